@@ -31,7 +31,7 @@ from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, c
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.answer import Answer, diff_of
-from git_boocode.editing.edits import How
+from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
@@ -186,7 +186,7 @@ def apply_edits(
     """
     repository = Repository.discover(os.path.abspath(root))
     workspace = Workspace(repository.worktree, repository.prefix, repository)
-    options = Options(How(profile_named(profile).name), dry_run=dry_run, record=record)
+    options = Options(MatchOptions(profile_named(profile).name), dry_run=dry_run, record=record)
     return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 
@@ -201,7 +201,7 @@ def preview_edits(
     buffers = {posixpath.normpath(path): _encodable(text) for path, text in contents.items()}
     with TemporaryDirectory() as empty:
         workspace = Workspace(os.path.realpath(empty), "", None, buffers=buffers)
-        options = Options(How(profile_named(profile).name), dry_run=True)
+        options = Options(MatchOptions(profile_named(profile).name), dry_run=True)
         return _edits_result(apply_sources([_source(edits)], workspace, options))
 
 

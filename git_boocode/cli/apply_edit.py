@@ -24,7 +24,7 @@ from git_boocode.cli.output import (
     quote_path,
 )
 from git_boocode.editing.answer import BEGIN, Answer, EditsRefusedError, describe, diff_of, numbered
-from git_boocode.editing.edits import AppliedEdit, EditedFile, How
+from git_boocode.editing.edits import AppliedEdit, EditedFile, MatchOptions
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits
@@ -115,7 +115,7 @@ def apply_edit(
     else:
         sources = [_from_file(name) for name in files or ("-",)]
     workspace = Workspace.find(index=not no_index, from_here=path is not None)
-    options = Options(How(profile, verbatim), format_, dry_run, not no_record)
+    options = Options(MatchOptions(profile, verbatim), format_, dry_run, not no_record)
     _check_retry_context(retry_context)
     _keep_retry_context(retry_context, "")
     try:

@@ -10,7 +10,7 @@ from git_boocode.cli.apply_edit import candidate_lines, check_profile, require_i
 from git_boocode.cli.candidates import paths, profiles
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import print_json, print_text, quote_path
-from git_boocode.editing.service import Located
+from git_boocode.editing.service import LocateResult
 from git_boocode.editing.service import locate as find
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching.text import lines_of
@@ -56,7 +56,7 @@ def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_j
     return 0
 
 
-def _refusal(found: Located, *, as_json: bool) -> RefusedError:
+def _refusal(found: LocateResult, *, as_json: bool) -> RefusedError:
     match = found.match
     ambiguous = match.kind == "ambiguous"
     what = f"the text occurs {match.count} times" if ambiguous else "the text was not found"

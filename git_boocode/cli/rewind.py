@@ -49,7 +49,7 @@ def rewind(
     """
     repository = Repository.discover()
     if not dry_run:
-        service.settled(repository)
+        service.recover_interrupted(repository)
     behind: int | None = context.meta.get(AFTER_DASHES)
     record, paths = _split(repository, Records(repository), list(arguments), behind)
     try:
@@ -111,7 +111,7 @@ def _is_path(repository: Repository, records: Records, name: str) -> bool:
     return any(service.is_named(repository, file, name) for file in newest.files)
 
 
-def _print(done: service.Rewound, repository: Repository, *, show_diff: bool) -> None:
+def _print(done: service.RewindResult, repository: Repository, *, show_diff: bool) -> None:
     for file in done.answer.files:
         if file.path not in done.already:
             print_text(summary(file, file.applied[0][1], _DONE))

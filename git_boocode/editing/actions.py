@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError
+from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import RAW, FileText, line_count, uniform_crlf
 from git_boocode.matching.text import lines_of, split_lines
 from git_boocode.repo.files import MAX_BYTES
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from git_boocode.matching.types import MatchError, Replacement
 
 MAX_LINES = 100
-"""Places of an ambiguous text that are listed."""
+"""Maximum number of listed places of an ambiguous text."""
 MAX_MISSES = 10
-"""Problems of one edit that its refusal describes."""
+"""Maximum number of problems that the refusal of one edit describes."""
 
 
-def check_text(text: FileText, new: str, how: How) -> None:
-    """Refuse a NUL character, mostly an escape gone wrong, in new text for a file that is text."""
+def check_text(text: FileText, new: str, how: MatchOptions) -> None:
+    """Refuse a NUL character, usually a wrong escape, in new text for a text file."""
     if text.text and not text.is_raw and not how.verbatim and "\0" in new:
         line = new.count("\n", 0, new.index("\0")) + 1
         raise MissError(
             "invalid_input",
-            f"the new text holds a NUL character, in its line {line}, which would make this text "
+            f"line {line} of the new text contains a NUL character, which would make this text "
             "file binary",
-            hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; --verbatim "
-            "takes it as given",
+            hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; allow it "
+            "with --verbatim",
         )
 
 
@@ -40,7 +40,7 @@ def joined(misses: Sequence[MissError]) -> MissError:
     messages = [miss.message for miss in shown]
     if len(misses) > len(shown):
         messages.append(f"and {len(misses) - len(shown)} more problems")
-    # The first candidate of each, then the second of each: a short list shows some of all.
+    # Interleaved, so that a truncated list contains candidates of all problems.
     candidates = zip_longest(*(miss.candidates for miss in shown))
     return MissError(
         misses[0].code,
@@ -54,7 +54,7 @@ def joined(misses: Sequence[MissError]) -> MissError:
 def existing(text: FileText | None) -> FileText:
     """The text of a file that an action needs (MissError, `missing_file`)."""
     if text is None:
-        raise MissError("missing_file", "there is no such file")
+        raise MissError("missing_file", "the file does not exist")
     return text
 
 
@@ -64,15 +64,15 @@ def merged_since(name: str) -> str:
 
 
 def mode_notes(executable: bool | None) -> tuple[str, ...]:
-    """The note on the mode that a file is given, if any."""
+    """The note about a change of the executable bit, if any."""
     return () if executable is None else ("executable" if executable else "not executable",)
 
 
 class Replace(NamedTuple):
     """Replace a text by another; an empty old text fills a missing or an empty file.
 
-    `expected` is the number of places there must be, `start_line` where the model believes the old
-    text to be, from 1. With `whole_lines` the old text stands for whole lines, never for a part.
+    `expected` is the required number of places, `start_line` the 1-based line where the model
+    expects the old text. With `whole_lines` the old text matches whole lines only.
     """
 
     old: str
@@ -87,7 +87,7 @@ class Replace(NamedTuple):
         """The old text."""
         return (self.old,)
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
         """Find the old text with the matcher and replace it."""
         from git_boocode.matching.types import MatchError
 
@@ -95,9 +95,8 @@ class Replace(NamedTuple):
             if text is not None and text.text:
                 raise MissError(
                     "exists",
-                    "the old text is empty, which is for creating a file, but this file has "
-                    "content",
-                    hint="name the text to replace, or send the whole file as {path, content}",
+                    "an empty old text creates a file, but this file already has content",
+                    hint="send the text to replace, or the whole file as {path, content}",
                 )
             return Create(self.new).apply(text, how)
         text = existing(text)
@@ -113,10 +112,10 @@ class Replace(NamedTuple):
         applied = AppliedEdit(match.kind, rung, match.similarity, done.count, *lines, notes)
         return EditResult(text._replace(text=done.content), applied)
 
-    def _replaced(self, text: FileText, how: How) -> Replacement:
-        """Replace with the line hint, unless its two readings lead to different places.
+    def _replaced(self, text: FileText, how: MatchOptions) -> Replacement:
+        """Replace with the line hint, unless its two interpretations lead to different places.
 
-        Earlier edits of the call may have moved lines, and the model may have counted with that.
+        Earlier edits of the call may have moved lines, and the model may have considered that.
         """
         hint = self.start_line
         done = self._searched(text, how, hint)
@@ -126,7 +125,7 @@ class Replace(NamedTuple):
                 return self._searched(text, how, None)
         return done
 
-    def _searched(self, text: FileText, how: How, hint: int | None) -> Replacement:
+    def _searched(self, text: FileText, how: MatchOptions, hint: int | None) -> Replacement:
         from git_boocode.matching.replace import replace_text
 
         def older() -> Iterator[str]:
@@ -147,36 +146,36 @@ class Replace(NamedTuple):
         )
 
 
-def _miss(error: MatchError, text: FileText, wanted: Replace, how: How) -> MissError:
-    """What the matcher's refusal means for the file."""
+def _miss(error: MatchError, text: FileText, action: Replace, how: MatchOptions) -> MissError:
+    """Convert an error of the matcher."""
     code, message, version, hint = error.code, error.message, error.match.version, None
     places = error.match.spans if code == "ambiguous" else error.candidates
     lines = tuple(place.start_line for place in places[:MAX_LINES])
     if code == "not_found" and text.is_raw:
         return MissError(
             "binary",
-            "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none",
-            hint="bytes that are not UTF-8 are written \\udcXX in JSON",
+            "no exact match, which is required because the file is not UTF-8 or UTF-16 text",
+            hint="write bytes that are not UTF-8 as \\udcXX in JSON",
         )
     if code == "stale" and version is not None and (versions := how.versions()):
         where = lines_of(error.candidates[0].start_line, error.candidates[0].end_line)
-        cause = versions.cause(version, wanted.old)
+        cause = versions.cause(version, action.old)
         message = f"{where} changed since {versions.name(version)}{f', {cause}' if cause else ''}"
-    elif code == "not_found" and (line := _part_of_line(wanted, text.text)):
+    elif code == "not_found" and (line := _part_of_line(action, text.text)):
         message = f"old text not found as whole lines: it is only part of line {line}"
         lines, hint = (line,), "search for whole lines, copied from the file"
-    elif code == "ambiguous" and wanted.expected is not None:
-        # Whoever names a number knows that there may be several places.
+    elif code == "ambiguous" and action.expected is not None:
+        # The model knows already that there are several places.
         hint = "count the places again, or send an edit for each of them"
     elif code == "ambiguous" and len(places) == 1:
-        hint = "copy the old text from the file, whole lines of it, and make the change in that"
+        hint = "copy whole lines from the file as the old text, and change those"
     return MissError(code, message, lines=lines, candidates=error.candidates, hint=hint)
 
 
-def _part_of_line(wanted: Replace, text: str) -> int | None:
-    """The line on which text that stands for whole lines begins or ends within a line."""
-    body = wanted.old.strip()
-    at = text.find(body) if wanted.whole_lines else -1
+def _part_of_line(action: Replace, text: str) -> int | None:
+    """The line that contains text for whole lines only as a part, or None."""
+    body = action.old.strip()
+    at = text.find(body) if action.whole_lines else -1
     if at < 0:
         return None
     before, after = text[text.rfind("\n", 0, at) + 1 : at], text[at + len(body) :]
@@ -185,7 +184,7 @@ def _part_of_line(wanted: Replace, text: str) -> int | None:
 
 
 class Block(NamedTuple):
-    """A search-replace block with several lines like the divider: the file decides what divides.
+    """A search-replace block with several possible dividers; the file decides which one it is.
 
     `actions` are the ways to split the block, from the shortest old text to the longest.
     """
@@ -197,8 +196,8 @@ class Block(NamedTuple):
         """The longest old text."""
         return self.actions[-1].anchors
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
-        """Apply the only split whose old text the file has, or the one that it clearly prefers."""
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Apply the only split whose old text occurs in the file, or the clearly best one."""
         splits = [(action.old, _tried(action, text, how)) for action in self.actions]
         misses = [found for _, found in splits if isinstance(found, MissError)]
         lost = [miss for miss in misses if miss.code != "ambiguous"]
@@ -211,12 +210,12 @@ class Block(NamedTuple):
             raise best
         old, found = fitting[-1]
         if len(fitting) > 1:
-            # By chance, the file would not go on as the text below the first divider does.
+            # More text after the first divider is unlikely to match the file by chance.
             more = old.removeprefix(fitting[-2][0]).replace("=", "").strip()
             if isinstance(found, MissError) or found.applied.kind != "exact" or not more:
                 raise MissError(
                     "ambiguous",
-                    f"the block has {dividers}, and more than one of them can be the divider",
+                    f"the block has {dividers}, and several of them could be the divider",
                     hint="search for other lines, or send the edit as old_string and new_string",
                 )
         if isinstance(found, MissError):
@@ -224,7 +223,7 @@ class Block(NamedTuple):
         return found
 
 
-def _tried(action: Replace, text: FileText | None, how: How) -> EditResult | MissError:
+def _tried(action: Replace, text: FileText | None, how: MatchOptions) -> EditResult | MissError:
     try:
         return action.apply(text, how)
     except MissError as miss:
@@ -234,15 +233,15 @@ def _tried(action: Replace, text: FileText | None, how: How) -> EditResult | Mis
 class Insert(NamedTuple):
     """Insert whole lines after a line (0 is the top); a missing final newline is added.
 
-    `top` is the number that the input has for the top of the file: 0, or 1 if it names the line to
-    insert before.
+    `top` is the input's number for the top of the file: 0, or 1 if it names the line to insert
+    before.
     """
 
     line: int
     text: str
     top: int = 0
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
         """Insert the lines with the line ending of their neighbour."""
         text = existing(text)
         check_text(text, self.text, how)
@@ -253,7 +252,7 @@ class Insert(NamedTuple):
             raise MissError(
                 "invalid_input",
                 f"'insert_line' is {self.line + self.top}, but the file has {len(lines)} lines",
-                hint=f"insert_line goes from {self.top} (the top) to {len(lines) + self.top} "
+                hint=f"insert_line must be from {self.top} (the top) to {len(lines) + self.top} "
                 "(the end)",
             )
         applied = AppliedEdit(rung="line", start_line=self.line + 1, end_line=self.line)
@@ -266,7 +265,7 @@ class Insert(NamedTuple):
         body = self.text.removesuffix("\n").removesuffix("\r").replace("\r\n", "\n")
         added = body.replace("\n", ending) + ending
         if lines and self.line == len(lines) and not lines[-1].endswith("\n"):
-            # The file goes on without a final newline.
+            # The file still has no final newline.
             return "".join(lines) + ending + added.removesuffix(ending)
         return "".join((*lines[: self.line], added, *lines[self.line :]))
 
@@ -276,8 +275,8 @@ class Write(NamedTuple):
 
     content: str
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
-        """Take the content as given, in the encoding and line endings that the file has."""
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Use the content, in the encoding and line endings of the file."""
         if text is None:
             return EditResult(FileText(self.content), AppliedEdit(rung="write"))
         check_text(text, self.content, how)
@@ -293,20 +292,20 @@ class Write(NamedTuple):
 
 
 class Create(NamedTuple):
-    """Make a file that must not exist yet; an empty one may. `notes` say how it was read."""
+    """Create a file, which must not exist or be empty; `notes` are about the input."""
 
     content: str
     executable: bool = False
     notes: tuple[str, ...] = ()
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
-        """Take the content as given."""
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Use the content."""
         del how
         if text is not None and text.text:
             raise MissError(
                 "exists",
-                "the file is to be created, but it exists and has content",
-                hint="edit what it holds, or send the whole file as {path, content}",
+                "cannot create the file: it already exists and has content",
+                hint="edit the existing content, or send the whole file as {path, content}",
             )
         made = (text or FileText(""))._replace(text=self.content)
         executable = self.executable or None
@@ -315,20 +314,20 @@ class Create(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Remove a file that has some content, or any (None). `notes` say how it was read."""
+    """Delete a file with the given content, or any (None); `notes` are about the input."""
 
     content: str | None = None
     notes: tuple[str, ...] = ()
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
-        """Remove the file, if it holds what is expected, whitespace at line ends aside."""
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Delete the file if it has the expected content, ignoring trailing whitespace."""
         del how
         text = existing(text)
         if self.content is not None and _bare(self.content) != _bare(text.text):
             raise MissError(
                 "conflict",
-                "the file to delete does not hold what the edit shows",
-                hint="read the file again; what it holds now would be lost",
+                "the file to delete does not have the content that the edit shows",
+                hint="read the file again; its current content would be lost",
             )
         applied = AppliedEdit(rung="delete", end_line=line_count(text.text), notes=self.notes)
         return EditResult(None, applied)
@@ -339,12 +338,12 @@ def _bare(text: str) -> str:
 
 
 class Keep(NamedTuple):
-    """Leave the content; the file is renamed, or its executable bit is set (None: left alone)."""
+    """Keep the content, for a rename or a change of the executable bit (None: unchanged)."""
 
     executable: bool | None = None
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
-        """Give the file back as it is."""
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Return the file unchanged."""
         del how
         text = existing(text)
         rung = "rename" if self.executable is None else "mode"

@@ -1,4 +1,4 @@
-"""What a call answers, as JSON and as text for the model: the files, or why it was refused."""
+"""The answer of a call, as JSON and as text for the model: the files, or the refusal."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ADVICE = {
     "not_found": "read the file again and copy the old text from it",
     "ambiguous": "send more lines, so that the old text occurs once",
     "already_applied": "leave this edit out; the file has its result",
-    "stale": "read the file again and make the edit for what it holds now",
-    "missing_file": "check the path, which counts from the top of the worktree",
+    "stale": "read the file again and make the edit for its current content",
+    "missing_file": "check the path, which is relative to the top of the worktree",
     "outside_worktree": "name a file inside the worktree",
-    "binary": "the file is not text; leave it alone",
+    "binary": "the file is not text; do not edit it",
     "invalid_input": "correct what the message names, then send the edit again",
 }
 _KINDS = {
@@ -35,7 +35,7 @@ _KINDS = {
     "already_applied": "the new text",
 }
 _ENDS_OF_LINES = {ord(end): f"\\u{ord(end):04x}" for end in "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}
-"""What a reader may take for the end of a line, and what is written instead, as in JSON."""
+"""Characters that a reader may treat as a line end, with their replacements, as in JSON."""
 
 _USES = {
     "search-replace": "put exactly these lines between '<<<<<<< SEARCH' and '======='",
@@ -44,7 +44,7 @@ _USES = {
     "region": "use up to 4 of these lines as 'start'",
     "": "send exactly these lines as old_string",
 }
-"""What to do with a place's lines, by the format; of the other formats as of none."""
+"""How to use the lines of a place, by format; the empty key is for all other formats."""
 
 
 class EditsRefusedError(RefusedError):
@@ -68,7 +68,7 @@ class EditsRefusedError(RefusedError):
 
 
 class Answer(NamedTuple):
-    """What a call did, or on a dry run would do; `id` names its record, if there is one."""
+    """The result of a call, or of a dry run; `id` is the id of its record, if any."""
 
     applied: bool
     id: str | None
@@ -126,18 +126,18 @@ def diff_of(file: EditedFile) -> str:
 
 
 def retry_context(failures: Sequence[Failure], edits: int) -> str:
-    """Say why some of a call's edits were refused, and what the files hold, in a bounded length.
+    """Why some of a call's edits were refused, with the files' text, in a bounded length.
 
-    No line inside can pass for the last one: text of files follows line numbers, and each edit is
-    one line of JSON.
+    No line inside can be mistaken for the last one: text of files follows line numbers, and each
+    edit is one line of JSON.
     """
     count = len({failure.number for failure in failures})
     what, todo = "The edit could not be applied", " Correct it and send it again."
     if all(failure.code == "already_applied" for failure in failures):
-        what, todo = "The file already has what was asked for", ""
+        what, todo = "The file already has the requested change", ""
     elif edits > 1:
         what = f"{count} of {edits} edits could not be applied"
-        todo = " Correct what is wrong and send all of them again."
+        todo = " Correct them and send all edits again."
     shown = [line for failure in failures[:_MAX_FAILURES] for line in _lines(failure)]
     if len(failures) > _MAX_FAILURES:
         shown += ["", f"and {len(failures) - _MAX_FAILURES} more"]
@@ -157,7 +157,7 @@ def _lines(failure: Failure) -> list[str]:
     edit = []
     if failure.given is not None:
         given = json.dumps(failure.given, ensure_ascii=False).translate(_ENDS_OF_LINES)
-        edit = ["the edit as it was:", _cut(given, _MAX_TEXT)]
+        edit = ["the edit as received:", _cut(given, _MAX_TEXT)]
     left = _MAX_CHARACTERS - sum(len(line) + 1 for line in (*lines, *edit))
     candidates = failure.candidates[:_MAX_CANDIDATES]
     for number, candidate in enumerate(candidates):
@@ -169,7 +169,7 @@ def _lines(failure: Failure) -> list[str]:
 
 
 def _within(lines: Iterator[str], most: int) -> Iterator[str]:
-    """The lines that fit into a number of characters, then how many were left out."""
+    """The lines that fit into a number of characters, and the number of the others."""
     reserve = len("… (999 more lines)") + 1
     for line in lines:
         if len(line) + 1 + reserve > most:
@@ -197,7 +197,7 @@ def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
 
 
 def numbered(text: str, first: int, most: int) -> Iterator[str]:
-    """At most `most` lines of a file behind their numbers, which begin with `first`."""
+    """At most `most` lines of a file with their numbers, which begin with `first`."""
     lines = text.removesuffix("\n").split("\n")
     width = len(str(first + len(lines)))
     for number, line in enumerate(lines[:most], first):

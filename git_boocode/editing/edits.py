@@ -1,4 +1,4 @@
-"""Edits, the actions that they carry, where they land, and how they fail."""
+"""The types of edits, their actions, results and failures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 DEFAULT_PROFILE = "default"
 
 
-class How(NamedTuple):
-    """How edits are matched: the matcher's profile, and whether new text is pasted as given.
+class MatchOptions(NamedTuple):
+    """How edits are matched: the matcher's profile, and whether new text is pasted unchanged.
 
-    `moved` maps a line of the file as it was before the call to the line where it is now, from 1.
-    `versions` gives the older versions of the file, None if there are none.
+    `moved` maps a 1-based line of the file before the call to its current line. `versions` returns
+    the older versions of the file, None if there are none.
     """
 
     profile: str = DEFAULT_PROFILE
@@ -27,11 +27,11 @@ class How(NamedTuple):
 
 
 class AppliedEdit(NamedTuple):
-    """Where one edit landed; lines are 1-based, inclusive, of the file before the call.
+    """The place of one edit; lines are 1-based, inclusive, and of the file before the call.
 
-    `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, or what was done
-    instead of searching; `end_line` is one less than `start_line` where no line was replaced. The
-    names are those of the JSON answer; `count` is the number of places.
+    `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, or the operation if
+    nothing was searched; `end_line` is one less than `start_line` if no line was replaced. `count`
+    is the number of places. The field names are keys of the JSON answer.
     """
 
     kind: str = "exact"
@@ -44,9 +44,9 @@ class AppliedEdit(NamedTuple):
 
 
 class EditResult(NamedTuple):
-    """What an action made of a file: its text, None if it is gone, and where the action landed.
+    """The result of an action: the file's new text, None if deleted, and the place of the edit.
 
-    `executable` is None if the file keeps its mode, or is new.
+    `executable` is None if the file is new or its mode is unchanged.
     """
 
     text: FileText | None
@@ -55,17 +55,17 @@ class EditResult(NamedTuple):
 
 
 def edit_name(number: int) -> str:
-    """What people and models call an edit: they count from 1, the JSON keys from 0."""
+    """The name of an edit in messages, which count from 1, unlike the JSON keys."""
     return f"edit {number + 1}"
 
 
 def short(text: str, most: int) -> str:
-    """A text, cut to a number of characters."""
+    """A text, truncated to a number of characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def listed(names: Sequence[object], most: int) -> str:
-    """The first few of some names, and how many more there are."""
+    """The first few of some names, and the number of the others."""
     shown = ", ".join(map(str, names[:most]))
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
@@ -73,9 +73,9 @@ def listed(names: Sequence[object], most: int) -> str:
 class MissError(Exception):
     """An edit that cannot be applied.
 
-    `code` is one of the stable words of `failures[].code`, `lines` the lines of the file that the
-    message names, from 1, `candidates` the nearest text, or the places that fit equally. The
-    message does not repeat the file's path.
+    `code` is one of the stable values of `failures[].code`, `lines` the 1-based lines of the file
+    that the message names, `candidates` the most similar text, or the equally good places. The
+    message does not contain the file's path.
     """
 
     def __init__(
@@ -96,18 +96,18 @@ class MissError(Exception):
 
 
 class Action(Protocol):
-    """One change of one file. One that looks for texts in the file has them as `anchors`."""
+    """One change of one file. Actions that search for texts have an attribute `anchors`."""
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
         """Change a file's text, None if it is missing (MissError if it cannot be applied)."""
 
 
 class Edit(NamedTuple):
     """One edit of a call, from its parser to the answer.
 
-    `number` is its position in the whole call, from 0, set by the reader of the call. `base` is
-    the id of the blob that the model saw, in lower case, `given` the edit as JSON, as it came, and
-    `to` the path that the file gets after the action.
+    `number` is its 0-based position in the call, set by `read_inputs`. `base` is the id of the blob
+    that the model saw, in lower case, `given` the edit's JSON as received, and `to` the new path of
+    the file after the action.
     """
 
     number: int
@@ -120,10 +120,10 @@ class Edit(NamedTuple):
 
 
 class EditedFile(NamedTuple):
-    """What a call made of one file; `old` and `text` are None where the file is missing.
+    """The result of a call for one file; `old` and `text` are None if the file does not exist.
 
-    `action` is `create`, `modify`, `rename` or `delete`, `changes` whether there was anything to
-    write. `moved_from` is the path before the call, if that was another one.
+    `action` is `create`, `modify`, `rename` or `delete`, `changes` whether anything was written.
+    `moved_from` is the path before the call, if different.
     """
 
     path: str
@@ -136,7 +136,7 @@ class EditedFile(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why one edit was refused. `number`, `path` and `format` are None where nobody knows them."""
+    """Why one edit was refused. `number`, `path` and `format` are None if unknown."""
 
     number: int | None
     path: str | None
@@ -150,7 +150,7 @@ class Failure(NamedTuple):
 
     @classmethod
     def of(cls, miss: MissError, number: int | None, path: str | None, given: object) -> Failure:
-        """The failure that a miss means for an edit."""
+        """Convert a `MissError` of an edit."""
         return cls(
             number, path, miss.code, miss.message, miss.lines, miss.candidates, given, miss.hint
         )

@@ -1,4 +1,4 @@
-"""Raw input becomes numbered edits; everything that is wrong with it is collected."""
+"""Parse raw input into numbered edits, and collect its errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from git_boocode.editing.formats.objects import invalid
 MAX_INPUT = 64 * 1024 * 1024  # Bytes.
 MAX_EDITS = 5_000
 _MAX_DEPTH = 12  # Objects, arrays and strings of JSON around an edit.
-_MAX_VALUES = 50_000  # Values around an edit that are looked at.
+_MAX_VALUES = 50_000  # Values around an edit that are searched.
 
 _PATCHES = (*objects.PATCH, *objects.PATCH_LINES)
 _KEYS: dict[str, tuple[str, ...]] = {
@@ -40,24 +40,24 @@ _NEVER = (
     *("response", "result", "results", "output", "metadata"),
     *("tool_response", "toolResponse", "tool_result", "toolResult", "tool_output", "toolOutput"),
 )
-"""The keys of a file's text, and of what a tool answered."""
+"""The keys of a file's text, and of a tool's answer."""
 _NAMED = (*objects.PATH, *objects.OLD, *objects.EDITS, *objects.PATCH_LINES, "changes")
-"""The keys that make an object an edit, its file named or not."""
+"""The keys that make an object an edit, even without the name of its file."""
 _OPTIONS = (*objects.REPLACE_ALL, *objects.EXPECTED, *objects.START_LINE)
-"""The keys that count for the edit inside where they are beside its path."""
+"""The keys that also apply to an edit inside the object, if they are next to its path."""
 _NEAR = (*objects.NEW, *objects.CONTENT, *objects.PATCH, "start")
 _NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
 
 
 class Source(NamedTuple):
-    """One input: what messages call it, such as `standard input`, and its bytes."""
+    """One input: its name for messages, such as `standard input`, and its bytes."""
 
     name: str
     data: bytes
 
 
 class Inputs(NamedTuple):
-    """The edits of a call, and what could not be read as one, in the order of the input."""
+    """The edits of a call, and the failures to parse others, in the order of the input."""
 
     edits: list[Edit]
     failures: list[Failure]
@@ -93,7 +93,7 @@ def read_inputs(sources: Iterable[Source], only: str | None = None) -> Inputs:
 
 def _text(source: Source) -> str:
     if len(source.data) > MAX_INPUT:
-        raise invalid(f"the input has {len(source.data)} bytes; at most {MAX_INPUT} are read")
+        raise invalid(f"the input is too large: {len(source.data)} bytes (at most {MAX_INPUT})")
     try:
         return source.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -103,7 +103,7 @@ def _text(source: Source) -> str:
 
 
 def _value(text: str) -> object:
-    """The JSON value that an input is, or the text itself."""
+    """Parse an input as JSON if it looks like JSON; else return the text itself."""
     start = text.lstrip()[:1]
     if not start:
         raise invalid("the input is empty; expected edits as JSON, a diff, a patch or blocks")
@@ -117,7 +117,7 @@ def _value(text: str) -> object:
     _check_length(text)
     if shapes(text):
         return text
-    # The formats judge what does not begin like JSON, unless it shows JSON in fences.
+    # A text of unknown format may contain JSON in code fences.
     values = [objects.parse_json(*block) for block in objects.fenced_json(text)]
     return values[0] if len(values) == 1 else values or text
 
@@ -126,15 +126,15 @@ def _check_length(*texts: str) -> None:
     length = sum(map(len, texts))
     if length > formats.MAX_TEXT:
         raise invalid(
-            f"the text has {length} characters; at most {formats.MAX_TEXT} are read of a text",
-            "send it in several calls, or large files whole, as {path, content} in JSON",
+            f"the text is too long: {length} characters (at most {formats.MAX_TEXT})",
+            "split it into several calls, or send large files as {path, content} in JSON",
         )
 
 
 def read_item(item: object, context: Context, only: str | None = None) -> Iterator[Edit | Failure]:
-    """Read an item in the one format that it fits, or the edit that it wraps.
+    """Parse an item in its format, or the edit that it wraps.
 
-    What is wrong comes out as a failure, and so does an edit of another file than `context.path`.
+    Errors are yielded as failures, also for an edit of another file than `context.path`.
     """
     given = None
     try:
@@ -144,8 +144,8 @@ def read_item(item: object, context: Context, only: str | None = None) -> Iterat
         for edit in _edits(item, context, only):
             strays = outer is not None and os.path.normpath(edit.path or "") != outer
             if strays and not isinstance(edit, Failure):
-                leaves = f"'path' is '{edit.path}', but the edits around it are for '{outer}'"
-                yield Failure.of(invalid(leaves), None, edit.path, edit.given)
+                message = f"'path' is '{edit.path}', but the edits around it are for '{outer}'"
+                yield Failure.of(invalid(message), None, edit.path, edit.given)
             else:
                 yield edit
     except MissError as miss:
@@ -171,7 +171,7 @@ def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | 
 
 
 def shapes(item: object) -> list[str]:
-    """The formats that an item fits: an object by its keys, a text by its first marker line."""
+    """The formats of an item, according to an object's keys or a text's first marker line."""
     if isinstance(item, list):
         return ["multi"]
     mark = _mark_of(item)
@@ -199,13 +199,13 @@ def shapes(item: object) -> list[str]:
         "apply-patch": mark == "apply-patch" or (is_operation and has_path),
     }
     if not any(fits.values()) and has_path:
-        # A new file, as Cline's editor asks for it.
+        # A new file in the format of Cline's editor.
         fits["string"] = objects.key_of(item, objects.NEW_TEXT)
     return [name for name, fitting in fits.items() if fitting]
 
 
 def texts_of(item: object, keys: tuple[str, ...]) -> list[str]:
-    """The text that an item is, or the strings that it has under some keys."""
+    """An item that is text, or the strings under some of its keys."""
     if not isinstance(item, dict):
         return [item] if isinstance(item, str) else []
     values = [item.get(key) for key in keys]
@@ -222,7 +222,7 @@ def _mark_of(item: object) -> str | None:
 
 
 def text_format(text: str) -> str | None:
-    """The format whose opening line comes first in a text; lines of others may be its content."""
+    """The format of the first marker line in a text; later ones may be content."""
     found = re.search(
         r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
         r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"
@@ -238,21 +238,21 @@ def text_format(text: str) -> str | None:
 
 
 def _no_format(item: object, only: str | None = None) -> MissError:
-    """Why an item is not an edit, the nearest format first."""
+    """The error for an item that is not an edit, with the most similar format first."""
     if only:
-        return invalid(f"it is not of the format {only} ({FORMATS[only][1]})")
+        return invalid(f"it is not in the format {only} ({FORMATS[only][1]})")
     what = "it" if isinstance(item, (dict, str)) else objects.kind_of(item)
-    known = item if isinstance(item, dict) else objects.PATCH
-    nearest = sorted(FORMATS, key=lambda name: -sum(key in known for key in _KEYS[name]))
+    keys = item if isinstance(item, dict) else objects.PATCH
+    nearest = sorted(FORMATS, key=lambda name: -sum(key in keys for key in _KEYS[name]))
     shown = "; ".join(f"{name}: {FORMATS[name][1]}" for name in nearest)
-    return invalid(f"{what} fits no format ({shown})", _SEND)
+    return invalid(f"{what} matches no format ({shown})", _SEND)
 
 
-# The edit inside what it was sent in: a hook payload, a tool call, a message with calls
+# Edits inside hook payloads, tool calls, and messages with calls
 
 
 class _Wrapped(NamedTuple):
-    """An edit, an array of them or a text; the keys that lead to it, and what encloses it."""
+    """An edit, an array of edits or a text, with the keys that lead to it and its context."""
 
     value: object
     keys: tuple[str, ...]
@@ -260,20 +260,20 @@ class _Wrapped(NamedTuple):
 
 
 def _opened(item: objects.Object, context: Context, only: str | None) -> _Wrapped:
-    """The one edit that an object holds under any keys but those of files' text and results."""
+    """The only edit in an object, under any keys except those of file text and results."""
     search = _EditSearch()
     first: _Wrapped | None = None
     for found in search.look(_Wrapped(item, (), context), ""):
         first = first or found
         if (found.value, found.context) != (first.value, first.context):
             places = " and ".join(f"'{'.'.join(one.keys)}'" for one in (first, found))
-            raise invalid(f"{places} hold different edits", "send only the one that is meant")
+            raise invalid(f"{places} contain different edits", "send only one of them")
     if first is not None:
         return first
     miss = search.miss or _no_format(item, only)
     tool = next((item[key] for key in ("tool_name", "toolName", "tool") if item.get(key)), None)
     if isinstance(tool, str):
-        call = f"the call of the tool '{tool:.40}' holds no edit"
+        call = f"the call of the tool '{tool:.40}' contains no edit"
         raise invalid(f"{call}: {miss.message}", miss.hint)
     raise miss
 
@@ -289,8 +289,8 @@ class _EditSearch:
         """The edits in a value under a key."""
         self.values += 1
         if self.values > _MAX_VALUES:
-            many = f"the object holds more than {_MAX_VALUES} values around its edit"
-            raise invalid(many, "send only what edits a file")
+            many = f"the object has more than {_MAX_VALUES} values around its edit"
+            raise invalid(many, "send only the edit")
         value, keys, _ = wrapped
         if isinstance(value, str):
             yield from self._text(wrapped, value) if key in _ARGUMENTS else ()
@@ -318,7 +318,7 @@ class _EditSearch:
 
     def _object(self, wrapped: _Wrapped, item: objects.Object) -> Iterator[_Wrapped]:
         _, keys, context = wrapped
-        # A few keys make an edit only where its file is named.
+        # A few keys make an edit only if its file is named.
         is_named = context.path is not None or objects.key_of(item, _NAMED)
         if (is_named or _mark_of(item) is not None) and shapes(item):
             yield wrapped

@@ -8,7 +8,14 @@ from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, joined, mode_notes
-from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed, short
+from git_boocode.editing.edits import (
+    AppliedEdit,
+    EditResult,
+    MatchOptions,
+    MissError,
+    listed,
+    short,
+)
 from git_boocode.editing.textfile import FileText
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.replace import listed_lines
@@ -22,12 +29,12 @@ if TYPE_CHECKING:
     from git_boocode.matching.sequence import Placement
     from git_boocode.matching.text import Query
 
-_LISTED = 5  # line numbers, and other hunks, in a message
+_LISTED = 5  # maximum number of line numbers, and of other hunks, in a message
 UNMARKED = "context lines lack their leading blank"
 _MAX_LINE = 80
 _SIMILAR = 0.5
-_NO_TEXT = "the file is no UTF-8 or UTF-16 text, so only an exact match counts, and there is none"
-# What to do next, by what a message says.
+_NO_TEXT = "no exact match, which is required because the file is not UTF-8 or UTF-16 text"
+# Hints by error message.
 _HINTS = {
     "it occurs only elsewhere, so the hunks are out of order": "put the hunks into the order of "
     "the file",
@@ -37,20 +44,20 @@ _HINTS = {
 
 
 class PatchLine(NamedTuple):
-    """A line of a hunk: its mark, a space, `-` or `+`, and its text with any line ending."""
+    """A line of a hunk: its mark (a space, `-` or `+`) and its text with the line ending."""
 
     op: str
     text: str
 
 
 class PatchHunk(NamedTuple):
-    """A change of one stretch of a file.
+    """One hunk of a patch.
 
-    `row` is the line of the patch, from 1, at which it begins, `start` the row of the file, from 0,
-    at which the patch says its old lines begin. Without it they must lie below `sections`, lines of
-    the file, outermost first; else these only decide between places. With `at_end` they must be the
-    last ones of the file. `unmarked` is whether context lines lack the space before them, `above`
-    the lines of the hunk above it, if that one changes nothing.
+    `row` is its first line in the patch, 1-based, `start` the 0-based row of its old lines in the
+    file according to the patch. Without `start` the old lines must be below `sections`, lines of
+    the file, outermost first; otherwise the sections only decide between places. With `at_end` the
+    old lines must be the last ones of the file. `unmarked` is set if context lines lack the leading
+    space. `above` are the lines of the preceding hunk, if that one has no change.
     """
 
     header: str
@@ -65,17 +72,17 @@ class PatchHunk(NamedTuple):
 
     @property
     def old(self) -> list[str]:
-        """The lines that the file must hold, with their endings."""
+        """The old lines, with their endings."""
         return [line.text for line in self.lines if line.op != "+"]
 
     @property
     def new(self) -> list[str]:
-        """The lines that the file holds afterwards, with their endings."""
+        """The new lines, with their endings."""
         return [line.text for line in self.lines if line.op != "-"]
 
     @property
     def opens(self) -> tuple[bool, bool] | None:
-        """Whether the old and the new lines end without a line ending; None if that stays."""
+        """Whether the old and the new lines lack a final newline; None if that is unchanged."""
         if not self.lines or self.lines[-1].op == " ":
             return None
         old, new = (bool(of) and not of[-1].endswith("\n") for of in (self.old, self.new))
@@ -83,15 +90,15 @@ class PatchHunk(NamedTuple):
 
     @property
     def is_for_empty(self) -> bool:
-        """Whether the file that it is for has no content."""
+        """Whether the hunk is for an empty file."""
         return not self.old and self.start == 0
 
 
 class PatchAction(NamedTuple):
-    """Apply the hunks of one file, which come in its order.
+    """Apply the hunks of one file, in the order of the file.
 
-    A file that is the blob `preimage`, perhaps abbreviated, proves the line numbers. None as
-    `executable` leaves its mode.
+    The line numbers are certain if the file is the blob `preimage`, which may be abbreviated.
+    `executable` is None if the mode is unchanged.
     """
 
     hunks: tuple[PatchHunk, ...]
@@ -104,7 +111,7 @@ class PatchAction(NamedTuple):
         """The old lines of each hunk."""
         return tuple("".join(hunk.old) for hunk in self.hunks)
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
         """Place every hunk and make all changes."""
         if text is None:
             notes = (*self.notes, *mode_notes(self.executable))
@@ -114,7 +121,7 @@ class PatchAction(NamedTuple):
             raise MissError("exists", "the patch is for an empty file, but the file has content")
         added = (line.text for hunk in self.hunks for line in hunk.lines if line.op == "+")
         check_text(text, "".join(added), how)
-        # A patch that only creates or deletes files needs no engine.
+        # Imported late: a patch that only creates or deletes files needs no matcher.
         from git_boocode.matching.rungs import profile_named
 
         profile = profile_named("exact" if text.is_raw else how.profile)
@@ -128,8 +135,8 @@ class PatchAction(NamedTuple):
             raise done
         return done
 
-    def _merged(self, text: FileText, how: How, strict: Profile) -> EditResult | None:
-        """The edit as made in the newest version that has all old lines, merged with the text."""
+    def _merged(self, text: FileText, how: MatchOptions, strict: Profile) -> EditResult | None:
+        """Make the edit in the newest version with all old lines, and merge it with the text."""
         from git_boocode.editing.versions import merged_result
 
         versions = how.versions()
@@ -144,14 +151,14 @@ class PatchAction(NamedTuple):
         return None
 
     def _edited(
-        self, text: FileText, how: How, profile: Profile
+        self, text: FileText, how: MatchOptions, profile: Profile
     ) -> tuple[EditResult | MissError, list[Placement]]:
-        """What all changes make of a text, or why they cannot be made, and where they belong."""
+        """Apply all hunks to a text; returns the result or the error, and the places."""
         from git_boocode.matching.sequence import place_changes
 
         file = Lines(text.text)
         is_open = bool(text.text) and not file.closed
-        # A diff that shows carriage returns shows all of them.
+        # If the diff contains carriage returns, it contains all of them.
         shown = any(line.endswith("\r\n") for hunk in self.hunks for line in hunk.old)
         ending = "\n" if shown else file.usual_ending
         content = Lines(text.text + ending) if is_open else file
@@ -167,7 +174,7 @@ class PatchAction(NamedTuple):
             ends = found(hunks)
             unclear = any(isinstance(end, MatchError) and end.code == "ambiguous" for end in ends)
             if unclear and any(hunk.above for hunk in hunks):
-                # Where a hunk without changes leaves more than one place, it decides nothing.
+                # The hunk above decides only if it leaves a single place.
                 clear = found([h._replace(sections=h.sections or h.above) for h in hunks])
                 ends = ends if any(isinstance(end, MatchError) for end in clear) else clear
             placed = _all_placed(hunks, ends, content.lines, raw=text.is_raw)
@@ -179,7 +186,7 @@ class PatchAction(NamedTuple):
         marked = [(hunk.opens[1], "".join(hunk.new)) for hunk in hunks if hunk.opens]
         opened, own = marked[0] if marked else (is_open, text.text)
         if opened:
-            # The carriage return of a last line that ends without a newline is its own.
+            # A carriage return at the end of an unterminated last line is part of the line.
             made = made.removesuffix("\n" if own.endswith("\r") else ending)
         landed = [place for place in placed if place.rung != "already_applied"]
         notes = (*self.notes, *mode_notes(self.executable), *_notes(hunks, placed))
@@ -187,13 +194,13 @@ class PatchAction(NamedTuple):
         return EditResult(text._replace(text=made), applied, self.executable), landed
 
     def _content(self) -> str:
-        """The content of a file that is missing, if the patch is for an empty one."""
+        """The content of a new file, if the patch is for an empty one."""
         if any(hunk.old for hunk in self.hunks) or not self.hunks[0].is_for_empty:
-            raise MissError("missing_file", "there is no such file")
+            raise MissError("missing_file", "the file does not exist")
         return "".join(line for hunk in self.hunks for line in hunk.new)
 
     def _is(self, text: FileText) -> bool:
-        """Whether a file's text is the blob that the patch names."""
+        """Whether a file's text is the blob `preimage`."""
         if self.preimage is None or not self.preimage.strip("0"):
             return False
         return any(one.startswith(self.preimage) for one in blob_ids(text.encode()))
@@ -215,7 +222,7 @@ def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
 
 
 def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
-    """The runs of lines that stay, and of those that go and come between them."""
+    """The hunks of unchanged and of changed lines."""
     i1 = j1 = 0
     for same, run in groupby(lines, key=lambda line: line.op == " "):
         ops = [line.op for line in run]
@@ -225,7 +232,7 @@ def _script(lines: Sequence[PatchLine]) -> Iterator[Hunk]:
 
 
 def _without_bom(hunks: tuple[PatchHunk, ...], text: FileText) -> tuple[PatchHunk, ...]:
-    """The hunks as the text is: without the byte order mark, which is not part of it."""
+    """The hunks without the byte order mark, which is not part of the text."""
     if text.codec == "utf-8":
         return hunks
     marked = {line.op for line in hunks[0].lines if line.text.startswith(BOM)}
@@ -241,13 +248,13 @@ def _without_bom(hunks: tuple[PatchHunk, ...], text: FileText) -> tuple[PatchHun
 
 
 def _remarked(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk:
-    """The hunk with the space back that its context lines lack, where the file has them so.
+    """The hunk with the leading spaces of context lines restored, as far as the file has them.
 
-    A hunk all of which is indented by one space less than the file looks the same; then its other
-    lines lack that space as well. Where it is unclear which of both it is, the hunk must be found
-    as it is. `present` are the lines of the file without trailing whitespace.
+    A hunk that is indented by one space less than the file looks the same; then its other lines
+    lack that space as well. If both are possible, the hunk must be found unchanged. `present` are
+    the lines of the file without trailing whitespace.
     """
-    # Where some lines surely lack it, lines that are there either way lack it as well.
+    # If some lines certainly lack the space, lines that exist with and without it lack it, too.
     absent = frozenset[str]() if hunk.unmarked else present
     pairs = [(line, line.text.rstrip()) for line in hunk.lines]
     lacking = [
@@ -273,7 +280,7 @@ def _remarked(hunk: PatchHunk, present: frozenset[str]) -> PatchHunk:
 
 
 def _depth_votes(added: set[int], read: set[int]) -> Iterator[bool]:
-    """For each depth of added lines whether it suits context with its spaces back, or as read."""
+    """For each depth of added lines: whether it fits context with restored spaces (True)."""
     unit = gcd(*(depth + 1 for depth in read))
     for depth in added:
         if (depth in read) != (depth - 1 in read):
@@ -282,14 +289,14 @@ def _depth_votes(added: set[int], read: set[int]) -> Iterator[bool]:
             yield depth % unit == 0
 
 
-# What became of the hunks, in words
+# Notes and errors
 
 
 def _applied(placed: Sequence[Placement], notes: tuple[str, ...]) -> AppliedEdit:
     loosest = min(placed, key=lambda place: (place.rung == "exact", place.similarity))
     kind = "exact" if loosest.rung == "exact" else "fuzzy"
     likeness = min(place.similarity for place in placed)
-    # They are in the order of the file and do not overlap.
+    # The places are in the order of the file and do not overlap.
     first, last = placed[0].core[0] + 1, placed[-1].core[1]
     return AppliedEdit(kind, loosest.rung, likeness, len(placed), first, last, notes)
 
@@ -315,7 +322,7 @@ def _all_placed(
     *,
     raw: bool,
 ) -> list[Placement]:
-    """The places of all hunks; MissError, with the code of the first that has none."""
+    """The places of all hunks; MissError with the code of the first that has none."""
     placed: list[Placement] = []
     errors: dict[int, MatchError] = {}
     for at, one in enumerate(found):
@@ -332,7 +339,7 @@ def _all_placed(
     for at, error in errors.items():
         message = ""
         if len(misses) < MAX_MISSES:
-            message = f"hunk {at + 1}{of} ({_said(hunks[at], error, lines)}"
+            message = f"hunk {at + 1}{of} ({_describe(hunks[at], error, lines)}"
         misses.append(_miss(error, message, raw=raw))
     raise joined(misses)
 
@@ -346,17 +353,17 @@ def _miss(error: MatchError, message: str, *, raw: bool) -> MissError:
     return MissError(code, message, lines=lines, candidates=error.candidates, hint=hint)
 
 
-def _said(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
-    """Which hunk it is and why it is refused, with its places, or what the file has instead."""
+def _describe(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
+    """The hunk and the reason for the refusal, with its places or the differing file lines."""
     header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
-    what = error.message or "the file does not have its lines"
-    said, near = f"{header}line {hunk.row} of the patch): {what}", error.candidates
+    reason = error.message or "the file does not have its lines"
+    message, near = f"{header}line {hunk.row} of the patch): {reason}", error.candidates
     if error.code == "ambiguous" and near:
-        return f"{said}, at {listed_lines([at.start_line for at in error.match.spans or near])}"
+        return f"{message}, at {listed_lines([at.start_line for at in error.match.spans or near])}"
     if any(one.similarity == 1 for one in near):
-        return f"{said}, at {lines_of(near[0].start_line, near[0].end_line)}"
-    if "nearest" in what:
-        return said
+        return f"{message}, at {lines_of(near[0].start_line, near[0].end_line)}"
+    if "nearest" in reason:
+        return message
     first, stop = (near[0].start_line - 1, near[0].end_line) if near else (0, len(lines))
     there = frozenset(lines[first:stop])
     old = [line.rstrip("\r\n") for line in hunk.old]
@@ -364,10 +371,10 @@ def _said(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
         line = short(old[at], _MAX_LINE)
         if near and there:
             row = first + min(at, stop - first - 1)
-            said += f"; expected '{line}', line {row + 1} is '{short(lines[row], _MAX_LINE)}'"
+            message += f"; expected '{line}', line {row + 1} is '{short(lines[row], _MAX_LINE)}'"
         else:
-            said += f"; no line is '{line}'"
+            message += f"; no line is '{line}'"
     if near and near[0].similarity >= _SIMILAR:
         where = lines_of(near[0].start_line, near[0].end_line)
-        said += f"; nearest is {where}, {near[0].similarity:.0%} similar"
-    return said
+        message += f"; nearest is {where}, {near[0].similarity:.0%} similar"
+    return message

@@ -1,4 +1,4 @@
-"""All edits of a call, resolved against the files before any of them is written."""
+"""Plan a call: apply all edits in memory before any file is written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.repo.files import MAX_BYTES, both_listed
 
 if TYPE_CHECKING:
-    from git_boocode.editing.edits import Edit, EditResult, How
+    from git_boocode.editing.edits import Edit, EditResult, MatchOptions
     from git_boocode.editing.textfile import FileText
     from git_boocode.editing.unified_diff import LineMap
     from git_boocode.editing.versions import FileVersions
@@ -29,18 +29,17 @@ _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
 _MAX_CAUSES = 100
-"""Failures that are looked at as the cause of a later one."""
+"""Maximum number of failures that are considered as the cause of a later one."""
 _FOLLOWS = ("not_found", "ambiguous", "missing_file", "binary")
-"""The codes with which an edit may be refused because an earlier edit of the file was."""
+"""The codes of failures that an earlier failure may cause."""
 
 
 class PlannedFile:
-    """One file of a plan: what it was before the call, and what the edits so far make of it.
+    """One file of a plan: its state before the call, and after the edits so far.
 
-    `text` is None while the file is missing, `lines` while all lines are where they were,
-    `executable` if the mode stays. `origin` is the file whose content was moved here, `spelling`
-    the name that it gets where the file system takes both names for one, `gone` says how the call
-    removed it.
+    `text` is None if the file does not exist, `lines` if no line has moved, `executable` if the
+    mode is unchanged. `origin` is the file whose content was moved here, `spelling` the new name if
+    the file system treats both names as the same, and `gone` tells how the call removed the file.
     """
 
     def __init__(self, target: Target, before: FileState | None) -> None:
@@ -60,7 +59,7 @@ class PlannedFile:
 
     @property
     def after(self) -> bytes | None:
-        """Its bytes after the call, None if it is gone."""
+        """Its bytes after the call, None if it is deleted."""
         return None if self.text is None else self.text.encode()
 
     @property
@@ -79,12 +78,12 @@ class PlannedFile:
 
     @property
     def source(self) -> PlannedFile | None:
-        """The file that this one was before the call: itself, the one it was moved from, none."""
+        """The file before the call: itself, the file that was moved here, or None."""
         return self.origin if self.before is None else self
 
     @property
     def moved_from(self) -> str | None:
-        """The path that it had before the call, if that was another one."""
+        """Its path before the call, if different."""
         source = self.source
         if source is None or self.text is None or source.target.path == self.path:
             return None
@@ -98,17 +97,17 @@ class PlannedFile:
         return "create" if self.before is None else "modify"
 
     def edited(self) -> EditedFile:
-        """What the call makes of it."""
+        """The result for the answer."""
         old = self.source.old if self.source else None
         what = self.path, self.action, self.moved_from, self.changes
         return EditedFile(*what, old, self.text, tuple(self.applied))
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:
-        """Where lines of the text, both ends inclusive, were before the call."""
+        """The lines, both ends inclusive, before the call."""
         return self.lines.original_range(start, end) if self.lines else (start, end)
 
     def take(self, other: PlannedFile) -> None:
-        """Become what another file is, which leaves its place."""
+        """Take over the content and the edits of another file, which is moved here."""
         self.text, self.lines, self.applied = other.text, other.lines, other.applied
         self.origin, self.executable = other.source, other.executable
         other.text, other.lines, other.applied = None, None, []
@@ -117,12 +116,12 @@ class PlannedFile:
 class EditPlan:
     """All edits of a call, applied in memory.
 
-    An edit sees the file as the edits before it left it. If one is refused, the ones after it are
-    tried anyway, and reported only if they cannot be applied whatever becomes of the first.
-    `files` and `failures` are in the order of the input. FatalError if a file cannot be read.
+    Each edit sees the result of the edits before it. If one is refused, the later ones are tried
+    anyway, and reported only if their failure is not a consequence of the first. `files` and
+    `failures` are in the order of the input. FatalError if a file cannot be read.
     """
 
-    def __init__(self, inputs: Inputs, workspace: Workspace, how: How) -> None:
+    def __init__(self, inputs: Inputs, workspace: Workspace, how: MatchOptions) -> None:
         self.files: list[PlannedFile] = []
         self.failures = list(inputs.failures)
         self._edits, self._workspace, self._how = inputs.edits, workspace, how
@@ -154,22 +153,22 @@ class EditPlan:
         return file
 
     def _open(self, target: Target, source: PlannedFile | None = None) -> PlannedFile:
-        """The file at a place; `source` is what is going to be moved there."""
+        """The file of a target; `source` is the file that is about to be moved there."""
         if target.real in self._by_path:
             return self._by_path[target.real]
         before = self._workspace.read(target)
         names = self._workspace.names(target.real, before)
-        known = filter(None, map(self._by_name.get, names))
-        # Two names of one directory's listing are two files, however git is configured.
-        file = next((f for f in known if not both_listed(f.target.real, target.real)), None)
+        opened = filter(None, map(self._by_name.get, names))
+        # Two separate directory entries are two files, regardless of git's configuration.
+        file = next((f for f in opened if not both_listed(f.target.real, target.real)), None)
         if file is not None and (file.before is None) != (before is None):
-            # The file system tells them apart, and git is configured not to.
+            # The file system distinguishes them, but git is configured not to.
             if file is not source:
                 raise MissError(
                     "ambiguous",
-                    f"another edit of the same call names '{file.target.path}', which git takes "
-                    "for the same file here (core.ignoreCase, core.precomposeUnicode)",
-                    hint="spell the name in one way, or send one call for each file",
+                    f"another edit of the same call names '{file.target.path}', which is the same "
+                    "file for git (core.ignoreCase, core.precomposeUnicode)",
+                    hint="use one spelling of the name, or send one call for each file",
                 )
             file = None
         if file is None:
@@ -192,11 +191,11 @@ class EditPlan:
                     gone = file.gone and MissError(miss.code, file.gone)
                     miss = gone or self._workspace.missing_file(edit.path)
                 if file.applied and file.text != file.old and (miss.lines or miss.candidates):
-                    miss.message += "; lines are counted as the edits before it leave the file"
+                    miss.message += "; line numbers are those after the edits before it"
                 self._fail(edit, miss, file.target.path)
 
     def _skip(self, file: PlannedFile, edit: Edit, miss: MissError) -> None:
-        """List an edit that the file already has, which stops none of the others."""
+        """List an edit that is already applied, which does not affect the others."""
         self._applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
         near = miss.candidates[0] if miss.candidates else None
         lines = file.original_range(near.start_line, near.end_line) if near else (1, 0)
@@ -221,10 +220,10 @@ class EditPlan:
         source, repository = file.source, self._workspace.repository
         if source is None or source.old is None or repository is None:
             return None
-        # What only an earlier edit of the call has changed is no older version.
-        wanted = (anchor.replace("\r\n", "\n") for anchor in _anchors(edit))
+        # If an earlier edit of the call has removed the text, an older version is irrelevant.
+        anchors = (anchor.replace("\r\n", "\n") for anchor in _anchors(edit))
         old = source.old.text.replace("\r\n", "\n")
-        if file.text != source.old and all(anchor in old for anchor in wanted):
+        if file.text != source.old and all(anchor in old for anchor in anchors):
             return None
         if source.versions is None:
             from git_boocode.editing.versions import FileVersions
@@ -237,7 +236,7 @@ class EditPlan:
         result = self._outcome(file, edit)
         if result.text is not None:
             _check_bytes(result.text)
-            # What a rewind brings back was there before, whatever it is.
+            # A rewind may restore any content, because it existed before.
             if edit.format != REWIND:
                 _check_foreign(file.text, result.text)
                 if not isinstance(edit.action, Replace):
@@ -245,8 +244,8 @@ class EditPlan:
         if (result.text is None or edit.to is not None) and os.path.islink(file.target.link):
             raise MissError(
                 "invalid_input",
-                "it is a symbolic link, which an edit neither deletes nor renames",
-                hint="name the file that the link leads to, or use git rm or git mv",
+                "it is a symbolic link, which an edit cannot delete or rename",
+                hint="use the path of the link's target, or git rm or git mv",
             )
         destination = None if edit.to is None else self._destination(file, edit, edit.to)
         self._land(file, edit, result)
@@ -260,8 +259,8 @@ class EditPlan:
     def _check_placeholders(self, old: FileText | None, new: FileText) -> None:
         """Refuse a new line that is a placeholder, such as `# ... rest of code`.
 
-        The matcher compares an old text with its new one; this is for whole files, regions and
-        hunks. A line of dots alone can be code.
+        This is for whole files, regions and hunks; the matcher checks replacements. A line that
+        consists of dots can be code.
         """
         if old is None or self._how.verbatim:
             return
@@ -273,18 +272,18 @@ class EditPlan:
         above, below = shared_ends(old.text, new.text)
         changed = new.text[above : len(new.text) - below].split("\n")
         markers = [line for line in changed if is_marker(line) and re.search(r"\w", line)]
-        known = set(old.text.split("\n")) if markers else ()
+        present = set(old.text.split("\n")) if markers else ()
         for line in markers:
-            if line not in known:
+            if line not in present:
                 raise MissError(
                     "invalid_input",
                     f"the new text has the line '{line.strip()}', which looks like a placeholder "
                     "for omitted code",
-                    hint="send all of the text; --verbatim takes it as given",
+                    hint="send the complete text; --verbatim accepts it as is",
                 )
 
     def _destination(self, file: PlannedFile, edit: Edit, to: str) -> PlannedFile | None:
-        """The place that a file is moved to; None if it keeps its place."""
+        """The file that a rename replaces; None if the file stays the same."""
         target = self._workspace.destination(edit.path, to)
         there = self._open(target, source=file)
         if there is file:
@@ -296,7 +295,7 @@ class EditPlan:
         if there.text is None:
             return there
         own = there.before is None
-        why = "another edit of the same call puts a file there" if own else "there is such a file"
+        why = "another edit of the same call creates it" if own else "that file already exists"
         raise MissError(
             "exists",
             f"it cannot be renamed to '{target.path}': {why}",
@@ -336,14 +335,14 @@ class EditPlan:
         return file.target.real in paths
 
     def _check_nesting(self) -> None:
-        """Refuse files below what the same call makes a file."""
+        """Refuse files below a path that the same call makes a file."""
         created = [file for file in self.files if file.before is None and file.text is not None]
         above: Target | None = None
-        # No path has a NUL: in this order, what lies below a path follows it.
+        # Sorted with NUL as the separator, files below a path directly follow it.
         for file in sorted(created, key=lambda file: file.target.real.replace(os.sep, "\0")):
             if above is not None and file.target.real.startswith(above.real + os.sep):
                 edit = file.edits[0] if file.edits else file.applied[-1][0]
-                message = f"'{above.path}' is made a file by the same call"
+                message = f"the same call creates the file '{above.path}'"
                 self._fail(edit, MissError("invalid_input", message), file.target.path)
             else:
                 above = file.target
@@ -358,18 +357,18 @@ def _check_mixed(file: PlannedFile, edit: Edit) -> None:
     if edit is not first and any(isinstance(other.action, Write) for other in file.edits):
         raise MissError(
             "mixed_write",
-            f"{edit_name(first.number)} is for the same file, and one of its edits writes it whole",
-            hint="send either the whole content of a file or edits of it, not both in one call",
+            f"{edit_name(first.number)} is for the same file, and one of them writes all of it",
+            hint="send either the whole file or edits of it, not both in one call",
         )
 
 
 def _check_bytes(text: FileText) -> None:
-    """Refuse a text that no file of its encoding can hold, or that nobody could edit again."""
+    """Refuse a text that its encoding cannot represent, or that is too large to edit again."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         character = ord(error.object[error.start])
-        message = f"the new text holds U+{character:04X}, which a file in {text.codec} cannot hold"
+        message = f"the new text contains U+{character:04X}, which {text.codec} cannot represent"
         raise MissError("invalid_input", message) from None
     if size > MAX_BYTES:
         raise MissError(
@@ -379,14 +378,14 @@ def _check_bytes(text: FileText) -> None:
 
 
 def _check_foreign(old: FileText | None, new: FileText) -> None:
-    """Refuse to put UTF-8 into a file whose characters beyond ASCII are in another encoding."""
+    """Refuse to add UTF-8 to a file whose non-ASCII characters have another encoding."""
     if old is None or not (old.is_raw and new.is_raw) or not _UNDECODED.search(old.text):
         return
     if _BEYOND_ASCII.search(new.text) and not _BEYOND_ASCII.search(old.text):
         raise MissError(
             "binary",
-            "the file is in an encoding other than UTF-8, so what is not ASCII cannot be added",
-            hint="write its bytes as \\udcXX in JSON, or convert the file to UTF-8 first",
+            "cannot add non-ASCII characters: the encoding of the file is not UTF-8",
+            hint="write their bytes as \\udcXX in JSON, or convert the file to UTF-8 first",
         )
 
 
@@ -400,22 +399,22 @@ def _notes(file: PlannedFile, edit: Edit, result: EditResult) -> Iterator[str]:
 
 
 def _could_matter(failure: Failure, edit: Edit, miss: MissError) -> bool:
-    """Whether an edit's failure may come from an earlier one not having been applied.
+    """Whether an edit's failure may be a consequence of an earlier one.
 
-    It does if the earlier edit has lines that this one looks for: it would have brought them, or
-    taken one of two like places away; or it would have made the file.
+    That is the case if the earlier edit contains lines that this one searches for, because it would
+    have added them, or removed one of two similar places; or if it would have created the file.
     """
     if miss.code == "missing_file":
         return failure.path is not None and failure.code != "missing_file"
-    wanted, given = "\n".join(_anchors(edit)), "\n".join(_strings(failure.given))
-    if not wanted.strip() or wanted in given:
+    anchors, failed = "\n".join(_anchors(edit)), "\n".join(_strings(failure.given))
+    if not anchors.strip() or anchors in failed:
         return True
-    lines = {line.strip() for line in given.split("\n")}
-    return any(line.strip() in lines for line in wanted.split("\n") if re.search(r"\w", line))
+    lines = {line.strip() for line in failed.split("\n")}
+    return any(line.strip() in lines for line in anchors.split("\n") if re.search(r"\w", line))
 
 
 def _anchors(edit: Edit) -> tuple[str, ...]:
-    """The texts that an edit looks for, if it looks for any."""
+    """The texts that an edit searches for, if any."""
     anchors: tuple[str, ...] = getattr(edit.action, "anchors", ())
     return anchors
 

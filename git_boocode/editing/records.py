@@ -1,6 +1,6 @@
-"""The records of applied edits: store one, list and find them, read their files, prune old ones.
+"""Edit records: store, list and find them, read their files, and prune old ones.
 
-A record is a commit that holds the files of a call before and after it, and its edits.
+An edit record is a commit with the files of a call before and after it, and its edits.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _OCTAL = re.compile(r"[0-7]{3,4}")
 _PRUNED_EVERY = 64
 
 
-class KeptFile(NamedTuple):
+class RecordedFile(NamedTuple):
     """One file of a record.
 
-    ``path`` is the path after the call, from the top of the worktree with symlinks resolved,
-    ``source`` the one before if it was renamed. ``mode`` are the permission bits before the call
-    (of a new file, afterwards), ``new_mode`` those afterwards.
+    ``path`` is the path after the call, relative to the top of the worktree, with symlinks
+    resolved; ``source`` is the path before, if it was renamed. ``mode`` are the permission bits
+    before the call (after it for a new file), ``new_mode`` those after it.
     """
 
     path: str
@@ -64,23 +64,23 @@ class KeptFile(NamedTuple):
         return self.source or self.path
 
     @property
-    def kept_names(self) -> tuple[str | None, str | None]:
-        """The names of its two contents in the record's tree; None where there was no file."""
+    def content_names(self) -> tuple[str | None, str | None]:
+        """The paths of its two contents in the record's tree; None if there was no file."""
         return (
             f"before/{self.old_path}" if self.action != "create" else None,
             f"after/{self.path}" if self.action != "delete" else None,
         )
 
     def as_json(self) -> dict[str, object]:
-        """Path and action, as `log --edits` lists them."""
+        """Path and action, in the format of `log --edits`."""
         origin = {"from": self.source} if self.source else {}
         return {"path": self.path, "action": self.action, **origin}
 
 
 class Contents(NamedTuple):
-    """A file of a record with its bytes; None where there was no file."""
+    """A file of a record with its bytes before and after the call; None if there was no file."""
 
-    file: KeptFile
+    file: RecordedFile
     before: bytes | None
     after: bytes | None
 
@@ -102,15 +102,15 @@ class Record:
         self._more = more
 
     def publish(self) -> None:
-        """Store everything, and make the ref; FatalError if that fails."""
+        """Store all objects and create the ref; FatalError if that fails."""
         try:
             protect_from_gc(self._repository, self._publish)
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             raise FatalError(
-                f"cannot keep the files' old content in git: {why.message}; nothing was changed",
+                f"cannot record the old content of the files: {why.message}; nothing was changed",
                 code="disk_full" if why.code == "disk_full" else "record",
-                hints=("--no-record edits without the safety copy",),
+                hints=("--no-record edits without an edit record",),
                 details={"applied": False},
             ) from error
 
@@ -120,7 +120,7 @@ class Record:
         watch.confirm(ref, [commit])
 
     def _store(self) -> str:
-        """Store all objects anew, also those that exist already: `git gc` may remove them."""
+        """Store all objects, including existing ones, because `git gc` may delete those."""
         with scratch_directory(self._repository.state_dir) as scratch:
             quarantine = Quarantine(self._repository, scratch)
             items = {
@@ -128,7 +128,7 @@ class Record:
                     b"100755" if mode & stat.S_IXUSR else b"100644", quarantine.store(b"blob", data)
                 )
                 for file, *sides in self._files
-                for name, data, mode in zip(file.kept_names, sides, file[2:4], strict=True)
+                for name, data, mode in zip(file.content_names, sides, file[2:4], strict=True)
                 if name is not None and data is not None
             }
             tree = write_tree(items, quarantine.store).decode("ascii")
@@ -159,14 +159,14 @@ class Record:
 class EditRecord(NamedTuple):
     """A valid record.
 
-    ``rewinds`` is the id of the record that it rewound; ``rewound_paths`` are the paths of its own
-    files that later records rewound, set by `history`.
+    ``rewinds`` is the id of the record that it rewinds; ``rewound_paths`` are the paths of its own
+    files that later records have rewound, set by `history`.
     """
 
     id: str
     commit: Commit
     meta: Metadata
-    files: tuple[KeptFile, ...]
+    files: tuple[RecordedFile, ...]
     rewinds: str | None
     rewound_paths: frozenset[str] = frozenset()
 
@@ -184,13 +184,13 @@ class EditRecord(NamedTuple):
 class Records(EntryCatalog[EditRecord]):
     """The records of one repository, as seen from one worktree."""
 
-    noun = "recorded edit"
+    noun = "edit record"
     prefixes = (EDITS,)
     listing_hint = "'git boocode log --edits' lists the edits"
 
     def __init__(self, repository: Repository) -> None:
         super().__init__(repository)
-        # Why those that `history` has met are invalid, by ref.
+        # The errors of invalid records that `history` has read, by ref.
         self.unreadable: dict[str, MetadataError] = {}
 
     @staticmethod
@@ -198,7 +198,7 @@ class Records(EntryCatalog[EditRecord]):
         """See `EntryCatalog.read`."""
         meta = Metadata.parse(commit.message)
         if meta.text("kind") != "edit":
-            raise _malformed("it is not the record of an edit")
+            raise _malformed("it is not an edit record")
         files = tuple(map(_file, meta.tables("files")))
         if not files:
             raise _malformed("it names no files")
@@ -215,7 +215,7 @@ class Records(EntryCatalog[EditRecord]):
             mine = frozenset(rewound.pop(entry.id, ()))
             paths = entry.meta.table("rewinds").get("paths")
             if entry.rewinds is not None and isinstance(paths, list):
-                # What this rewind changed may have been rewound in turn.
+                # This rewind may itself have been rewound.
                 again = {file.old_path for file in entry.files if file.path in mine}
                 undone = {path for path in paths if isinstance(path, str)} - again
                 rewound.setdefault(entry.rewinds, set()).update(undone)
@@ -231,7 +231,10 @@ class Records(EntryCatalog[EditRecord]):
         raise RefusedError(
             f"this worktree has no edit left to rewind{but}",
             code="not_found",
-            hints=(self.listing_hint, "'git boocode rewind <id>' of a rewind brings the edit back"),
+            hints=(
+                self.listing_hint,
+                "to redo an edit, use 'git boocode rewind <id of the rewind>'",
+            ),
         )
 
     def usable(self, ref: Ref) -> EditRecord:
@@ -239,12 +242,13 @@ class Records(EntryCatalog[EditRecord]):
         for record in self.history(everywhere=True):
             if EDITS + record.id == ref.name:
                 return record
-        raise self.unusable(ref.id, self.unreadable.get(ref.name) or _malformed("it is gone"))
+        why = self.unreadable.get(ref.name) or _malformed("it was deleted")
+        raise self.unusable(ref.id, why)
 
-    def contents(self, record: EditRecord, files: Sequence[KeptFile]) -> list[Contents]:
+    def contents(self, record: EditRecord, files: Sequence[RecordedFile]) -> list[Contents]:
         """Files of a record with their bytes; RefusedError (`malformed`) if some are missing."""
         objects = self._objects(record, "-r")
-        names = [name for file in files for name in file.kept_names if name]
+        names = [name for file in files for name in file.content_names if name]
         try:
             found = read_blobs(self.repository.git, [objects[name] for name in names])
         except (GitError, KeyError):
@@ -253,7 +257,7 @@ class Records(EntryCatalog[EditRecord]):
             raise _incomplete(record)
         data = dict(zip(names, found, strict=True))
         return [
-            Contents(file, *(data.get(name or "") for name in file.kept_names)) for file in files
+            Contents(file, *(data.get(name or "") for name in file.content_names)) for file in files
         ]
 
     def sides(self, record: EditRecord) -> tuple[str, str]:
@@ -271,7 +275,7 @@ class Records(EntryCatalog[EditRecord]):
 
 
 def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple[str, str]]:
-    """The ids of the invalid ones among the newest ``most`` records, with the reason."""
+    """The ids of invalid records among the newest ``most``, with the reason."""
     entries = islice(Records(repository).newest_first(everywhere=True), most)
     return [(entry.id, entry.why.message) for entry in entries if isinstance(entry, Unusable)]
 
@@ -285,9 +289,9 @@ def prune_edits(
 ) -> list[tuple[Ref, str]]:
     """Delete the records beyond the configured limits; returns them newest first, with the reason.
 
-    Those that an interrupted edit needs stay. With the key of a ``worktree`` only its records
-    count; ``now`` is in seconds since 1970. Raises FatalError (`bad_config`), and RefusedError
-    (`conflict`) if others keep changing the same refs.
+    Records of interrupted edits stay. With the key of a ``worktree``, only its records are
+    considered; ``now`` is in seconds since 1970. Raises FatalError (`bad_config`), and RefusedError
+    (`conflict`) if other processes keep changing the same refs.
     """
     limits = DEFAULTS.configured(repository.config, "boocode.keepEdits", "boocode.editsMaxAge")
     records = Records(repository)
@@ -298,21 +302,21 @@ def prune_edits(
             (ref, entry.meta.worktree_key if isinstance(entry, EditRecord) else None)
             for ref, entry in zip(refs, records.entries(refs), strict=True)
         )
-        wanted = (owned for owned in found if worktree in (None, owned[1]))
-        beyond = limits.beyond(wanted, time.time() if now is None else now)
+        chosen = (pair for pair in found if worktree in (None, pair[1]))
+        beyond = limits.beyond(chosen, time.time() if now is None else now)
         needed = needed_records(repository)
-        going = [(ref, why) for ref, why in beyond if ref.id not in needed]
+        old = [(ref, why) for ref, why in beyond if ref.id not in needed]
         if not dry_run:
-            records.store.update_refs([RefChange(ref.name, None, ref.target) for ref, _ in going])
-        return going
+            records.store.update_refs([RefChange(ref.name, None, ref.target) for ref, _ in old])
+        return old
 
     return retry_conflicts(prune)
 
 
-def prune_now_and_then(repository: Repository, identifier: str) -> None:
+def prune_occasionally(repository: Repository, identifier: str) -> None:
     """Prune old records after one call in 64, chosen by the random end of its record's id."""
     if int(identifier[-2:], 16) % _PRUNED_EVERY == 0:
-        # The call has succeeded, and no error here makes it fail.
+        # The call has succeeded; an error here must not make it fail.
         with suppress(BoocodeError, OSError):
             prune_edits(repository)
 
@@ -324,23 +328,23 @@ def needed_records(repository: Repository) -> set[str]:
     return set(filter(None, map(noted_record, repository.state_dirs())))
 
 
-def _file_json(file: KeptFile, items: Mapping[bytes, Item]) -> dict[str, object]:
-    kept = [items.get(os.fsencode(name or "")) for name in file.kept_names]
+def _file_json(file: RecordedFile, items: Mapping[bytes, Item]) -> dict[str, object]:
+    kept = [items.get(os.fsencode(name or "")) for name in file.content_names]
     before, after = (item and item.id.decode("ascii") for item in kept)
     mode, new_mode = (f"{stat.S_IMODE(mode):04o}" for mode in file[2:4])
     sides = {"mode": mode, "new_mode": new_mode, "before": before, "after": after}
     return file.as_json() | sides
 
 
-def _file(row: dict[str, Any]) -> KeptFile:
+def _file(row: dict[str, Any]) -> RecordedFile:
     path, action, mode, source = (row.get(key) for key in ("path", "action", "mode", "from"))
     if not (isinstance(path, str) and path and isinstance(source or "", str)):
-        raise _malformed("it does not name the path of each file")
+        raise _malformed("it lacks the path of a file")
     if action not in ACTIONS or (action == "rename" and not source):
-        raise _malformed("it does not name the action and the old path of each file")
+        raise _malformed("it lacks the action or the old path of a file")
     bits = _bits(mode, 0o644)
     new_bits = _bits(row.get("new_mode"), bits)
-    return KeptFile(path, action, bits, new_bits, source if action == "rename" else None)
+    return RecordedFile(path, action, bits, new_bits, source if action == "rename" else None)
 
 
 def _bits(mode: object, default: int) -> int:
@@ -353,7 +357,7 @@ def _malformed(message: str) -> MetadataError:
 
 def _incomplete(record: EditRecord) -> RefusedError:
     return RefusedError(
-        f"the record '{record.id}' lacks the content of a file",
+        f"edit record '{record.id}' lacks the content of a file",
         code="malformed",
-        hints=("'git fsck' lists the objects that are missing",),
+        hints=("'git fsck' lists the missing objects",),
     )

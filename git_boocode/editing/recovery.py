@@ -1,7 +1,7 @@
-"""The journal of a call that writes files, and the repair of what a killed call left behind.
+"""The journal of a call that writes files, and the recovery of a killed call.
 
-A journal on disk names every file before the first is replaced. Whoever finds one while holding
-the worktree's lock knows that a call was killed, and completes it or rolls it back.
+The journal on disk lists all files before the first is replaced. If it exists while we hold the
+worktree's lock, a call was killed, and we complete it or roll it back.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
 
 DAMAGED = "damaged"
-"""The code of the error of a journal that cannot be understood."""
+"""The error code for a damaged journal."""
 
 
 def note_call(repository: Repository, record: str | None, steps: Sequence[WriteStep]) -> None:
-    """Write the journal of a call to disk; `record` is the id of the record of its old contents.
+    """Write the journal of a call to disk; `record` is the id of its edit record.
 
-    Its paths are relative to the worktree, which may be moved or copied.
+    The paths are relative to the worktree, which may be moved or copied.
     """
     below = partial(os.path.relpath, start=repository.worktree)
     rows = [_with_paths(step, below)._asdict() for step in steps]
@@ -47,7 +47,7 @@ def note_call(repository: Repository, record: str | None, steps: Sequence[WriteS
 
 
 def end_call(repository: Repository, unwritten: str | None) -> None:
-    """Remove the journal, and the record so named, of a call that wrote nothing."""
+    """Remove the journal, and the record `unwritten` of a call that wrote nothing."""
     try:
         if unwritten is not None:
             _forget_record(repository, unwritten)
@@ -56,26 +56,26 @@ def end_call(repository: Repository, unwritten: str | None) -> None:
 
 
 class Interrupted(NamedTuple):
-    """A call that was killed while it wrote: its record's id, its steps and their states now."""
+    """A call that was killed while writing: its record's id, and its steps with their states."""
 
     record: str | None
     files: tuple[tuple[WriteStep, str], ...]
 
     @property
     def done(self) -> bool:
-        """Whether all files are written, and only the clean-up is missing."""
+        """Whether all files are written, so that only the cleanup is missing."""
         return all(state == NEW for _, state in self.files)
 
     def paths(self, *states: str) -> list[str]:
-        """The paths of the files in some states, by default of all."""
+        """The paths of the files in some states, by default all."""
         return [step.path for step, state in self.files if not states or state in states]
 
 
 def interrupted_edit(repository: Repository) -> Interrupted | None:
-    """The call that was killed in this worktree while it wrote, if any.
+    """The call that was killed in this worktree while writing, if any.
 
-    A running call looks the same; only the holder of the worktree's lock can distinguish them.
-    FatalError if the journal (`DAMAGED`) or a file cannot be read.
+    Only the holder of the worktree's lock can distinguish it from a running call. FatalError if the
+    journal (`DAMAGED`) or a file cannot be read.
     """
     note = _load(repository.state_dir)
     if note is None:
@@ -84,7 +84,7 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
     try:
         record = note["record"]
         if record is not None and not ID.fullmatch(record):
-            raise ValueError("it names no record")
+            raise ValueError("the id of its record is invalid")
         steps = [_with_paths(WriteStep(**file), inside) for file in note["files"]]
         return Interrupted(record, tuple((step, step.state()) for step in steps))
     except (KeyError, TypeError, ValueError) as error:
@@ -103,15 +103,15 @@ def noted_record(state_dir: str) -> str | None:
 
 
 def forget_note(repository: Repository) -> None:
-    """Remove the journal; one that cannot be removed still says what is written."""
+    """Remove the journal, if possible; one that remains is still correct."""
     with suppress(OSError):
         remove(_path(repository.state_dir))
 
 
-def settle(repository: Repository) -> None:
-    """Clean up after a killed call that wrote all of its files or none; needs the worktree's lock.
+def recover(repository: Repository) -> None:
+    """Clean up after a killed call that wrote all its files or none, with the worktree's lock held.
 
-    RefusedError (`half_written`) if it wrote some of them, FatalError if something cannot be read.
+    RefusedError (`half_written`) if it wrote some of them, FatalError if a file cannot be read.
     """
     found = interrupted_edit(repository)
     if found is None:
@@ -120,24 +120,24 @@ def settle(repository: Repository) -> None:
         raise RefusedError(
             describe(found),
             code="half_written",
-            hints=("run 'git boocode doctor --fix' to restore the files as they were before it",),
+            hints=("run 'git boocode doctor --fix' to restore the files to their old content",),
         )
     repair(repository, found)
 
 
 def describe(found: Interrupted) -> str:
-    """One sentence on what happened."""
+    """A description of the interrupted call in one sentence."""
     count, written = len(found.files), len(found.paths(NEW))
-    said = f"an edit was killed while it wrote: {written} of {count} files hold its new content"
+    message = f"an edit was killed while writing: {written} of {count} files have the new content"
     changed = found.paths(OTHER)
-    return f"{said}, and since then {_listed(changed)} changed again" if changed else said
+    return f"{message}, and {_listed(changed)} changed since" if changed else message
 
 
 def repair(repository: Repository, found: Interrupted) -> str:
     """Complete a killed call if all its files are written, else roll the written ones back.
 
-    A file that changed again since stays as it is. The answer is one sentence on what was done.
-    FatalError if a file cannot be restored; the repair can be run again.
+    A file that changed since is left alone. Returns a sentence about the result. FatalError if a
+    file cannot be restored; the repair can be repeated.
     """
     done = _complete(found) if found.done else _roll_back(repository, found)
     for step, _ in found.files:
@@ -159,25 +159,25 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
     for step, state in reversed(found.files):
         if state == NEW:
             _undo(repository, found.record, step)
-    # Where no record holds the old contents, backups are kept. That of a file that was never
-    # replaced is the file itself, so later changes are in both.
+    # Without a record, keep the backups of changed files. If a file was never replaced, its backup
+    # is a link to it, and has the later changes, too.
     changed = [step for step, state in found.files if state == OTHER]
     kept = [step.backup for step in changed if found.record is None and _has_backup(step)]
     clean_up((step for step, _ in found.files), kept)
     if not changed:
         if found.record is not None:
             _forget_record(repository, found.record)
-        return "all files are as they were before the edit"
-    said = f"{_listed(found.paths(OTHER))} changed again since and was left alone"
+        return "all files have their content from before the edit"
+    message = f"{_listed(found.paths(OTHER))} changed since and was left alone"
     if kept:
-        return f"{said}; the content from before the edit is in {_listed(kept)}"
+        return f"{message}; the content from before the edit is in {_listed(kept)}"
     if found.record is not None:
-        return f"{said}; the contents from before the edit are in its record {found.record}"
-    return said
+        return f"{message}; the content from before the edit is in edit record {found.record}"
+    return message
 
 
 def _forget_record(repository: Repository, record: str) -> None:
-    """Delete the ref of an edit that did not happen: it must not be offered for rewinding."""
+    """Delete the record of an edit that did not happen, so that it cannot be rewound."""
     from git_boocode.editing.records import EDITS
 
     repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{record}")
@@ -198,7 +198,7 @@ def _has_backup(step: WriteStep) -> bool:
 
 
 def _restore_backup(repository: Repository, record: str | None, step: WriteStep) -> None:
-    """Write a backup that is gone from the record."""
+    """Restore a missing backup from the edit record."""
     from git_boocode.editing.records import Records
 
     below = os.path.relpath(step.real, repository.worktree)
@@ -209,7 +209,7 @@ def _restore_backup(repository: Repository, record: str | None, step: WriteStep)
     data = kept[0].before if kept else None
     if data is None:
         raise FatalError(
-            f"cannot restore '{step.path}': its old content is neither beside it nor in git",
+            f"cannot restore '{step.path}': its old content is neither on disk nor in git",
             code="missing_object",
             hints=(f"restore it by hand, then remove '{_path(repository.state_dir)}'",),
         )
@@ -223,7 +223,7 @@ def _path(state_dir: str) -> str:
 
 
 def _load(state_dir: str) -> dict[str, Any] | None:
-    """The journal, None if there is none; empty if it is damaged."""
+    """Read the journal; None if it does not exist, empty if it is damaged."""
     path = _path(state_dir)
     try:
         if not is_regular(path):
@@ -235,7 +235,7 @@ def _load(state_dir: str) -> dict[str, Any] | None:
 
 
 def _with_paths(step: WriteStep, name: Callable[[str], str]) -> WriteStep:
-    """A step whose paths are written in another way."""
+    """A step with converted paths."""
     spelling = None if step.spelling is None else name(step.spelling)
     return step._replace(real=name(step.real), beside=name(step.beside), spelling=spelling)
 

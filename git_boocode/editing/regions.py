@@ -1,7 +1,7 @@
-"""The action of the format `region`: replace what lies between short anchors of whole lines.
+"""The action of the format `region`: replace the lines between short anchors of whole lines.
 
-Anchors are located here, strictly. What is between them goes; the rest is an ordinary replacement
-of the anchors by the new lines, which the matcher makes.
+This module locates the anchors, strictly, and removes the lines between them. The matcher then
+replaces the anchors by the new lines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, existing, joined
-from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError, listed
+from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError, listed
 from git_boocode.editing.textfile import FileText
 from git_boocode.matching import Candidate, MatchError
 from git_boocode.matching.indentation import NEAR
@@ -24,14 +24,14 @@ _RUNGS: dict[str, Callable[[str], str]] = {
     "rstripped": str.rstrip,
     "line_trimmed": str.strip,
 }
-_LISTED = 10  # line numbers or regions that a message lists
-MAX_HEIGHT = 4  # lines of an anchor; with more of them, more can be wrong
-_SHOWN = 3  # places shown for one anchor
-_INDENT = "send anchors and content with the indentation that the file has"
+_LISTED = 10  # maximum number of line numbers or regions in a message
+MAX_HEIGHT = 4  # maximum number of lines of an anchor: more lines contain more errors
+_SHOWN = 3  # maximum number of candidates for one anchor
+_INDENT = "send anchors and content with the indentation of the file"
 
 
 class RegionChange(NamedTuple):
-    """The lines a region begins with, those it ends with (None: the same), and its new lines."""
+    """The first lines of a region, its last lines (None: the same), and its new lines."""
 
     start: tuple[str, ...]
     end: tuple[str, ...] | None
@@ -39,7 +39,7 @@ class RegionChange(NamedTuple):
 
 
 class _Anchor(NamedTuple):
-    """Lines to find at row `after` or below, and the row and rung that they were found at."""
+    """Lines to find at row `after` or below, with the row and the rung at which they were found."""
 
     name: str
     lines: tuple[str, ...]
@@ -72,7 +72,7 @@ class _LocatedRegion(NamedTuple):
 
 
 class Regions(NamedTuple):
-    """Changes of one file, in any order, all located in the text as it is before any of them."""
+    """Changes of one file, in any order, all located in the original text."""
 
     changes: tuple[RegionChange, ...]
 
@@ -83,8 +83,8 @@ class Regions(NamedTuple):
             line for change in self.changes for line in (*change.start, *(change.end or ()))
         )
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
-        """Locate every change, then make all of them; all problems are reported at once."""
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Locate all changes, then apply them; all problems are reported together."""
         text = existing(text)
         if "\0" in text.text:
             raise MissError("binary", "the file is binary: it has no lines to replace")
@@ -109,9 +109,9 @@ class Regions(NamedTuple):
 
 
 class _Search:
-    """Looks for the anchors of changes in one text."""
+    """Searches for the anchors of changes in one text."""
 
-    def __init__(self, text: FileText, how: How, changes: Sequence[RegionChange]) -> None:
+    def __init__(self, text: FileText, how: MatchOptions, changes: Sequence[RegionChange]) -> None:
         self.file, self.changes = Lines(text.text), changes
         self.is_raw, self.verbatim = text.is_raw, how.verbatim
         self.profile = "exact" if text.is_raw or how.profile == "exact" else "region"
@@ -120,7 +120,7 @@ class _Search:
         self.missed = 0
 
     def tried(self, change: RegionChange, at: int) -> _LocatedRegion | MissError:
-        """Where a change belongs, or why that, or its indentation, is uncertain."""
+        """Locate a change; an error if its place or its indentation is uncertain."""
         label = f"changes[{at}]"
         prefix = f"{label}: " if len(self.changes) > 1 else ""
         try:
@@ -132,7 +132,7 @@ class _Search:
 
     def _region(self, change: RegionChange, label: str, prefix: str) -> _LocatedRegion:
         anchors = [self._located(_Anchor(f"{prefix}start anchor", change.start))]
-        # An end that repeats the start, which occurs once, can mean nothing else.
+        # An end equal to the start, which occurs once, is the same anchor.
         if change.end is not None and change.end != change.start:
             end = _Anchor(f"{prefix}end anchor", change.end, anchors[0].stop)
             anchors.append(self._located(end))
@@ -166,7 +166,7 @@ class _Search:
         return found
 
     def _replaced(self, anchors: Sequence[_Anchor], content: Sequence[str]) -> tuple[str, bool]:
-        """The text that replaces a region, and whether it was reindented."""
+        """The new text of a region, and whether it was reindented."""
         from git_boocode.matching import replace_text
 
         def raw(first: int, stop: int) -> str:
@@ -178,7 +178,7 @@ class _Search:
         old = [line for anchor in anchors for line in anchor.lines]
         real = [line for one in anchors for line in self.file.lines[one.first : one.stop]]
         if max(anchor.rung for anchor in anchors) < len(_RUNGS) - 1:
-            # The indentation is the file's, so the content is pasted as given.
+            # The anchors have the file's indentation, so the content is pasted unchanged.
             old = real
         elif not self.verbatim and _is_unclear([*zip(old, real, strict=True)], content):
             raise MatchError(
@@ -188,7 +188,7 @@ class _Search:
             )
         if old == [*content]:
             return anchored, False
-        # The matcher gets the anchors alone, next to each other.
+        # The matcher gets only the anchors, without the lines between them.
         done = replace_text(
             above + anchored + below,
             "".join(f"{line}\n" for line in old),
@@ -202,11 +202,11 @@ class _Search:
         return text, "reindented" in done.notes
 
     def _check_indentation(self, anchors: Sequence[_Anchor], content: Sequence[str]) -> None:
-        """Refuse an anchor that is unique by its indentation only, when that proves nothing.
+        """Refuse an anchor that is unique only by its indentation, if the model's is unreliable.
 
-        It proves nothing if the other anchor matched at another indentation, if the content repeats
-        the anchor's lines at another one only, or if it repeats none and begins at another one that
-        those lines have elsewhere: then the model's indentation is not the file's.
+        It is unreliable if the other anchor matched at another indentation, if the content repeats
+        the anchor's lines only at another one, or if it repeats none and begins at an indentation
+        that those lines have elsewhere.
         """
         moved = any(
             line.strip() and indent_of(line) != indent_of(self.file.lines[row])
@@ -265,7 +265,7 @@ class _Search:
     def _shown(
         self, anchor: _Anchor, find: Callable[[], tuple[Candidate, ...]]
     ) -> tuple[Candidate, ...]:
-        """Places of the first few anchors, without text to send back that cannot be an anchor."""
+        """Candidates for the first few anchors; `old_string` only if it can be an anchor."""
         self.missed += 1
         return tuple(
             place
@@ -276,10 +276,10 @@ class _Search:
 
 
 def _is_unclear(pairs: Sequence[tuple[str, str]], content: Sequence[str]) -> bool:
-    """Whether content may be indented as the anchors or as the file, given pairs of their lines.
+    """Whether it is unclear if content has the indentation of the anchors or of the file.
 
-    Lines with which it begins and ends as the anchors do show it: further in, a line of theirs may
-    have moved on purpose.
+    `pairs` are the lines of the anchors with the file's. Only the first and last lines that content
+    and anchors share are compared, because others may have been moved intentionally.
     """
     pairs = [pair for pair in pairs if pair[0].strip()]
     filled = [line for line in content if line.strip()]
@@ -288,18 +288,18 @@ def _is_unclear(pairs: Sequence[tuple[str, str]], content: Sequence[str]) -> boo
         for line, ends in zip(filled[::step], pairs[::step], strict=False):
             if line.strip() != ends[0].strip():
                 break
-            given, mine, real = map(indent_of, (line, *ends))
+            own, mine, real = map(indent_of, (line, *ends))
             # The first line of a text often lacks its indentation.
-            if mine != real and given in (mine, real) and (given or line is not filled[0]):
-                votes.add(given == real)
+            if mine != real and own in (mine, real) and (own or line is not filled[0]):
+                votes.add(own == real)
     mine, real = map(indent_of, pairs[0])
-    # Neither as deep as stripped anchors nor as the file.
+    # Indented neither like stripped anchors nor like the file.
     deep = not mine and indent_of(next(iter(filled), "")) not in ("", real)
     return len(votes) > 1 or deep
 
 
 def _overlaps(regions: Sequence[_LocatedRegion]) -> Iterator[MissError]:
-    """The problems of regions, sorted by their first row, that share lines."""
+    """The errors of overlapping regions, which are sorted by their first row."""
     above = None
     for region in regions:
         if above and region.first < above.stop:

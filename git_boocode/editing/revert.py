@@ -1,7 +1,7 @@
-"""The action of a rewind: take back what a recorded edit did to one file.
+"""The action of a rewind: undo a recorded edit of one file.
 
-A file that has changed since is merged three-way. Where that conflicts, what the edit wrote is
-looked for, whitespace aside; it is replaced only where it and the lines around it occur once.
+If the file has changed since, it is merged three-way. On a conflict, the lines that the edit wrote
+are searched for, ignoring whitespace, and replaced only if they occur once with their context.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.editing.edits import AppliedEdit, EditResult, How, MissError
+from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import RAW, FileText, decode, line_count
 from git_boocode.matching.align import script, similarity
 from git_boocode.matching.replace import listed_lines
@@ -20,25 +20,25 @@ from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import Region, merge_three_way, spliced_rows, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError
 
-ALREADY = "rewound"  # the rung of a place where the old lines are already back
+ALREADY = "rewound"  # the rung of a place that already has the old lines
 _ALREADY = AppliedEdit("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
-_CONTEXT = 2  # lines above and below with which moved lines are searched for, at least
-_AROUND = 50  # lines above and below that identify a place and show its indentation, at most
-_EVIDENCE = 8  # letters and digits that do not occur in a line by chance
-_MISSES = 8  # after so many places that cannot be taken back no others are looked at
-_COMPARED = 4_000  # characters of two texts of which a refusal reports the similarity
+_CONTEXT = 2  # minimum number of context lines above and below moved lines
+_AROUND = 50  # maximum number of lines above and below that identify a place
+_EVIDENCE = 8  # minimum number of letters and digits in lines that identify a place
+_MISSES = 8  # maximum number of failed places before the search stops
+_COMPARED = 4_000  # characters of two texts that are compared for the similarity in a refusal
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
-# The caller knows the record and fills in its id.
-_BY_HAND = "take it back by hand: 'git boocode show {id}' prints the edit's diff"
+# The caller fills in the record's id.
+_BY_HAND = "undo it by hand: 'git boocode show {id}' prints the edit's diff"
 _conflict = partial(MissError, "conflict", hint=_BY_HAND)
 Indents = tuple[str, str]  # the indentation of a line as recorded, and now
 
 
 class Revert(NamedTuple):
-    """Bring the bytes ``before`` an edit back; None if there was no file.
+    """Restore the bytes ``before`` an edit; None if there was no file.
 
-    With ``moves`` the file also gets its old name back. ``executable`` is whether it was executable
-    before, None if the edit did not change that.
+    With ``moves`` the old name is restored as well. ``executable`` is whether the file was
+    executable before, None if the edit did not change that.
     """
 
     before: bytes | None
@@ -48,11 +48,11 @@ class Revert(NamedTuple):
 
     @property
     def anchors(self) -> str:
-        """No other action of the call is for the same file."""
+        """Empty, because no other action of the call is for the same file."""
         return ""
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
-        """The recorded original if the file is the recorded result, else a merge."""
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Restore the recorded original if the file is the recorded result, else merge."""
         del how
         result = self._outcome(text)
         if result.text is None:
@@ -71,18 +71,18 @@ class Revert(NamedTuple):
             rung = "create" if after is None else "exact" if before else "delete"
             return EditResult(before, _whole(rung, after))
         if text is None:
-            raise MissError("missing_file", "there is no such file")
+            raise MissError("missing_file", "the file does not exist")
         if after is None:
-            raise MissError("exists", "the edit deleted it, and something else is there now")
+            raise MissError("exists", "the edit deleted the file, but it exists again")
         if before is None:
             rows = split_lines(after.text), split_lines(text.text)
             lines = [hunk.j1 + 1 for hunk in script(*rows) if not hunk.same]
             where = f", at {listed_lines(lines)}" if lines else ""
             raise MissError(
                 "conflict",
-                f"the edit created it, and it has changed since{where}",
+                f"the edit created the file, and it has changed since{where}",
                 lines=tuple(lines),
-                hint="what was added since would be lost; delete the file yourself if it may go",
+                hint="deleting it would lose these changes; delete it yourself if that is intended",
             )
         return _merged(before, after, text)
 
@@ -92,16 +92,14 @@ def _whole(rung: str, text: FileText | None) -> AppliedEdit:
 
 
 def _kind(text: FileText) -> str:
-    """The encoding; a file may be valid UTF-8 or have a byte order mark at one time only."""
+    """The encoding, regardless of a byte order mark and of invalid UTF-8."""
     return "utf-8" if text.codec in _UTF_8 else text.codec
 
 
 def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
     texts = before, after, now
     if len(set(map(_kind, texts))) > 1:
-        raise _conflict(
-            "its encoding has changed, so it can be rewound only where nothing else has"
-        )
+        raise _conflict("the encoding of the file has changed since")
     utf_8 = _kind(now) == "utf-8"
     characters = [
         text.encode().decode("utf-8", "surrogateescape") if utf_8 else text.text for text in texts
@@ -123,7 +121,7 @@ def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
 
 
 class _Reversal(NamedTuple):
-    """Rows ``first`` to ``stop`` of the file, which become ``lines``."""
+    """Replace rows ``first`` to ``stop`` of the file by ``lines``."""
 
     first: int
     stop: int
@@ -133,7 +131,7 @@ class _Reversal(NamedTuple):
 
 
 class _Side:
-    """The rows of a text, and the ``keys`` that they are compared by."""
+    """The rows of a text, and their comparison ``keys``."""
 
     def __init__(self, text: str, key: Callable[[str], str]) -> None:
         self.rows = split_lines(text)
@@ -141,19 +139,19 @@ class _Side:
 
     @cached_property
     def index(self) -> LineIndex:
-        """Of all rows."""
+        """The index of all rows."""
         return LineIndex(self.keys)
 
     @cached_property
     def filled(self) -> LineIndex:
-        """Of the rows that are not blank."""
+        """The index of the nonblank rows."""
         return LineIndex([*filter(None, self.keys)])
 
 
 class _Reverter:
-    """Takes the changes of an edit back: ``texts`` are those before, after, and now.
+    """Reverts the changes of an edit: ``texts`` are those before, after, and now.
 
-    With ``raw`` the file is not text, and only equal bytes are what the edit wrote.
+    With ``raw`` the file is not text, and whitespace is not ignored.
     """
 
     def __init__(self, texts: Sequence[str], *, raw: bool) -> None:
@@ -164,7 +162,7 @@ class _Reverter:
         self.before, self.after, self.now = (
             _Side(text, str if raw else str.strip) for text in (before, after, now)
         )
-        # The rows of the result that the edit changed, and as theirs what they were.
+        # The rows of the result that the edit changed, with their original rows as theirs.
         self.regions = merge_three_way(after, after, before).taken
         self.merge = merge_three_way(after, now, before)
         self.taken = {region.base: region for region in self.merge.taken}
@@ -172,7 +170,7 @@ class _Reverter:
         self.back = {row for first, stop in bases for row in range(first, stop + 1)}
 
     def changes(self) -> list[_Reversal]:
-        """What to replace, in order; nothing for what is taken back already."""
+        """The replacements in order, except for places that are already reverted."""
         changes: list[_Reversal] = []
         misses: list[MissError] = []
         for region in self.regions:
@@ -205,17 +203,17 @@ class _Reverter:
         raise self._refusal(region)
 
     def _has_more(self, region: Region, side: _Side) -> bool:
-        """Whether the file has more of all lines that an edit wrote than another text has."""
+        """Whether all lines that an edit wrote occur more often in the file than in a text."""
         wrote = [*filter(None, self.after.keys[slice(*region.base)])]
         now, there = self.now.filled.rows, side.filled.rows
-        return _is_telling(wrote) and all(
+        return _has_evidence(wrote) and all(
             len(now.get(key, ())) > len(there.get(key, ())) for key in wrote
         )
 
     def _places(self, region: Region) -> Iterator[int]:
-        """The rows where what an edit wrote may begin, the likeliest first."""
+        """The possible first rows of the lines that an edit wrote, the likeliest first."""
         start, stop = region.base
-        # Nothing is left of a deletion: both lines between which it was must be there.
+        # For a deletion, both neighbouring lines must exist.
         near = slice(start + 1, stop + 1) if start < stop else slice(start, stop + 2)
         first, *rest = self._rows_now[near]
         if first is not None and rest == [*range(first + 1, first + 1 + len(rest))]:
@@ -224,7 +222,7 @@ class _Reverter:
 
     @cached_property
     def _rows_now(self) -> list[int | None]:
-        """Where each recorded row, from that above the first one on, is now; None if nowhere."""
+        """The current row of each recorded row, starting above the first one; None if missing."""
         rows: list[int | None] = [-1, *[None] * len(self.after.rows), len(self.now.rows)]
         for hunk in script(self.after.keys, self.now.keys):
             if hunk.same:
@@ -232,17 +230,17 @@ class _Reverter:
         return rows
 
     def _moved(self, region: Region) -> Iterator[int]:
-        """Where else the rows that an edit wrote are, with the lines around them."""
+        """Another place of the rows that an edit wrote, with the lines around them."""
         (start, stop), keys, width = region.base, self.after.keys, _CONTEXT
         while len(self.after.index.find(keys[max(start - width, 0) : stop + width])) > 1:
             width *= 2
         first = max(start - width, 0)
         found = self.now.index.find(keys[first : stop + width])
-        if len(found) == 1 and _is_telling(keys[first : stop + width]):
+        if len(found) == 1 and _has_evidence(keys[first : stop + width]):
             yield found[0] + start - first
 
     def _put(self, region: Region, place: int) -> _Reversal | None:
-        """The old lines at a place; None if it is not certain that it is the right one."""
+        """The replacement at a place; None if the place is uncertain."""
         (start, stop), old = region.base, self.before.rows[slice(*region.theirs)]
         end, after, now = place + stop - start, self.after, self.now
         top, high = max(start - _AROUND, 0), max(place - _AROUND, 0)
@@ -264,7 +262,7 @@ class _Reverter:
             return None
         changed = [*map(indent_of, lines)] != [*map(indent_of, old)]
         if lines:
-            # The last line of a file may have got an ending, or lost it.
+            # The last line of a file may have gained or lost its line ending.
             had = start == stop or after.rows[stop - 1].endswith("\n")
             has = start == stop or now.rows[end - 1].endswith("\n")
             if end < len(now.rows) or had < has:
@@ -274,7 +272,7 @@ class _Reverter:
         return _Reversal(place, end, lines, "exact" if exact else "whitespace", changed)
 
     def _is_identified(self, region: Region, above: int, below: int) -> bool:
-        """Whether rows around a place occur once in both texts; beside a copy, on either side."""
+        """Whether the rows around a place (beside a copy, on each side) occur once in both."""
         (start, stop), keys = region.base, self.after.keys
         runs = [keys[start - above : stop + below]]
         if self._has_more(region, self.after):
@@ -291,28 +289,28 @@ class _Reverter:
         above = next(row for row in reversed(rows[: start + 1]) if row is not None)
         below = next(row for row in rows[stop + 1 :] if row is not None)
         if start == stop or below <= above + 1:
-            said = "what the edit wrote is gone"
+            message = "the lines that the edit wrote no longer exist"
             if start == stop:
-                said = "the lines around what the edit deleted have changed"
-            return _conflict(f"{said}, near line {above + 2}", lines=(max(above + 1, 1),))
+                message = "the lines around the deleted lines have changed"
+            return _conflict(f"{message}, near line {above + 2}", lines=(max(above + 1, 1),))
         there, wrote = "".join(now[above + 1 : below]), "".join(self.after.rows[start:stop])
         alike = similarity(wrote[:_COMPARED], there[:_COMPARED])
-        said = f"what the edit wrote has changed since, at {lines_of(above + 2, below)}"
+        message = f"the edited lines have changed since, at {lines_of(above + 2, below)}"
         near = Candidate(above + 2, below, alike, there)
-        return _conflict(said, lines=tuple(range(above + 2, below + 1)), candidates=(near,))
+        return _conflict(message, lines=tuple(range(above + 2, below + 1)), candidates=(near,))
 
 
-def _is_telling(keys: Sequence[str]) -> bool:
+def _has_evidence(keys: Sequence[str]) -> bool:
     return sum(map(str.isalnum, "".join(keys))) >= _EVIDENCE
 
 
 def _carried(
     old: Sequence[str], recorded: Sequence[str], now: Sequence[str], core: slice
 ) -> list[str] | None:
-    """Old lines with the indentation that the file has for recorded ones; None if uncertain.
+    """Old lines with the file's current indentation of recorded lines; None if uncertain.
 
-    Either what the edit wrote, the ``core``, was moved as a whole, or the file has another unit of
-    indentation: then every indented line has changed, and no other one.
+    Either the lines that the edit wrote, the ``core``, were shifted together, or the file has a
+    new unit of indentation; then exactly the indented lines have changed.
     """
     pairs = [
         (indent_of(one), indent_of(other)) if one.strip() else None
@@ -326,7 +324,7 @@ def _carried(
     shift = _shift(indents if all_changed else wrote or above[-1:] + below[:1])
     fit: Callable[[str], str | None]
     if shift is not None:
-        # Lines of one depth may also have been moved: they prove nothing of other depths.
+        # Lines of a single depth may also have been shifted, and prove nothing for other depths.
         sole = all_changed and len(indents) == 1
         fit = dict(indents).get if sole else partial(_shifted, *shift)
     elif all_changed:
@@ -335,13 +333,13 @@ def _carried(
             return None
     else:
         return None
-    fitted = [(fit(indent_of(line)), line.lstrip()) if line.strip() else ("", line) for line in old]
-    lines = [indent + text for indent, text in fitted if indent is not None]
+    pieces = [(fit(indent_of(line)), line.lstrip()) if line.strip() else ("", line) for line in old]
+    lines = [indent + text for indent, text in pieces if indent is not None]
     return lines if len(lines) == len(old) else None
 
 
 def _shift(pairs: Iterable[Indents]) -> Indents | None:
-    """The whitespace that all lines lost and got at their beginnings; None if it differs."""
+    """The leading whitespace that all lines have lost and gained; None if it differs."""
     shifts: set[Indents | None] = set()
     for one, other in pairs:
         if other.endswith(one):
@@ -362,18 +360,18 @@ def _scaled(known: dict[str, str], unit: str, unit_now: str, indent: str) -> str
 
 def _ambiguous(rows: Sequence[int]) -> MissError:
     lines = tuple(row + 1 for row in rows)
-    said = f"what the edit wrote occurs several times now, at {listed_lines(lines)}"
-    return MissError("ambiguous", said, lines=lines, hint=_BY_HAND)
+    message = f"the edited lines now occur several times, at {listed_lines(lines)}"
+    return MissError("ambiguous", message, lines=lines, hint=_BY_HAND)
 
 
 def _as_one(misses: Sequence[MissError], count: int) -> MissError:
     if len(misses) == 1:
         return misses[0]
-    said = "; ".join(dict.fromkeys(miss.message for miss in misses))
+    messages = "; ".join(dict.fromkeys(miss.message for miss in misses))
     least = "at least " if len(misses) == _MISSES < count else ""
     return MissError(
         "conflict" if any(miss.code == "conflict" for miss in misses) else "ambiguous",
-        f"{least}{len(misses)} of {count} places cannot be taken back: {said}",
+        f"{least}{len(misses)} of {count} places cannot be reverted: {messages}",
         lines=tuple(sorted({line for miss in misses for line in miss.lines})),
         candidates=tuple(candidate for miss in misses for candidate in miss.candidates),
         hint=_BY_HAND,

@@ -1,4 +1,4 @@
-"""Undo an applied edit by its record, although its files have changed since."""
+"""Undo an applied edit by its edit record, even if its files have changed since."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, Failure, MissError, listed
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.plan import REWIND
-from git_boocode.editing.records import Contents, EditRecord, KeptFile, Records
-from git_boocode.editing.recovery import settle
+from git_boocode.editing.records import Contents, EditRecord, RecordedFile, Records
+from git_boocode.editing.recovery import recover
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 
-_LATER = 3  # newer edits that a refusal names, at most
-# What to do about failures whose usual advice is meant for whoever writes an edit.
+_LATER = 3  # maximum number of newer edits that a refusal names
+# Hints for failures whose usual hints are for the model that writes an edit.
 _HINTS = {
-    "missing_file": "it was deleted or renamed since; give it its name back, then rewind again",
-    "exists": "move what is there out of the way, then rewind again",
+    "missing_file": "it was deleted or renamed since; restore its name, then rewind again",
+    "exists": "move the existing file away, then rewind again",
     "binary": "'git show refs/boocode/edits/{id}:before/{path}' prints its old bytes",
-    "outside_worktree": "the record names a file that no edit may touch, and cannot be rewound",
+    "outside_worktree": "the edit record names a file outside the worktree; it cannot be rewound",
 }
 
 
 class RewindRefusedError(EditsRefusedError):
-    """A file of a record cannot be taken back; nothing was changed.
+    """A file of a record cannot be rewound; nothing was changed.
 
     ``later`` names the newer records of the same file, in a sentence each.
     """
@@ -43,7 +43,7 @@ class RewindRefusedError(EditsRefusedError):
         super().__init__([_advised(failure, record) for failure in failures], 1)
         before = "this edit was rewound before; 'git boocode log --edits' shows it"
         self.hints += (*later, *([before] if record.rewound else []))
-        # It is for the model that wrote an edit, and no model wrote this one.
+        # The retry context is for the model that wrote an edit.
         del self.details["retry_context"]
         self.details["rewinds"] = record.id
 
@@ -54,10 +54,10 @@ def _advised(failure: Failure, record: EditRecord) -> Failure:
     return failure._replace(hint=hint or None)
 
 
-class Rewound(NamedTuple):
-    """What a rewind of a ``record`` did, or on a dry run would do.
+class RewindResult(NamedTuple):
+    """The result of a rewind of a ``record``, or of a dry run.
 
-    ``answer`` holds the files and the new record; in the paths ``already`` nothing was left to do.
+    ``answer`` contains the files and the new record; the paths ``already`` were already rewound.
     """
 
     record: EditRecord
@@ -78,23 +78,24 @@ def rewind(
     *,
     dry_run: bool = False,
     keep: bool = True,
-) -> Rewound:
-    """Bring back what the files of a record were before the edit.
+) -> RewindResult:
+    """Restore the files of a record to their content before the edit.
 
-    A file that has not changed since gets its old bytes; in another one only what the edit wrote is
-    replaced. ``paths`` are files of the record or directories, from where the caller stands; none
-    for all files that are not rewound yet. With ``keep`` the rewind is recorded itself.
+    A file that has not changed since gets its old bytes; in other files only the lines that the
+    edit wrote are replaced. ``paths`` are files of the record or directories, relative to the
+    caller's directory; empty for all files that are not rewound yet. With ``keep`` the rewind gets
+    a record of its own.
 
-    Raises RewindRefusedError where a file cannot be taken back (nothing was changed), RefusedError
+    Raises RewindRefusedError if a file cannot be rewound (nothing was changed), RefusedError
     (`not_found`, `other_worktree`, `malformed`, `locked`), and FatalError.
     """
     records = Records(repository)
     if not records.is_ours(record):
         raise _other_worktree(record)
-    wanted = {file for path in paths for file in _named(repository, record, path)}
+    named = {file for path in paths for file in _named(repository, record, path)}
     left = {file for file in record.files if file.path not in record.rewound_paths}
-    chosen = [file for file in record.files if file in (wanted or left or record.files)]
-    # Paths in a record count from the top, wherever the caller stands.
+    chosen = [file for file in record.files if file in (named or left or record.files)]
+    # Paths in a record are relative to the top, not to the caller's directory.
     workspace = Workspace(repository.worktree, "", repository)
     edits, modes, gone = _reversed(workspace, record, records.contents(record, chosen))
     more = {"rewinds": {"id": record.id, "paths": [file.path for file in chosen]}}
@@ -109,17 +110,17 @@ def rewind(
         for file in answer.files
         if not file.changes and all(applied.rung == ALREADY for _, applied in file.applied)
     )
-    return Rewound(record, answer, (*gone, *unchanged))
+    return RewindResult(record, answer, (*gone, *unchanged))
 
 
-def settled(repository: Repository) -> None:
-    """Clean up after a killed edit, whose record may be that of something that never happened."""
+def recover_interrupted(repository: Repository) -> None:
+    """Recover a killed edit, whose record may be of changes that were never written."""
     with Workspace(repository.worktree, "", repository).locked():
-        settle(repository)
+        recover(repository)
 
 
 def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) -> list[str]:
-    """The newer records that changed the same files, which may be what is in the way."""
+    """Hints about newer records of the same files, which may cause the conflict."""
     paths = {failure.path for failure in failures if failure.code == "conflict"}
     found = (
         f"the edit {other.id} changed '{path}' since; rewind it first"
@@ -145,13 +146,13 @@ def _reversed(
 ) -> tuple[list[Edit], dict[str, int], list[str]]:
     """The edits that undo the files of a record.
 
-    Also the permission bits of files that come back, by absolute path, and the paths of created
-    files that are gone already.
+    Also the permission bits of restored files, by absolute path, and the paths of created files
+    that are already deleted.
     """
     edits: list[Edit] = []
     modes: dict[str, int] = {}
     gone: list[str] = []
-    # Where the old name of a renamed file was used again, the file was in fact copied.
+    # If the old name of a renamed file was used again, the file was in fact copied.
     taken = {file.path for file in record.files}
     for file, before, after in files:
         path, to = file.path, None
@@ -163,11 +164,11 @@ def _reversed(
                 gone.append(path)
                 continue
         elif file.action == "delete":
-            # What may not be edited is refused by the plan, with the reason.
+            # The plan refuses invalid paths.
             with suppress(MissError):
                 modes[workspace.target(path).real] = file.mode
         elif file.source and _is_there(workspace, file.source) and not _is_there(workspace, path):
-            # Someone gave it its old name back.
+            # The file already has its old name again.
             path = file.source
         elif file.source:
             action, to = action._replace(moves=True), file.source
@@ -183,7 +184,7 @@ def _is_there(workspace: Workspace, path: str) -> bool:
         return True
 
 
-def _named(repository: Repository, record: EditRecord, path: str) -> list[KeptFile]:
+def _named(repository: Repository, record: EditRecord, path: str) -> list[RecordedFile]:
     found = [file for file in record.files if is_named(repository, file, path)]
     if found:
         return found
@@ -200,11 +201,11 @@ def _named(repository: Repository, record: EditRecord, path: str) -> list[KeptFi
     )
 
 
-def is_named(repository: Repository, file: KeptFile, path: str) -> bool:
+def is_named(repository: Repository, file: RecordedFile, path: str) -> bool:
     """Whether a path of the command line names a file of a record, or a directory above it."""
-    given = os.path.join(repository.worktree, repository.prefix, path)
-    parent, name = os.path.split(os.path.normpath(given))
-    both = {os.path.realpath(given), os.path.join(os.path.realpath(parent), name)}
+    whole = os.path.join(repository.worktree, repository.prefix, path)
+    parent, name = os.path.split(os.path.normpath(whole))
+    both = {os.path.realpath(whole), os.path.join(os.path.realpath(parent), name)}
     below = [os.path.relpath(real, repository.worktree).replace(os.sep, "/") for real in both]
     names = f"{file.path}/", f"{file.old_path}/"
-    return "." in below or any(known.startswith(f"{one}/") for known in names for one in below)
+    return "." in below or any(each.startswith(f"{one}/") for each in names for one in below)

@@ -1,4 +1,4 @@
-"""Apply the edits of one call: read, plan, keep the old contents, write. Or only locate a text."""
+"""Apply the edits of one call: parse, plan, record the old contents, write. Or locate a text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.answer import Answer, EditsRefusedError
-from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, How, MissError
+from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.textfile import decode, read_file
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
 
 _PLANS = 5
-"""Plans of one call, made anew while other programs change its files."""
+"""Maximum number of attempts to plan a call while other programs change its files."""
 _MAX_RECORDED = 65_536
-"""Characters of an edit's JSON; a longer one is not repeated in the record, which has the files."""
+"""Maximum length of an edit's JSON in the record, in characters; a longer one is omitted."""
 
 
 class Options(NamedTuple):
     """How a call is carried out.
 
-    `format` is the one to accept, `more` what else the record says, as JSON, `modes` the permission
-    bits of files that come back, by absolute path, `journal` is for use without a repository.
+    `format` restricts the input format, `more` are further keys of the record's JSON, `modes` the
+    permission bits of restored files by absolute path; `journal` is for use without a repository.
     """
 
-    how: How = How()
+    how: MatchOptions = MatchOptions()
     format: str | None = None
     dry_run: bool = False
     record: bool = True
@@ -56,14 +56,14 @@ class Options(NamedTuple):
 def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Options) -> Answer:
     """Apply the edits of one call, all or none.
 
-    EditsRefusedError if one cannot be applied, a file changed meanwhile, or another command is at
-    work here (`locked`); FatalError if something cannot be read, kept or written.
+    EditsRefusedError if an edit cannot be applied, a file changed meanwhile, or another command is
+    running here (`locked`); FatalError if a file cannot be read, recorded or written.
     """
     return apply_inputs(read_inputs(sources, options.format), workspace, options)
 
 
 def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answer:
-    """Apply edits that have been read already; see `apply_edits`."""
+    """Apply parsed edits; see `apply_edits`."""
     plan = EditPlan(inputs, workspace, options.how)
     identifier = None
     if not options.dry_run:
@@ -71,20 +71,20 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
     if identifier is not None and workspace.repository is not None:
-        from git_boocode.editing.records import prune_now_and_then
+        from git_boocode.editing.records import prune_occasionally
 
-        prune_now_and_then(workspace.repository, identifier)
+        prune_occasionally(workspace.repository, identifier)
     return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
 
 
 def _carry_out(
     plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options
 ) -> tuple[EditPlan, str | None]:
-    """Write a plan that was made without the lock, or a new one if files changed since."""
+    """Write a plan that was made without the lock, or a new plan if files changed since."""
     for attempt in range(_PLANS):
         if attempt:
             plan = EditPlan(inputs, workspace, options.how)
-        with _held(workspace, inputs.total):
+        with _locked(workspace, inputs.total):
             read = [(file.target, file.before) for file in plan.files]
             changed = next((file for file, before in read if not file.is_unchanged(before)), None)
             if changed is None:
@@ -96,8 +96,8 @@ def _carry_out(
 
 
 @contextmanager
-def _held(workspace: Workspace, count: int) -> Iterator[None]:
-    """Lock the worktree, and repair what an interrupted command left in it."""
+def _locked(workspace: Workspace, count: int) -> Iterator[None]:
+    """Lock the worktree, and recover an interrupted command."""
     with ExitStack() as stack:
         try:
             stack.enter_context(workspace.locked())
@@ -106,14 +106,14 @@ def _held(workspace: Workspace, count: int) -> Iterator[None]:
             failure = Failure(None, None, error.code, error.message, hint=hint)
             raise EditsRefusedError([failure], count) from None
         if workspace.repository is not None:
-            from git_boocode.editing.recovery import settle
+            from git_boocode.editing.recovery import recover
 
-            settle(workspace.repository)
+            recover(workspace.repository)
         yield
 
 
 def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options) -> str | None:
-    """Record and write the files; the id of the record."""
+    """Record and write the files; returns the id of the record, if any."""
     files = [file for file in plan.files if file.changes]
     if not files:
         return None
@@ -129,14 +129,14 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
 
 
 class EditJournal(Journal):
-    """Notes a call on disk, and publishes its record, before anything is written."""
+    """Writes the journal of a call, and publishes its record, before any file is written."""
 
     def __init__(self, repository: Repository, record: Record | None) -> None:
         self._repository = repository
         self._record = record
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
-        """Write the note first: what a kill leaves of the record is removed with it."""
+        """Write the journal first, so that an incomplete record is removed with it after a kill."""
         from git_boocode.editing.recovery import note_call
 
         identifier = self._record.id if self._record else None
@@ -145,7 +145,7 @@ class EditJournal(Journal):
             self._record.publish()
 
     def end(self, *, written: bool) -> None:
-        """Remove the note, and the record if nothing was written."""
+        """Remove the journal, and the record if nothing was written."""
         from git_boocode.editing.recovery import end_call
 
         end_call(self._repository, self._record.id if self._record and not written else None)
@@ -164,7 +164,7 @@ def _changed_meanwhile(
     message = "another program changed the file while it was being edited"
     hint = "nothing was written; run the command again"
     file = next(file for file in files if file.target == target)
-    # None asks for what is only in the way of a rename.
+    # A file that is only replaced by a rename has no edit.
     edit = next(iter(file.edits or [edit for edit, _ in file.applied]), None)
     number, given = (edit.number, edit.given) if edit else (None, None)
     failure = Failure(number, target.path, "conflict", message, given=given, hint=hint)
@@ -194,7 +194,7 @@ def _record(
 
 
 def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
-    from git_boocode.editing.records import Contents, KeptFile
+    from git_boocode.editing.records import Contents, RecordedFile
 
     def below(real: str) -> str:
         return os.path.relpath(real, top).replace(os.sep, "/")
@@ -203,7 +203,7 @@ def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
     mode = new_mode = before.mode if before else options.modes.get(file.target.real, 0o644)
     if file.executable is not None:
         new_mode = with_executable(mode, executable=file.executable)
-    kept = KeptFile(
+    kept = RecordedFile(
         file.spelling.path if file.spelling else below(file.target.real),
         file.action,
         mode if before else new_mode,
@@ -213,15 +213,15 @@ def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
     return Contents(kept, before.data if before else None, file.after)
 
 
-class Located(NamedTuple):
-    """A match in a file, whose `path` counts from the top."""
+class LocateResult(NamedTuple):
+    """A match in a file, whose `path` is relative to the top."""
 
     path: str
     match: Match
 
     @property
     def found(self) -> bool:
-        """Whether there is one place."""
+        """Whether there is a unique match."""
         return self.match.kind in ("exact", "fuzzy")
 
     def as_json(self) -> dict[str, object]:
@@ -242,17 +242,17 @@ def locate(
     needle: str,
     profile: str = DEFAULT_PROFILE,
     start_line: int | None = None,
-) -> Located:
-    """Find a text in a file; `start_line` is where it should be, from 1.
+) -> LocateResult:
+    """Find a text in a file; `start_line` is its expected line, 1-based.
 
-    `needle` has bytes that are not UTF-8 as surrogates. RefusedError if the file does not exist
+    Bytes of `needle` that are not UTF-8 are surrogates. RefusedError if the file does not exist
     (`missing_file`) or cannot be searched; FatalError if it cannot be read.
     """
     if not needle:
         raise RefusedError(
             "the text to find is empty",
             code="invalid_input",
-            hints=("it is read from standard input",),
+            hints=("send the text on standard input",),
         )
     from git_boocode.editing.unified_diff import quoted
     from git_boocode.matching import locate_match
@@ -268,4 +268,4 @@ def locate(
         raise RefusedError(f"{where}{miss.message}", code=miss.code, hints=hints) from None
     text = decode(snapshot.data)
     used = "exact" if text.is_raw else profile
-    return Located(target.path, locate_match(text.text, needle, used, start_line=start_line))
+    return LocateResult(target.path, locate_match(text.text, needle, used, start_line=start_line))

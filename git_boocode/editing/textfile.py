@@ -1,4 +1,4 @@
-"""Files as they were read, and their bytes as text and back without losing any."""
+"""Decode a file's bytes to text, and encode them back without loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from git_boocode.repo.files import FileState, read_state
 
 RAW = "raw"
 
-# The byte order mark of each encoding, and Python's name for what follows it.
+# The byte order mark of each encoding, and Python's name of the encoding.
 _CODECS = {
     "utf-8-bom": (b"\xef\xbb\xbf", "utf-8"),
     "utf-16-le": (b"\xff\xfe", "utf-16-le"),
@@ -24,7 +24,7 @@ _CODECS = {
 class FileText(NamedTuple):
     """Decoded text without its byte order mark, with the file's own line endings.
 
-    `codec` is its encoding: `raw` for bytes that are no text, which appear as surrogates (PEP 383).
+    `codec` is its encoding; `raw` for bytes that are not text, decoded to surrogates (PEP 383).
     """
 
     text: str
@@ -32,11 +32,11 @@ class FileText(NamedTuple):
 
     @property
     def is_raw(self) -> bool:
-        """Whether the bytes are no text, so that only exact edits are safe."""
+        """Whether the bytes are not text, so that only exact edits are safe."""
         return self.codec == RAW
 
     def encode(self) -> bytes:
-        """The bytes of the file; raises `UnicodeEncodeError` for what its encoding lacks."""
+        """The bytes of the file; raises `UnicodeEncodeError` for unsupported characters."""
         if self.is_raw:
             return self.text.encode("utf-8", "surrogateescape")
         mark, codec = _CODECS[self.codec]
@@ -44,7 +44,7 @@ class FileText(NamedTuple):
 
 
 def decode(data: bytes) -> FileText:
-    """Read bytes as UTF-8 or, where a byte order mark says so, as UTF-16; else as raw bytes."""
+    """Decode bytes as UTF-8 or, with a byte order mark, as UTF-16; else as raw bytes."""
     codec = next(name for name, (mark, _) in _CODECS.items() if data.startswith(mark))
     mark, encoding = _CODECS[codec]
     with suppress(UnicodeDecodeError):
@@ -55,14 +55,14 @@ def decode(data: bytes) -> FileText:
 
 
 def line_count(text: str) -> int:
-    """The number of lines; one without a final newline counts."""
+    """The number of lines, including an unterminated last line."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 
 def shared_ends(old: str, new: str) -> tuple[int, int]:
-    """How many characters two texts share, in whole lines, at their beginning and at their end.
+    """The lengths of the common prefix and suffix of two texts, in whole lines.
 
-    It is much faster than splitting them; a few equal lines may be left between.
+    This is much faster than splitting the texts; a few equal lines may remain between.
     """
     above = old.rfind("\n", 0, common_prefix(old, new)) + 1
     alike = common_prefix(old[above:][::-1], new[above:][::-1])
@@ -70,12 +70,12 @@ def shared_ends(old: str, new: str) -> tuple[int, int]:
 
 
 def uniform_crlf(text: str) -> bool:
-    """Whether a text has line endings and all of them are CRLF."""
+    """Whether a text has line endings, and all are CRLF."""
     return "\r\n" in text and text.count("\r\n") == text.count("\n")
 
 
 def read_file(real: str, *, links: bool = False) -> FileState | None:
-    """A file as `read_state` reads it, whose refusal is a MissError here."""
+    """Like `read_state`, but with MissError in place of RefusedError."""
     try:
         return read_state(real, links=links)
     except RefusedError as error:

@@ -1,4 +1,4 @@
-"""The edit formats for a model: tool definitions, and guidance for its prompt; see `tools.toml`."""
+"""The edit formats as tool definitions for a model, and guidance for its prompt (`tools.toml`)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Tool(NamedTuple):
     guide: str
 
     def as_json(self) -> JsonObject:
-        """The definition, as the API of a model takes it."""
+        """The definition in the format of a model's API."""
         return {"name": self.name, "description": self.description, "input_schema": self.schema}
 
 
 def _object(names: Sequence[str], own: Mapping[str, Any]) -> JsonObject:
-    """The schema of an object with these fields; a `?` ends the name of an optional one."""
+    """The schema of an object with some fields; the name of an optional field ends in `?`."""
     properties = {}
     for name in (name.rstrip("?") for name in names):
         properties[name] = field = dict(own.get(name) or _DATA["fields"][name])
@@ -50,10 +50,10 @@ TOOLS = {
     )
     for name, data in _DATA["tools"].items()
 }
-"""The formats, by the names that `--format` takes."""
+"""The formats by their names in `--format`."""
 
 
 def guidance(names: tuple[str, ...] = ()) -> str:
-    """What a system prompt should say about editing with these formats, or with all; Markdown."""
+    """Markdown for a system prompt about editing with some formats, by default all."""
     parts = [f"# {name}: `{TOOLS[name].name}`\n\n{TOOLS[name].guide}" for name in names or TOOLS]
     return "\n".join((_DATA["general"], *parts, _DATA["refused"]))

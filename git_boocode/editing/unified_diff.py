@@ -1,4 +1,4 @@
-"""Unified diffs as git writes them, and where a line stood before earlier edits moved it."""
+"""Unified diffs in git's format, and line numbers across a sequence of edits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 def changed_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
-    """The hunks in which two lists of lines differ, in order."""
+    """The changed hunks between two lists of lines, in order."""
     return [hunk for hunk in script(old, new, anchored=True) if not hunk.same]
 
 
@@ -45,12 +45,12 @@ def _name(side: str, path: str, text: FileText | None) -> str:
     if text is None:
         return "/dev/null"
     name = quoted(f"{side}/{path}")
-    # Like git: a tab ends a name that contains spaces.
+    # As in git, a tab follows a name that contains spaces.
     return f"{name}\t" if " " in name and not name.startswith('"') else name
 
 
 def quoted(path: str) -> str:
-    """A path as git writes it: C-quoted if it has control characters, quotes or invalid UTF-8."""
+    """A path in git's format: C-quoted if it has control characters, quotes or invalid UTF-8."""
     if not _UNUSUAL.search(path):
         return path
     try:
@@ -94,7 +94,7 @@ def _line(sign: str, line: str) -> str:
 
 
 def without_common_indentation(diff: str) -> str:
-    """A diff for display: each hunk without the indentation that all its lines share."""
+    """A diff for display: each hunk without the common indentation of its lines."""
     head, *hunks = re.split(r"(?m)^(?=@@ -)", diff)
     for hunk in hunks:
         header, *lines = split_lines(hunk)
@@ -109,7 +109,7 @@ def without_common_indentation(diff: str) -> str:
 
 
 class LineMap:
-    """Where the lines of a text stood originally, updated through a sequence of edits."""
+    """Maps the current lines of a text to its original lines, through a sequence of edits."""
 
     def __init__(self) -> None:
         self._origin: list[int] | None = None
@@ -123,19 +123,19 @@ class LineMap:
         first = old.count("\n", 0, start)
         now = origin[:first]
         for hunk in script(before, after, anchored=True):
-            # Added lines count as the line above them; at the top of the file, as the first one.
+            # Added lines map to the line above them; at the top of the file, to the first one.
             rows = origin[first + hunk.i1 : first + hunk.i2] or [now[-1] if now else 1]
             now += [rows[min(row, len(rows) - 1)] for row in range(hunk.j2 - hunk.j1)]
         self._origin = now + origin[first + len(before) :]
 
     def original(self, line: int) -> int:
-        """The original number of a line; for an added line, that of a neighbour."""
+        """The original number of a line; of a neighbour for an added line."""
         if not self._origin or line < 1:
             return line
         return self._origin[min(line, len(self._origin)) - 1]
 
     def current(self, line: int) -> int:
-        """Where an original line is now; for a deleted line, where the next one is."""
+        """The current number of an original line; of the next one for a deleted line."""
         return bisect_left(self._origin, line) + 1 if self._origin else line
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The older versions of a file: those that the repository holds, and the one an edit names."""
+"""Older versions of a file: those in the repository, and the base that an edit names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
-from git_boocode.editing.edits import DEFAULT_PROFILE, AppliedEdit, Edit, EditResult, How, MissError
+from git_boocode.editing.edits import (
+    DEFAULT_PROFILE,
+    AppliedEdit,
+    Edit,
+    EditResult,
+    MatchOptions,
+    MissError,
+)
 from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
@@ -26,17 +33,17 @@ if TYPE_CHECKING:
     from git_boocode.editing.plan import PlannedFile
 
 CHECKPOINTS = "refs/boocode/checkpoints/"
-MOST = 24  # versions that are read, and checkpoints and records that are looked at
-MOST_BYTES = 8 * 1024 * 1024  # of all versions that are read
+MOST = 24  # maximum number of versions, and of checkpoints and records that are searched
+MOST_BYTES = 8 * 1024 * 1024  # maximum total size of the versions
 _REF = "%(refname)%00%(objectname)%00%(parent)%00%(contents)%00"
 _SHOWN = 12  # digits of an id in a message
-_AGAIN = "read the file again and make the edit for what it holds now"
+_AGAIN = "read the file again and make the edit for its current content"
 
 
 class VersionSource(NamedTuple):
-    """Where a version is: its name for messages, and the ``object`` as git calls it.
+    """A source of a version: its name for messages, and git's name of the ``object``.
 
-    A checkpoint or a record also has words for what changed with it, and its HEAD commit.
+    A checkpoint or a record also has a ``cause``, a phrase for messages, and its HEAD commit.
     """
 
     name: str
@@ -46,9 +53,9 @@ class VersionSource(NamedTuple):
 
 
 class FileVersions:
-    """Older versions of one file: in the index, HEAD, checkpoints and records of applied edits.
+    """Older versions of one file, from the index, HEAD, checkpoints and edit records.
 
-    Iterating reads their texts, newest first. ``path`` is the path from the top of the worktree.
+    Iterating reads their texts, newest first. ``path`` is relative to the top of the worktree.
     """
 
     def __init__(self, repository: Repository, path: str) -> None:
@@ -60,14 +67,14 @@ class FileVersions:
         return (text for _, _, text in self._versions)
 
     def name(self, index: int) -> str:
-        """What to call the version of that index in messages."""
+        """The name of a version for messages, by its index."""
         return self._versions[index][0].name
 
     def cause(self, index: int, old: str) -> str | None:
-        """What took ``old`` away since the version of that index, for messages; None if unknown."""
+        """The cause of the removal of ``old`` since a version, for messages; None if unknown."""
         events = [(source, blob) for source, blob, _ in self._located if source.cause]
-        wanted = self._versions[index][1]
-        at = [place for place, (_, blob) in enumerate(events) if blob == wanted]
+        version = self._versions[index][1]
+        at = [place for place, (_, blob) in enumerate(events) if blob == version]
         at = at or [place for place, (source, _) in enumerate(events) if source.head != self._head]
         texts = {blob: text.replace("\r\n", "\n") for _, blob, text in self._versions}
         old = old.replace("\r\n", "\n")
@@ -78,14 +85,14 @@ class FileVersions:
 
     @cached_property
     def _versions(self) -> list[tuple[VersionSource, str, str]]:
-        """The contents within the bounds: the newest source of each, its blob's id and its text."""
+        """The contents within the limits: the newest source, the blob id and the text of each."""
         left, newest = MOST_BYTES, dict[str, VersionSource]()
         for source, blob, size in self._located:
             if blob not in newest and size <= left and len(newest) < MOST:
                 newest[blob] = source
                 left -= size
             elif source.name == "HEAD" and blob in newest:
-                newest[blob] = source  # rather than the index
+                newest[blob] = source  # in preference to the index
         bodies = batch_bodies(self._git("--batch", newest), b"blob")
         found = zip(newest.items(), bodies, strict=False)
         texts = [(source, blob, decode(data)) for (blob, source), data in found if data is not None]
@@ -93,8 +100,8 @@ class FileVersions:
 
     @cached_property
     def _located(self) -> list[tuple[VersionSource, str, int]]:
-        """The sources that hold the file, newest first, each with its blob's id and size."""
-        if "\n" in self._path:  # git reads one name a line
+        """The sources that contain the file, newest first, with blob id and size."""
+        if "\n" in self._path:  # git reads one name per line
             return []
         index = VersionSource("the index", f":0:{self._path}")
         sources = [index, VersionSource("HEAD", f"HEAD:{self._path}"), *self._history()]
@@ -109,7 +116,7 @@ class FileVersions:
         ]
 
     def _history(self) -> Iterator[VersionSource]:
-        """Where the checkpoints and records of this worktree would hold the file, newest first."""
+        """The possible sources in checkpoints and records of this worktree, newest first."""
         order = "--sort=-refname:lstrip=3", f"--count={MOST}", f"--format={_REF}"
         git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
         listed = git.attempt("for-each-ref", *order, CHECKPOINTS, EDITS).stdout
@@ -134,7 +141,7 @@ class FileVersions:
 
     def _git(self, how: str, names: Iterable[str]) -> bytes:
         request = os.fsencode("".join(f"{name}\n" for name in names))
-        # A partial clone must not fetch what nobody has asked for.
+        # A partial clone must not fetch missing objects.
         git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
         return git.attempt("cat-file", how, stdin=request).stdout
 
@@ -142,9 +149,9 @@ class FileVersions:
 def outdated_base(
     edit: Edit, file: PlannedFile, workspace: Workspace, profile: str
 ) -> FileText | None:
-    """The version that an edit names as its base; None if the file still is that version.
+    """The version that an edit names as its base; None if the file still has that version.
 
-    Raises MissError (`stale`) for another version that is not held, or an edit that is not merged.
+    Raises MissError (`stale`) if the version is unknown, or if the action cannot be merged.
     """
     base, before = edit.base, file.before
     if base is None:
@@ -152,30 +159,30 @@ def outdated_base(
     if before is None:
         if not base.strip("0"):
             return None
-        gone = f"the file is gone; the edit is for the version {base}"
-        hint = "look whether it was renamed; to make it anew, leave 'base' out"
-        raise MissError("stale", gone, hint=hint)
+        message = f"the file no longer exists; the edit is for version {base}"
+        hint = "check whether it was renamed; to create it again, omit 'base'"
+        raise MissError("stale", message, hint=hint)
     raw = blob_ids(before.data)
-    now = next((known for known in raw if known.startswith(base)), None)
+    now = next((identifier for identifier in raw if identifier.startswith(base)), None)
     now = now or workspace.clean_blob_id(file.target.path, before.data)
     if now is not None and now.startswith(base):
         return None
-    text = _held(base, workspace)
+    text = _find_blob(base, workspace)
     whole = isinstance(edit.action, (Write, Create, Delete, Keep))
     if text is None or text.is_raw or whole or profile != DEFAULT_PROFILE:
-        unknown = "" if text else ", a version that the repository does not hold"
-        changed = f"the file has changed: it is {now or raw[0]}, and the edit is for {base}"
+        unknown = "" if text else ", which is not in the repository"
+        changed = f"the file has changed: it is {now or raw[0]}, but the edit is for {base}"
         raise MissError("stale", changed + unknown, hint=_AGAIN)
     return text
 
 
 def merged_outcome(
-    edit: Edit, base: FileText, text: FileText, how: How
+    edit: Edit, base: FileText, text: FileText, how: MatchOptions
 ) -> tuple[EditResult, FileText]:
     """Make an edit in an older version and merge it three-way into the file's text.
 
-    Returns the result, and the older version after the edit, which is the base of the next one.
-    Raises MissError: the merge conflicts or the old text is not there (`stale`), `already_applied`.
+    Returns the result, and the older version after the edit, which is the base of the next edit.
+    MissError if the merge conflicts or the old text is missing (`stale`), or `already_applied`.
     """
     shown = (edit.base or "")[:_SHOWN]
     try:
@@ -195,13 +202,16 @@ def merged_result(
 ) -> EditResult:
     """Merge an edit, and the version in which it was made, three-way into the text.
 
-    ``since`` names that version, and what changed since, ``rows`` are those that the edit matches;
-    none if it is proven to be for the version. Raises MissError (`stale`, `already_applied`).
+    ``since`` is the name of that version and the cause of the change. ``rows`` are the rows that
+    the edit matches; empty if the edit is known to be for the version. Raises MissError (`stale`,
+    `already_applied`).
     """
     (made, base), applied, (name, cause) = older, older[0].applied, since
-    wanted, edited = rows or [(applied.start_line - 1, applied.end_line)], made.text or base
+    matched, edited = rows or [(applied.start_line - 1, applied.end_line)], made.text or base
     try:
-        content, now = merge_edit(Lines(text.text), base.text, edited.text, wanted, proven=not rows)
+        content, now = merge_edit(
+            Lines(text.text), base.text, edited.text, matched, proven=not rows
+        )
     except MatchError as error:
         near, message, more = error.candidates[0], error.message, f", {cause}" if cause else ""
         if error.code == "stale":
@@ -213,8 +223,8 @@ def merged_result(
     return made._replace(text=text._replace(text=content), applied=merged)
 
 
-def _held(base: str, workspace: Workspace) -> FileText | None:
-    """The text of a blob, by its id or the unique beginning of it; None if there is none."""
+def _find_blob(base: str, workspace: Workspace) -> FileText | None:
+    """The text of a blob, by its id or a unique prefix; None if it does not exist."""
     if workspace.repository is None:
         return None
     request, git = os.fsencode(f"{base}^{{blob}}\n"), workspace.repository.git

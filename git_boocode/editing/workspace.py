@@ -1,4 +1,4 @@
-"""Where the paths of an input lead: the worktree, or without a repository the current directory."""
+"""Resolve the paths of an input in the worktree, or in the current directory without one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from git_boocode.repo.files import FileState, git_directory_above, inside_worktr
 from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0  # Seconds to wait for another command that writes to the same worktree.
-# PATH_MAX of Linux without its final NUL, and NAME_MAX; no system allows more.
+# PATH_MAX of Linux without its final NUL, and NAME_MAX; no supported system allows more.
 _PATH_BYTES, _NAME_BYTES = 4_095, 255
 
 
 class Target(NamedTuple):
-    """A file that an edit is for.
+    """The file of an edit.
 
-    `path` counts from the top, its parts joined by `/`; `link` is the absolute path with symlinks
-    as given, `real` the one with symlinks resolved.
+    `path` is relative to the top, with `/` as the separator; `link` is the absolute path with
+    unresolved symlinks, `real` the one with symlinks resolved.
     """
 
     path: str
@@ -32,7 +32,7 @@ class Target(NamedTuple):
     real: str
 
     def is_unchanged(self, before: FileState | None) -> bool:
-        """Whether the file is as it was read, and no symlink on the way has changed."""
+        """Whether neither the file nor a symlink of its path has changed since it was read."""
         link, real = self.link, self.real
         if link == real:
             # The file itself may be a symlink.
@@ -49,12 +49,12 @@ class Target(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """The directory `top`, absolute and resolved, that bounds all edits, and how paths are read.
+    """The directory `top`, absolute and resolved, that contains all edited files.
 
-    The caller is in `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths count from
-    there, as on the command line of git; otherwise from the top, and from there only if nothing is
-    found at the top. `repository` is the one whose worktree it is, or None. `buffers` are texts by
-    path from the top that count instead of what is on disk.
+    The caller's directory is `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths are
+    relative to that directory, as on git's command line; otherwise to the top, or to that directory
+    if nothing exists at the top. `repository` is the repository of the worktree, or None. `buffers`
+    are texts, by path relative to the top, that replace the files on disk.
     """
 
     top: str
@@ -71,7 +71,7 @@ class Workspace(NamedTuple):
                 return cls(os.path.realpath(os.getcwd()), "", None, from_here=from_here)
             found = Repository.discover()
         except FileNotFoundError:
-            raise FatalError("the current directory is gone", code="no_directory") from None
+            raise FatalError("the current directory does not exist", code="no_directory") from None
         except FatalError as error:
             if error.code == "not_a_repository":
                 error.hints += ("--no-index edits files outside a repository",)
@@ -79,7 +79,7 @@ class Workspace(NamedTuple):
         return cls(found.worktree, found.prefix, found, from_here=from_here)
 
     def target(self, path: str) -> Target:
-        """The file that a path names; MissError if it is invalid, or leads out."""
+        """Resolve a path; MissError if it is invalid, or leaves the workspace."""
         _check_path(path)
         if self.from_here:
             return self._resolve(os.path.join(self.prefix, path))
@@ -96,20 +96,20 @@ class Workspace(NamedTuple):
             return here
         raise MissError(
             "ambiguous",
-            f"there is '{target.path}' at the top of the worktree, and '{here.path}' from where "
-            "the command was called",
-            hint="send the absolute path of the one that is meant",
+            f"both '{target.path}' and '{here.path}' exist, relative to the top of the worktree "
+            "and to the current directory",
+            hint="send the absolute path of one of them",
         )
 
     def destination(self, path: str, to: str) -> Target:
-        """The file that the one at `path` is renamed to; `to` is read from where `path` was."""
+        """Resolve the new path of a renamed file, relative to the same directory as `path`."""
         _check_path(to)
         if self.from_here or self._existing_here(path) is not None:
             to = os.path.join(self.prefix, to)
         return self._resolve(to)
 
     def _existing_here(self, path: str) -> Target | None:
-        """What a relative path leads to from where the caller is below the top."""
+        """The existing file of a path relative to the caller's directory below the top."""
         if not self.prefix or os.path.isabs(path):
             return None
         try:
@@ -122,7 +122,7 @@ class Workspace(NamedTuple):
         if path.startswith("~/") and not os.path.lexists(os.path.join(self.top, "~")):
             raise MissError(
                 "outside_worktree",
-                "'~' is read by shells, not here",
+                "only shells expand '~'",
                 hint="name a file inside the worktree",
             )
         try:
@@ -133,26 +133,26 @@ class Workspace(NamedTuple):
         link = os.path.join(self.top, below)
         target = Target(below, link, os.path.realpath(link))
         if git_directory_above(target.real) is not None:
-            raise MissError("outside_worktree", "it lies in a git directory")
+            raise MissError("outside_worktree", "it is inside a git directory")
         return target
 
     def read(self, target: Target) -> FileState | None:
-        """The file at a place, or what stands for it; see `read_file`."""
+        """Read a file, or the buffer that replaces it; see `read_file`."""
         if target.path not in self.buffers:
             return read_file(target.real)
         data = self.buffers[target.path].encode("utf-8", "surrogateescape")
-        # Every buffer is a file of its own, as its inode says.
+        # A unique inode, because every buffer is a separate file.
         inode = -1 - list(self.buffers).index(target.path)
         return mode_only(0o644)._replace(data=data, inode=inode)
 
     def names(self, real: str, before: FileState | None) -> list[tuple[object, ...]]:
-        """Keys that two resolved paths share if they may name one file; `before` is the file."""
+        """Keys that two resolved paths share if they may name the same file, `before`."""
         normal = unicodedata.normalize("NFC", real)
         folded = normal.casefold()
         names: list[tuple[object, ...]] = [(real,)]
         if before is not None:
-            # Hard links share the inode, yet are files of their own; names that differ in case or
-            # in their Unicode form share it where the file system does not tell them apart.
+            # Hard links share the inode, but are separate files. Names that differ in case or
+            # Unicode form share it if the file system does not distinguish them.
             names.append((before.device, before.inode, folded))
         if self._is_set("core.ignorecase"):
             names.append((folded,))
@@ -164,33 +164,33 @@ class Workspace(NamedTuple):
         return self.repository is not None and self.repository.config.boolean(key, default=False)
 
     def clean_blob_id(self, path: str, data: bytes) -> str | None:
-        """The id that git would store a file under, after its clean filters and line endings."""
+        """The id of the blob that git would store, after clean filters and line endings."""
         if self.repository is None:
             return None
         done = self.repository.git.attempt("hash-object", f"--path={path}", "--stdin", stdin=data)
         return done.stdout.decode("ascii").strip() if done.status == 0 else None
 
     def missing_file(self, path: str) -> MissError:
-        """The refusal of a path that leads nowhere, with the most similar paths."""
+        """The error for a missing file, with the most similar paths."""
         near = self._similar(path)
         hint = f"the most similar paths are: {', '.join(near)}" if near else None
-        return MissError("missing_file", "there is no such file", hint=hint)
+        return MissError("missing_file", "the file does not exist", hint=hint)
 
     def _similar(self, path: str) -> list[str]:
         from rapidfuzz import fuzz, process
 
         start = self.prefix if self.from_here else ""
-        wanted = os.path.normpath(os.path.join(start, path))
-        there = [other for other in self._paths(wanted) if os.path.exists(f"{self.top}/{other}")]
+        missing = os.path.normpath(os.path.join(start, path))
+        there = [other for other in self._paths(missing) if os.path.exists(f"{self.top}/{other}")]
         paths = [*self.buffers, *there]
-        name = os.path.basename(wanted).casefold()
+        name = os.path.basename(missing).casefold()
         same_name = [other for other in paths if os.path.basename(other).casefold() == name]
         others, cutoff = (same_name, 0) if same_name else (paths, 70)
-        found = process.extract(wanted, others, scorer=fuzz.ratio, limit=3, score_cutoff=cutoff)
+        found = process.extract(missing, others, scorer=fuzz.ratio, limit=3, score_cutoff=cutoff)
         return [os.path.relpath(other, start or ".") for other, *_ in found]
 
     def _paths(self, path: str) -> list[str]:
-        """The files of the worktree; without a repository what is in the directory of a path."""
+        """The files of the worktree; without a repository, those next to a path."""
         if self.repository is not None:
             from git_boocode.repo.git import nul_records
 
@@ -202,7 +202,7 @@ class Workspace(NamedTuple):
         return []
 
     def locked(self) -> AbstractContextManager[None]:
-        """Hold off every other command that writes here; entering it may raise RefusedError."""
+        """Hold the worktree's lock; entering may raise RefusedError."""
         if self.repository is None:
             return nullcontext()
         from git_boocode.repo.lock import worktree_lock
@@ -211,15 +211,15 @@ class Workspace(NamedTuple):
 
 
 def _check_path(path: str) -> None:
-    """Refuse what no system takes for a path, before each of its parts is looked at."""
+    """Refuse a path that no file system supports."""
     try:
         data = os.fsencode(path)
     except UnicodeEncodeError:
-        message = "the path holds characters that no file name can have"
+        message = "the path contains characters that are invalid in file names"
         raise MissError("invalid_input", message) from None
     longest = max(map(len, data.split(b"/")))
     sizes = ("the path", len(data), _PATH_BYTES), ("a part of the path", longest, _NAME_BYTES)
     for what, size, most in sizes:
         if size > most:
-            message = f"{what} has {size} bytes, more than the {most} that it can have"
+            message = f"{what} is too long: {size} bytes (at most {most})"
             raise MissError("invalid_input", message)

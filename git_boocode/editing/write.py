@@ -1,8 +1,8 @@
-"""Write files safely: all of them or none, each of them whole.
+"""Write files atomically, all of them or none.
 
-The new content is written beside the file and renamed into place. Until the last rename has
-succeeded, each old file keeps a second name, from which a failing call, or after a kill the
-repair (see `recovery`), restores it.
+The new content is written next to the file and renamed into place. Until the last rename has
+succeeded, each old file has a second name. A failing call restores the file from it; after a kill,
+`recovery` does.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from git_boocode.repo.files import (
 )
 
 OLD, NEW, OTHER = "old", "new", "other"
-"""The states of a file: not written, written, changed by others."""
+"""The states of a file: not written, written, changed by another program."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class FileChange(NamedTuple):
-    """One file to write: its content now and afterwards, None for no file.
+    """One file to write: its current and its new content, None for no file.
 
     `after` may be a `Symlink`. The new file gets the mode, owner and attributes of `like`, by
     default those of any new file; `executable` then sets or clears its executable bits. `spelling`
-    is its new name where the file system takes both names for one file.
+    is a new name that the file system treats as the same name.
     """
 
     target: Target
@@ -52,9 +52,9 @@ class FileChange(NamedTuple):
 
 
 class WriteStep(NamedTuple):
-    """How one file is changed, as a journal keeps it; all paths but `path` are absolute.
+    """The change of one file in a journal; all paths except `path` are absolute.
 
-    The paths of its temporary files begin with `beside`. `before` and `after` are the fingerprints
+    `beside` is the common prefix of its temporary files. `before` and `after` are the fingerprints
     of its contents, None for no file; `spelling` is as in `FileChange`.
     """
 
@@ -79,7 +79,7 @@ class WriteStep(NamedTuple):
         """`OLD`, `NEW` or `OTHER`; raises FatalError if the file cannot be read."""
         found = fingerprint_at(self.real)
         if found == self.before == self.after:
-            # Only the mode or the name is new: a replaced file is not its backup any more.
+            # Only the mode or the name changes: after replacement, the backup is another file.
             kept = os.path.lexists(self.backup)
             return NEW if kept and not os.path.samefile(self.backup, self.real) else OLD
         return {self.before: OLD, self.after: NEW}.get(found, OTHER)
@@ -91,7 +91,7 @@ class WriteStep(NamedTuple):
         else:
             os.replace(self.backup, self.real)
         if self.spelling is not None:
-            # The same file by its old name; where the two are not the same, it is not there.
+            # Restore the old spelling; the new one does not exist if it is really another name.
             with suppress(FileNotFoundError):
                 os.rename(self.spelling, self.real)
         with suppress(OSError):
@@ -99,7 +99,7 @@ class WriteStep(NamedTuple):
 
 
 def fingerprint(data: bytes | None) -> str | None:
-    """The hash by which a step knows a content; None for no file."""
+    """The hash that identifies a content; None for no file."""
     if data is None:
         return None
     import hashlib
@@ -108,7 +108,7 @@ def fingerprint(data: bytes | None) -> str | None:
 
 
 def fingerprint_at(path: str) -> str | None:
-    """The fingerprint of what is at a path; empty if that is not a file."""
+    """The fingerprint of the file at a path; empty for something else."""
     try:
         now = read_file(path, links=True)
     except MissError:
@@ -117,21 +117,21 @@ def fingerprint_at(path: str) -> str | None:
 
 
 class Journal:
-    """Records a write while it is going on; this one records nothing."""
+    """Receives the steps of a write; this base class does nothing."""
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
-        """Nothing is written yet."""
+        """Called before anything is written."""
 
     def end(self, *, written: bool) -> None:
-        """All files are written, or none, and the temporary ones are removed."""
+        """Called after all files are written, or none, and the temporary files are removed."""
 
 
 class ChangedMeanwhileError(RefusedError):
-    """A file is no longer what was read."""
+    """A file has changed since it was read."""
 
     def __init__(self, target: Target) -> None:
         super().__init__(
-            f"'{target.path}' was changed by another program while it was being edited",
+            f"another program changed '{target.path}' while it was being edited",
             code="conflict",
             hints=("nothing was written; run the command again",),
         )
@@ -141,12 +141,12 @@ class ChangedMeanwhileError(RefusedError):
 def write_files(
     changes: Sequence[FileChange], journal: Journal | None = None, *, keep_directories: bool = False
 ) -> None:
-    """Write all files, or leave everything as it was.
+    """Write all files, or leave all unchanged.
 
-    Raises ChangedMeanwhileError if a file is not what was read, and FatalError if one cannot be
-    written; nothing was changed then, unless the message says otherwise.
+    Raises ChangedMeanwhileError if a file has changed since it was read, and FatalError if one
+    cannot be written; nothing was changed then, unless the message says otherwise.
     """
-    # Deletions come last: a kill halfway may leave a renamed file twice, never not at all.
+    # Deletions come last: a kill may leave both names of a renamed file, but never none.
     ordered = sorted(changes, key=lambda change: change.after is None)
     run = _WriteRun([(change, _step(change)) for change in ordered])
     journal = journal or Journal()
@@ -170,7 +170,7 @@ def write_files(
 
 @contextmanager
 def _signals_wait() -> Iterator[None]:
-    """Delay signals that end the process: they would leave temporary files behind."""
+    """Delay terminating signals, which would leave temporary files behind."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
@@ -179,7 +179,7 @@ def _signals_wait() -> Iterator[None]:
 
 
 class _WriteRun:
-    """One attempt to write `files`; `target` is the file that it is at."""
+    """One attempt to write `files`; `target` is the current file."""
 
     def __init__(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         self.files = files
@@ -215,7 +215,7 @@ class _WriteRun:
             sync_directory(directory)
 
     def roll_back(self, error: BaseException) -> None:
-        """Undo everything; FatalError (`half_written`) if a file cannot be restored."""
+        """Undo all changes; FatalError (`half_written`) if a file cannot be restored."""
         lost = [step for step in reversed(self._tried) if not self._undo(step)]
         clean_up((step for _, step in self.files), [step.backup for step in lost])
         remove_directories(reversed(self._missing))
@@ -229,7 +229,7 @@ class _WriteRun:
                 step.undo()
         except (OSError, FatalError):
             return False
-        # Another program has changed what was written, unless it never was.
+        # Another program has changed the written file, unless it was never written.
         return state != OTHER or step is self._failing
 
 
@@ -246,13 +246,13 @@ def _step(change: FileChange) -> WriteStep:
 
 
 def leftover_prefix(path: str) -> str:
-    """How the paths of the temporary files beside a file begin."""
+    """The prefix of the paths of a file's temporary files."""
     directory, name = os.path.split(path)
     return os.path.join(directory, f".{os.fsdecode(os.fsencode(name)[:200])}.boocode-")
 
 
 def clean_up(steps: Iterable[WriteStep], kept: Container[str] = ()) -> None:
-    """Remove the temporary files of some steps, except those that are kept."""
+    """Remove the temporary files of some steps, except those in `kept`."""
     for path in (path for step in steps for path in (step.staged, step.backup)):
         if path not in kept:
             with suppress(OSError):
@@ -265,7 +265,7 @@ def _check_unchanged(change: FileChange) -> None:
 
 
 def _back_up(before: FileState, step: WriteStep) -> None:
-    """Give the old file a second name; where the file system cannot, copy it."""
+    """Give the old file a second name, or copy it if hard links are unsupported."""
     if stat.S_ISREG(before.mode) and not os.access(step.real, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only", step.real)
     try:
@@ -275,7 +275,7 @@ def _back_up(before: FileState, step: WriteStep) -> None:
 
 
 def _put(change: FileChange, step: WriteStep) -> None:
-    """Move a staged file into place; a new one never over another that appeared there."""
+    """Move a staged file into place; a new file never replaces one that has just appeared."""
     if change.after is None:
         os.unlink(step.real)
         return
@@ -284,7 +284,7 @@ def _put(change: FileChange, step: WriteStep) -> None:
             os.link(step.staged, step.real, follow_symlinks=False)
             return
         except OSError:
-            # Without hard links, there is a moment in which another one could still appear.
+            # Without hard links, another file could still appear after this check.
             if os.path.lexists(step.real):
                 raise ChangedMeanwhileError(change.target) from None
     os.replace(step.staged, step.real)
@@ -296,7 +296,7 @@ def _half_written(target: Target, lost: Sequence[WriteStep]) -> FatalError:
     names = ", ".join(f"'{step.path}'" for step in lost)
     kept = [step for step in lost if step.before is not None]
     return FatalError(
-        f"cannot write '{target.path}', and could not put back {names}",
+        f"cannot write '{target.path}', and could not roll back {names}",
         code="half_written",
         hints=tuple(f"the old content of '{step.path}' is in '{step.backup}'" for step in kept),
         details={"applied": False},
@@ -313,15 +313,15 @@ def _unwritten(target: Target, error: OSError) -> FatalError:
 
 
 def write_new(path: str, data: bytes, real: str, like: FileState | None) -> None:
-    """Write a file that must not exist yet, or a symlink, and sync it; raises OSError.
+    """Write and sync a file that must not exist yet, or a symlink; raises OSError.
 
     It gets the mode and owner of `like`, and the extended attributes of the file at `real`, which
-    it is going to replace; without `like`, those of any new file.
+    it will replace; without `like`, those of any new file.
     """
     if isinstance(data, Symlink):
         os.symlink(os.fsdecode(data), path)
         return
-    # The content of a private file must not be open to others for a moment.
+    # Others must not be able to read a private file even for a moment.
     mode = 0o666 if like is None else 0o600
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     try:
@@ -338,11 +338,11 @@ def write_new(path: str, data: bytes, real: str, like: FileState | None) -> None
 def _copy_attributes(descriptor: int, real: str, like: FileState) -> None:
     with suppress(OSError):
         os.fchown(descriptor, *like.owner)
-    # Access control lists are extended attributes too. Python has none of them on macOS.
+    # Access control lists are extended attributes, too. Python does not support them on macOS.
     if hasattr(os, "listxattr"):
         with suppress(OSError):
             for name in os.listxattr(real, follow_symlinks=False):
                 with suppress(OSError):
                     os.setxattr(descriptor, name, os.getxattr(real, name, follow_symlinks=False))
-    # Last: a change of owner takes setuid and setgid away.
+    # Last, because a change of owner clears setuid and setgid.
     os.fchmod(descriptor, stat.S_IMODE(like.mode))

@@ -91,7 +91,7 @@ class Repository:
         try:
             here = os.getcwd() if cwd is None else cwd
         except FileNotFoundError:
-            raise FatalError("the current directory is gone", code="no_directory") from None
+            raise FatalError("the current directory does not exist", code="no_directory") from None
         environ = clean_environment(os.environ)
         location = {key: os.environ[key] for key in _LOCATION if key in os.environ}
         if "GIT_DIR" in location and "GIT_WORK_TREE" not in location:

@@ -1,4 +1,4 @@
-"""How many rewinds give the right bytes, by what became of the file since the edit.
+"""MatchOptions many rewinds give the right bytes, by what became of the file since the edit.
 
 `python -m tests.benchmarks rewind [--repo GITDIR] [--count N] [--seed N] [--show KIND]`
 
@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from git_boocode.editing.edits import How, MissError
+from git_boocode.editing.edits import MatchOptions, MissError
 from git_boocode.editing.revert import Revert
 from git_boocode.editing.textfile import decode
 from tests.benchmarks.later import RECOVER, REFUSE, Case, cases
@@ -69,7 +69,7 @@ def judge(case: Case, result: bytes | None) -> str:
 def ours(case: Case) -> bytes | None:
     """What `git boocode rewind` makes of the file."""
     try:
-        text = Revert(case.before, case.after).apply(decode(case.now), How()).text
+        text = Revert(case.before, case.after).apply(decode(case.now), MatchOptions()).text
     except MissError:
         return None
     return None if text is None else text.encode()

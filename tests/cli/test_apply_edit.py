@@ -104,7 +104,7 @@ def test_a_refusal_for_people(repo: Repo) -> None:
     assert lines[1:5] == [
         "  line 1 (similarity 1.00):", "  1| same", "  line 3 (similarity 1.00):", "  3| same"
     ]  # fmt: skip
-    assert lines[5] == "error: edit 2, b: there is no such file"
+    assert lines[5] == "error: edit 2, b: the file does not exist"
     assert lines[6].startswith("hint: ")
 
 

@@ -213,7 +213,7 @@ def test_an_edit_that_was_killed_is_told(repo: Repo, written: str, remedy: str) 
     done = repo.boocode("checkpoint")
     assert (done.code, repo.read("a"), len(done.out.splitlines())) == (0, b"new\n", 1)
     assert done.err == (
-        f"warning: an edit was killed while it wrote: {len(written)} of 2 files hold its new "
+        f"warning: an edit was killed while writing: {len(written)} of 2 files have the new "
         f"content\nhint: 'git boocode doctor --fix' {remedy}{done.err.partition(remedy)[2]}"
     )
     assert repo.boocode("log").err == done.err

@@ -93,12 +93,12 @@ def test_what_was_overwritten_is_refused(repo: Repo) -> None:
     done = repo.boocode("rewind")
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines() == [
-        "error: a: what the edit wrote has changed since, at line 2",
+        "error: a: the edited lines have changed since, at line 2",
         "  line 2 (similarity 0.25):",
         "  2| TWO",
-        "error: n: the edit created it, and it has changed since, at line 1",
-        f"hint: take it back by hand: 'git boocode show {identifier}' prints the edit's diff",
-        "hint: what was added since would be lost; delete the file yourself if it may go",
+        "error: n: the edit created the file, and it has changed since, at line 1",
+        f"hint: undo it by hand: 'git boocode show {identifier}' prints the edit's diff",
+        "hint: deleting it would lose these changes; delete it yourself if that is intended",
     ]
     assert repo.read("b") == b"one\n"
     answer = repo.boocode("rewind", "--json")
@@ -153,9 +153,9 @@ def test_paths_from_a_subdirectory(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nonsense"], "no recorded edit matches 'nonsense' (ids need at least 4 characters)"),
-        (["ffffffff"], "no recorded edit matches 'ffffffff'"),
-        (["@~1"], "'@~1': this worktree has only 1 recorded edit"),
+        (["nonsense"], "no edit record matches 'nonsense' (ids need at least 4 characters)"),
+        (["ffffffff"], "no edit record matches 'ffffffff'"),
+        (["@~1"], "'@~1': this worktree has only 1 edit record"),
         (["--", "b"], "'b' is not among the files of the edit"),
         (["b"], "'b' is not among the files of the edit"),
         (["@", "sub"], "'sub' is not among the files of the edit"),

@@ -175,7 +175,7 @@ def test_the_beginning_of_several_edits(repo: Repo) -> None:
     repo.boocode("rewind")
     done = repo.boocode("show", first[:6])
     assert (done.code, done.err.splitlines()[0]) == (
-        1, f"error: '{first[:6]}' is ambiguous: it matches 2 recorded edits"
+        1, f"error: '{first[:6]}' is ambiguous: it matches 2 edit records"
     )  # fmt: skip
 
 

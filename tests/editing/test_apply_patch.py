@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Edit, How, MissError
+from git_boocode.editing.edits import Edit, MatchOptions, MissError
 from git_boocode.editing.formats import Context, apply_patch
 from git_boocode.editing.inputs import shapes
 from git_boocode.editing.patch import PatchAction
@@ -32,7 +32,7 @@ def edit(value: object) -> Edit:
 
 
 def applied(value: object, text: str = OLD) -> str:
-    result = edit(value).action.apply(FileText(text), How())
+    result = edit(value).action.apply(FileText(text), MatchOptions())
     assert result.text is not None
     return result.text.text
 
@@ -84,7 +84,7 @@ PATCH = envelope(UPDATE)
         {"patch_lines": PATCH.splitlines()},
         {"tool_input": {"input": PATCH}},
         [{"input": PATCH}],
-        # Without the last line, but in something that shows that nothing is cut off.
+        # Without the last line, but in something that shows that nothing is truncated.
         f"```\n{PATCH.replace('*** End Patch', '')}```\n",
         f"apply_patch <<'EOF'\n{PATCH.replace('*** End Patch', '')}EOF\n",
     ],
@@ -134,16 +134,16 @@ def test_several_envelopes() -> None:
 def test_a_fence_in_the_lines_of_a_hunk_does_not_end_the_patch() -> None:
     body = "*** Update File: f\n@@\n ```\n-a\n+b\n ```\n"
     first, last = edits_of("```\n" + envelope(f"{body}*** Delete File: g\n") + "```\n")
-    result = first.action.apply(FileText("```\na\n```\n"), How())
+    result = first.action.apply(FileText("```\na\n```\n"), MatchOptions())
     assert result.text == FileText("```\nb\n```\n")
     assert last.path == "g"
 
 
 def test_a_file_that_is_added_must_not_exist() -> None:
     action = edit(envelope("*** Add File: f\n+x\n")).action
-    assert action.apply(None, How()).text == FileText("x\n")
+    assert action.apply(None, MatchOptions()).text == FileText("x\n")
     with pytest.raises(MissError) as caught:
-        action.apply(FileText(OLD), How())
+        action.apply(FileText(OLD), MatchOptions())
     assert caught.value.code == "exists"
 
 
@@ -207,11 +207,11 @@ def test_lines_that_look_like_marks_are_lines() -> None:
         (envelope(f"{UPDATE}*** Move to: g\n"), "line 6 of the patch: '*** Move to: g'"),
         (
             envelope("*** Delete File: f\n-a\n"),
-            "line 3 of the patch: '-a' in a file that is deleted",
+            "line 3 of the patch: '-a' in a deleted file",
         ),
-        (envelope("*** Update File: f\n@@ x\n a\n"), "line 3 of the patch: the hunk holds no"),
+        (envelope("*** Update File: f\n@@ x\n a\n"), "line 3 of the patch: the hunk has no"),
         (envelope("*** Update File: f\n@@\n-a\n+b\n*** Change\n"), "line 6 of the patch: '*** Ch"),
-        (envelope("*** Add File: f\n+a\n b\n"), "line 4 of the patch: ' b' in a file"),
+        (envelope("*** Add File: f\n+a\n b\n"), "line 4 of the patch: ' b' in a created file"),
         ({"path": "g", "patch": PATCH}, "the patch is for 'f', but 'path' is 'g'"),
     ],
 )
@@ -231,7 +231,7 @@ def test_whatever_comes_is_read_or_refused(lines: list[str]) -> None:
     for text in ("\n".join(lines), "\n".join(["*** Begin Patch", *lines, "*** End Patch"])):
         for found in read(text).edits:
             with suppress(MissError):
-                found.action.apply(FileText("a\nb\n"), How())
+                found.action.apply(FileText("a\nb\n"), MatchOptions())
 
 
 def operation(kind: str, diff: str | None, **more: object) -> dict[str, object]:
@@ -260,12 +260,12 @@ def test_the_operations_of_an_apply_patch_call() -> None:
 @pytest.mark.parametrize(
     ("kind", "diff", "said"),
     [
-        ("create_file", "+a\nb\n", "line 2 of the patch: ' b' in a file that is created"),
-        ("create_file", "+a\n b\n", "line 2 of the patch: ' b' in a file that is created"),
-        ("update_file", " a\n", "line 1 of the patch: the hunk holds no line"),
+        ("create_file", "+a\nb\n", "line 2 of the patch: ' b' in a created file"),
+        ("create_file", "+a\n b\n", "line 2 of the patch: ' b' in a created file"),
+        ("update_file", " a\n", "line 1 of the patch: the hunk has no line"),
         ("update_file", "", "line 1 of the patch: no change follows"),
         ("update_file", None, "'diff' is missing"),
-        ("delete_file", "-a\n", "line 1 of the patch: '-a' in a file"),
+        ("delete_file", "-a\n", "line 1 of the patch: '-a' in a deleted file"),
     ],
 )
 def test_what_is_wrong_with_an_operation(kind: str, diff: str | None, said: str) -> None:
@@ -297,5 +297,5 @@ def test_a_section_that_does_not_exist_is_refused() -> None:
 
 def test_empty_lines_in_a_hunk_are_noted() -> None:
     patch = envelope("*** Update File: f\n@@\n         go()\n\n-    def walk(self):\n+    x\n")
-    applied = edit(patch).action.apply(FileText(OLD), How()).applied
+    applied = edit(patch).action.apply(FileText(OLD), MatchOptions()).applied
     assert applied.notes == ("hunk 1: empty lines read as blank ones",)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from git_boocode.editing import formats
 from git_boocode.editing import inputs as inputs_module
 from git_boocode.editing.actions import Create, Insert, Replace, Write
-from git_boocode.editing.edits import Action, How, MissError
+from git_boocode.editing.edits import Action, MatchOptions, MissError
 from git_boocode.editing.formats.objects import MAX_DEPTH
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import FileText
@@ -94,17 +94,20 @@ def test_every_spelling_of_several_edits(key: str) -> None:
     ("item", "expected"),
     [
         # Each of these means another thing than its texts say when its switch is not read.
-        ({"search": "x.*", "replace": "y", "use_regex": True}, "'use_regex' is set"),
-        ({"search": "x", "replace": "y", "ignore_case": "true"}, "'ignore_case' is set"),
-        ({"edits": [{"oldText": "x", "newText": "y"}], "dryRun": True}, "'dryRun' is set"),
+        ({"search": "x.*", "replace": "y", "use_regex": True}, "'use_regex' is not supported"),
+        ({"search": "x", "replace": "y", "ignore_case": "true"}, "'ignore_case' is not supported"),
+        (
+            {"edits": [{"oldText": "x", "newText": "y"}], "dryRun": True},
+            "'dryRun' is not supported",
+        ),
         # A part of a file must not be taken for the whole.
         ({"line": 3, "content": "x"}, "is for a part of it"),
         ({"content": "x", "start_line": 3, "end_line": 9}, "is for a part of it"),
         ({"content": "x", "mode": "append"}, "is for a part of it"),
         ({"content": "x", "append": True}, "is for a part of it"),
         ({"start": 3, "end": 9, "content": "x"}, "is for a part of it"),
-        ({"target_file": "a", "code_edit": "# ... existing code ...\nx"}, "may leave code out"),
-        ({"code": "// ...existing code...", "explanation": "why"}, "may leave code out"),
+        ({"target_file": "a", "code_edit": "# ... existing code ...\nx"}, "may omit code"),
+        ({"code": "// ...existing code...", "explanation": "why"}, "may omit code"),
         ({"changes": "# ... existing code ..."}, "'changes' is a string"),
         ({"command": "undo_edit"}, "'command' is 'undo_edit'; expected one of str_replace"),
         ({"command": "ls -la"}, "'command' is 'ls -la'"),
@@ -215,11 +218,11 @@ def test_every_spelling_of_a_patch(key: str) -> None:
 
 def test_a_line_behind_the_end_is_named_as_the_input_counts() -> None:
     (edit,) = read({"path": "a", "insert_line": 3, "new_text": "x"}).edits
-    assert edit.action.apply(FileText("a\nb\n"), How()).text == FileText("a\nb\nx\n")
+    assert edit.action.apply(FileText("a\nb\n"), MatchOptions()).text == FileText("a\nb\nx\n")
     with pytest.raises(MissError) as caught:
-        edit.action.apply(FileText("a\n"), How())
+        edit.action.apply(FileText("a\n"), MatchOptions())
     assert caught.value.message == "'insert_line' is 3, but the file has 1 lines"
-    assert caught.value.hint == "insert_line goes from 1 (the top) to 2 (the end)"
+    assert caught.value.hint == "insert_line must be from 1 (the top) to 2 (the end)"
 
 
 @pytest.mark.parametrize("key", ["patchText", "patch", "diff"])
@@ -233,14 +236,14 @@ def test_a_patch_in_the_arguments_of_a_call() -> None:
     for item in ({"name": "apply_patch", "arguments": text}, {"tool_input": text}):
         (edit,) = read(item).edits
         assert (edit.path, edit.format) == ("a", "apply-patch")
-    assert "fits no format" in message({"name": "apply_patch", "description": text})
+    assert "matches no format" in message({"name": "apply_patch", "description": text})
 
 
 def test_new_text_alone_replaces_no_content() -> None:
     (edit,) = read({"path": "a", "new_text": "x\n"}).edits
-    assert edit.action.apply(None, How()).text == FileText("x\n")
+    assert edit.action.apply(None, MatchOptions()).text == FileText("x\n")
     with pytest.raises(MissError) as caught:
-        edit.action.apply(FileText("y\n"), How())
+        edit.action.apply(FileText("y\n"), MatchOptions())
     assert caught.value.code == "exists"
     assert "{path, content}" in str(caught.value.hint)
 
@@ -294,29 +297,32 @@ def test_an_edit_is_found_in_whatever_it_is_sent_in(wrap: object) -> None:
     [
         (
             {"tool_call": {"input": EDIT}, "preToolUse": {"parameters": EDIT | {"new": "z"}}},
-            "'tool_call.input' and 'preToolUse.parameters' hold different edits",
+            "'tool_call.input' and 'preToolUse.parameters' contain different edits",
         ),
-        ({"one": EDIT, "two": {"path": "b", "content": "x"}}, "'one' and 'two' hold different"),
+        ({"one": EDIT, "two": {"path": "b", "content": "x"}}, "'one' and 'two' contain different"),
         (
             {
                 "one": {"path": "a", "edit": {"old": "x", "new": "y"}},
                 "two": {"path": "b", "edit": {"old": "x", "new": "y"}},
             },
-            "'one.edit' and 'two.edit' hold different",
+            "'one.edit' and 'two.edit' contain different",
         ),
         # The text of a file is never searched, nor is what a user or a tool said.
         ({"path": "a", "new_string": json.dumps(EDIT)}, "no 'old_string'"),
         ({"new_string": json.dumps(EDIT), "explanation": "x"}, "no 'old_string'"),
         ({"path": "a", "new_string": EDIT}, "no 'old_string'"),
-        ({"prompt": json.dumps(EDIT)}, "fits no format"),
-        ({"role": "user", "content": "--- a/a\n+++ b/a\n@@ @@\n-x\n+y\n"}, "fits no format"),
-        ({"tool_name": "Read", "tool_response": EDIT}, "the tool 'Read' holds no edit"),
+        ({"prompt": json.dumps(EDIT)}, "matches no format"),
+        ({"role": "user", "content": "--- a/a\n+++ b/a\n@@ @@\n-x\n+y\n"}, "matches no format"),
+        ({"tool_name": "Read", "tool_response": EDIT}, "the tool 'Read' contains no edit"),
         ({"tool_input": {"path": "a", "note": {"path": "b", "content": "x"}}}, "are for 'a'"),
         ({"name": "edit", "arguments": '{"path": "a", "old'}, "invalid JSON"),
         ({"name": "edit", "arguments": '{"path": "a", "old', "input": "x"}, "invalid JSON"),
         ({"name": "e", "schema": {"properties": {"path": {}, "edits": {}}}}, "'path' is an object"),
-        ({"path": "a", "regex": True, "edit": {"old": "x", "new": "y"}}, "'regex' is set"),
-        ({"dry_run": True, "arguments": EDIT}, "'dry_run' is set"),
+        (
+            {"path": "a", "regex": True, "edit": {"old": "x", "new": "y"}},
+            "'regex' is not supported",
+        ),
+        ({"dry_run": True, "arguments": EDIT}, "'dry_run' is not supported"),
     ],
 )
 def test_an_edit_is_not_taken_out_of_what_is_ambiguous(item: object, expected: str) -> None:
@@ -328,7 +334,7 @@ def test_an_envelope_is_searched_within_bounds() -> None:
     for _ in range(12):
         item = {"x": item}
     assert len(read(item).edits) == 1
-    assert "nested too deep" in message({"x": item})
+    assert "nested too deeply" in message({"x": item})
     # The object, the array and the edit are values, too.
     assert len(read({"x": [0] * 49_997, "y": EDIT}).edits) == 1
     assert "more than 50000 values" in message({"x": [0] * 49_998, "y": EDIT})
@@ -345,7 +351,7 @@ def test_an_envelope_is_searched_within_bounds() -> None:
 )
 def test_the_format_that_comes_nearest_is_named_first(value: object, nearest: str) -> None:
     (failure,) = read(value).failures
-    assert failure.message.startswith(f"it fits no format ({nearest}")
+    assert failure.message.startswith(f"it matches no format ({nearest}")
     assert "{path, old_string, new_string}" in str(failure.hint)
 
 
@@ -366,7 +372,7 @@ def test_calls_that_enclose_each_other_without_end_are_refused() -> None:
         for _ in range(MAX_DEPTH // 2):
             item = [item]
         item = {"name": "edit", "arguments": json.dumps(item)}
-    assert "nested too deep" in message(item)
+    assert "nested too deeply" in message(item)
 
 
 def test_formats_are_mixed_in_one_array() -> None:
@@ -448,13 +454,13 @@ def test_several_inputs_are_numbered_through() -> None:
         (b'{"path":"a",\n "old" "x"}', "line 2, column 8"),
         (b'{"path":NaN}', "'NaN' is not valid JSON"),
         (b'{"old":"x","path":"a","path":"b"}', "'path' occurs twice"),
-        (b"```python\n[x]\n```", "fits no format"),
-        (b"[" * 100_000, "nested too deep"),
-        (b'{"a":' * 100 + b"1" + b"}" * 100, "nested too deep"),
+        (b"```python\n[x]\n```", "matches no format"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"a":' * 100 + b"1" + b"}" * 100, "nested too deeply"),
         (b"[" * 64 + b"]" * 64, "empty"),
-        (b"[" * 65 + b"]" * 65, "nested too deep"),
-        (b"hello", "it fits no format (unified: no line like"),
-        (b"12", "fits no format"),
+        (b"[" * 65 + b"]" * 65, "nested too deeply"),
+        (b"hello", "it matches no format (unified: no line like"),
+        (b"12", "matches no format"),
         pytest.param(b"[" + b"9" * 5000 + b"]", "invalid JSON: exceeds the limit", marks=LIMITED),
         (b'[]\n{"path":"a"}', "line 2, column 1: extra data"),
     ],
@@ -482,7 +488,7 @@ def test_line_breaks_and_tabs_in_strings_are_taken_as_they_are() -> None:
             {"path": "a"},
             "multi: no 'edits'; write: no 'content'; region: no 'changes' and no 'start'; ",
         ),
-        ([None], "null fits no format"),
+        ([None], "null matches no format"),
         ({"path": "a", "old": "x"}, "'new_string' is missing"),
         ({"old": "x", "new": "y"}, "'path' is missing"),
         ({"path": 1, "old": "x", "new": "y"}, "'path' is a number; expected a string"),
@@ -493,7 +499,10 @@ def test_line_breaks_and_tabs_in_strings_are_taken_as_they_are() -> None:
         ({"path": "a", "old": "x", "new": "y", "start_line": True}, "a whole number from 1"),
         ({"path": "a", "old": "x", "new": "y", "start_line": 1.5}, "a whole number from 1"),
         ({"path": "a", "old": "x", "new": "y", "base": "xyz"}, "not a blob id"),
-        ({"path": "a", "file_path": "b", "old": "x", "new": "y"}, "mean the same and differ"),
+        (
+            {"path": "a", "file_path": "b", "old": "x", "new": "y"},
+            "are synonyms but have different values",
+        ),
         ({"path": "a", "old": "x", "new": "y", "content": "z"}, "formats string and write"),
         ({"path": "a", "command": "view"}, "expected one of str_replace"),
         ({"path": "a", "command": "insert", "new_str": "x"}, "'insert_line' is missing"),
@@ -507,7 +516,7 @@ def test_wrong_keys_are_named(value: object, expected: str) -> None:
 def test_a_forced_format_is_the_only_one_tried() -> None:
     assert read({"path": "a", "old": "x", "new": "y"}, "string").edits
     text = message({"path": "a", "content": "x"}, "string")
-    assert text == "it is not of the format string (no 'old_string' and no 'command')"
+    assert text == "it is not in the format string (no 'old_string' and no 'command')"
 
 
 def test_every_wrong_edit_of_an_array_is_reported() -> None:
@@ -556,8 +565,8 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         ('{path: "a"}', "double quotes around keys"),
         ('{"path": "a", // file\n}', "no comments"),
         ('{"replace_all": True}', "true, false and null"),
-        ('{"path": "a", "old": "x', "cut off"),
-        ('{"path": "a", "old":', "cut off"),
+        ('{"path": "a", "old": "x', "truncated"),
+        ('{"path": "a", "old":', "truncated"),
         ('{"path": "a", "old": "x"}}', "one array"),
         ('{"old": "say "hi""}', '\\" '),
         ('{"path": "a", "old": "x}', '\\" '),
@@ -600,11 +609,11 @@ def test_a_switch_as_a_string_is_refused_with_the_form_it_has() -> None:
     [
         (
             {"tool_name": "Read", "tool_input": {"file_path": "a"}},
-            "the call of the tool 'Read' holds no edit",
+            "the call of the tool 'Read' contains no edit",
         ),
         (
             {"tool_name": "Bash", "tool_input": {"command": "ls"}},
-            "the call of the tool 'Bash' holds no edit",
+            "the call of the tool 'Bash' contains no edit",
         ),
     ],
 )
@@ -614,7 +623,7 @@ def test_an_input_without_an_edit_is_told_so_plainly(value: object, expected: st
 
 def test_a_broken_call_of_an_edit_tool_keeps_its_reasons() -> None:
     said = message({"tool_name": "Edit", "tool_input": {"file_path": "a", "new_string": "x"}})
-    assert "holds no edit: it fits no format (string: no 'old_string'" in said
+    assert "contains no edit: it matches no format (string: no 'old_string'" in said
 
 
 def test_no_more_bytes_or_edits_than_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -624,14 +633,14 @@ def test_no_more_bytes_or_edits_than_are_stated(monkeypatch: pytest.MonkeyPatch)
     assert message([*items, *items]) == ("the call has more than 3 edits")
     most = 64 * 1024 * 1024
     assert message(b" " * most).startswith("input: the input is empty")
-    assert f"has {most + 1} bytes; at most {most} are read" in message(b" " * (most + 1))
+    assert f"too large: {most + 1} bytes (at most {most})" in message(b" " * (most + 1))
 
 
 def test_a_text_is_refused_for_its_length_before_it_is_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(formats, "MAX_TEXT", 10)
-    assert "the text has 30 characters" in message(b"<<<<<<< SEARCH\n" * 2)
+    assert "the text is too long: 30 characters" in message(b"<<<<<<< SEARCH\n" * 2)
 
 
 def test_nul_does_not_turn_text_into_a_binary_file() -> None:
@@ -645,13 +654,15 @@ def test_nul_does_not_turn_text_into_a_binary_file() -> None:
     ]
     for action in actions:
         with pytest.raises(MissError) as caught:
-            action.apply(FileText("x\n"), How())
+            action.apply(FileText("x\n"), MatchOptions())
         assert caught.value.code == "invalid_input"
         assert "a NUL character" in caught.value.message
-        made = action.apply(FileText("x\n"), How(verbatim=True)).text
+        made = action.apply(FileText("x\n"), MatchOptions(verbatim=True)).text
         assert made is not None
         assert "\0" in made.text
-    assert Replace("x", "y\0").apply(FileText("x\0", "raw"), How()).text == FileText("y\0\0", "raw")
+    assert Replace("x", "y\0").apply(FileText("x\0", "raw"), MatchOptions()).text == FileText(
+        "y\0\0", "raw"
+    )
 
 
 @pytest.mark.parametrize(
@@ -662,7 +673,7 @@ def test_a_short_edit_that_was_already_made_is_refused_as_such(old: str, new: st
     block = f"a.py\n<<<<<<< SEARCH\n{old.strip()}\n=======\n{new.strip()}\n>>>>>>> REPLACE\n"
     for action in (Replace(old, new), read(block.encode()).edits[0].action):
         with pytest.raises(MissError) as caught:
-            action.apply(FileText(text), How())
+            action.apply(FileText(text), MatchOptions())
         assert caught.value.code == "already_applied"
         assert caught.value.message == "the new text is already there, at line 2"
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from git_boocode.editing.edits import AppliedEdit, How, MissError
+from git_boocode.editing.edits import AppliedEdit, MatchOptions, MissError
 from git_boocode.editing.formats.unified import Diffs
 from git_boocode.editing.patch import PatchAction, PatchHunk, PatchLine
 from git_boocode.editing.textfile import FileText, decode
@@ -31,20 +31,20 @@ def hunk(body: str, start: int | None = None, **more: object) -> PatchHunk:
 
 
 def patched(
-    text: str, *hunks: PatchHunk, how: How | None = None, preimage: str | None = None
+    text: str, *hunks: PatchHunk, how: MatchOptions | None = None, preimage: str | None = None
 ) -> str:
-    result = PatchAction(hunks, preimage).apply(FileText(text), how or How())
+    result = PatchAction(hunks, preimage).apply(FileText(text), how or MatchOptions())
     assert result.text is not None
     return result.text.text
 
 
 def applied(text: str, *hunks: PatchHunk) -> AppliedEdit:
-    return PatchAction(hunks).apply(FileText(text), How()).applied
+    return PatchAction(hunks).apply(FileText(text), MatchOptions()).applied
 
 
-def refused(text: str, *hunks: PatchHunk, how: How | None = None) -> MissError:
+def refused(text: str, *hunks: PatchHunk, how: MatchOptions | None = None) -> MissError:
     with pytest.raises(MissError) as caught:
-        PatchAction(hunks).apply(FileText(text), how or How())
+        PatchAction(hunks).apply(FileText(text), how or MatchOptions())
     return caught.value
 
 
@@ -126,21 +126,21 @@ def test_a_change_of_the_end_must_stand_at_the_end() -> None:
 @pytest.mark.parametrize("last", [b"", b"\xe9\n"])
 def test_a_byte_order_mark_is_not_part_of_the_text(last: bytes) -> None:
     text = decode(b"\xef\xbb\xbfa\nb\n" + last)
-    result = PatchAction((hunk(" \ufeffa\n-b\n+c"),)).apply(text, How())
+    result = PatchAction((hunk(" \ufeffa\n-b\n+c"),)).apply(text, MatchOptions())
     assert result.text is not None
     assert result.text.encode() == b"\xef\xbb\xbfa\nc\n" + last
     with pytest.raises(MissError, match="byte order mark"):
-        PatchAction((hunk("-\ufeffa\n+a\n b"),)).apply(text, How())
+        PatchAction((hunk("-\ufeffa\n+a\n b"),)).apply(text, MatchOptions())
 
 
 def test_bytes_that_are_no_text_need_an_exact_patch() -> None:
     text = decode(b"caf\xe9\n  one two\nthree\n")
     exact = hunk(" caf\udce9\n-  one two\n+  four\n three")
-    result = PatchAction((exact,)).apply(text, How())
+    result = PatchAction((exact,)).apply(text, MatchOptions())
     assert result.text is not None
     assert result.text.encode() == b"caf\xe9\n  four\nthree\n"
     with pytest.raises(MissError) as caught:
-        PatchAction((hunk("-one two\n+four\n three"),)).apply(text, How())
+        PatchAction((hunk("-one two\n+four\n three"),)).apply(text, MatchOptions())
     assert caught.value.code == "binary"
 
 
@@ -157,12 +157,12 @@ def test_an_insertion_without_context_needs_proof(repo: Repo) -> None:
 
 
 def test_a_patch_for_an_empty_file() -> None:
-    made = PatchAction((hunk("+x\n+y", 0),)).apply(None, How())
+    made = PatchAction((hunk("+x\n+y", 0),)).apply(None, MatchOptions())
     assert made.text == FileText("x\ny\n")
     assert refused(ABC, hunk("+x", 0)).code == "exists"
     assert patched("", hunk("+x", 0)) == "x\n"
     with pytest.raises(MissError) as caught:
-        PatchAction((hunk(" a\n+x", 0),)).apply(None, How())
+        PatchAction((hunk(" a\n+x", 0),)).apply(None, MatchOptions())
     assert caught.value.code == "missing_file"
 
 
@@ -300,7 +300,7 @@ def action(diff: str) -> PatchAction:
 def test_a_diff_applied_to_its_old_text_gives_the_new_one(old: str, new: str) -> None:
     diff = unified_diff("f", FileText(old), FileText(new))
     if diff and old:
-        result = action(diff).apply(FileText(old), How())
+        result = action(diff).apply(FileText(old), MatchOptions())
         assert result.text == FileText(new)
 
 
@@ -309,7 +309,7 @@ def test_a_diff_on_another_text_is_applied_or_refused(old: str, new: str, other:
     diff = unified_diff("f", FileText(old), FileText(new))
     if diff:
         with suppress(MissError):
-            action(diff).apply(FileText(other), How())
+            action(diff).apply(FileText(other), MatchOptions())
 
 
 @given(st.lists(words, min_size=4, max_size=20), st.integers(0, 19), st.integers(1, 9))
@@ -319,7 +319,7 @@ def test_lines_added_elsewhere_do_not_matter(names: Sequence[str], at: int, coun
     new = [*old[:at], "changed", *old[at + 1 :]]
     diff = unified_diff("f", FileText(lines(*old)), FileText(lines(*new)))
     above = lines(*(f"above {number}" for number in range(count)))
-    result = action(diff).apply(FileText(above + lines(*old)), How())
+    result = action(diff).apply(FileText(above + lines(*old)), MatchOptions())
     assert result.text == FileText(above + lines(*new))
 
 
@@ -351,7 +351,7 @@ def test_many_hunks_on_a_long_file() -> None:
         new[row] = f"{old[row]}  # changed"
     diff = unified_diff("f", FileText(lines(*old)), FileText(lines(*new)))
     assert diff.count("\n@@") == 2_000
-    result = action(diff).apply(FileText(lines(*old)), How())
+    result = action(diff).apply(FileText(lines(*old)), MatchOptions())
     assert result.text == FileText(lines(*new))
 
 
@@ -388,7 +388,7 @@ def test_every_refused_hunk_has_something_to_show() -> None:
     assert "context" in str(unanchored.hint)
     bad = [hunk(f"-nothing like it {n}\n+x", 3 * n) for n in range(3)]
     assert len(refused(FUNCTIONS, *bad).candidates) == 3
-    how = How(profile="exact")
+    how = MatchOptions(profile="exact")
     assert refused(FUNCTIONS, hunk("-zeta = gamma(three)\n+x", 6), how=how).candidates
 
 

@@ -159,10 +159,10 @@ def test_two_files_cannot_get_one_name(repo: Repo) -> None:
     for name in "abc":
         repo.write(name, name)
     found = messages(("a", Keep(), "new"), ("b", Keep(), "new"), ("b", Keep(), "c"))
-    taken = "another edit of the same call puts a file there"
+    taken = "another edit of the same call creates it"
     assert found == [
         (1, "exists", f"it cannot be renamed to 'new': {taken}"),
-        (2, "exists", "it cannot be renamed to 'c': there is such a file"),
+        (2, "exists", "it cannot be renamed to 'c': that file already exists"),
     ]
 
 

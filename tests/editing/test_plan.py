@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from git_boocode.editing import plan as plan_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
-from git_boocode.editing.edits import EditResult, How
+from git_boocode.editing.edits import EditResult, MatchOptions
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits, locate
 from git_boocode.editing.textfile import FileText
@@ -363,7 +363,7 @@ def test_what_is_unclear_in_one_place_asks_for_the_files_text(repo: Repo) -> Non
     new = old.replace("def beta", "def gamma(z):\n    return z\n\n\ndef beta")
     failure = refused(replace("a", old, new)).failures[0]
     assert failure.code == "ambiguous"
-    hint = "copy the old text from the file, whole lines of it, and make the change in that"
+    hint = "copy whole lines from the file as the old text, and change those"
     assert failure.hint == hint
     repo.write("b", "start(alpha)\ndefer stop(alpha)\nwatch(alpha, beta)\nreturn run(alpha)\n")
     old = "start(alpha)\ndefer stop(alpha)\nwatch(alpha)\nreturn run(alpha)\n"
@@ -461,8 +461,8 @@ def test_huge_files_are_refused(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("d/" * 2_047 + "ff", "the path has 4096 bytes, more than the 4095"),
-        (f"d/{'é' * 128}/f", "a part of the path has 256 bytes, more than the 255"),
+        ("d/" * 2_047 + "ff", "the path is too long: 4096 bytes (at most 4095)"),
+        (f"d/{'é' * 128}/f", "a part of the path is too long: 256 bytes (at most 255)"),
     ],
 )
 def test_paths_that_no_system_takes_are_refused(repo: Repo, path: str, message: str) -> None:
@@ -524,8 +524,8 @@ def test_without_a_repository_the_current_directory_bounds_the_edits(
 def test_profile_and_verbatim_reach_the_matcher(repo: Repo) -> None:
     repo.write("a", "def f():\n    x = 1\n    return x\n")
     drifted = replace("a", "  x = 1\n  return x", "  x = 1\n  return y")
-    assert codes(drifted, options=Options(How("exact"))) == [(0, "not_found")]
-    apply(drifted, options=Options(How(verbatim=True)))
+    assert codes(drifted, options=Options(MatchOptions("exact"))) == [(0, "not_found")]
+    apply(drifted, options=Options(MatchOptions(verbatim=True)))
     assert repo.read("a") == b"def f():\n  x = 1\n  return y\n"
 
 
@@ -538,7 +538,7 @@ def test_a_path_that_leads_to_two_files_is_refused(
     monkeypatch.chdir("sub")
     (failure,) = refused(replace("a", "old", "new")).failures
     assert failure.code == "ambiguous"
-    assert failure.message.startswith("there is 'a' at the top of the worktree, and 'sub/a'")
+    assert failure.message.startswith("both 'a' and 'sub/a' exist")
     for path in ("b", str(repo.top / "a"), str(repo.top / "sub/a")):
         apply(replace(path, "old", "new"))
     assert repo.read("a") == repo.read("sub/a") == repo.read("sub/b") == b"new\n"
@@ -568,7 +568,7 @@ def test_code_that_is_left_out_is_refused_in_every_format(
     (failure,) = refused(edit).failures
     assert failure.code == "invalid_input"
     assert "looks like a placeholder for omitted code" in failure.message
-    apply(edit, options=Options(How(verbatim=True)))
+    apply(edit, options=Options(MatchOptions(verbatim=True)))
 
 
 def test_code_that_is_left_out_is_found_by_the_matchers_own_words(repo: Repo) -> None:
@@ -591,7 +591,7 @@ def test_a_failure_says_which_lines_it_counts(repo: Repo) -> None:
     edits = [replace("a", "one", "1\n1"), replace("a", "the second line is not", "2")]
     (failure,) = refused(edits).failures
     assert failure.candidates
-    assert failure.message.endswith("; lines are counted as the edits before it leave the file")
+    assert failure.message.endswith("; line numbers are those after the edits before it")
 
 
 def test_a_git_directory_by_another_name_is_not_edited(repo: Repo) -> None:
@@ -648,7 +648,7 @@ class Meanwhile(Replace):
 
     does: Callable[[], object]
 
-    def apply(self, text: FileText | None, how: How) -> EditResult:
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
         self.does()
         return super().apply(text, how)
 

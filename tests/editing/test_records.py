@@ -11,7 +11,7 @@ from git_boocode.editing.records import (
     Records,
     problems,
     prune_edits,
-    prune_now_and_then,
+    prune_occasionally,
 )
 from git_boocode.editing.rewind_edit import rewind
 from git_boocode.repo.errors import FatalError, RefusedError
@@ -87,15 +87,15 @@ def test_by_id_and_by_commit(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nonsense", "no recorded edit matches 'nonsense' (ids need at least 4 characters)"),
-        ("abc", "no recorded edit matches 'abc' (ids need at least 4 characters)"),
-        ("ffffffff", "no recorded edit matches 'ffffffff'"),
-        ("@~7", "'@~7': this worktree has only 1 recorded edit"),
-        ("@~99999999999999", "'@~99999999999999': this worktree has only 1 recorded edit"),
+        ("nonsense", "no edit record matches 'nonsense' (ids need at least 4 characters)"),
+        ("abc", "no edit record matches 'abc' (ids need at least 4 characters)"),
+        ("ffffffff", "no edit record matches 'ffffffff'"),
+        ("@~7", "'@~7': this worktree has only 1 edit record"),
+        ("@~99999999999999", "'@~99999999999999': this worktree has only 1 edit record"),
         ("@~x", "'@~x': '@' is the newest, '@~<n>' the n-th before it"),
         (
             "00000000-0000-7000-8000-000000000000",
-            "no recorded edit matches '00000000-0000-7000-8000-000000000000'",
+            "no edit record matches '00000000-0000-7000-8000-000000000000'",
         ),
     ],
 )
@@ -109,7 +109,7 @@ def test_there_is_no_such_record(repo: Repo, name: str, said: str) -> None:
 
 
 def test_there_are_no_records(repo: Repo) -> None:
-    with pytest.raises(RefusedError, match=r"'@': this worktree has no recorded edits$"):
+    with pytest.raises(RefusedError, match=r"'@': this worktree has no edit records$"):
         catalog().find("@")
 
 
@@ -119,7 +119,7 @@ def test_the_beginning_of_several(repo: Repo) -> None:
         catalog().find(first[:6])
     assert (caught.value.code, caught.value.message) == (
         "ambiguous",
-        f"'{first[:6]}' is ambiguous: it matches 2 recorded edits",
+        f"'{first[:6]}' is ambiguous: it matches 2 edit records",
     )
     assert caught.value.hints == (f"candidates: {second}, {first}",)
 
@@ -149,7 +149,7 @@ def test_what_cannot_be_used_breaks_nothing_else(repo: Repo, text: str) -> None:
     with pytest.raises(RefusedError) as caught:
         catalog().find(bad)
     assert caught.value.code == ("newer" if "2" in text[:20] else "malformed")
-    assert caught.value.message.startswith(f"recorded edit '{bad}' cannot be used: ")
+    assert caught.value.message.startswith(f"edit record '{bad}' cannot be used: ")
     done = repo.boocode("log", "--edits", "--json")
     assert [row["id"] for row in done.json["edits"]] == [good]
 
@@ -314,7 +314,7 @@ def test_pruning_happens_now_and_then(repo: Repo) -> None:
 
 def prunes(repo: Repo, repository: Repository, number: int) -> bool:
     old = records(repo) or [EDITS + forged(repo, message(), new_id(0))]
-    prune_now_and_then(repository, f"{new_id()[:-2]}{number:02x}")
+    prune_occasionally(repository, f"{new_id()[:-2]}{number:02x}")
     return records(repo) != old
 
 

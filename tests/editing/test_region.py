@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing.edits import Action, EditResult, How, MissError
+from git_boocode.editing.edits import Action, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import FileText, decode
 from tests.editing.kit import read
 
@@ -38,21 +38,23 @@ def change(start: object, content: object, end: object = None) -> dict[str, obje
     return {"start": start, "content": content} | ({} if end is None else {"end": end})
 
 
-def result(text: str | FileText, *changes: object, how: How | None = None) -> EditResult:
+def result(text: str | FileText, *changes: object, how: MatchOptions | None = None) -> EditResult:
     given = FileText(text) if isinstance(text, str) else text
-    return action(*changes).apply(given, how or How())
+    return action(*changes).apply(given, how or MatchOptions())
 
 
-def applied(text: str, *changes: object, how: How | None = None) -> str:
+def applied(text: str, *changes: object, how: MatchOptions | None = None) -> str:
     done = result(text, *changes, how=how).text
     assert done is not None
     return done.text
 
 
-def miss(text: str | FileText | None, *changes: object, how: How | None = None) -> MissError:
+def miss(
+    text: str | FileText | None, *changes: object, how: MatchOptions | None = None
+) -> MissError:
     given = FileText(text) if isinstance(text, str) else text
     with pytest.raises(MissError) as caught:
-        action(*changes).apply(given, how or How())
+        action(*changes).apply(given, how or MatchOptions())
     return caught.value
 
 
@@ -124,7 +126,7 @@ def test_changes_are_located_in_the_original() -> None:
 def test_one_change_may_stand_without_an_array() -> None:
     (edit,) = read({"path": "a", "start": "a", "end": "c", "content": "x"}).edits
     assert edit.format == "region"
-    assert edit.action.apply(FileText("a\nb\nc\nd\n"), How()).text == FileText("x\nd\n")
+    assert edit.action.apply(FileText("a\nb\nc\nd\n"), MatchOptions()).text == FileText("x\nd\n")
 
 
 # How anchors match
@@ -138,7 +140,7 @@ def test_rungs(text: str, rung: str) -> None:
     applied = result(text, change(["a b"], [])).applied
     assert (applied.rung, applied.kind) == (rung, "exact" if rung == "exact" else "fuzzy")
     if rung != "exact":
-        assert miss(text, change(["a b"], []), how=How("exact")).code == "not_found"
+        assert miss(text, change(["a b"], []), how=MatchOptions("exact")).code == "not_found"
 
 
 def test_a_stricter_match_goes_first() -> None:
@@ -441,10 +443,10 @@ def test_anchors_and_content_that_were_trimmed_as_texts() -> None:
 
 
 def test_verbatim_content_is_not_moved() -> None:
-    done = applied(FILE, change(["return 1"], ["return 3"]), how=How(verbatim=True))
+    done = applied(FILE, change(["return 1"], ["return 3"]), how=MatchOptions(verbatim=True))
     assert "\nreturn 3\n" in done
     # Not even where it is unclear how deep it belongs.
-    done = applied(FILE, change(["return 1"], ["    return 3"]), how=How(verbatim=True))
+    done = applied(FILE, change(["return 1"], ["    return 3"]), how=MatchOptions(verbatim=True))
     assert "\n    return 3\n" in done
 
 
@@ -529,7 +531,7 @@ def test_outside_the_regions_nothing_changes(
     text: str, changes: list[object], verbatim: bool
 ) -> None:
     try:
-        done = result(text, *changes, how=How(verbatim=verbatim))
+        done = result(text, *changes, how=MatchOptions(verbatim=verbatim))
     except MissError:
         return
     assert done.text is not None
@@ -583,6 +585,6 @@ def test_no_more_changes_than_are_stated() -> None:
     changes = [{"start": ["x"], "content": []}] * 10_000
     assert len(read({"path": "a", "changes": changes}).edits) == 1
     (failure,) = read({"path": "a", "changes": [*changes, *changes[:1]]}).failures
-    assert "there are 10001 changes; at most 10000" in failure.message
+    assert "too many changes of a file: 10001 (at most 10000)" in failure.message
     (failure,) = read({"path": "a", "changes": [{"content": []}] * 30}).failures
     assert failure.message.endswith(" and 20 more")

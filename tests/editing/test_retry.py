@@ -18,7 +18,7 @@ def test_the_block_holds_reason_nearest_lines_and_edit(repo: Repo) -> None:
     assert refused(edits).retry_context == (
         "@retry_context\n"
         "1 of 2 edits could not be applied, so nothing was changed. "
-        "Correct what is wrong and send all of them again.\n\n"
+        "Correct them and send all edits again.\n\n"
         f"edit 1 of a: ambiguous: {refused(edits).failures[0].message}\n"
         "what to do: send more lines, so that the old text occurs once\n"
         "one of the places, below `line 8`, line 9; send exactly these lines as old_string, "
@@ -30,7 +30,7 @@ def test_the_block_holds_reason_nearest_lines_and_edit(repo: Repo) -> None:
         " 9| same = call()\n"
         "10| \n"
         "11| same = call()\n"
-        "the edit as it was:\n"
+        "the edit as received:\n"
         '{"path": "a", "old_string": "same = call()", "new_string": "other = call()"}\n'
         "@end retry_context\n"
     )

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.editing.edits import How, MissError
+from git_boocode.editing.edits import MatchOptions, MissError
 from git_boocode.editing.records import Records
 from git_boocode.editing.revert import ALREADY, Revert
-from git_boocode.editing.rewind_edit import RewindRefusedError, Rewound, rewind
+from git_boocode.editing.rewind_edit import RewindRefusedError, RewindResult, rewind
 from git_boocode.editing.textfile import decode
 from git_boocode.editing.unified_diff import changed_hunks
 from git_boocode.editing.write import write_new
@@ -42,7 +42,7 @@ def three(third):
 CHANGED = TEXT.replace("    total = second + 2\n", "    total = 2 * second\n    log(total)\n")
 
 
-def undo(name: str | None = None, *paths: str, **how: Any) -> Rewound:
+def undo(name: str | None = None, *paths: str, **how: Any) -> RewindResult:
     """Rewind in the current directory."""
     repository = Repository.discover()
     catalog = Records(repository)
@@ -63,7 +63,7 @@ def refused(name: str | None = None, *paths: str) -> RewindRefusedError:
 def took_back(before: str, after: str, now: str) -> str:
     """What a file becomes when a change of it is taken back."""
     action = Revert(before.encode(), after.encode())
-    text = action.apply(decode(now.encode()), How()).text
+    text = action.apply(decode(now.encode()), MatchOptions()).text
     assert text is not None
     return text.encode().decode()
 
@@ -158,7 +158,7 @@ def test_the_old_name_is_taken(repo: Repo) -> None:
     repo.write("a", "other\n")
     error = refused()
     assert [failure.code for failure in error.failures] == ["exists"]
-    assert "b: it cannot be renamed to 'a': there is such a file" in error.message
+    assert "b: it cannot be renamed to 'a': that file already exists" in error.message
 
 
 def test_a_file_that_was_moved_and_its_name_used_again(repo: Repo) -> None:
@@ -193,11 +193,11 @@ def test_what_was_created_and_grew_is_not_deleted(repo: Repo) -> None:
     repo.write("n", "1\n2\nmine\n")
     (failure,) = refused().failures
     assert (failure.path, failure.code, failure.lines) == ("n", "conflict", (3,))
-    assert failure.message == "the edit created it, and it has changed since, at line 3"
+    assert failure.message == "the edit created the file, and it has changed since, at line 3"
     # Its encoding alone has changed.
     repo.write("n", b"\xef\xbb\xbf1\n2\n")
     (failure,) = refused().failures
-    assert failure.message == "the edit created it, and it has changed since"
+    assert failure.message == "the edit created the file, and it has changed since"
 
 
 def test_what_was_deleted_and_is_there_again(repo: Repo) -> None:
@@ -206,7 +206,7 @@ def test_what_was_deleted_and_is_there_again(repo: Repo) -> None:
     repo.write("a", "mine\n")
     (failure,) = refused().failures
     assert (failure.code, failure.message) == (
-        "exists", "the edit deleted it, and something else is there now"
+        "exists", "the edit deleted the file, but it exists again"
     )  # fmt: skip
 
 
@@ -511,7 +511,9 @@ def test_tabs_became_spaces() -> None:
     ids=["as it was", "with trailing whitespace", "indented"],
 )
 def test_the_answer_says_how_a_place_was_found(now: str, applied: tuple[object, ...]) -> None:
-    found = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How()).applied
+    found = (
+        Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), MatchOptions()).applied
+    )
     lines = found.start_line, found.end_line
     assert (found.kind, found.rung, *lines, found.notes) == applied
 
@@ -526,7 +528,7 @@ def test_an_edit_of_whitespace_is_taken_back_only_as_it_was_written() -> None:
 def test_a_deletion_whose_neighbours_changed_is_named() -> None:
     shorter = TEXT.replace("    total = second + 2\n", "")
     now = shorter.replace("def two(second):\n    return total", "def too():\n    return 2")
-    said = "the lines around what the edit deleted have changed, near line 9"
+    said = "the lines around the deleted lines have changed, near line 9"
     assert miss(TEXT, shorter, now).message == said
 
 
@@ -552,7 +554,7 @@ def test_some_places_are_rewound_already() -> None:
     changed = CHANGED.replace("import os", "import sys")
     now = changed.replace("import sys", "import os") + "# more\n"
     action = Revert(TEXT.encode(), changed.encode())
-    result = action.apply(decode(now.encode()), How())
+    result = action.apply(decode(now.encode()), MatchOptions())
     assert result.text is not None
     assert result.text.text == TEXT + "# more\n"
     assert result.applied.notes == ("1 of 2 places already rewound",)
@@ -567,7 +569,7 @@ def test_a_place_that_is_rewound_already_beside_a_line_that_changed() -> None:
 
 def test_all_places_are_rewound_already() -> None:
     now = TEXT + "# more\n"
-    result = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), How())
+    result = Revert(TEXT.encode(), CHANGED.encode()).apply(decode(now.encode()), MatchOptions())
     assert result.text == decode(now.encode())
     assert result.applied == ("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
 
@@ -601,7 +603,7 @@ def test_what_was_overwritten_since(now: str) -> None:
 
 def test_the_lines_that_stand_there_now_are_told() -> None:
     error = miss(TEXT, CHANGED, "#\n" + CHANGED.replace("log(total)", "log(total, 1)"))
-    assert error.message == "what the edit wrote has changed since, at lines 11-12"
+    assert error.message == "the edited lines have changed since, at lines 11-12"
     assert error.lines == (11, 12)
     (near,) = error.candidates
     assert near[:2] == (11, 12)
@@ -663,7 +665,7 @@ def test_several_failures_in_one_file() -> None:
     changed = CHANGED.replace("import os", "import sys").replace("third + 3", "3")
     now = changed.replace("import sys", "import re").replace("total = 3", "total = 33")
     error = miss(TEXT, changed, now)
-    assert error.message.startswith("2 of 3 places cannot be taken back: ")
+    assert error.message.startswith("2 of 3 places cannot be reverted: ")
     assert error.lines == (1, 16)
 
 
@@ -685,25 +687,25 @@ def test_bytes_that_are_no_text() -> None:
     before, after = b"\x00one\ntwo\nthree\xff\n", b"\x00one\n2\nthree\xff\n"
     action = Revert(before, after)
     more = decode(after + b"\x01more\n")
-    assert action.apply(more, How()).text == decode(before + b"\x01more\n")
+    assert action.apply(more, MatchOptions()).text == decode(before + b"\x01more\n")
     with pytest.raises(MissError):
-        action.apply(decode(after.replace(b"2\n", b" 2\n")), How())
+        action.apply(decode(after.replace(b"2\n", b" 2\n")), MatchOptions())
 
 
 def test_utf_16() -> None:
     before, after = ("\ufeff" + text for text in (TEXT, CHANGED))
     action = Revert(before.encode("utf-16-le"), after.encode("utf-16-le"))
     now = decode((after + "é\n").encode("utf-16-le"))
-    text = action.apply(now, How()).text
+    text = action.apply(now, MatchOptions()).text
     assert text is not None
     assert text.encode() == (before + "é\n").encode("utf-16-le")
-    with pytest.raises(MissError, match="its encoding has changed"):
-        action.apply(decode(f"{CHANGED}é\n".encode()), How())
+    with pytest.raises(MissError, match="the encoding of the file has changed"):
+        action.apply(decode(f"{CHANGED}é\n".encode()), MatchOptions())
 
 
 def test_an_edit_that_changed_the_encoding() -> None:
     before, after = f"\ufeff{TEXT}".encode("utf-16-le"), CHANGED.encode()
-    assert Revert(before, after).apply(decode(after), How()).text == decode(before)
+    assert Revert(before, after).apply(decode(after), MatchOptions()).text == decode(before)
 
 
 def test_an_old_line_that_cannot_be_moved_to_the_left_is_refused() -> None:
@@ -720,7 +722,7 @@ def test_an_old_line_that_cannot_be_moved_to_the_left_is_refused() -> None:
 def test_a_byte_order_mark_that_came_or_went() -> None:
     mark = b"\xef\xbb\xbf"
     action = Revert(TEXT.encode(), CHANGED.encode())
-    text = action.apply(decode(mark + CHANGED.encode()), How()).text
+    text = action.apply(decode(mark + CHANGED.encode()), MatchOptions()).text
     assert text is not None
     assert text.encode() == mark + TEXT.encode()
 
@@ -865,17 +867,17 @@ def test_many_places_of_which_some_moved_elsewhere() -> None:
 
 def test_many_places_of_which_none_is_left() -> None:
     error = miss(FUNCTIONS, RENAMED, RENAMED.replace("fresh(", "fresher("))
-    assert error.message.startswith("at least 8 of 400 places cannot be taken back: what ")
+    assert error.message.startswith("at least 8 of 400 places cannot be reverted: the ")
     stop = FUNCTIONS.index("def f8(")
     before, after = FUNCTIONS[:stop], RENAMED[:stop]
     error = miss(before, after, after.replace("fresh(", "fresher("))
-    assert error.message.startswith("8 of 8 places cannot be taken back: what ")
+    assert error.message.startswith("8 of 8 places cannot be reverted: the ")
 
 
 def test_many_places_of_which_one_was_overwritten() -> None:
     error = miss(FUNCTIONS, RENAMED, "# top\n" + RENAMED.replace("fresh(a, 7)", "fresh(a, 8)"))
     assert (error.message, error.lines) == (
-        "what the edit wrote has changed since, at line 54", (54,)
+        "the edited lines have changed since, at line 54", (54,)
     )  # fmt: skip
 
 
@@ -898,7 +900,7 @@ TEXTS = st.builds("".join, LINES) | st.builds(lambda lines, end: "".join(lines) 
 def test_an_unchanged_file_becomes_what_it_was(before: bytes | None, after: bytes | None) -> None:
     assume(before != after)
     text = None if after is None else decode(after)
-    result, applied, _ = Revert(before, after).apply(text, How())
+    result, applied, _ = Revert(before, after).apply(text, MatchOptions())
     assert (None if result is None else result.encode()) == before
     changed = "exact" if before is not None else "delete"
     assert applied.rung == ("create" if after is None else changed)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.actions import Block, Replace
-from git_boocode.editing.edits import Edit, EditResult, How, MissError
+from git_boocode.editing.edits import Edit, EditResult, MatchOptions, MissError
 from git_boocode.editing.formats.search_replace import is_path, name_in_line, names_in
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import FileText, decode
@@ -34,20 +34,20 @@ def edits(text: str) -> list[Edit]:
     return inputs.edits
 
 
-def result(file: str | FileText | None, text: str, how: How | None = None) -> EditResult:
+def result(file: str | FileText | None, text: str, how: MatchOptions | None = None) -> EditResult:
     (edit,) = edits(text if text.startswith("a.py") else f"a.py\n{text}")
     assert edit.path == "a.py"
     given = FileText(file) if isinstance(file, str) else file
-    return edit.action.apply(given, how or How())
+    return edit.action.apply(given, how or MatchOptions())
 
 
-def applied(file: str | None, text: str, how: How | None = None) -> str:
+def applied(file: str | None, text: str, how: MatchOptions | None = None) -> str:
     done = result(file, text, how).text
     assert done is not None
     return done.text
 
 
-def miss(file: str | FileText | None, text: str, how: How | None = None) -> MissError:
+def miss(file: str | FileText | None, text: str, how: MatchOptions | None = None) -> MissError:
     with pytest.raises(MissError) as caught:
         result(file, text, how)
     return caught.value
@@ -124,7 +124,10 @@ def test_behind_a_header_markers_in_code_are_escaped() -> None:
         ("<<<<<<< SEARCH\nx\n=======\ny\n", "the block at line 2 has no '>>>>>>> REPLACE' line"),
         ("<<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n", "the block at line 2 has no '=======' line"),
         ("<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n", "the block at line 2 is empty"),
-        (block("x\n", "y\n") + ">>>>>>> REPLACE\n", "line 7 is '>>>>>>> REPLACE', but no block"),
+        (
+            block("x\n", "y\n") + ">>>>>>> REPLACE\n",
+            "line 7 is '>>>>>>> REPLACE' without an opening",
+        ),
         (
             "<<<<<<< SEARCH\nx\n=======\ny\n" + block("v\n", "w\n"),
             "the block at line 2 has no '>>>>>>> REPLACE' line of its own",
@@ -135,7 +138,7 @@ def test_behind_a_header_markers_in_code_are_escaped() -> None:
             "<<<<<<< SEARCH\nx\n=====\ny\n>>>>> REPLACE\n<<<<< SEARCH\nv\n=====\n>>>>>>> REPLACE\n",
             "the block at line 2 may end at line 6 or at line 10",
         ),
-        (block("x\n", "y\n") + "--- a/b\n+++ b/b\n@@ @@\n-x\n", "an edit of the format unified"),
+        (block("x\n", "y\n") + "--- a/b\n+++ b/b\n@@ @@\n-x\n", "an edit in the format unified"),
     ],
 )
 def test_what_is_wrong_names_the_line(text: str, expected: str) -> None:
@@ -205,7 +208,7 @@ def test_a_block_that_may_be_read_in_two_ways_is_refused() -> None:
     # Both `Title` and `Title` with its underline are there.
     error = miss("Title\n=======\n", block("Title\n=======\n", "New\n"))
     assert error.code == "ambiguous"
-    assert "more than one of them can be the divider" in error.message
+    assert "several of them could be the divider" in error.message
     # The longer text is there with drift only, the shorter as it is.
     file = "Heading\n=======\nsome old text\n"
     assert miss(file, block("Heading\n=======\nsome  old  text\n", "x\n")).code == "ambiguous"
@@ -258,7 +261,7 @@ def test_lines_of_another_indentation_take_theirs_along() -> None:
     assert (done.applied.rung, done.applied.start_line, done.applied.notes) == (
         "whitespace", 3, ("reindented", "kept 1 drifted line"),
     )  # fmt: skip
-    assert "\nif value:\n" in applied(file, text, How(verbatim=True))
+    assert "\nif value:\n" in applied(file, text, MatchOptions(verbatim=True))
 
 
 @pytest.mark.parametrize(
@@ -291,9 +294,9 @@ def test_blanks_aside_the_lines_must_be_unique_and_say_something() -> None:
     file = "  value = start()\n\tvalue = start()\n"
     assert miss(file, block("value = start()\n", "x\n")).lines == (1, 2)
     assert "too short for a fuzzy match" in miss("    return\n", block("return\n", "z\n")).message
-    assert miss("    value = start()\n", block("value = start()\n", "x\n"), How("exact")).code == (
-        "not_found"
-    )
+    assert miss(
+        "    value = start()\n", block("value = start()\n", "x\n"), MatchOptions("exact")
+    ).code == ("not_found")
 
 
 def test_drift_is_found_by_the_matcher() -> None:
@@ -342,9 +345,9 @@ def test_bytes_that_are_no_text() -> None:
 
 def test_a_hint_counts_only_if_it_can_be_read_in_one_way() -> None:
     text = block(":start_line:4\nx\n", "y\n")
-    moved = How(moved=lambda line: line - 3)
+    moved = MatchOptions(moved=lambda line: line - 3)
     assert miss("x\na\nb\nx\n", text, moved).code == "ambiguous"
-    same = How(moved=lambda line: line + 1)
+    same = MatchOptions(moved=lambda line: line + 1)
     assert applied("x\na\nb\nx\n", text, same) == "x\na\nb\ny\n"
     assert miss("x\na\nx\n", block(":start_line:2\nx\n", "y\n")).code == "ambiguous"
 
@@ -474,7 +477,7 @@ def test_any_text_is_read_or_refused(pieces: list[str], ending: str, in_json: bo
             continue
         for file in (None, "", "x\n  x\nx", "\n"):
             with suppress(MissError):
-                edit.action.apply(None if file is None else FileText(file), How())
+                edit.action.apply(None if file is None else FileText(file), MatchOptions())
 
 
 @given(st.text(max_size=40))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.editing.edits import How
+from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.textfile import FileText
@@ -81,7 +81,7 @@ def test_the_example_does_what_it_says(name: str) -> None:
     text: FileText | None = FileText("def greet(name):\n    return f'Hi {name}'\n")
     inputs = read_inputs([Source("input", json.dumps(TOOLS[name].example).encode())])
     for edit in inputs.edits:
-        text = edit.action.apply(text, How()).text
+        text = edit.action.apply(text, MatchOptions()).text
     assert text is not None
     assert text.text.endswith("    return f'Hello {name}'\n")
     assert text.text.count("\n") == 2

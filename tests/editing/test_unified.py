@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from git_boocode.editing import formats
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Edit, EditResult, How, MissError
+from git_boocode.editing.edits import Edit, EditResult, MatchOptions, MissError
 from git_boocode.editing.formats import unified
 from git_boocode.editing.formats.unified import git_names, read_name, without_prefixes
 from git_boocode.editing.patch import PatchAction, PatchLine
@@ -34,13 +34,13 @@ def edit(value: object) -> Edit:
 
 
 def applied(value: object, text: str | None = OLD) -> str:
-    result = edit(value).action.apply(None if text is None else FileText(text), How())
+    result = edit(value).action.apply(None if text is None else FileText(text), MatchOptions())
     assert result.text is not None
     return result.text.text
 
 
 def notes(value: object, text: str = OLD) -> str:
-    return "; ".join(edit(value).action.apply(FileText(text), How()).applied.notes)
+    return "; ".join(edit(value).action.apply(FileText(text), MatchOptions()).applied.notes)
 
 
 def wrong(value: object) -> str:
@@ -147,15 +147,15 @@ def test_several_files_and_hunks() -> None:
     first, last = edits_of(text)
     assert (first.path, last.path) == ("f", "g")
     assert first.given == PATCH + second
-    result = first.action.apply(FileText(OLD), How())
+    result = first.action.apply(FileText(OLD), MatchOptions())
     assert result.text == FileText(NEW.replace("five", "FIVE"))
 
 
 def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
     blocks = f"First\n```diff\n{HUNK}```\nthen\n```diff\n@@ -4,2 +4,2 @@\n four\n-five\n+5\n```\n"
     first, last = edits_of({"path": "f", "patch": blocks})
-    text = first.action.apply(FileText(OLD), How()).text
-    assert last.action.apply(text, How()).text == FileText(NEW.replace("five", "5"))
+    text = first.action.apply(FileText(OLD), MatchOptions()).text
+    assert last.action.apply(text, MatchOptions()).text == FileText(NEW.replace("five", "5"))
     assert "no file is named" in read(blocks).failures[0].message
 
 
@@ -319,14 +319,14 @@ def test_files_made_and_deleted(patch: str, action: object) -> None:
 
 
 def result(value: object, text: str | None) -> EditResult:
-    return edit(value).action.apply(None if text is None else FileText(text), How())
+    return edit(value).action.apply(None if text is None else FileText(text), MatchOptions())
 
 
 def test_a_file_is_made_executable() -> None:
     head = "diff --git a/f b/f\nnew file mode 100755\n"
     found = edit(f"{head}--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n").action
     assert found == Create("a\n", executable=True)
-    made = found.apply(None, How())
+    made = found.apply(None, MatchOptions())
     assert (made.executable, made.applied.notes) == (True, ("executable",))
     assert result(head.replace("755", "644"), None).executable is None
 
@@ -359,7 +359,7 @@ def test_every_tolerance_is_noted() -> None:
 def test_no_more_text_or_hunks_than_are_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unified, "MAX_CHANGES", 2)
     assert len(edit(f"--- a/f\n+++ b/f\n{HUNK * 2}").action.hunks) == 2  # type: ignore[attr-defined]
-    assert "has 3 hunks; at most 2" in wrong(f"--- a/f\n+++ b/f\n{HUNK * 3}")
+    assert "too many hunks of one file: 3 (at most 2)" in wrong(f"--- a/f\n+++ b/f\n{HUNK * 3}")
     monkeypatch.setattr(formats, "MAX_TEXT", len(PATCH))
     assert applied({"path": "f", "patch": PATCH}) == NEW
     assert "at most" in wrong({"path": "f", "patch": f"{PATCH}\n"})
@@ -389,15 +389,15 @@ def test_the_blob_in_the_index_line_proves_the_numbers(repo: Repo) -> None:
         (HUNK, "line 1 of the patch: no file is named"),
         ({"path": "g", "patch": PATCH}, "the patch is for 'f', but 'path' is 'g'"),
         (f"```\n{PATCH}oops\n+x\n```\n", "line 10 of the patch: '+x' is outside"),
-        ("diff --cc f\n@@@ -1,1 -1,1 +1,1 @@@\n--a\n++b\n", "a combined diff"),
+        ("diff --cc f\n@@@ -1,1 -1,1 +1,1 @@@\n--a\n++b\n", "combined diff of a merge"),
         ("diff --git a/f b/f\nold mode 100644\nnew mode 100600\n", "a file of mode 100600"),
         ("diff --git a/f b/g\ncopy from f\ncopy to g\n", "a copy"),
         ("diff --git a/f b/f\nnew file mode 120000\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n",
          "a symbolic link"),
         ("diff --git a/f b/f\nnew file mode 100111\n", "a file of mode 100111"),
         ("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n b\n",
-         "line 5 of the patch: ' b' in a file that is created; expected '+'"),
-        ({"path": "f", "patch": ""}, "the hunk holds no line"),
+         "line 5 of the patch: ' b' in a created file; expected '+'"),
+        ({"path": "f", "patch": ""}, "the hunk has no line"),
         ({"path": "f", "patch": "no patch at all"}, "the patch has no hunk"),
         ({"patch": " a\n-b\n"}, "the patch has no hunk"),
         ({"path": "f", "patch": 5}, "'patch' is a number"),
@@ -505,7 +505,7 @@ def test_whatever_comes_is_read_or_refused(text: str) -> None:
     for value in (text, {"path": "f", "patch": text}):
         for found in read(value).edits:
             with suppress(MissError):
-                found.action.apply(FileText("a\nb\n"), How())
+                found.action.apply(FileText("a\nb\n"), MatchOptions())
 
 
 @given(st.text(st.sampled_from("-+@ ab/\n\\`*"), max_size=60))

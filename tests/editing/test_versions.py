@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.editing.answer import Answer
-from git_boocode.editing.edits import How
+from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.service import Options
 from git_boocode.editing.versions import MOST, MOST_BYTES, FileVersions
 from git_boocode.editing.workspace import Workspace
@@ -380,15 +380,13 @@ def test_a_base_without_the_old_text_is_refused(repo: Repo) -> None:
 
 def test_an_unknown_base_is_refused(repo: Repo) -> None:
     repo.write("a.py", NOW)
-    assert message({**EDIT, "base": "1" * 40}).endswith(
-        "a version that the repository does not hold"
-    )
+    assert message({**EDIT, "base": "1" * 40}).endswith("which is not in the repository")
 
 
 def test_a_ref_that_is_named_like_a_blob_is_no_base(repo: Repo) -> None:
     repo.git("tag", "abcdef0", blob(repo, BEFORE))
     repo.write("a.py", NOW)
-    assert message({**EDIT, "base": "abcdef0"}).endswith("does not hold")
+    assert message({**EDIT, "base": "abcdef0"}).endswith("is not in the repository")
 
 
 def test_a_full_rewrite_for_another_version_is_refused(repo: Repo) -> None:
@@ -398,7 +396,7 @@ def test_a_full_rewrite_for_another_version_is_refused(repo: Repo) -> None:
 
 def test_with_another_profile_an_outdated_base_is_refused(repo: Repo) -> None:
     repo.write("a.py", NOW)
-    options = Options(how=How("boocode"))
+    options = Options(how=MatchOptions("boocode"))
     assert codes({**EDIT, "base": blob(repo, BEFORE)}, options=options) == [(0, "stale")]
 
 

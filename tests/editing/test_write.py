@@ -131,7 +131,7 @@ def test_what_cannot_be_put_back_is_said_and_kept(
         real(source, target)
 
     monkeypatch.setattr(os, "replace", broken)
-    with pytest.raises(FatalError, match="could not put back 'a'") as caught:
+    with pytest.raises(FatalError, match="could not roll back 'a'") as caught:
         apply(EDITS)
     assert caught.value.code == "half_written"
     (kept,) = leftovers(repo.top)
@@ -157,7 +157,7 @@ def test_what_another_program_wrote_meanwhile_is_not_called_unchanged(
         real(source, target)
 
     monkeypatch.setattr(os, "replace", meddled)
-    with pytest.raises(FatalError, match="could not put back 'a'") as caught:
+    with pytest.raises(FatalError, match="could not roll back 'a'") as caught:
         apply(EDITS)
     assert caught.value.code == "half_written"
     assert repo.read("a") == b"new\ntheirs\n"

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from git_boocode.editing.actions import Replace
 from git_boocode.editing.answer import retry_context
-from git_boocode.editing.edits import How, MissError
+from git_boocode.editing.edits import MatchOptions, MissError
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.formats.objects import parse_json
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
@@ -46,7 +46,7 @@ def read_edits(data: bytes, only: str | None = None) -> None:
 def apply_all(inputs: Inputs, content: bytes) -> None:
     for edit in inputs.edits[:20]:
         with suppress(MissError):
-            edit.action.apply(decode(content), How())
+            edit.action.apply(decode(content), MatchOptions())
 
 
 def edits_in_format(name: str) -> Callable[[bytes], None]:
@@ -85,13 +85,13 @@ def replace_action(data: bytes) -> None:
     """The action that the formats share, on a file of any encoding."""
     _, old, new = texts(data, 3)
     with suppress(MissError):
-        Replace(old, new).apply(decode(parts(data, 3)[0]), How())
+        Replace(old, new).apply(decode(parts(data, 3)[0]), MatchOptions())
 
 
 def rewind(data: bytes) -> None:
     before, after, now = parts(data, 3)
     with suppress(MissError):
-        Revert(before, after).apply(decode(now), How())
+        Revert(before, after).apply(decode(now), MatchOptions())
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

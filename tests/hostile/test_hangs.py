@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from git_boocode.editing.edits import How
+from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.plan import EditPlan
 from git_boocode.editing.workspace import Workspace
@@ -237,4 +237,4 @@ def _plan(data: bytes) -> None:
     with TemporaryDirectory() as top:
         Path(top, "f").write_text("text\n")
         workspace = Workspace(os.path.realpath(top), "", None)
-        EditPlan(read_inputs([Source("input", data)]), workspace, How())
+        EditPlan(read_inputs([Source("input", data)]), workspace, MatchOptions())

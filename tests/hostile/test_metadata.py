@@ -123,7 +123,7 @@ FOREIGN: dict[str, str] = {
     "a version that is no number": 's\n\n{"boocode": true}\n',
     "a version too long for Python": 's\n\n{"boocode": ' + "9" * 5000 + "}\n",
     "a negative version": 's\n\n{"boocode": -1}\n',
-    "nested too deep": "s\n\n" + "[" * 100_000,
+    "nested too deeply": "s\n\n" + "[" * 100_000,
     "no numbers": 's\n\n{"boocode": NaN}\n',
     "nulls": "s\n\n" + json.dumps(
         {"boocode": 1, **dict.fromkeys(("id", "kind", "worktree", "head", "index", "meta"))}

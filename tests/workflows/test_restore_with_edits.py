@@ -176,8 +176,8 @@ WRONG: dict[str, tuple[Callable[[Chat], object], str]] = {
     "not found": (lambda chat: [chat.edit(old_string="nowhere to be seen\n")], "chat.txt"),
     "one of two": (
         lambda chat: [chat.edit(), {"path": str(chat.directory / "none"), "old_string": "x",
-                                    "new_string": "y"}], "there is no such file"),
-    "no edits": (lambda _: {"nonsense": 1}, "fits no format"),
+                                    "new_string": "y"}], "the file does not exist"),
+    "no edits": (lambda _: {"nonsense": 1}, "matches no format"),
     "a git directory": (
         lambda chat: [{"path": ".git/config", "content": "x"}], "lies in a git directory"),
     "stale": (lambda chat: [chat.edit(base="0" * 40)], "and the edit is for 0000"),
@@ -201,7 +201,7 @@ def test_every_reason_is_told_with_whole_paths(chat: Chat) -> None:
     assert "edit 2" in message
     lost = {"path": "../lost", "old_string": "one\n", "new_string": "two\n"}
     message = fails(chat, lambda: restored(chat, [lost]), chat.mess).message
-    assert f"{chat.repo.top.resolve().parent}/lost: there is no such file" in message
+    assert f"{chat.repo.top.resolve().parent}/lost: the file does not exist" in message
 
 
 def test_a_transcript_that_cannot_be_edited(chat: Chat) -> None:

@@ -1,8 +1,8 @@
-"""The input formats, and what their parsers share.
+"""The input formats, and the common types of their parsers.
 
-A parser takes an item of its format – a parsed JSON value, or the whole text of an input that is
-not JSON – and what encloses it, and yields edits, or failures in their place. It raises MissError
-(`invalid_input`) if the item as a whole is wrong.
+A parser takes an item of its format – a parsed JSON value, or the complete text of an input that is
+not JSON – with its context, and yields edits, or failures in their place. It raises MissError
+(`invalid_input`) if the whole item is invalid.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ FORMATS = {
     "search-replace": ("search_replace.edits", "no line '<<<<<<< SEARCH', in capitals"),
     "apply-patch": ("apply_patch.edits", "no line '*** Begin Patch'"),
 }
-"""The parser of each format, and what an item lacks that is not of the format."""
+"""The parser of each format, and what an item of another format lacks."""
 
 MAX_TEXT = 8 * 1024 * 1024  # Characters of a diff, a patch or blocks in one text.
 MAX_CHANGES = 10_000  # Hunks or changes of one file in one edit.
 
 
 class Context(NamedTuple):
-    """The path and the blob id of what encloses an item."""
+    """The path and the blob id of the enclosing object."""
 
     path: str | None = None
     base: str | None = None
 
 
 def agree(path: str, name: str) -> bool:
-    """Whether a path and the name in a patch can be those of one file, seen from two places."""
+    """Whether a path and the name in a patch may denote the same file from two directories."""
     one, other = (os.path.normpath(text) for text in (path, name))
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")

@@ -1,7 +1,7 @@
-"""`apply-patch`: `*** Begin Patch` … `*** End Patch`, the patch language of Codex and its kin.
+"""`apply-patch`: `*** Begin Patch` … `*** End Patch`, the patch language of Codex and others.
 
-It comes as text, fenced or with prose around it, in a heredoc, or in an object as `patch`, `input`
-or the words of a `command`. Sections may also come without the first and the last line.
+It may be text, fenced or with prose around it, in a heredoc, or in an object as `patch`, `input` or
+the words of a `command`. The first and the last line may be missing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MARKERS = "'*** Add File: ', '*** Delete File: ', '*** Update File: ' or '*** E
 
 
 class _Section(NamedTuple):
-    """What a patch does to one file, in the lines from `first` to `stop`; `row` is its header's."""
+    """The section of one file, in the lines from `first` to `stop`; `row` is its header."""
 
     kind: str
     path: str
@@ -74,19 +74,19 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 
 def _operation(item: objects.Object) -> str | None:
-    """What an operation of OpenAI's `apply_patch_call` does, unless it holds a whole patch."""
+    """The operation of OpenAI's `apply_patch_call`; None if it contains a complete patch."""
     is_whole = _BEGIN in str(item.get("diff"))
     return None if is_whole else objects.OPERATIONS.get(str(item.get("type")))
 
 
 class _Envelopes:
-    """Finds the sections in all envelopes of a text, or those of a text without any."""
+    """Finds the sections of a text, in all its envelopes or without any."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
         self.bare = not any(_OPENING.fullmatch(line.strip()) for line in lines)
         self.sections: list[_Section] = []
-        self.closers: set[str] | None = None  # Of the envelope, None outside of any.
+        self.closers: set[str] | None = None  # Of the current envelope; None outside.
 
     def read(self) -> list[_Section]:
         above = ""
@@ -97,8 +97,8 @@ class _Envelopes:
                 self._inside(row, line, self.closers)
             above = line if line.strip() else above
         if self.closers is not None and not self.bare:
-            message = f"the patch ends without '{_END}', so it may be cut off"
-            invalid(len(self.lines), message, "send the whole patch again")
+            message = f"the patch ends without '{_END}', so it may be truncated"
+            invalid(len(self.lines), message, "send the complete patch again")
         if not self.sections:
             invalid(len(self.lines), f"no file named; expected one of {_MARKERS}")
         return self.sections
@@ -116,10 +116,10 @@ class _Envelopes:
     def _inside(self, row: int, line: str, closers: set[str]) -> None:
         last = next((one for one in self.sections[-1:] if one.stop == row), None)
         line = line.rstrip() if last else line.strip()
-        # Behind one space it is a line of the file.
+        # After one space it is a line of the file.
         is_end = line.strip().rstrip("'\"") == _END and not line.startswith(" *")
         if is_end or line in closers:
-            # What closes the fence or the heredoc shows that nothing is cut off.
+            # The end of the fence or the heredoc proves that nothing is truncated.
             self.closers = None
         elif header := _FILE.fullmatch(line):
             self._begin(row, header)
@@ -155,7 +155,7 @@ def _action(section: _Section, area: Area) -> Action:
     rest = [at for at in range(section.first, section.stop) if area.lines[at].strip()]
     if rest and area.fenced:
         line = short(area.lines[rest[0]], SHOWN)
-        invalid(rest[0] + 1, f"'{line}' in a file that is deleted; expected one of {_MARKERS}")
+        invalid(rest[0] + 1, f"'{line}' in a deleted file; expected one of {_MARKERS}")
     return Delete(None)
 
 

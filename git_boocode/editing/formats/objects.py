@@ -1,7 +1,7 @@
 """Read JSON, the keys of its objects in any spelling, and the formats that are plain JSON.
 
-These are `string`, `write` and `region`, and `multi` for several edits. Everything here raises
-MissError (`invalid_input`), which names the place, for what it cannot read.
+These are `string`, `write` and `region`, and `multi` for several edits. All functions raise
+MissError (`invalid_input`) for invalid input, and name its position.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEW_TEXT = ("new_text", "newText")
 NEW = ("new_string", "newString", "new_str", "newStr", *NEW_TEXT, "replace", "new")
 CONTENT = ("content", "contents", "file_text")
 LAZY = ("code_edit", "code")
-"""What some tools call a text that leaves code out, for a second model to merge in."""
+"""Keys of some tools for a text that omits code, which a second model merges."""
 EDITS = ("edits", "replacements", "operations")
 REPLACE_ALL = ("replace_all", "replaceAll", "allow_multiple", "allowMultiple", "change_all")
 EXPECTED = ("expected_replacements", "expectedReplacements")
@@ -42,15 +42,15 @@ INSERTED = (*INSERT_TEXT, *NEW)
 COMMANDS = ("str_replace", "insert", "create", "write")
 """The commands of the text-editor tool that edit a file."""
 OPERATIONS = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}
-"""The types of the operations of OpenAI's `apply_patch_call`, by the words of its patches."""
+"""Maps the operation types of OpenAI's `apply_patch_call` to the words of its patches."""
 
-MAX_DEPTH = 64  # Levels of objects and arrays, which is more than any edit needs.
+MAX_DEPTH = 64  # Maximum levels of objects and arrays; more than any edit needs.
 
 _SWITCHES = (
     *("use_regex", "useRegex", "is_regex", "isRegex", "regex", "ignore_case", "ignoreCase"),
     *("dry_run", "dryRun"),
 )
-"""Switches of some tools that would make another edit of the same texts."""
+"""Switches of some tools that would change the meaning of an edit."""
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
 _BASE = re.compile("[0-9a-fA-F]{7,64}")
 _NEXT = re.compile(r"[^ \t\r\n]")
@@ -74,7 +74,7 @@ def string(item: Object, context: Context) -> Iterator[Edit | Failure]:
 
 
 def write(item: Object, context: Context) -> Iterator[Edit | Failure]:
-    """A file's path and all of its content."""
+    """A file's path and its complete content."""
     _check_whole(item, "content")
     yield _edit("write", item, context, Write(text(item, CONTENT)))
 
@@ -112,7 +112,7 @@ def _action(item: Object) -> Action:
     if command == "str_replace":
         return Replace(
             text(item, OLD),
-            # The text-editor tool's own schema: without a new text the old one is deleted.
+            # In the text-editor tool's schema, the old text is deleted without a new one.
             text(item, NEW, "" if given else None),
             flag(item, REPLACE_ALL),
             number(item, EXPECTED, 1),
@@ -134,35 +134,35 @@ def _action(item: Object) -> Action:
 
 
 def _check_whole(item: Object, key: str) -> None:
-    """Refuse what is meant for a part of the file: writing it would discard the rest."""
+    """Refuse content for a part of the file: writing it would discard the rest."""
     if lazy := key_of(item, LAZY):
         raise invalid(
-            f"'{lazy}' may leave code out, and nothing here can merge that in",
+            f"'{lazy}' may omit code, which is not supported",
             "send old_string and new_string, or the whole file as content",
         )
     part = key_of(item, _OF_A_PART) or ("append" if item.get("append") is True else None)
     if part := part or ("mode" if item.get("mode") in _APPENDS else None):
         raise invalid(
             f"'{key}' is for the whole file, but '{part}' is for a part of it",
-            "to insert lines, send insert_line and insert_text; else old_string and new_string",
+            "send old_string and new_string, or, to insert lines, insert_line and insert_text",
         )
 
 
 def _changes(item: Object) -> tuple[RegionChange, ...]:
-    """The changes, or everything that is wrong with them at once."""
+    """Parse the changes; one error for all that are invalid."""
     if item.get("changes") is None:
         return (_change(item, ""),)
-    given = array(item["changes"], "changes")
-    if len(given) > MAX_CHANGES:
-        raise invalid(f"there are {len(given)} changes; at most {MAX_CHANGES} of a file are read")
-    read = [_read(change, f"changes[{index}]") for index, change in enumerate(given)]
+    items = array(item["changes"], "changes")
+    if len(items) > MAX_CHANGES:
+        raise invalid(f"too many changes of a file: {len(items)} (at most {MAX_CHANGES})")
+    read = [_read(change, f"changes[{index}]") for index, change in enumerate(items)]
     if wrong := [found for found in read if isinstance(found, str)]:
         raise invalid(listed(wrong, MAX_MISSES))
     return tuple(found for found in read if not isinstance(found, str))
 
 
 def _read(change: object, where: str) -> RegionChange | str:
-    """A change, or what is wrong with it."""
+    """Parse a change, or return the error message."""
     try:
         return _change(change, where)
     except MissError as miss:
@@ -191,17 +191,17 @@ def _change(change: object, where: str) -> RegionChange:
 
 
 def invalid(message: str, hint: str | None = None) -> MissError:
-    """The error for input that cannot be read."""
+    """The error for invalid input."""
     return MissError("invalid_input", message, hint=hint)
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, for a message."""
+    """The type of a JSON value, for a message."""
     return "null" if value is None else _KINDS.get(type(value), "a number")
 
 
 def key_of(item: Object, names: tuple[str, ...]) -> str | None:
-    """The first spelling of a key that an object has, other than as null."""
+    """The first spelling of a key that an object has with a value other than null."""
     return next((name for name in names if item.get(name) is not None), None)
 
 
@@ -210,8 +210,8 @@ def _get(item: Object, names: tuple[str, ...], kind: type[T], expected: str) -> 
     for name in found:
         value = item[name]
         if value != item[found[0]]:
-            raise invalid(f"'{found[0]}' and '{name}' mean the same and differ")
-        # A boolean is a whole number to Python.
+            raise invalid(f"'{found[0]}' and '{name}' are synonyms but have different values")
+        # In Python, a boolean is also an integer.
         if type(value) is not kind:
             raise invalid(f"'{name}' is {kind_of(value)}; expected {expected}")
     return cast("T", item[found[0]]) if found else None
@@ -246,19 +246,19 @@ def base(item: Object) -> str | None:
     if value is not None and not _BASE.fullmatch(value):
         raise invalid(
             "'base' is not a blob id; expected 7 to 64 hexadecimal digits",
-            "leave it out, or send the blob id of the file as it was read",
+            "omit it, or send the blob id of the file that you read",
         )
     return value and value.lower()
 
 
 def enclosed(item: Object, outer: Context) -> Context:
-    """The path and the base of an item, or those of what encloses it."""
+    """The context of the values inside an item: its path and base, or those of its own context."""
     path = text(item, PATH, outer.path or "") or None
     return outer._replace(path=path, base=base(item) or outer.base)
 
 
 def lines(item: Object, name: str, where: str) -> list[str] | None:
-    """Lines without their endings, given as an array or one text; None if the key is missing."""
+    """Lines without their endings, from an array or one text; None if the key is missing."""
     value = item.get(name)
     if value is None:
         return None
@@ -273,7 +273,7 @@ def lines(item: Object, name: str, where: str) -> list[str] | None:
 
 
 def patch(item: object) -> str:
-    """The patch or the blocks that an item is, or has under a name."""
+    """The patch or the blocks in an item, which is text or has it under a key."""
     if not isinstance(item, dict):
         return str(item)
     name = key_of(item, PATCH_LINES)
@@ -282,17 +282,17 @@ def patch(item: object) -> str:
 
 
 def check_switches(item: Object) -> None:
-    """Refuse an edit to which a tool's switch gives another meaning."""
+    """Refuse an edit with a switch that would change its meaning."""
     for name in _SWITCHES:
         if item.get(name) in (True, "true"):
             raise invalid(
-                f"'{name}' is set, but an edit here has no such switch",
-                "send the text as the file spells it; for a preview use --dry-run",
+                f"'{name}' is not supported",
+                "send the text exactly as it is in the file; for a preview use --dry-run",
             )
 
 
 def array(value: object, name: str) -> list[object]:
-    """A filled array, which models now and then send as a string of JSON."""
+    """A nonempty array; models sometimes send it as a string of JSON."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = parse_json(value)
     if not isinstance(value, list):
@@ -303,10 +303,10 @@ def array(value: object, name: str) -> list[object]:
 
 
 def parse_json(text: str, above: int = 0) -> object:
-    """One JSON value, or an array of several objects that follow each other.
+    """Parse one JSON value, or several consecutive objects as an array.
 
-    Line breaks in strings are accepted, a key that occurs twice is not. `above` is the number of
-    lines above the text, for messages.
+    Line breaks in strings are accepted, duplicate keys are not. `above` is the number of lines
+    above the text, for messages.
     """
     try:
         value = _values(text)
@@ -317,7 +317,7 @@ def parse_json(text: str, above: int = 0) -> object:
         where = f"line {above + error.lineno}, column {error.colno}"
         raise invalid(f"invalid JSON at {where}: {reason}", _json_hint(text, error)) from None
     except ValueError as error:
-        # A number of more digits than Python converts.
+        # A number with more digits than Python converts.
         raise invalid(f"invalid JSON: {str(error).split(';')[0].lower()}") from None
     except RecursionError:
         pass
@@ -340,7 +340,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise invalid(f"the key '{twice:.80}' occurs twice in one object")
+        raise invalid(f"the key '{twice:.80}' occurs twice in an object")
     return found
 
 
@@ -355,22 +355,22 @@ def _depth(value: object) -> int:
 
 def _json_hint(text: str, error: json.JSONDecodeError) -> str:
     if error.msg == "Extra data":
-        return "several edits go into one array: [{...}, {...}]"
+        return "send several edits as one array: [{...}, {...}]"
     is_open = error.msg.startswith("Unterminated string") and text.rstrip()[-1:] not in ("}", "]")
     if is_open or not text[error.pos :].strip():
-        return "the input ends too early, as if it was cut off; send all of it again"
+        return "the input seems to be truncated; send all of it again"
     return _JSON_RULES
 
 
 class Fence(NamedTuple):
-    """An open code fence: its indentation, its marks and what is behind them."""
+    """An open code fence: its indentation, its marks and the text after them."""
 
     indent: str
     marks: str
     info: str
 
     def is_closed_by(self, line: str) -> bool:
-        """Whether a line closes it; one of a hunk, which has a mark before its text, does not."""
+        """Whether a line closes it; a line of a hunk does not, because of its leading mark."""
         rest = line.rstrip().removeprefix(self.indent)
         is_long = line.startswith(self.indent) and rest.startswith(self.marks)
         return is_long and not rest.strip(self.marks[0])
@@ -397,5 +397,5 @@ def fenced_json(text: str) -> Iterator[tuple[str, int]]:
 
 
 def too_deep() -> MissError:
-    """The error for input of too many levels."""
-    return invalid(f"the JSON is nested too deep; {MAX_DEPTH} levels are enough for any edit")
+    """The error for JSON with too many levels."""
+    return invalid(f"the JSON is nested too deeply (at most {MAX_DEPTH} levels)")

@@ -1,4 +1,4 @@
-"""`search-replace`: blocks in prose, with the lines to search for and those to put there.
+"""`search-replace`: blocks in prose, with the lines to find and their replacement.
 
 The marker lines are `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, or `------- SEARCH` and
 `+++++++ REPLACE`, of five characters or more. The file is named above a block, or in the line of
@@ -20,7 +20,7 @@ from git_boocode.editing.inputs import text_format
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Action
 
-_MAX_DIVIDERS = 16  # Lines of a block that are tried as its divider.
+_MAX_DIVIDERS = 16  # Maximum number of lines of a block that are tried as its divider.
 _USUAL = 9  # A longer line of equals signs is an underline, unless the markers are as long.
 _OPENING = "<<<<<<< SEARCH"
 _CLOSING = ">>>>>>> REPLACE"
@@ -38,7 +38,7 @@ _ESCAPED = re.compile(r"^([ \t]*)\\(?=[<>=+-]{5}|:(?:start|end)_line:)", re.M)
 
 _FILE = re.compile(
     r"(?:Make|Docker|Jenkins|Vagrant|Proc|Gem|Rake|[Jj]ust)file|LICENSE|README|CHANGELOG|CODEOWNERS"
-    # Only a known extension tells a file from `object.method` in prose.
+    # Only a known extension distinguishes a file from `object.method` in prose.
     r"|(?i:.*\.(?:pyi?|[cm]?[jt]s|[jt]sx|vue|svelte|astro|java|kts?|scala|groovy|gradle|go|rs|c|h"
     r"|cc|hh|[ch](?:pp|xx)|mm?|cs|fs|vb|swift|rb|erb|php|p[lm]|lua|r|jl|dart|exs?|erl|hs|mli?|clj"
     r"|elm|nim|zig|sol|(?:ba|z|fi)?sh|ps1|bat|sql|html?|xml|svg|css|s[ac]ss|less|json[c5]?|ya?ml"
@@ -47,11 +47,11 @@ _FILE = re.compile(
     re.DOTALL,
 )
 _LIBRARY = re.compile(r"(?i)\w{1,40}://\S+|\b(?:node|next|nuxt|vue|react|express|d3)\.js\b")
-"""Addresses and names of libraries, which look like files in prose."""
+"""Addresses and names of libraries that look like files in prose."""
 _NEVER = re.compile(r"[<>|*?\"`\x00-\x1f]|://|^\W+$|\(\)$|^\(.*\)$|[.,;!]$")
 _LINK = re.compile(r"\[([^\[\]\n]+)\]\([^()\[\s]*\)")
 _QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|'([^'\n]+)'|“([^“”\n]+)”")
-# Parentheses belong to a path only as a directory.
+# Parentheses are part of a path only around a directory.
 _WORDS = re.compile(r"(?:[^\s`\"'“”*<>|,;:!?={}()\[\]]|:(?=\\)|(?<=/)[(\[][\w.-]{1,99}[)\]](?=/))+")
 _LABEL = re.compile(r"(?:[\w-]+\s+){0,3}?(?:file|path) ?(?:name|path)?\s*[:=]\s*", re.IGNORECASE)
 _DECORATION = re.compile(
@@ -59,7 +59,7 @@ _DECORATION = re.compile(
     r"|in|is|modif(?:y|ied)|name|new|now|path|the|then|this|to|updated?|[\W\d_]*",
     re.IGNORECASE,
 )
-"""Words and marks that may be beside the name in a line that names the file."""
+"""Words and marks that may accompany the name in a line that names the file."""
 
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
@@ -71,7 +71,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 
 
 class _Mark(NamedTuple):
-    """The first or the last marker of a block: its row from 0, its length and what is beside it."""
+    """The first or the last marker of a block: its 0-based row, its length, and adjacent text."""
 
     row: int
     size: int
@@ -96,7 +96,7 @@ class _Reader:
         self.path = context.path
 
     def edits(self) -> Iterator[Edit | Failure]:
-        """The blocks in order; one that is wrong comes out as a failure."""
+        """The edits of the blocks in order, with a failure for each invalid block."""
         at = above = 0
         while at < len(self.marks):
             mark = self.marks[at]
@@ -114,7 +114,7 @@ class _Reader:
                 action = _action(mark, body)
                 yield Edit(0, self.path, action, self.context.base, "search-replace", given)
             except MissError as miss:
-                # The file that a broken block names is the one of the blocks below, too.
+                # The file of an invalid block is also the default for the blocks below.
                 with suppress(MissError):
                     self.path = self._path(mark, prose)
                 yield Failure.of(miss, None, self.path, given)
@@ -123,20 +123,20 @@ class _Reader:
         yield from self._other_format(above, len(self.lines))
 
     def _other_format(self, first: int, stop: int) -> Iterator[Failure]:
-        """An edit of another format between the blocks, which would be ignored."""
+        """A failure for an edit of another format between the blocks, which would be ignored."""
         other = text_format("\n".join(self.lines[first:stop]))
         if other is not None:
             between = invalid(
-                f"between lines {first + 1} and {stop} there is an edit of the format {other}",
+                f"lines {first + 1} to {stop} contain an edit in the format {other}",
                 "send edits of different formats as separate inputs, or in one JSON array",
             )
             yield Failure.of(between, None, self.path, None)
 
     def _closing(self, at: int) -> int:
-        """The mark that closes a block; a block in its code has markers of another size."""
+        """The closing marker of a block; blocks inside its code have markers of another size."""
         mark = self.marks[at]
         if not mark.is_opening:
-            raise invalid(f"line {mark.row + 1} is '{_CLOSING}', but no block begins above it")
+            raise invalid(f"line {mark.row + 1} is '{_CLOSING}' without an opening line above it")
         closings: list[int] = []
         depth = 0
         for index in range(at + 1, len(self.marks)):
@@ -160,7 +160,7 @@ class _Reader:
         return closings[0]
 
     def _path(self, mark: _Mark, prose: Sequence[str]) -> str:
-        """The file of a block with some lines of prose above it."""
+        """The file of a block, according to the lines of prose above it or its context."""
         named = _named(mark, prose)
         if self.context.path is not None:
             if named is not None and not agree(self.context.path, named):
@@ -173,7 +173,7 @@ class _Reader:
 
 
 def _named(mark: _Mark, prose: Sequence[str]) -> str | None:
-    """The file that the opening line, the fence or the line above names."""
+    """The file named by the opening line, the fence or the line above."""
     if mark.beside.strip():
         name = name_in_line(mark.beside)
         if name is None:
@@ -228,7 +228,7 @@ def _action(mark: _Mark, body: list[str]) -> Action:
 
 
 def _dividers(mark: _Mark, body: Sequence[str]) -> list[int]:
-    """The rows that may be the divider: none above the first one as long as the markers."""
+    """The rows of possible dividers, starting with the first one of the markers' length."""
     found = [(row, match) for row, line in enumerate(body) if (match := _DIVIDER.fullmatch(line))]
     sizes = {row: len(match[2]) for row, match in found if not match[1]}
     sizes = sizes or {row: len(match[2]) for row, match in found}
@@ -245,12 +245,12 @@ def _dividers(mark: _Mark, body: Sequence[str]) -> list[int]:
 
 def _joined(lines: Sequence[str], header: str) -> str:
     text = "".join(f"{line}\n" for line in lines)
-    # Tools whose blocks have a header put a backslash before lines of code that look like markers.
+    # Tools with block headers put a backslash before lines of code that look like markers.
     return _ESCAPED.sub(r"\1", text) if header else text
 
 
 def name_in_line(line: str) -> str | None:
-    """The file that a line names, beside nothing but marks and words such as `File:`."""
+    """The file in a line that contains only its name, marks and words such as `File:`."""
     bare = line.lstrip("#*+-_/<!`\"'“ \t")
     label = _LABEL.match(bare)
     names, others = names_in(bare[label.end() :] if label else line)
@@ -262,7 +262,7 @@ def name_in_line(line: str) -> str | None:
 
 
 def names_in(line: str) -> tuple[list[str], list[str]]:
-    """The files that a line mentions, and its words that do not go with a name."""
+    """The files that a line mentions, and its words that do not belong to a name."""
     words: list[str] = []
 
     def without_quoted(found: re.Match[str]) -> str:
@@ -279,7 +279,7 @@ def names_in(line: str) -> tuple[list[str], list[str]]:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is most likely a path: by its last part, or by a slash and a dot."""
+    """Whether a text is probably a path: by its last component, or by a slash and a dot."""
     if not text or _NEVER.search(text):
         return False
     name = re.split(r"[/\\]", text)[-1]

@@ -1,6 +1,6 @@
-"""`unified`: a unified diff of one file or many, as git and diff write it and models drift from it.
+"""`unified`: a unified diff of one file or many, written by git, by diff, or imprecisely by models.
 
-It comes as text, bare, fenced or with prose around it, or in an object with the file's path, as
+It may be text, bare, fenced or with prose around it, or in an object with the file's path, as
 `patch`, `diff` or `patch_lines`.
 """
 
@@ -18,7 +18,7 @@ from git_boocode.editing.formats import MAX_CHANGES, Context, agree, objects
 from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 
 NOWHERE = "/dev/null"
-NO_CHANGE = "the hunk holds no line that begins with '+' or '-'"
+NO_CHANGE = "the hunk has no line that begins with '+' or '-'"
 SHOWN = 60  # characters of a line in a message
 END_OF_FILE = "*** End of File"
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
@@ -26,7 +26,7 @@ _NUMBERS = re.compile(r"[-+\d,.…? ]*")
 _BULLET = re.compile(r"[-+] [^\s*]")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\[0-3][0-7]{2}|\\[abtnvfr"\\])*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
-# Directories that only distinguish the sides of a diff.
+# Prefixes that only distinguish the sides of a diff.
 _SIDES = {*"abciow12", "old", "new", "orig", "original", "modified", "updated"}
 _SIDES |= {"before", "after", "left", "right"}
 _TACKED = re.compile(r"(?!/)[\W_][^/]*")
@@ -49,9 +49,9 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     path, base = objects.enclosed(item, context) if isinstance(item, dict) else context
     diffs = Diffs(text)
     if not diffs.files and path is not None and all(line[:1] in _MARKS for line in diffs.lines):
-        # The lines of one hunk, and no more.
+        # Only the lines of one hunk.
         diffs = Diffs(f"@@\n{text}")
-    # A file that is shown without a change is skipped, unless there is nothing else.
+    # Skip files without a change, unless there are no others.
     files = [file for file in diffs.files if any(map(is_change, file.hunks)) or not file.hunks]
     files = files or diffs.files
     if not files:
@@ -80,7 +80,7 @@ def patch_lines(text: str) -> list[str]:
 
 
 def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:
-    """Refuse a line of a patch, counted from 1."""
+    """Refuse a line of a patch, by its 1-based number."""
     raise MissError("invalid_input", f"line {row} of the patch: {message}", hint=hint)
 
 
@@ -88,7 +88,7 @@ def invalid(row: int, message: str, hint: str | None = None) -> NoReturn:
 
 
 class HunkHeader(NamedTuple):
-    """A line that begins with `@@`: the first old line, from 1, and how many old and new ones."""
+    """A line that begins with `@@`: the first old line (1-based), and the old and new counts."""
 
     start: int | None = None
     counts: tuple[int, int] | None = None
@@ -96,12 +96,12 @@ class HunkHeader(NamedTuple):
 
 
 def is_change(hunk: PatchHunk) -> bool:
-    """Whether a hunk has more than context."""
+    """Whether a hunk has changed lines."""
     return any(line.op != " " for line in hunk.lines)
 
 
 def patch_action(hunks: Sequence[PatchHunk], preimage: str | None = None) -> PatchAction | None:
-    """The action of a file's hunks, None if there are none (MissError if none is a change)."""
+    """The action of a file's hunks, None if there are none (MissError if none has a change)."""
     shown = (() if is_change(hunk) else filter(str.strip, hunk.old) for hunk in hunks)
     pairs = zip(chain([()], map(tuple, shown)), hunks, strict=False)
     found = tuple(hunk._replace(above=above) for above, hunk in pairs if is_change(hunk))
@@ -109,14 +109,14 @@ def patch_action(hunks: Sequence[PatchHunk], preimage: str | None = None) -> Pat
     if skipped and not found:
         invalid(hunks[0].row, NO_CHANGE)
     if len(found) > MAX_CHANGES:
-        many = f"the patch of one file has {len(found)} hunks; at most {MAX_CHANGES} are read"
+        many = f"too many hunks of one file: {len(found)} (at most {MAX_CHANGES})"
         raise objects.invalid(many, "send the whole file as {path, content}")
     notes = (f"hunks without changes skipped: {skipped}",) if skipped else ()
     return PatchAction(found, preimage, notes) if found else None
 
 
 def whole_file(hunks: Sequence[PatchHunk], mark: str) -> str:
-    """The lines of a file that is created or deleted, all of which have this mark."""
+    """The content of a created or deleted file, all of whose lines have this mark."""
     done = "created" if mark == "+" else "deleted"
     for hunk in hunks:
         if not is_change(hunk):
@@ -124,14 +124,14 @@ def whole_file(hunks: Sequence[PatchHunk], mark: str) -> str:
         for at, (op, text) in enumerate(hunk.lines, hunk.row + bool(hunk.header)):
             if op != mark and (op != " " or text.strip()):
                 line = short(f"{op}{text.rstrip()}", SHOWN)
-                invalid(at, f"'{line}' in a file that is {done}; expected '{mark}'")
+                invalid(at, f"'{line}' in a {done} file; expected '{mark}'")
     return "".join(line.text for hunk in hunks for line in hunk.lines)
 
 
 class Area(NamedTuple):
-    """The lines of a patch up to `stop`; there is prose between them unless they are `fenced`.
+    """The lines of a patch up to `stop`; unless `fenced`, they may include prose.
 
-    In an `envelope` only `@@` opens a hunk, and no line names a file.
+    In an `envelope` only `@@` begins a hunk, and no line names a file.
     """
 
     lines: Sequence[str]
@@ -140,19 +140,19 @@ class Area(NamedTuple):
     envelope: bool = False
 
     def names_file(self, at: int) -> bool:
-        """Whether a pair of lines that names a file begins here."""
+        """Whether a pair of `---` and `+++` lines begins here."""
         marks = [line[:4] for line in self.lines[at : min(at + 2, self.stop)]]
         return marks == ["--- ", "+++ "] and not self.envelope
 
     def opens(self, at: int) -> bool:
-        """Whether a line opens the next hunk or file."""
+        """Whether a line begins the next hunk or file."""
         if self.names_file(at):
             return at + 2 < self.stop and self.lines[at + 2].startswith("@@")
         openings = ("@@", END_OF_FILE) if self.envelope else ("@@", "diff --git ", "Index: ")
         return self.lines[at].startswith(openings)
 
     def read_hunk(self, at: int) -> tuple[PatchHunk, int]:
-        """Read the hunk that begins at a line, and the index of the line after it."""
+        """Read the hunk that begins at a line; also returns the index of the line after it."""
         row, heads = at, [HunkHeader()]
         while at < self.stop and self.lines[at].startswith("@@") and not heads[-1].counts:
             heads.append(_read_head(self.lines[at].rstrip()))
@@ -176,7 +176,7 @@ class Area(NamedTuple):
         return PatchHunk(header, row + 1, lines, *place, unmarked, tuple(notes)), stop + at_end
 
     def _counted(self, at: int, counts: tuple[int, int]) -> int | None:
-        """The end of a hunk by its counts; None where they do not fit what follows."""
+        """The end of a hunk according to its counts; None if they do not fit the lines."""
         old, new = counts
         ops: list[str] = []
         while (old > 0 or new > 0) and at < self.stop:
@@ -193,26 +193,26 @@ class Area(NamedTuple):
         return at if fits and self._ends_well(at) else None
 
     def _ends_well(self, at: int) -> bool:
-        """Whether what follows counted lines does not look like more of the hunk."""
+        """Whether the lines after a hunk do not look like more of it."""
         after = next((row for row in range(at, self.stop) if self.lines[row]), None)
         if after is None or self.names_file(after):
             return True
         line = self.lines[after]
-        # Below may be a signature, or a list in the prose.
+        # The next line may be a signature, or a list item in prose.
         listed = after > at and not self.fenced and _BULLET.match(line) is not None
         return line[0] not in " +-" or line.rstrip() == "--" or listed
 
     def _uncounted(self, at: int) -> tuple[Sequence[str], int]:
-        """The lines of a hunk as far as they look like its lines, and where to read on."""
+        """The lines that look like the hunk's, and the index at which to continue."""
         stop = next((row for row in range(at, self.stop) if self.opens(row)), self.stop)
         if not self.fenced:
-            # Below the last line that goes or comes there may be prose.
+            # There may be prose after the last changed line.
             below = ((row, self.lines[row]) for row in reversed(range(at, stop)))
             marked = (row for row, line in below if _op(line) in "+-" and not _BULLET.match(line))
             rest = range(next(marked, at - 1) + 1, stop)
             stop = next((row for row in rest if _op(self.lines[row]) == "?"), stop)
         last = stop
-        # Empty lines below the last one separate hunks.
+        # Trailing empty lines separate hunks.
         while last > at and not self.lines[last - 1]:
             last -= 1
         return self.lines[at:last], stop
@@ -225,7 +225,7 @@ def _read_head(line: str) -> HunkHeader:
         return HunkHeader(int(start), (int(old or 1), int(new or 1)), section.strip())
     middle, _, after = line[2:].partition("@@")
     texts = [text.strip() for text in (middle, after)]
-    # Models write `...` or `-x,y +z` in place of numbers.
+    # Models write `...` or `-x,y +z` instead of numbers.
     sections = [text for text in texts if not _NUMBERS.fullmatch(text) and text[0] != "-"]
     return HunkHeader(section=sections[-1] if sections else "")
 
@@ -261,12 +261,12 @@ def read_name(rest: str) -> str:
 
 
 def git_names(rest: str) -> tuple[str, str] | None:
-    """The two names of a `diff --git` line, prefixes included; None if they cannot be read."""
+    """The two names of a `diff --git` line with their prefixes; None if ambiguous."""
     rest = rest.rstrip()
     quoted = re.fullmatch(r'("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)', rest)
     if quoted:
         return read_name(quoted[1]), read_name(quoted[2])
-    # Both names are the same but for the prefix, which is as long on either side.
+    # Both names are equal except for their prefixes, which have the same length.
     middle = len(rest) // 2
     old, new = rest[:middle], rest[middle + 1 :]
     same = old.split("/", 1)[-1] == new.split("/", 1)[-1]
@@ -274,10 +274,10 @@ def git_names(rest: str) -> tuple[str, str] | None:
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
-    """The names of a pair of headers without what only distinguishes the sides, such as `a/`."""
+    """The names of a pair of headers without prefixes such as `a/` and suffixes such as `.orig`."""
     (side, _, tail), (new_side, _, new_tail) = old.partition("/"), new.partition("/")
     if NOWHERE in (old, new):
-        # A name alone cannot be compared with the other one.
+        # There is no second name to compare with.
         old = tail if side in ("a", "i", "c", "o", "1") and tail else old
         return old, new_tail if new_side in ("b", "i", "w", "2") and new_tail else new
     if side != new_side and {side, new_side} <= _SIDES and tail and new_tail:
@@ -286,7 +286,7 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
         old = new
     elif new_side in ("a", "b") and new_tail == old:
         new = old
-    # As for `git apply`, a name with something tacked on is a variation: `file.orig`, `file~`.
+    # As in `git apply`, a name with a suffix is a variation: `file.orig`, `file~`.
     name, varied = sorted((old, new), key=len)
     stem, ending = os.path.splitext(name)
     tacked = varied.startswith(name) and _TACKED.fullmatch(varied, len(name))
@@ -299,10 +299,10 @@ def without_prefixes(old: str, new: str) -> tuple[str, str]:
 
 
 class FileDiff:
-    """What the lines `first` to `stop` of a diff say about one file.
+    """The part of a diff for one file, in the lines `first` to `stop`.
 
-    `names` are as given; `extended` holds git's further header lines by their key, and as `binary`
-    the number of the line that says that the file is binary.
+    `names` are unmodified; `extended` contains git's extended header lines by key, and, as
+    `binary`, the number of the line that marks the file as binary.
     """
 
     def __init__(self, first: int, names: tuple[str, str] | None = None) -> None:
@@ -313,7 +313,7 @@ class FileDiff:
         self.hunks: list[PatchHunk] = []
 
     def takes(self, old: str, new: str) -> bool:
-        """Whether `---` and `+++` lines below git's header are of this file; they must agree."""
+        """Whether `---` and `+++` lines after git's header belong to this file (MissError)."""
         if self.hunks:
             return False
         if self.names is None or {old, new} - {NOWHERE} <= set(self.names):
@@ -330,7 +330,7 @@ class FileDiff:
 
 
 class Diffs:
-    """What a text says about each file, in order (MissError, `invalid_input`)."""
+    """The diffs of the files in a text, in order (MissError, `invalid_input`)."""
 
     def __init__(self, text: str) -> None:
         self.lines = patch_lines(text)
@@ -344,7 +344,7 @@ class Diffs:
             at = self._fenced(at, fence) if fence else self._step(area, at)
 
     def _fenced(self, at: int, fence: objects.Fence) -> int:
-        """Read the fenced block that begins at a line; the index after it."""
+        """Read the fenced block that begins at a line; returns the index after it."""
         rows = range(at + 1, len(self.lines))
         stop = next((row for row in rows if fence.is_closed_by(self.lines[row])), len(self.lines))
         for row in range(at, stop):
@@ -355,7 +355,7 @@ class Diffs:
         return stop + 1
 
     def _step(self, area: Area, at: int) -> int:
-        """Read what begins at a line outside of hunks; the index after it."""
+        """Read the header or hunk that begins at a line; returns the index after it."""
         line, file = area.lines[at], self._current
         if line.startswith("diff --git "):
             return self._extended(area, at + 1, FileDiff(at, git_names(line[len("diff --git ") :])))
@@ -364,7 +364,7 @@ class Diffs:
         if line.startswith("rename from ") and self._follows(area, at, "rename to "):
             return self._extended(area, at, FileDiff(at))
         if _COMBINED.match(line):
-            invalid(at + 1, "a combined diff, of a merge, cannot be applied; expected '@@ -'")
+            invalid(at + 1, "the combined diff of a merge cannot be applied; expected '@@ -'")
         # The first hunk may lack its `@@` line.
         headless = file is not None and file.headed and not file.hunks
         if line.startswith("@@") or (headless and line[:1] in (" ", "+", "-")):
@@ -397,7 +397,7 @@ class Diffs:
     def _file_header(self, area: Area, at: int) -> int:
         file = self._current
         old, new = (read_name(line[4:]) for line in area.lines[at : at + 2])
-        # A header of git's own goes right before this one and belongs to the same file.
+        # A header of git directly before this one belongs to the same file.
         if file is None or file.stop != at or not file.takes(old, new):
             file = self._begin(FileDiff(at))
         file.names, file.headed, file.stop = (old, new), True, at + 2
@@ -407,7 +407,7 @@ class Diffs:
         return at + 1 < area.stop and area.lines[at + 1].startswith(start)
 
     def _check_stray(self, area: Area, at: int) -> None:
-        """Refuse a line that looks like one of a hunk or a header where none can be."""
+        """Refuse a line that looks like a part of a hunk or a header at a wrong position."""
         line = area.lines[at]
         is_name = line.startswith(("--- ", "+++ ")) and self._follows(area, at, "@@")
         is_marked = line[:1] in ("+", "-") and line.rstrip() != "--"
@@ -417,7 +417,7 @@ class Diffs:
 
 
 def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
-    """The path before and after, `/dev/null` for none; `path` came with the patch."""
+    """The paths before and after, `/dev/null` for none; `path` is the path of the object."""
     extended = file.extended
     if "rename from" in extended and "rename to" in extended:
         old, new = read_name(extended["rename from"]), read_name(extended["rename to"])
@@ -433,13 +433,13 @@ def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
 
 
 def _under(file: FileDiff, path: str, old: str, new: str) -> tuple[str, str]:
-    """The names of a patch that came with a path, with which they must agree."""
+    """The names of a patch relative to the path of its object, with which they must agree."""
     name = new if old == NOWHERE else old
     if not agree(path, name):
         file.wrong(f"the patch is for '{name}', but 'path' is '{path}'")
     if old == NOWHERE:
         return old, path
-    # The path may begin further up than the names of the patch do.
+    # The path may include more directories than the names in the patch.
     above = path[: len(path) - len(old)] if path.endswith(f"/{old}") else ""
     return path, path if new == old else new if new == NOWHERE else above + new
 
@@ -448,7 +448,7 @@ def _action(file: FileDiff, old: str, new: str) -> Action:
     _check_possible(file)
     extended = file.extended
     if NOWHERE in (old, new):
-        # A file that is made or deleted needs no places.
+        # A created or deleted file needs no places.
         notes = tuple(dict.fromkeys(note for hunk in file.hunks for note in hunk.notes))
         if old != NOWHERE:
             return Delete(whole_file(file.hunks, "-").removeprefix("\ufeff"), notes)
@@ -465,15 +465,15 @@ def _action(file: FileDiff, old: str, new: str) -> Action:
 
 
 def _check_possible(file: FileDiff) -> None:
-    """Refuse what an edit cannot do."""
+    """Refuse patches that cannot be applied as edits."""
     extended = file.extended
     if "binary" in extended:
         message = f"line {extended['binary']} of the patch: a binary patch cannot be applied"
-        raise MissError("binary", message, hint="write the file itself, and leave out this part")
+        raise MissError("binary", message, hint="write the file directly, and omit this part")
     if "copy from" in extended or "copy to" in extended:
-        file.wrong("a copy cannot be applied", "give the new file with all of its lines instead")
+        file.wrong("a copy cannot be applied", "send the new file with all its lines instead")
     modes = [extended.get(key) for key in ("old mode", "new mode", *_ONE_SIDED)]
     for mode in (*modes, extended.get("index", "").partition(" ")[2]):
         if mode and mode not in _MODES:
             what = _SPECIAL.get(mode) or f"a file of mode {short(mode, 20)}"
-            file.wrong(f"{what} cannot be patched", "leave out the mode, or write 100644 or 100755")
+            file.wrong(f"{what} cannot be patched", "omit the mode, or use 100644 or 100755")
