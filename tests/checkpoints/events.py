@@ -22,7 +22,7 @@ def event(happen: Event) -> Event:
     return happen
 
 
-def scene(repo: Repo) -> None:
+def set_up(repo: Repo) -> None:
     """Two commits, another branch, and files of each kind that the events are about."""
     repo.write(".gitignore", "*.o\nout/\n")
     repo.write(".gitattributes", "*.up filter=up\n")

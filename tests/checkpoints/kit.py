@@ -42,9 +42,9 @@ def refs(repo: Repo, *below: str) -> list[str]:
     return repo.git("for-each-ref", "--format=%(refname) %(objectname)", *wanted).splitlines()
 
 
-def take(**told: Any) -> Checkpoint:
+def take(**values: Any) -> Checkpoint:
     """Take a checkpoint of the current directory's worktree."""
-    return capture(Repository.discover(), Request(**told)).checkpoint
+    return capture(Repository.discover(), Request(**values)).checkpoint
 
 
 def back(name: str = "@", **options: Any) -> Result:
@@ -145,7 +145,7 @@ class Effort:
 
 
 class Host:
-    """A callback that writes down what it is told.
+    """A callback that writes down the events it receives.
 
     Args:
         repo: the repository; the callback is kept in its git directory.
@@ -153,25 +153,25 @@ class Host:
     """
 
     def __init__(self, repo: Repo, **script: str) -> None:
-        self._log = repo.top / ".git/told"
+        self._log = repo.top / ".git/received"
         self._log.write_text("")
         cases = "".join(
             f"""*'"event": "{event}"'*)\n{commands}\n;;\n""" for event, commands in script.items()
         )
         path = repo.write(
             ".git/host",
-            '#!/bin/sh\nIFS= read -r request\nprintf "%s\\n" "$request" >> .git/told\n'
+            '#!/bin/sh\nIFS= read -r request\nprintf "%s\\n" "$request" >> .git/received\n'
             f'case "$request" in\n{cases}*) echo "{{}}" ;;\nesac\n',
             0o755,
         )
         self.path = str(path)
 
     @property
-    def told(self) -> list[dict[str, Any]]:
+    def received(self) -> list[dict[str, Any]]:
         """The events, in order."""
         return [json.loads(line) for line in self._log.read_text().splitlines()]
 
     @property
     def events(self) -> list[str]:
         """The names of the events, in order."""
-        return [event["event"] for event in self.told]
+        return [event["event"] for event in self.received]

@@ -45,11 +45,11 @@ def fails(
     return caught.value
 
 
-def test_what_the_callback_is_told(mess: Repo) -> None:
+def test_the_events_of_a_callback(mess: Repo) -> None:
     target = refs(mess, "checkpoints")[0].split()
     host = Host(mess, trim='echo \'{"messages_deleted": 2, "backend_reset": true, "x": 1}\'')
     outcome = back(callback=host.path)
-    prepare, trim = host.told
+    prepare, trim = host.received
     assert (prepare.pop("event"), trim.pop("event")) == ("prepare", "trim")
     assert prepare == trim
     assert trim.pop("created_at").endswith("Z")
@@ -75,18 +75,18 @@ def test_what_the_callback_is_told(mess: Repo) -> None:
     assert (outcome.answer.messages_deleted, outcome.answer.backend_reset) == (2, True)
 
 
-def test_an_undo_tells_of_the_same_conversation(mess: Repo) -> None:
+def test_an_undo_reports_the_same_conversation(mess: Repo) -> None:
     host = Host(mess)
     restored = back(callback=host.path)
     undone(callback=host.path)
     assert host.events == ["prepare", "trim", "prepare", "undo"]
-    undo = host.told[-1]
+    undo = host.received[-1]
     assert (undo["operation"], undo["checkpoint_id"]) == ("undo", restored.undo)
-    told = {key: undo[key] for key in ("session", "chat", "message", "agent", "anchor")}
-    assert told == {key: host.told[1][key] for key in told}
+    fields = {key: undo[key] for key in ("session", "chat", "message", "agent", "anchor")}
+    assert fields == {key: host.received[1][key] for key in fields}
 
 
-def test_when_the_callback_is_told(mess: Repo) -> None:
+def test_the_order_of_callback_events(mess: Repo) -> None:
     look = 'cat a >> .git/looked; echo "{}"'
     host = Host(mess, prepare=look, trim=look)
     back(callback=host.path)
@@ -97,8 +97,8 @@ def test_a_path_that_is_not_utf_8(mess: Repo) -> None:
     mess.write("caf\udce9\n", "x")
     host = Host(mess)
     back(callback=host.path)
-    assert {"path": "caf\udce9\n", "action": "delete"} in host.told[0]["changed"]
-    assert b"caf\\udce9\\n" in mess.read(".git/told")
+    assert {"path": "caf\udce9\n", "action": "delete"} in host.received[0]["changed"]
+    assert b"caf\\udce9\\n" in mess.read(".git/received")
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_a_path_that_is_not_utf_8(mess: Repo) -> None:
     ],
 )
 def test_a_veto_changes_nothing(mess: Repo, prepare: str, reason: str) -> None:
-    before, known = seen(mess), refs(mess)
+    before, refs_before = seen(mess), refs(mess)
     host = Host(mess, prepare=prepare)
     error = fails(lambda: back(callback=host.path), code="vetoed", exit_code=1)
     assert error.message.endswith(f"vetoed the restore: {reason}")
-    assert (seen(mess), refs(mess), host.events) == (before, known, ["prepare"])
+    assert (seen(mess), refs(mess), host.events) == (before, refs_before, ["prepare"])
     sound(mess)
 
 
@@ -127,11 +127,11 @@ def test_no_veto(mess: Repo, prepare: str) -> None:
 
 
 @pytest.mark.parametrize("prepare", ["echo garbage", "echo '[]'", "echo '{} {}'"])
-def test_a_wrong_answer_to_prepare_changes_nothing(mess: Repo, prepare: str) -> None:
-    before, known = seen(mess), refs(mess)
+def test_an_invalid_answer_to_prepare_changes_nothing(mess: Repo, prepare: str) -> None:
+    before, refs_before = seen(mess), refs(mess)
     host = Host(mess, prepare=prepare)
     fails(lambda: back(callback=host.path))
-    assert (seen(mess), refs(mess), host.events) == (before, known, ["prepare"])
+    assert (seen(mess), refs(mess), host.events) == (before, refs_before, ["prepare"])
 
 
 FAILURES = {
@@ -159,21 +159,21 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("how", FAILURES)
-def test_when_trim_fails_all_is_as_before(mess: Repo, how: str) -> None:
+def test_a_failing_trim_changes_nothing(mess: Repo, how: str) -> None:
     script, said = FAILURES[how]
-    before, known = seen(mess), refs(mess)
+    before, refs_before = seen(mess), refs(mess)
     host = Host(mess, trim=script)
     error = fails(lambda: back(callback=host.path))
     assert said in error.message
     assert host.events == ["prepare", "trim", "rollback"]
-    assert host.told[-1]["reason"] == error.message
+    assert host.received[-1]["reason"] == error.message
     now = seen(mess)
     if how == "worktree edited":
         # What is no part of the restore is not ours to remove.
         assert now.files.pop("c")[1] == b"theirs\n"
         now = now._replace(status=now.status.replace("? c\0", ""))
     assert now == before
-    halfway = [ref for ref in refs(mess) if ref not in known]
+    halfway = [ref for ref in refs(mess) if ref not in refs_before]
     if how in ("worktree edited", "index changed", "both", "all committed"):
         assert len(halfway) >= 1
         assert all(ref.startswith("refs/boocode/safety/") for ref in halfway)
@@ -184,16 +184,16 @@ def test_when_trim_fails_all_is_as_before(mess: Repo, how: str) -> None:
     sound(mess)
 
 
-def test_a_callback_that_hangs_is_ended_with_all_it_started(mess: Repo) -> None:
+def test_a_hanging_callback_is_killed_with_its_children(mess: Repo) -> None:
     mess.git("config", "boocode.callbackTimeout", "1")
-    before, known = seen(mess), refs(mess)
+    before, refs_before = seen(mess), refs(mess)
     pid = mess.top / ".git/pid"
     host = Host(mess, trim="sleep 600 & echo $! > .git/pid; echo waiting >&2; wait")
     error = fails(lambda: back(callback=host.path))
     assert "did not answer 'trim' within 1 seconds" in error.message
     assert error.message.endswith("\nwaiting")
     assert "boocode.callbackTimeout" in error.hints[0]
-    assert (seen(mess), refs(mess)) == (before, known)
+    assert (seen(mess), refs(mess)) == (before, refs_before)
     assert ended(int(pid.read_text()))
 
 
@@ -212,7 +212,7 @@ def ended(pid: int) -> bool:
     return False
 
 
-def test_something_that_left_the_group_is_not_waited_for(mess: Repo) -> None:
+def test_a_process_outside_the_group_is_not_awaited(mess: Repo) -> None:
     mess.git("config", "boocode.callbackTimeout", "1")
     before = seen(mess)
     host = Host(mess, trim="setsid sh -c 'echo $$ > .git/pid; exec sleep 30' & wait")
@@ -244,7 +244,7 @@ def test_a_failing_undo_leaves_the_restore_undoable(mess: Repo) -> None:
 
 @pytest.mark.parametrize("how", ["not executable", "no interpreter", "a bad interpreter"])
 def test_a_callback_that_cannot_be_run(mess: Repo, how: str) -> None:
-    before, known = seen(mess), refs(mess)
+    before, refs_before = seen(mess), refs(mess)
     first, mode = {
         "not executable": ("#!/bin/sh\n", 0o644),
         "no interpreter": ("", 0o755),
@@ -254,15 +254,15 @@ def test_a_callback_that_cannot_be_run(mess: Repo, how: str) -> None:
     error = fails(lambda: back(callback=str(path)))
     assert "cannot be run" in error.message
     assert error.hints
-    assert (seen(mess), refs(mess)) == (before, known)
+    assert (seen(mess), refs(mess)) == (before, refs_before)
 
 
 def test_there_is_no_such_callback(mess: Repo) -> None:
-    before, known = seen(mess), refs(mess)
+    before, refs_before = seen(mess), refs(mess)
     fails(lambda: back(callback="/no/such/file"), code="missing_file", exit_code=1)
     mess.git("config", "boocode.callback", "gone")
     fails(back, code="missing_file", exit_code=1)
-    assert (seen(mess), refs(mess)) == (before, known)
+    assert (seen(mess), refs(mess)) == (before, refs_before)
     back(conversation=False)
 
 
@@ -281,7 +281,7 @@ def test_a_callback_that_reads_nothing(mess: Repo) -> None:
     assert not (mess.top / "many").exists()
 
 
-def test_a_callback_that_answers_at_length(mess: Repo) -> None:
+def test_a_callback_with_a_long_answer(mess: Repo) -> None:
     long = "head -c 300000 /dev/zero | tr '\\0' x"
     host = Host(mess, trim=f"{long} >&2; printf '{{\"x\": \"'; {long}; echo '\"}}'")
     assert back(callback=host.path).answer is not None
@@ -324,7 +324,7 @@ def test_a_hook_of_a_linked_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch
     assert used(repo) == str(hook)
 
 
-def test_the_given_one_is_found_from_here_and_the_configured_one_from_the_top(
+def test_the_option_is_relative_to_the_directory_and_the_setting_to_the_top(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = repo.write("sub/host", "", 0o755)
@@ -349,19 +349,19 @@ def include(repo: Repo, path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".gitconfig", "deep/er/config", "link"])
-def test_a_callback_named_by_a_file_in_the_worktree_is_refused(mess: Repo, name: str) -> None:
+def test_a_callback_set_in_the_worktree_is_refused(mess: Repo, name: str) -> None:
     mess.write("host", "#!/bin/sh\necho '{}'\n", 0o755)
     include(mess, mess.top / "real" if name == "link" else mess.top / name)
     if name == "link":
         (mess.top / ".git/link").symlink_to("../real")
         mess.git("config", "include.path", "link")
-    before, known = seen(mess), refs(mess)
+    before, refs_before = seen(mess), refs(mess)
     error = fails(back, code="untrusted", exit_code=1)
     assert "a file in the worktree" in error.message
-    assert (seen(mess), refs(mess)) == (before, known)
+    assert (seen(mess), refs(mess)) == (before, refs_before)
 
 
-def test_a_callback_named_by_a_file_of_another_worktree_is_refused(
+def test_a_callback_set_in_another_worktree_is_refused(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.commit()
@@ -372,7 +372,7 @@ def test_a_callback_named_by_a_file_of_another_worktree_is_refused(
     fails(lambda: used(repo), code="untrusted", exit_code=1)
 
 
-def test_a_callback_named_by_a_file_elsewhere_is_fine(repo: Repo, tmp_path: Path) -> None:
+def test_a_callback_set_outside_the_worktree_is_accepted(repo: Repo, tmp_path: Path) -> None:
     repo.write("host", "", 0o755)
     include(repo, tmp_path / "config")
     assert used(repo) == str(repo.top / "host")
@@ -398,7 +398,7 @@ def test_a_callback_may_take_a_checkpoint_but_not_restore(mess: Repo) -> None:
     assert {json.loads(text)["error"]["code"] for text in (first, second)} == {"locked"}
 
 
-def test_what_a_callback_leaves_running_is_not_inside_for_ever(
+def test_background_processes_of_a_callback_may_restore_later(
     mess: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = seen(mess)
@@ -423,22 +423,20 @@ def test_a_callback_may_restore_another_repository(mess: Repo, tmp_path: Path) -
     assert other.read("x") == b"x\n"
 
 
-def test_an_error_of_our_own_after_trim_is_told(
-    mess: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_after_trim_is_reported(mess: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise FatalError("the disk is full", code="refs")
 
-    before, known = seen(mess), refs(mess)
+    before, refs_before = seen(mess), refs(mess)
     host = Host(mess)
     monkeypatch.setattr(Transaction, "_archive", full)
     fails(lambda: back(callback=host.path), code="refs")
-    assert (seen(mess), refs(mess)) == (before, known)
+    assert (seen(mess), refs(mess)) == (before, refs_before)
     assert host.events == ["prepare", "trim", "rollback"]
-    assert host.told[-1]["reason"] == "the disk is full"
+    assert host.received[-1]["reason"] == "the disk is full"
 
 
-def test_what_came_where_a_file_was_deleted_outlives_the_rollback(repo: Repo) -> None:
+def test_a_file_created_where_one_was_deleted_survives_the_rollback(repo: Repo) -> None:
     """It is ignored, and git overwrites that without a word."""
     repo.commit(a="a\n")
     take()
@@ -452,7 +450,7 @@ def test_what_came_where_a_file_was_deleted_outlives_the_rollback(repo: Repo) ->
     assert repo.git("show", f"{kept}:x.log") == "precious\n"
 
 
-def test_the_callback_of_a_killed_restore_is_waited_for(mess: Repo) -> None:
+def test_the_callback_of_a_killed_restore_is_awaited(mess: Repo) -> None:
     host = Host(
         mess,
         trim="touch .git/begun; until test -e .git/go; do sleep 0.01; done\n"
@@ -479,7 +477,7 @@ def test_the_callback_of_a_killed_restore_is_waited_for(mess: Repo) -> None:
     assert not (mess.top / ".git/boocode/callback-running").exists()
 
 
-def test_no_callback_is_waited_for_beyond_its_time(repo: Repo) -> None:
+def test_a_callback_is_awaited_at_most_until_its_timeout(repo: Repo) -> None:
     repo.commit(a="a\n")
     state = Repository.discover().state_dir
     os.makedirs(state)

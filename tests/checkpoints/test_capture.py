@@ -27,14 +27,14 @@ def skipped(taken: Checkpoint) -> dict[str, str]:
     return {row["path"]: row["reason"] for row in taken.meta.values["skipped"]}
 
 
-def test_what_a_checkpoint_consists_of(repo: Repo) -> None:
+def test_the_parts_of_a_checkpoint(repo: Repo) -> None:
     head = repo.commit(a="a\n")
     repo.write("b", "staged\n")
     repo.git("add", "b")
     repo.write("b", "changed\n")
     repo.write("c", "new\n")
-    told = {"label": "l", "session": "s", "chat": "c", "message": "m", "agent": "g"}
-    taken = take(**told, trigger="t", meta={"k": "v"})
+    texts = {"label": "l", "session": "s", "chat": "c", "message": "m", "agent": "g"}
+    taken = take(**texts, trigger="t", meta={"k": "v"})
     assert ID.fullmatch(taken.id)
     assert taken.ref == f"refs/boocode/checkpoints/{taken.id}"
     assert repo.git("rev-parse", taken.ref).strip() == taken.commit.id
@@ -45,7 +45,7 @@ def test_what_a_checkpoint_consists_of(repo: Repo) -> None:
     values = dict(taken.meta.values)
     assert values.pop("created_at").endswith("Z")
     assert values == {
-        "boocode": 1, "kind": "checkpoint", "id": taken.id, **told, "trigger": "t",
+        "boocode": 1, "kind": "checkpoint", "id": taken.id, **texts, "trigger": "t",
         "worktree": {"name": "main", "path": str(repo.top)},
         "head": {"ref": "refs/heads/main", "commit": head},
         "index": {"tree": index["tree"], "commit": index["commit"], "details": None},
@@ -57,7 +57,7 @@ def test_what_a_checkpoint_consists_of(repo: Repo) -> None:
     sound(repo)
 
 
-def test_nothing_told_is_null(repo: Repo) -> None:
+def test_missing_texts_are_null(repo: Repo) -> None:
     taken = take()
     keys = ("label", "session", "chat", "message", "agent")
     assert [taken.meta.values[key] for key in keys] == [None] * 5
@@ -83,7 +83,7 @@ def test_only_if_changed(repo: Repo) -> None:
         assert capture(repository, Request(only_if_changed=True)).changed, change
 
 
-def test_what_is_ignored_is_not_recorded(repo: Repo) -> None:
+def test_ignored_files_are_not_recorded(repo: Repo) -> None:
     repo.write(".gitignore", "*.log\n")
     repo.write("a.log", "x")
     repo.write(".git/info/exclude", "secret\n")
@@ -130,7 +130,7 @@ def broken_filter(repo: Repo) -> None:
     repo.write(".gitattributes", "*.bad filter=broken\n")
 
 
-def test_a_file_that_cannot_be_read_costs_no_other(repo: Repo) -> None:
+def test_an_unreadable_file_does_not_affect_the_others(repo: Repo) -> None:
     repo.commit(**{"tracked.bad": "old\n", "a": "a\n"})
     broken_filter(repo)
     repo.write("tracked.bad", "new\n")
@@ -210,7 +210,7 @@ def test_racy_edits_with_equal_times_are_not_missed(repo: Repo) -> None:
         assert kept == f"{number + 1000:04}\n"
 
 
-def test_many_at_once_all_land(repo: Repo) -> None:
+def test_parallel_captures_all_succeed(repo: Repo) -> None:
     repo.commit(a="a\n")
     program = (
         "import os, sys\n"
@@ -273,7 +273,7 @@ def test_inside_a_commit(repo: Repo, how: str, linked: bool) -> None:
     assert world("with") == world("without")
 
 
-def test_dates_that_a_commit_exports_are_not_ours(
+def test_dates_exported_by_a_commit_are_not_used(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")

@@ -42,7 +42,7 @@ def three(repo: Repo) -> list[Checkpoint]:
     return [take(label=f"label {n}", message=f"m{n % 2}") for n in range(3)]
 
 
-def test_the_newest_and_those_before_it(three: list[Checkpoint]) -> None:
+def test_the_newest_and_earlier_ones(three: list[Checkpoint]) -> None:
     ids = [entry.id for entry in three]
     assert [find(name) for name in ("@", "@~0", "@~", "@~1", "@~2")] == [
         ids[2], ids[2], ids[1], ids[1], ids[0]
@@ -50,7 +50,7 @@ def test_the_newest_and_those_before_it(three: list[Checkpoint]) -> None:
 
 
 @pytest.mark.parametrize("name", ["@~3", "@~999999999", "@~99999999999999"])
-def test_there_are_not_so_many(three: list[Checkpoint], name: str) -> None:
+def test_fewer_checkpoints_than_asked_for(three: list[Checkpoint], name: str) -> None:
     error = refusal(name)
     assert (error.code, error.exit_code) == ("not_found", 1)
     assert error.message == f"'{name}': this worktree has only 3 checkpoints"
@@ -101,7 +101,9 @@ def test_by_a_commit_of_sha256(tmp_path_factory: pytest.TempPathFactory, repo: R
     assert Catalog(repository).find(taken.commit.id).id == taken.id
 
 
-def test_safety_and_archived_ones_are_found_by_id(repo: Repo, three: list[Checkpoint]) -> None:
+def test_safety_and_archived_checkpoints_are_found_by_id(
+    repo: Repo, three: list[Checkpoint]
+) -> None:
     repo.write("a", "changed\n")
     safety = back().undo
     assert safety is not None
@@ -122,7 +124,7 @@ def test_an_ambiguous_beginning(three: list[Checkpoint]) -> None:
     assert three[1].id in error.hints[0]
 
 
-def test_a_long_list_of_possibilities_is_cut(repo: Repo) -> None:
+def test_a_long_list_of_matches_is_truncated(repo: Repo) -> None:
     repo.commit()
     for number in range(7):
         forge(repo, f"abcd{number}", "x")
@@ -134,7 +136,7 @@ def test_a_long_list_of_possibilities_is_cut(repo: Repo) -> None:
              "@~1000000000", "@@", "HEAD", "a" * 65, "../../heads/main", "*", "\n", "\udcff",
              "@\n"],
 )  # fmt: skip
-def test_a_name_that_leads_nowhere(three: list[Checkpoint], name: str) -> None:
+def test_an_unknown_name(three: list[Checkpoint], name: str) -> None:
     error = refusal(name)
     assert (error.code, error.exit_code) == ("not_found", 1)
     assert "git boocode log" in error.hints[0]
@@ -157,7 +159,7 @@ def test_other_worktrees_are_not_counted(
     assert [entry.ref for entry in listed] == [theirs.ref, *(entry.ref for entry in three[::-1])]
 
 
-def test_the_newest_is_found_behind_many_of_another_worktree(
+def test_the_newest_is_found_after_many_of_another_worktree(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.commit(a="a\n")
@@ -180,7 +182,7 @@ def many(repo: Repo, count: int, *, name: str = "main") -> list[str]:
     return ids
 
 
-def test_more_than_are_looked_at_first(repo: Repo) -> None:
+def test_more_checkpoints_than_the_first_batch(repo: Repo) -> None:
     ids = many(repo, 1200)
     repo.git("update-ref", f"{CHECKPOINTS}\udcff", f"{CHECKPOINTS}{ids[0]}")
     listed = [entry.ref for entry in Catalog(Repository.discover()).newest_first()]
@@ -191,7 +193,7 @@ def test_more_than_are_looked_at_first(repo: Repo) -> None:
     assert refusal("@~1201").code == "not_found"
 
 
-def test_the_first_of_many_are_found_without_listing_all(
+def test_the_newest_of_many_are_found_without_listing_all(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = many(repo, 600)
@@ -209,7 +211,7 @@ def test_the_first_of_many_are_found_without_listing_all(
     assert asked[0] > 0
 
 
-def test_what_comes_while_listing_shifts_nothing(repo: Repo) -> None:
+def test_new_checkpoints_during_a_listing_shift_nothing(repo: Repo) -> None:
     ids = many(repo, 600)
     entries = Catalog(Repository.discover()).newest_first()
     seen = [next(entries)]
@@ -219,7 +221,7 @@ def test_what_comes_while_listing_shifts_nothing(repo: Repo) -> None:
     assert [entry.ref.rpartition("/")[2] for entry in seen] == ids[:0:-1]
 
 
-def test_one_that_is_archived_and_kept_too_is_one(repo: Repo, three: list[Checkpoint]) -> None:
+def test_a_checkpoint_in_archive_and_log_counts_once(repo: Repo, three: list[Checkpoint]) -> None:
     kept, commit = three[0].id, three[0].commit.id
     for place in ("x", "y"):
         repo.git("update-ref", f"refs/boocode/archive/{place}/{kept}", commit)
@@ -230,9 +232,7 @@ def test_one_that_is_archived_and_kept_too_is_one(repo: Repo, three: list[Checkp
     assert find(kept) == find(commit[:12]) == kept
 
 
-def test_a_beginning_of_one_ones_id_and_of_anothers_commit(
-    repo: Repo, three: list[Checkpoint]
-) -> None:
+def test_a_prefix_of_an_id_and_of_another_commit(repo: Repo, three: list[Checkpoint]) -> None:
     commit = three[0].commit.id
     forge(repo, commit[:8] + three[1].id[8:], 's\n\n{"boocode": 1}\n')
     for name in (commit[:6], commit[:6].upper()):
@@ -273,7 +273,7 @@ FOREIGN: dict[str, Callable[[Repo], object]] = {
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_what_is_no_checkpoint_hinders_none(repo: Repo, kind: str) -> None:
+def test_malformed_checkpoints_do_not_affect_others(repo: Repo, kind: str) -> None:
     repo.commit(a="a\n")
     ours = take(label="ours")
     FOREIGN[kind](repo)
@@ -290,7 +290,7 @@ def test_what_is_no_checkpoint_hinders_none(repo: Repo, kind: str) -> None:
 
 
 @pytest.mark.parametrize("damage", ["half", "empty"])
-def test_a_checkpoint_whose_commit_is_damaged_hinders_none(repo: Repo, damage: str) -> None:
+def test_a_damaged_commit_does_not_affect_other_checkpoints(repo: Repo, damage: str) -> None:
     repo.commit(a="a\n")
     ours = take(label="ours")
     repo.write("a", "b\n")
@@ -305,7 +305,7 @@ def test_a_checkpoint_whose_commit_is_damaged_hinders_none(repo: Repo, damage: s
     assert repo.read("a") == b"a\n"
 
 
-def test_naming_what_is_no_checkpoint_says_why(repo: Repo) -> None:
+def test_an_unusable_checkpoint_is_refused_with_the_reason(repo: Repo) -> None:
     repo.commit()
     forge(repo, "abcdef01", "hello\n\nworld\n")
     forge(repo, "abcdef02", 's\n\n{"boocode": 99}\n')
@@ -356,7 +356,7 @@ def test_a_staging_area_that_is_not_there(repo: Repo, tree: str, details: str | 
     take()
 
 
-def test_unusable_ones_are_listed_as_such(repo: Repo) -> None:
+def test_unusable_checkpoints_are_listed(repo: Repo) -> None:
     repo.commit()
     forge(repo, "x", "no metadata")
     (entry,) = Catalog(Repository.discover()).newest_first()

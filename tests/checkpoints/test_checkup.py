@@ -1,4 +1,4 @@
-"""What is found amiss with checkpoints, and what is mended."""
+"""Problems of checkpoints that doctor finds and repairs."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ pytestmark = pytest.mark.slow
 
 
 def found(*, fix: bool = False) -> list[Finding]:
-    """What is amiss."""
+    """The findings."""
     repository = Repository.discover()
     return [*check_files(repository, fix=fix), *check_checkpoints(repository, fix=fix)]
 
 
 def only(*, fix: bool = False) -> Finding:
-    """The one thing that is amiss."""
+    """The only finding."""
     [finding] = found(fix=fix)
     return finding
 
 
-def mended(kind: str) -> None:
-    """One thing is amiss; it is told, mended, and then all is well."""
-    told = only()
-    assert (told.kind, told.fixed) == (kind, False)
-    assert only() == told
+def repaired(kind: str) -> None:
+    """There is one problem; it is reported, repaired, and then gone."""
+    finding = only()
+    assert (finding.kind, finding.fixed) == (kind, False)
+    assert only() == finding
     done = only(fix=True)
     assert (done.kind, done.message, done.paths, done.fixed) == (
-        kind, told.message, told.paths, True
+        kind, finding.message, finding.paths, True
     )  # fmt: skip
     assert found() == []
 
@@ -73,7 +73,7 @@ def test_after_restores_of_every_kind_there_are_no_findings(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("below", [CHECKPOINTS, SAFETY, f"{ARCHIVE}x/"])
-def test_what_cannot_be_read(repo: Repo, below: str) -> None:
+def test_unreadable_checkpoints(repo: Repo, below: str) -> None:
     repo.commit()
     if below.startswith(ARCHIVE):
         forged(repo, "x", below=SAFETY, kind="pre-restore")
@@ -191,7 +191,7 @@ def fetched_one(repo: Repo, **files: str) -> Checkpoint:
     return taken
 
 
-def test_what_was_fetched_and_lacks_objects(repo: Repo) -> None:
+def test_fetched_checkpoints_that_lack_objects(repo: Repo) -> None:
     taken = fetched_one(repo, a="one\n")
     assert found() == []
     repo.git("update-ref", "-d", taken.ref)
@@ -204,7 +204,7 @@ def test_what_was_fetched_and_lacks_objects(repo: Repo) -> None:
     assert found() == []
 
 
-def test_what_was_fetched_and_cannot_be_read(repo: Repo) -> None:
+def test_unreadable_fetched_checkpoints(repo: Repo) -> None:
     taken = fetched_one(repo)
     lose(repo, taken.commit.id)
     here, theirs = found()
@@ -215,7 +215,7 @@ def test_what_was_fetched_and_cannot_be_read(repo: Repo) -> None:
     assert only().kind == "unreadable_fetched"
 
 
-def test_what_the_details_of_the_staging_area_lack(repo: Repo) -> None:
+def test_missing_objects_of_the_staging_area(repo: Repo) -> None:
     repo.commit(a="one\n")
     repo.write("new", "n\n")
     repo.git("add", "-N", "new")
@@ -299,7 +299,7 @@ def test_leftover_files(repo: Repo) -> None:
     aside(repo.write(f"{state}/new-3-note", "{"))
     names = [os.path.basename(path) for path in only().paths]
     assert names == ["new-3-note", "new-tmp-2-dead", "tmp-1-dead"]
-    mended("leftover_files")
+    repaired("leftover_files")
     assert (repo.top / state / "kept-index.json").exists()
 
 
@@ -308,7 +308,7 @@ def test_private_indexes_of_an_earlier_version(repo: Repo) -> None:
     repo.write(".git/boocode/kept-index-abc", "x")
     repo.write(".git/boocode/kept-index-def", "x")
     assert len(only().paths) == 2
-    mended("leftover_files")
+    repaired("leftover_files")
     left = [path.name for path in (repo.top / ".git/boocode").glob("kept-index*")]
     assert sorted(left) == ["kept-index", "kept-index.json"]
 
@@ -349,7 +349,7 @@ def test_a_lock_that_a_killed_restore_left(repo: Repo) -> None:
         (9e5, "has been locked for 10 days"),
     ],
 )
-def test_a_lock_that_may_be_of_anyone_stays(repo: Repo, age: float, shown: str) -> None:
+def test_a_lock_of_unknown_origin_is_kept(repo: Repo, age: float, shown: str) -> None:
     repo.commit(a="a\n")
     # Even beside leftover files, with the same content as one of them.
     repo.write(".git/boocode/tmp-1-dead/x.index", repo.read(".git/index"))
@@ -367,9 +367,9 @@ def test_locks_of_refs(repo: Repo) -> None:
     assert found() == []
     for path in (packed, ours):
         aside(path)
-    told = found()
-    assert [each.paths for each in told] == [(str(path),) for path in (packed, ours)]
-    assert {each.kind for each in told} == {"leftover_lock"}
+    findings = found()
+    assert [each.paths for each in findings] == [(str(path),) for path in (packed, ours)]
+    assert {each.kind for each in findings} == {"leftover_lock"}
     assert [each.fixed for each in found(fix=True)] == [False, True]
     assert (packed.exists(), ours.exists()) == (True, False)
     packed.unlink()
@@ -392,9 +392,9 @@ NOBODY = "01900000-0000-7000-8000-000000000000"
 
 
 @pytest.mark.parametrize("note", [json.dumps({"safety": NOBODY}), "no note", '{"safety": 1}'])
-def test_a_note_that_leads_nowhere(repo: Repo, note: str) -> None:
+def test_a_note_without_a_target(repo: Repo, note: str) -> None:
     repo.write(".git/boocode/restore-in-progress", note)
-    mended("stale_note")
+    repaired("stale_note")
 
 
 def test_the_note_of_an_interrupted_restore_stays(repo: Repo) -> None:
@@ -410,7 +410,7 @@ def test_the_note_of_an_interrupted_restore_stays(repo: Repo) -> None:
     assert safety in only().message
 
 
-def test_what_was_kept_halfway(repo: Repo) -> None:
+def test_states_saved_halfway(repo: Repo) -> None:
     name = forged(repo, new_id(), below=SAFETY, kind="pre-restore", restore={"halfway": True})
     finding = only(fix=True)
     assert (finding.kind, finding.fixed) == ("halfway", False)
@@ -419,7 +419,7 @@ def test_what_was_kept_halfway(repo: Repo) -> None:
     assert found() == []
 
 
-def test_what_a_restore_archived_that_is_gone(repo: Repo) -> None:
+def test_archived_checkpoints_of_a_deleted_restore(repo: Repo) -> None:
     repo.commit(a="a\n")
     first = take(chat="c")
     later = [take(chat="c") for _ in range(2)]
@@ -431,12 +431,12 @@ def test_what_a_restore_archived_that_is_gone(repo: Repo) -> None:
     # One has been brought back by hand already.
     repo.git("update-ref", later[0].ref, later[0].commit.id)
     assert f"2 checkpoints archived by restore {safety}" in only().message
-    mended("orphaned_archive")
+    repaired("orphaned_archive")
     assert refs(repo, "checkpoints") == before
     assert refs(repo, "archive") == []
 
 
-def test_two_archived_ones_of_one_id(repo: Repo) -> None:
+def test_two_archived_checkpoints_with_one_id(repo: Repo) -> None:
     repo.commit()
     name = forged(repo, new_id(1), label="one")
     forged(repo, name, below=f"{ARCHIVE}x/", label="another")

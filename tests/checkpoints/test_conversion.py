@@ -166,7 +166,7 @@ def symlinks_that_are_files(repo: Repo) -> None:
     repo.git("config", "core.symlinks", "false")
 
 
-def scene(repo: Repo) -> None:
+def set_up(repo: Repo) -> None:
     """Files of every kind, and a checkpoint of them that is not too fresh to be built on."""
     repo.git("config", "filter.up.clean", "tr a-z A-Z")
     for path in ("hidden/new.txt", "new/x.up"):
@@ -203,8 +203,8 @@ def put_back(repo: Repo, saved: dict[Path, bytes | None]) -> None:
 
 
 @pytest.mark.parametrize("share", range(2))
-def test_conversions_that_changed_are_noticed(repo: Repo, share: int) -> None:
-    scene(repo)
+def test_changed_conversions_are_detected(repo: Repo, share: int) -> None:
+    set_up(repo)
     state, aside = repo.top / ".git/boocode", repo.top / ".git/aside"
     shutil.copytree(state, aside)
     saved = save(repo)

@@ -55,7 +55,7 @@ def test_all_or_none(repo: Repo) -> None:
     assert [each.id for each in dropped("@", second.id)] == [second.id]
 
 
-def test_one_that_cannot_be_used(repo: Repo) -> None:
+def test_an_unusable_checkpoint(repo: Repo) -> None:
     repo.commit()
     sound_one = take()
     name = sound_one.id[:-4] + ("0000" if not sound_one.id.endswith("0000") else "1111")
@@ -65,7 +65,7 @@ def test_one_that_cannot_be_used(repo: Repo) -> None:
     assert len(refs(repo, "checkpoints")) == 1
 
 
-def test_an_archived_one_that_is_kept_besides(repo: Repo) -> None:
+def test_an_archived_checkpoint_that_is_also_in_the_log(repo: Repo) -> None:
     taken = take()
     archived = f"{ARCHIVE}{taken.id[:-1]}/{taken.id}"
     repo.git("update-ref", archived, taken.commit.id)
@@ -77,7 +77,7 @@ def test_an_archived_one_that_is_kept_besides(repo: Repo) -> None:
     assert f"{ARCHIVE}x/{taken.id} {other}" in refs(repo, "archive")
 
 
-def test_the_next_capture_knows_nothing_of_it(repo: Repo) -> None:
+def test_the_next_capture_is_not_affected(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write("new", "n\n")
     taken = take()
@@ -89,7 +89,7 @@ def test_the_next_capture_knows_nothing_of_it(repo: Repo) -> None:
     sound(repo)
 
 
-def test_what_undo_goes_by_is_needed(repo: Repo) -> None:
+def test_checkpoints_that_undo_needs_are_kept(repo: Repo) -> None:
     repo.commit(a="one\n")
     first = take()
     repo.write("a", "two\n")
@@ -125,7 +125,9 @@ def test_an_undo_is_not_forgotten_without_what_it_undid(repo: Repo) -> None:
     assert [each.id for each in dropped(again, even_needed=True)] == [again]
 
 
-def test_what_an_interrupted_restore_needs_in_any_worktree(repo: Repo, tmp_path: Path) -> None:
+def test_checkpoints_of_interrupted_restores_in_all_worktrees_are_kept(
+    repo: Repo, tmp_path: Path
+) -> None:
     repo.commit(a="one\n")
     there = tmp_path / "other"
     repo.git("worktree", "add", "-q", "--detach", str(there))
@@ -141,7 +143,7 @@ def test_what_an_interrupted_restore_needs_in_any_worktree(repo: Repo, tmp_path:
     assert "interrupted restore" in refusal(str(safety)).message
 
 
-def test_not_while_a_restore_is_at_work(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_during_a_restore(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("git_boocode.checkpoints.store.retention.PATIENCE", PATIENCE / 100)
     take()
     with worktree_lock(Repository.discover().state_dir, shared=False, patience=0):

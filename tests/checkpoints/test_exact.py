@@ -249,7 +249,7 @@ def test_modes_come_back(repo: Repo, mode: int) -> None:
     ("was", "executable", "becomes"),
     [(0o600, False, 0o600), (0o600, True, 0o700), (0o700, False, 0o600), (0o640, True, 0o750)],
 )
-def test_what_replaces_a_private_file_is_private(
+def test_the_replacement_of_a_private_file_is_private(
     repo: Repo, was: int, executable: bool, becomes: int
 ) -> None:
     repo.write("f", "old\n", 0o755 if executable else 0o644)
@@ -274,7 +274,7 @@ def watch_the_key(repo: Repo) -> Path:
 
 @pytest.mark.parametrize("mode", [0o600, 0o640])
 @pytest.mark.parametrize("how", ["undo", "rollback", "rollback over a file"])
-def test_a_private_file_is_private_while_it_comes_back(repo: Repo, mode: int, how: str) -> None:
+def test_a_private_file_is_private_while_it_is_restored(repo: Repo, mode: int, how: str) -> None:
     first = take()
     for path in ("dir/deep/f", "last"):
         repo.write(path, "open\n")
@@ -312,7 +312,7 @@ def test_modes_come_back_although_another_file_cannot_be_written(repo: Repo) -> 
     assert {path: exact(repo)[path] for path in whole} == whole
 
 
-def test_an_acl_counts_beside_a_private_file(repo: Repo) -> None:
+def test_an_acl_applies_beside_a_private_file(repo: Repo) -> None:
     (repo.top / "dir").mkdir()
     # Tags: owner, group, the group 1234, mask, others; see acl(5).
     everyone = ((1, 7, -1), (4, 7, -1), (8, 7, 1234), (16, 7, -1), (32, 5, -1))
@@ -386,7 +386,7 @@ def test_a_safety_checkpoint_by_its_id(repo: Repo) -> None:
     assert exact(repo) == other
 
 
-def test_a_path_of_several(repo: Repo) -> None:
+def test_one_of_several_paths(repo: Repo) -> None:
     repo.git("config", "core.autocrlf", "input")
     repo.commit(f="old\n", g="old\n")
     first = take()
@@ -400,7 +400,7 @@ def test_a_path_of_several(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("how", ["fails", "dies"])
-def test_a_restore_that_does_not_come_to_its_end(
+def test_a_restore_that_does_not_finish(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     repo.git("config", "core.autocrlf", "input")
@@ -408,11 +408,11 @@ def test_a_restore_that_does_not_come_to_its_end(
     first = take()
     repo.write("f", CRLF, 0o600)
     repo.write("new", MIXED, 0o640)
-    before, known = exact(repo), refs(repo)
+    before, refs_before = exact(repo), refs(repo)
     if how == "fails":
         with pytest.raises(FatalError):
             back(first.id, callback=Host(repo, trim="exit 1").path)
-        assert refs(repo) == known
+        assert refs(repo) == refs_before
     else:
         interrupted(monkeypatch, lambda: back(first.id))
         assert exact(repo) != before
@@ -421,7 +421,7 @@ def test_a_restore_that_does_not_come_to_its_end(
     sound(repo)
 
 
-def test_the_bytes_survive_a_collection_of_garbage(repo: Repo) -> None:
+def test_the_bytes_survive_git_gc(repo: Repo) -> None:
     repo.git("config", "core.autocrlf", "input")
     repo.commit(f="old\n")
     first = take()
@@ -461,7 +461,7 @@ print(status.partition("VmHWM:")[2].split()[0])
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells of memory")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux reports memory")
 @pytest.mark.parametrize("autocrlf", ["input", "false"])
 def test_large_files_are_not_held_in_memory(repo: Repo, autocrlf: str) -> None:
     repo.git("config", "core.autocrlf", autocrlf)

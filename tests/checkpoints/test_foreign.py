@@ -30,10 +30,10 @@ def test_of_another_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Non
     repo.git("worktree", "add", "-q", str(repo.top.parent / f"{repo.top.name}-linked"))
     linked = Repo(repo.top.parent / f"{repo.top.name}-linked")
     monkeypatch.chdir(linked.top)
-    before, known = seen(linked), refs(linked)
+    before, refs_before = seen(linked), refs(linked)
     for allowed in (frozenset[str](), frozenset({"other-session", "other-repository"})):
         assert code(lambda: back(taken, force=allowed)) == "other_worktree"  # noqa: B023
-    assert (seen(linked), refs(linked)) == (before, known)
+    assert (seen(linked), refs(linked)) == (before, refs_before)
     outcome = back(taken, force=frozenset({"other-worktree"}))
     assert linked.read("a") == b"there\n"
     # What was taken there is of no concern to the chat here.
@@ -108,7 +108,7 @@ def test_the_command(repo: Repo) -> None:
         assert (wrong.code, wrong.json["error"]["code"]) == (129, "usage")
 
 
-def test_what_was_fetched_puts_nothing_away(repo: Repo) -> None:
+def test_restoring_a_fetched_checkpoint_archives_nothing(repo: Repo) -> None:
     """It may claim to be of any chat."""
     repo.commit(a="a\n")
     theirs = take(chat="c")

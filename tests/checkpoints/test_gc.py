@@ -120,7 +120,9 @@ def test_git_prunes_before_the_ref_is_written(
     whole(repo)
 
 
-def test_a_gc_that_looked_earlier_deletes_later(repo: Repo, act: Callable[[], Result]) -> None:
+def test_a_gc_that_listed_objects_earlier_deletes_them_later(
+    repo: Repo, act: Callable[[], Result]
+) -> None:
     repo.git("gc", "-q", "--prune=now")
     with beside(repo, "update-ref", after=LATE):
         assert act().code == 0
@@ -129,21 +131,21 @@ def test_a_gc_that_looked_earlier_deletes_later(repo: Repo, act: Callable[[], Re
 
 
 @pytest.mark.parametrize("content", ["999999999 {host}", "1 elsewhere", "garbage", "", "9" * 5000])
-def test_what_a_killed_gc_left_delays_nothing(repo: Repo, content: str) -> None:
+def test_leftovers_of_a_killed_gc_delay_nothing(repo: Repo, content: str) -> None:
     host = subprocess.run(["hostname"], capture_output=True, text=True).stdout.strip()
     repo.write(".git/gc.pid", content.format(host=host))
     repo.write("a", "a\n")
     assert repo.boocode("checkpoint").code == 0
 
 
-def test_a_gc_whose_note_may_not_be_read(repo: Repo) -> None:
+def test_a_gc_whose_lock_cannot_be_read(repo: Repo) -> None:
     repo.write(".git/gc.pid", "1 elsewhere", mode=0)
     repo.write("a", "a\n")
     done = repo.unprivileged("checkpoint")
     assert (done.code, done.err) == (0, "")
 
 
-def test_objects_that_are_deleted_again_and_again(repo: Repo, tmp_path: Path) -> None:
+def test_objects_that_are_deleted_repeatedly(repo: Repo, tmp_path: Path) -> None:
     repo.commit(a="a\n")
     repo.write("b", "b\n")
     with beside(repo, "update-ref", before=f"rmdir {repo.top}/.git/programs/once; {PRUNE}"):

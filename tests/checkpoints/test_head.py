@@ -39,7 +39,7 @@ def refused(code: str, act: Callable[[], object]) -> RefusedError:
     return caught.value
 
 
-def test_the_branch_goes_back_and_forth(ahead: tuple[Repo, str, str, str]) -> None:
+def test_undo_and_redo_move_the_branch(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, old, new = ahead
     mess = seen(repo)
     assert back(taken, head=True, dry_run=True).head_moved
@@ -65,7 +65,7 @@ def test_the_branch_goes_back_and_forth(ahead: tuple[Repo, str, str, str]) -> No
     sound(repo)
 
 
-def test_without_being_asked_it_stays(ahead: tuple[Repo, str, str, str]) -> None:
+def test_without_head_it_does_not_move(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, _, new = ahead
     outcome = back(taken)
     assert (outcome.head_moved, outcome.head_differs, head(repo)) == (False, True, new)
@@ -110,15 +110,15 @@ def test_an_unborn_branch(repo: Repo) -> None:
 def test_on_another_branch(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, *_ = ahead
     repo.git("checkout", "-q", "-b", "other")
-    before, known = seen(repo), refs(repo)
+    before, refs_before = seen(repo), refs(repo)
     error = refused("other_branch", lambda: back(taken, head=True))
     assert "git switch main" in error.hints[0]
-    assert (seen(repo), refs(repo)) == (before, known)
+    assert (seen(repo), refs(repo)) == (before, refs_before)
 
 
-def test_someone_else_is_on_the_branch(ahead: tuple[Repo, str, str, str]) -> None:
+def test_the_branch_is_checked_out_elsewhere(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, _, new = ahead
-    known = refs(repo)
+    refs_before = refs(repo)
     linked = repo.top.parent / f"{repo.top.name}-linked"
     repo.git("worktree", "add", "-q", "--force", str(linked), "main")
     error = refused("branch_in_use", lambda: back(taken, head=True))
@@ -132,7 +132,7 @@ def test_someone_else_is_on_the_branch(ahead: tuple[Repo, str, str, str]) -> Non
     (git_dir / "rebase-merge/head-name").unlink()
     (git_dir / "BISECT_START").write_text("main\n")
     refused("branch_in_use", lambda: back(taken, head=True))
-    assert (head(repo), refs(repo)) == (new, known)
+    assert (head(repo), refs(repo)) == (new, refs_before)
     (git_dir / "BISECT_START").unlink()
     assert back(taken, head=True).head_moved
 
@@ -159,9 +159,9 @@ def test_in_the_middle_of_a_merge(ahead: tuple[Repo, str, str, str]) -> None:
     repo.commit("theirs", a="3\n")
     repo.git("checkout", "-q", "main")
     repo.git("merge", "-q", "theirs", check=False)
-    before, known = seen(repo), refs(repo)
+    before, refs_before = seen(repo), refs(repo)
     refused("in_progress", lambda: back(taken, head=True))
-    assert (seen(repo), refs(repo)) == (before, known)
+    assert (seen(repo), refs(repo)) == (before, refs_before)
 
 
 def test_the_branch_was_moved_after_the_restore(ahead: tuple[Repo, str, str, str]) -> None:
@@ -179,22 +179,22 @@ def test_the_branch_was_moved_after_the_restore(ahead: tuple[Repo, str, str, str
 @pytest.mark.parametrize("event", ["trim", "prepare"])
 def test_it_is_rolled_back(ahead: tuple[Repo, str, str, str], event: str) -> None:
     repo, taken, _, new = ahead
-    before, known = seen(repo), refs(repo)
+    before, refs_before = seen(repo), refs(repo)
     host = Host(repo, **{event: "git rev-parse HEAD > .git/seen; exit 1"})
     with pytest.raises(BoocodeError):
         back(taken, head=True, callback=host.path)
-    assert (seen(repo), refs(repo), head(repo)) == (before, known, new)
+    assert (seen(repo), refs(repo), head(repo)) == (before, refs_before, new)
     sound(repo)
 
 
-def test_it_is_moved_before_the_callback_is_told(ahead: tuple[Repo, str, str, str]) -> None:
+def test_head_is_moved_before_the_callback_runs(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, old, _ = ahead
     host = Host(repo, trim="git rev-parse HEAD > .git/seen; echo '{}'")
     back(taken, head=True, callback=host.path)
     assert repo.read(".git/seen").decode().strip() == old
 
 
-def test_someone_commits_meanwhile(ahead: tuple[Repo, str, str, str]) -> None:
+def test_another_process_commits_meanwhile(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, *_ = ahead
     before = seen(repo)
     commit = "git commit -q --allow-empty -m theirs && git rev-parse HEAD > .git/theirs"

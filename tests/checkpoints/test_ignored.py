@@ -91,7 +91,7 @@ def test_a_restore_to_a_safety_checkpoint_leaves_out_ignored_files(ignoring: Rep
     private(ignoring)
 
 
-def test_what_an_undo_left_out_stays_although_its_rules_are_gone(ignoring: Repo) -> None:
+def test_files_that_an_undo_omitted_are_kept_without_the_rules(ignoring: Repo) -> None:
     back("label:A")
     undone()
     (ignoring.top / ".gitignore").unlink()
@@ -99,7 +99,7 @@ def test_what_an_undo_left_out_stays_although_its_rules_are_gone(ignoring: Repo)
     private(ignoring)
 
 
-def test_what_became_ignored_by_a_restore_stays_although_its_rules_are_gone(repo: Repo) -> None:
+def test_files_ignored_by_a_restore_are_kept_without_the_rules(repo: Repo) -> None:
     repo.write(".gitignore", ".env\n")
     take(label="A")
     (repo.top / ".gitignore").unlink()
@@ -131,7 +131,7 @@ def test_a_rollback_records_no_ignored_files(ignoring: Repo, act: str) -> None:
     private(ignoring)
 
 
-def test_what_the_state_before_recorded_comes_back_although_its_rules_ignore_it(
+def test_recorded_files_are_restored_although_the_rules_ignore_them(
     repo: Repo,
 ) -> None:
     repo.write("a", "a\n")
@@ -183,7 +183,7 @@ def test_an_undo_leaves_a_file_alone_that_was_rewritten_and_is_ignored(repo: Rep
     private(repo, "conf")
 
 
-def test_an_undo_takes_back_several_hidden_files_but_the_rewritten(repo: Repo) -> None:
+def test_an_undo_deletes_hidden_files_except_rewritten_ones(repo: Repo) -> None:
     names = ["one", "two", 'quo"ted', "new\nline", "link"]
     for name in names[:-1]:
         repo.write(f"conf/{name}", f"{name}\n")
@@ -215,9 +215,7 @@ def test_a_redo_leaves_a_file_alone_that_was_rewritten_and_is_ignored(repo: Repo
 
 
 @pytest.mark.parametrize("command", ["undo", "redo"])
-def test_what_ignored_files_block_entirely_can_be_repeated_with_force(
-    repo: Repo, command: str
-) -> None:
+def test_a_restore_blocked_by_ignored_files_can_be_forced(repo: Repo, command: str) -> None:
     repo.write("d", "file\n")
     take(label="A")
     repo.write("d", "changed\n")

@@ -39,7 +39,7 @@ def note(repo: Repo) -> dict[str, Any]:
     return found
 
 
-def scene(repo: Repo) -> None:
+def set_up(repo: Repo) -> None:
     """A checkpoint of files in every condition, and changes since."""
     repo.write(".gitignore", "*.log\n")
     repo.commit(**{"a": "a\n", "b": "b\n", "gone": "g\n", "dir/c": "c\n"})
@@ -67,9 +67,9 @@ def goes_on(repo: Repo) -> None:
     taken = held()
     assert taken == held_without_history()
     newest = refs(repo, "checkpoints")
-    told = note(repo)
+    values = note(repo)
     assert indexes(state(repo)) == [state(repo) / "kept-index"]
-    assert f"{told['ref']} {told['commit']}" in newest
+    assert f"{values['ref']} {values['commit']}" in newest
     assert held() == taken
     sound(repo)
 
@@ -124,7 +124,7 @@ NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
 @pytest.fixture
 def kept_aside(repo: Repo) -> Path:
     """A copy of what the checkpoint before the changes left."""
-    scene(repo)
+    set_up(repo)
     aside = repo.top / ".git/aside"
     shutil.copytree(state(repo), aside)
     return aside
@@ -138,7 +138,7 @@ def come_back(repo: Repo, aside: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("share", range(4))
-def test_a_note_that_is_nonsense_costs_time_only(repo: Repo, kept_aside: Path, share: int) -> None:
+def test_an_invalid_note_only_costs_time(repo: Repo, kept_aside: Path, share: int) -> None:
     expected = held_without_history()
     wrong = []
     for name in [*NOTES][share::4]:
@@ -155,28 +155,26 @@ def test_a_note_that_is_nonsense_costs_time_only(repo: Repo, kept_aside: Path, s
 
 
 @pytest.mark.parametrize("key", ["extra", "missing", "recent", "only_in_head", "modules"])
-def test_lists_that_are_something_else_break_nothing(
-    repo: Repo, kept_aside: Path, key: str
-) -> None:
+def test_fields_of_the_wrong_type_are_harmless(repo: Repo, kept_aside: Path, key: str) -> None:
     for value in (7, "text", {"a": 1}, [["a"]], [None]):
-        told = come_back(repo, kept_aside)
-        (state(repo) / NOTE).write_text(json.dumps({**told, key: value}))
+        values = come_back(repo, kept_aside)
+        (state(repo) / NOTE).write_text(json.dumps({**values, key: value}))
         assert "newer" in tree(repo, take()), value
 
 
-def test_a_note_that_leads_out_reads_and_writes_nothing_there(repo: Repo) -> None:
-    scene(repo)
+def test_a_note_with_outside_paths_reads_and_writes_nothing_there(repo: Repo) -> None:
+    set_up(repo)
     outside = repo.write(".git/outside/index", indexes(state(repo))[0].read_bytes())
     before = outside.read_bytes()
-    told = {**note(repo), "path": str(outside), "extra": ["../../x", "/etc/passwd"]}
-    (state(repo) / NOTE).write_text(json.dumps(told))
+    values = {**note(repo), "path": str(outside), "extra": ["../../x", "/etc/passwd"]}
+    (state(repo) / NOTE).write_text(json.dumps(values))
     goes_on(repo)
     assert outside.read_bytes() == before
 
 
 @pytest.mark.parametrize("how", ["gone", "empty", "half", "bit", "last", "longer", "other", "dir"])
-def test_a_damaged_index_costs_time_only(repo: Repo, how: str) -> None:
-    scene(repo)
+def test_a_damaged_cache_only_costs_time(repo: Repo, how: str) -> None:
+    set_up(repo)
     (index,) = indexes(state(repo))
     content = index.read_bytes()
     index.unlink()
@@ -200,7 +198,7 @@ def test_a_damaged_index_costs_time_only(repo: Repo, how: str) -> None:
 
 
 def test_the_note_is_a_directory(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     (state(repo) / NOTE).unlink()
     repo.write(f".git/boocode/{NOTE}/x")
     assert held() == held_without_history()
@@ -221,28 +219,28 @@ def drop(repo: Repo) -> None:
 
 
 def test_the_ref_is_gone(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     drop(repo)
     goes_on(repo)
 
 
-def test_the_ref_is_gone_and_what_it_kept_too(repo: Repo) -> None:
-    scene(repo)
+def test_the_ref_and_its_objects_are_gone(repo: Repo) -> None:
+    set_up(repo)
     drop(repo)
     prune(repo)
     goes_on(repo)
 
 
 def test_the_ref_names_another_commit(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     other = repo.git("commit-tree", "-m", "x", "HEAD^{tree}").strip()
     repo.git("update-ref", note(repo)["ref"], other)
     prune(repo)
     goes_on(repo)
 
 
-def test_a_newer_checkpoint_from_elsewhere(repo: Repo) -> None:
-    scene(repo)
+def test_a_newer_foreign_checkpoint(repo: Repo) -> None:
+    set_up(repo)
     first = note(repo)["ref"]
     copy = f"{first[:-12]}ffffffffffff"
     repo.git("update-ref", copy, first)
@@ -250,7 +248,7 @@ def test_a_newer_checkpoint_from_elsewhere(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("how", ["ignored", "in a repository", "too large", "a pipe"])
-def test_what_changed_and_is_not_to_be_recorded_any_more(repo: Repo, how: str) -> None:
+def test_changed_files_that_are_no_longer_recorded(repo: Repo, how: str) -> None:
     repo.commit(a="a\n")
     repo.write("made/new", "old\n")
     assert "made/new" in tree(repo, take())
@@ -271,7 +269,7 @@ def test_what_changed_and_is_not_to_be_recorded_any_more(repo: Repo, how: str) -
 
 def test_private_files_from_elsewhere(repo: Repo) -> None:
     """Those of another clone, as a copy of a git directory may bring them along."""
-    scene(repo)
+    set_up(repo)
     repo.git("clone", "-q", ".", ".git/clone")
     other = Repo(repo.top / ".git/clone")
     shutil.copytree(state(repo), other.top / ".git/boocode")
@@ -281,7 +279,7 @@ def test_private_files_from_elsewhere(repo: Repo) -> None:
 
 
 def test_the_whole_repository_was_copied(repo: Repo, tmp_path: Path) -> None:
-    scene(repo)
+    set_up(repo)
     shutil.copytree(repo.top, tmp_path / "copy", symlinks=True)
     other = Repo(tmp_path / "copy")
     other.write("b", "in the copy\n")
@@ -290,7 +288,7 @@ def test_the_whole_repository_was_copied(repo: Repo, tmp_path: Path) -> None:
 
 
 def test_an_earlier_state_of_the_private_files_comes_back(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     shutil.copytree(state(repo), repo.top / ".git/earlier")
     held()
     repo.commit("everything", a="committed\n")
@@ -300,8 +298,8 @@ def test_an_earlier_state_of_the_private_files_comes_back(repo: Repo) -> None:
     goes_on(repo)
 
 
-def test_one_index_is_left_however_many_checkpoints(repo: Repo) -> None:
-    scene(repo)
+def test_many_checkpoints_leave_one_index(repo: Repo) -> None:
+    set_up(repo)
     for number in range(4):
         repo.write("a", f"{number}\n")
         take()
@@ -338,10 +336,8 @@ def left(repo: Repo) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in found}
 
 
-def test_a_capture_that_fails_leaves_the_old_one(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene(repo)
+def test_a_failed_capture_keeps_the_old_cache(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up(repo)
     before = left(repo)
 
     def full(_: int) -> None:
@@ -356,8 +352,8 @@ def test_a_capture_that_fails_leaves_the_old_one(
 
 
 @pytest.mark.ref_files
-def test_a_ref_that_cannot_be_written_leaves_the_old_one(repo: Repo) -> None:
-    scene(repo)
+def test_a_ref_that_cannot_be_written_keeps_the_old_cache(repo: Repo) -> None:
+    set_up(repo)
     repo.git("pack-refs", "--all")
     before = left(repo)
     shutil.rmtree(repo.top / ".git/refs/boocode", ignore_errors=True)
@@ -370,10 +366,10 @@ def test_a_ref_that_cannot_be_written_leaves_the_old_one(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("failing", ["replace", "link"])
-def test_no_room_for_it_is_no_reason_to_fail(
+def test_a_cache_that_does_not_fit_on_the_disk_is_no_error(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
-    scene(repo)
+    set_up(repo)
     before = left(repo)
     done = getattr(os, failing)
 
@@ -394,7 +390,7 @@ def test_no_room_for_it_is_no_reason_to_fail(
 def test_a_private_directory_that_cannot_be_written(repo: Repo) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")
-    scene(repo)
+    set_up(repo)
     before = left(repo)
     state(repo).chmod(0o500)
     with pytest.raises((OSError, BoocodeError)):
@@ -404,8 +400,8 @@ def test_a_private_directory_that_cannot_be_written(repo: Repo) -> None:
     goes_on(repo)
 
 
-def test_a_note_that_only_can_be_read(repo: Repo) -> None:
-    scene(repo)
+def test_a_read_only_note(repo: Repo) -> None:
+    set_up(repo)
     for path in (state(repo) / NOTE, *indexes(state(repo))):
         path.chmod(0o400)
     goes_on(repo)
@@ -491,7 +487,7 @@ def test_nothing_is_read_again_because_the_index_changed(paths_with_filter: Repo
     assert held() == held_without_history()
 
 
-def test_what_was_touched_is_read_once(paths_with_filter: Repo) -> None:
+def test_touched_files_are_read_once(paths_with_filter: Repo) -> None:
     next_second()
     take()
     for path in paths_with_filter.files():
@@ -504,7 +500,7 @@ def test_what_was_touched_is_read_once(paths_with_filter: Repo) -> None:
     assert read(paths_with_filter) == []
 
 
-def test_a_checkpoint_of_paths_keeps_it_warm(paths_with_filter: Repo) -> None:
+def test_a_checkpoint_of_paths_keeps_the_cache(paths_with_filter: Repo) -> None:
     next_second()
     take()
     read(paths_with_filter)
@@ -518,7 +514,7 @@ def test_a_checkpoint_of_paths_keeps_it_warm(paths_with_filter: Repo) -> None:
     assert read(paths_with_filter) == []
 
 
-def test_what_a_restore_did_not_touch_is_not_read_again(paths_with_filter: Repo) -> None:
+def test_files_that_a_restore_did_not_change_are_not_read_again(paths_with_filter: Repo) -> None:
     next_second()
     first = take()
     change(paths_with_filter, "same")
@@ -534,7 +530,7 @@ def test_what_a_restore_did_not_touch_is_not_read_again(paths_with_filter: Repo)
 
 @pytest.mark.parametrize("is_link", [False, True])
 def test_a_file_where_a_submodule_is_staged(repo: Repo, is_link: bool) -> None:
-    scene(repo)
+    set_up(repo)
     commit = repo.git("rev-parse", "HEAD").strip()
     repo.git("update-index", "--add", "--cacheinfo", f"160000,{commit},module")
     if is_link:

@@ -89,7 +89,7 @@ def test_an_index_that_may_not_be_read_is_named(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("name", ["git~1", "dir/.GIT/x", ".git ", ".git\u200c/x"])
-def test_names_that_git_refuses_are_told(repo: Repo, name: str) -> None:
+def test_names_that_git_refuses_are_reported(repo: Repo, name: str) -> None:
     base(repo)
     repo.write(name, "untracked\n")
     taken = take()
@@ -102,7 +102,7 @@ def test_names_that_git_refuses_are_told(repo: Repo, name: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["garbage\n", "gitdir: /nowhere\n", ""])
-def test_a_git_file_that_leads_nowhere(repo: Repo, content: str) -> None:
+def test_a_git_file_without_a_target(repo: Repo, content: str) -> None:
     base(repo)
     repo.write("broken/.git", content)
     repo.write("broken/x", "x\n")
@@ -115,7 +115,7 @@ def test_a_git_file_that_leads_nowhere(repo: Repo, content: str) -> None:
     assert repo.read("broken/x") == b"x\n"
 
 
-def test_a_path_that_is_too_long_when_absolute_only(repo: Repo) -> None:
+def test_a_path_that_is_only_too_long_when_absolute(repo: Repo) -> None:
     base(repo)
     before = os.getcwd()
     parts = ["l" * 250] * 16
@@ -306,7 +306,7 @@ def test_a_repository_that_says_it_is_bare(repo: Repo) -> None:
     assert refs(repo, "checkpoints") == []
 
 
-def test_quarantined_objects_are_no_place_for_a_checkpoint(repo: Repo) -> None:
+def test_no_checkpoint_in_a_push_quarantine(repo: Repo) -> None:
     base(repo)
     quarantine = repo.top / ".git/objects/quarantine"
     quarantine.mkdir()
@@ -322,7 +322,7 @@ def test_quarantined_objects_are_no_place_for_a_checkpoint(repo: Repo) -> None:
     sound(repo)
 
 
-def test_missing_blobs_of_earlier_commits_are_not_asked_for(repo: Repo) -> None:
+def test_missing_blobs_of_earlier_commits_are_not_fetched(repo: Repo) -> None:
     base(repo)
     repo.commit("second", **{"b.txt": "second\n"})
     old = repo.git("rev-parse", "HEAD~:b.txt").strip()
@@ -366,7 +366,7 @@ def test_a_file_that_is_written_while_it_is_read(repo: Repo, how: str) -> None:
 
 
 @pytest.mark.ref_files
-def test_head_names_a_commit_that_is_not_there(repo: Repo) -> None:
+def test_head_names_a_missing_commit(repo: Repo) -> None:
     base(repo)
     repo.write(".git/refs/heads/main", f"{'1' * 40}\n")
     done = repo.boocode("checkpoint")

@@ -60,8 +60,8 @@ class Worktree:
         undone = History(self.operations).undone
         if undone:
             last = undone[-1]
-            known = {operation.id: operation for operation in self.operations}
-            state = known[last.of].target if last.repairs else self.kept[last.id]
+            by_id = {operation.id: operation for operation in self.operations}
+            state = by_id[last.of].target if last.repairs else self.kept[last.id]
             self._do(REDO, state, last.id)
         return bool(undone)
 
@@ -76,7 +76,7 @@ STEPS = st.lists(st.sampled_from(["restore", "undo", "redo"]), max_size=30)
 
 
 @given(STEPS)
-def test_it_is_an_editors_undo_and_redo(steps: list[str]) -> None:
+def test_undo_and_redo_work_as_in_an_editor(steps: list[str]) -> None:
     model, worktree = Editor(), Worktree()
     for number, step in enumerate(steps, 1):
         if step == "restore":
@@ -95,7 +95,7 @@ def test_it_is_an_editors_undo_and_redo(steps: list[str]) -> None:
 
 
 @given(STEPS, st.sampled_from(["restore", "undo", "redo"]), st.integers(0, 3), STEPS)
-def test_what_was_interrupted_is_taken_back_and_can_be_done_again(
+def test_an_interrupted_restore_is_undone_and_redone(
     before: list[str], killed: str, mends_killed: int, after: list[str]
 ) -> None:
     model, worktree = Editor(), Worktree()
@@ -106,7 +106,7 @@ def test_what_was_interrupted_is_taken_back_and_can_be_done_again(
         else:
             getattr(model, step)()
             getattr(worktree, step)()
-    known = len(worktree.operations)
+    count = len(worktree.operations)
     if killed == "restore":
         worktree.restore("killed")
         # It is as if it had been done and undone.
@@ -114,7 +114,7 @@ def test_what_was_interrupted_is_taken_back_and_can_be_done_again(
         model.undo()
     else:
         getattr(worktree, killed)()
-    if len(worktree.operations) > known:
+    if len(worktree.operations) > count:
         for _ in range(1 + mends_killed):
             worktree.repair()
             assert worktree.state == model.states[model.at]
@@ -126,7 +126,7 @@ def test_what_was_interrupted_is_taken_back_and_can_be_done_again(
 
 
 @given(STEPS, st.booleans(), STEPS)
-def test_the_needed_ones_tell_the_same_history(
+def test_the_needed_operations_yield_the_same_history(
     before: list[str], repair: bool, after: list[str]
 ) -> None:
     worktree = Worktree()

@@ -27,7 +27,7 @@ from tests.repo_kit import Repo
 pytestmark = pytest.mark.slow
 
 
-def scene(repo: Repo) -> None:
+def set_up(repo: Repo) -> None:
     """A checkpoint, and since then a change in every file."""
     repo.write(".gitignore", "*.log\n")
     repo.commit(**{"a.txt": "a\n", "b": "b\n", "dir/c.txt": "c\n", "dir/d": "d\n"})
@@ -94,8 +94,8 @@ SPECS: list[tuple[tuple[str, ...], set[str]]] = [
 
 
 @pytest.mark.parametrize("warm", [True, False])
-def test_what_is_named_and_nothing_else(repo: Repo, warm: bool) -> None:
-    scene(repo)
+def test_only_named_paths_are_recorded(repo: Repo, warm: bool) -> None:
+    set_up(repo)
     before = seen(repo)
     base = entries(repo, refs(repo, "checkpoints")[0].split()[1])
     aside = repo.top / ".git/aside"
@@ -115,15 +115,15 @@ def test_what_is_named_and_nothing_else(repo: Repo, warm: bool) -> None:
     assert seen(repo) == before
 
 
-def test_the_next_one_of_all_takes_everything(repo: Repo) -> None:
-    scene(repo)
+def test_the_next_full_checkpoint_records_everything(repo: Repo) -> None:
+    set_up(repo)
     for paths in (("a.txt", "made"), ("dir/d",), ("newer", "b")):
         take(paths=paths)
         assert held() == held_without_history()
 
 
-def test_one_after_the_other(repo: Repo) -> None:
-    scene(repo)
+def test_one_capture_after_another(repo: Repo) -> None:
+    set_up(repo)
     assert only(repo, "a.txt") == {"a.txt"}
     assert only(repo, "a.txt") == set()
     assert only(repo, "made") == MADE
@@ -136,7 +136,7 @@ def test_one_after_the_other(repo: Repo) -> None:
     assert held() == held_without_history()
 
 
-def test_without_a_checkpoint_everything_is_taken(repo: Repo) -> None:
+def test_without_a_checkpoint_everything_is_recorded(repo: Repo) -> None:
     repo.commit(a="a\n", b="b\n")
     repo.write("new", "n\n")
     taken = take(paths=("a",))
@@ -146,7 +146,7 @@ def test_without_a_checkpoint_everything_is_taken(repo: Repo) -> None:
 
 @pytest.mark.parametrize("warm", [True, False])
 def test_the_trees_of_the_newest_are_lost(repo: Repo, warm: bool) -> None:
-    scene(repo)
+    set_up(repo)
     lost = repo.git("rev-parse", f"{refs(repo, 'checkpoints')[-1].split()[1]}^{{tree}}").strip()
     (repo.top / ".git/objects" / lost[:2] / lost[2:]).unlink()
     if not warm:
@@ -199,7 +199,7 @@ def test_odd_names_by_command(repo: Repo, name: str) -> None:
 
 
 def test_from_a_subdirectory(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene(repo)
+    set_up(repo)
     monkeypatch.chdir(repo.top / "dir")
     assert only(repo, "c.txt") == {"dir/c.txt"}
     assert only(repo, "../a.txt") == {"a.txt"}
@@ -209,28 +209,28 @@ def test_from_a_subdirectory(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_from_a_subdirectory_that_is_new(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene(repo)
+    set_up(repo)
     monkeypatch.chdir(repo.top / "made/deep")
     assert only(repo, "y") == {"made/deep/y"}
 
 
 @pytest.mark.parametrize("where", ["", "dir"])
 def test_absolute_paths(repo: Repo, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    scene(repo)
+    set_up(repo)
     monkeypatch.chdir(repo.top / where)
     assert only(repo, str(repo.top / "a.txt"), str(repo.top / "made")) == {"a.txt", *MADE}
     assert only(repo, str(repo.top)) == ALL - {"a.txt", *MADE}
 
 
 def test_absolute_paths_through_a_symlink(repo: Repo, tmp_path: Path) -> None:
-    scene(repo)
+    set_up(repo)
     (tmp_path / "alias").symlink_to(repo.top)
     assert only(repo, str(tmp_path / "alias/a.txt")) == {"a.txt"}
 
 
 @pytest.mark.parametrize("path", ["..", "../x", "/etc/passwd", "dir/../../x"])
-def test_paths_that_lead_out(repo: Repo, path: str) -> None:
-    scene(repo)
+def test_paths_outside_the_worktree(repo: Repo, path: str) -> None:
+    set_up(repo)
     before = refs(repo)
     with pytest.raises(BoocodeError) as caught:
         take(paths=("a.txt", path))
@@ -239,16 +239,16 @@ def test_paths_that_lead_out(repo: Repo, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", ":(nonsense)x", ":(glob,literal)x"])
-def test_pathspecs_that_mean_nothing(repo: Repo, path: str) -> None:
-    scene(repo)
+def test_pathspecs_that_match_nothing(repo: Repo, path: str) -> None:
+    set_up(repo)
     before = refs(repo)
     with pytest.raises(BoocodeError):
         take(paths=(path,))
     assert refs(repo) == before
 
 
-def test_what_is_not_recorded_is_told(repo: Repo) -> None:
-    scene(repo)
+def test_unrecorded_files_are_reported(repo: Repo) -> None:
+    set_up(repo)
     repo.git("config", "boocode.maxFileSize", "1k")
     repo.write("large", "x" * 1025)
     inner(repo, "nested")
@@ -265,7 +265,7 @@ def test_what_is_not_recorded_is_told(repo: Repo) -> None:
 
 
 def test_a_tracked_file_that_is_large_or_ignored(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     repo.git("config", "boocode.maxFileSize", "1k")
     repo.git("add", "-f", "x.log")
     repo.write("b", "x" * 1025)
@@ -275,7 +275,7 @@ def test_a_tracked_file_that_is_large_or_ignored(repo: Repo) -> None:
 
 
 def test_files_that_came_into_the_index_and_left_it(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     repo.git("add", "newer")
     repo.git("rm", "-q", "--cached", "b")
     (repo.top / "newer").unlink()
@@ -284,7 +284,7 @@ def test_files_that_came_into_the_index_and_left_it(repo: Repo) -> None:
 
 
 def test_staging_that_changed_meanwhile(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     repo.git("add", "b", "newer")
     staged = repo.git("write-tree").strip()
     before = seen(repo)
@@ -299,7 +299,7 @@ def test_staging_that_changed_meanwhile(repo: Repo) -> None:
 
 
 def test_head_that_moved_meanwhile(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     head = repo.commit("everything")
     taken = take(paths=("a.txt",))
     assert taken.head == head
@@ -308,7 +308,7 @@ def test_head_that_moved_meanwhile(repo: Repo) -> None:
 
 
 def test_symlinks(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     (repo.top / "link").symlink_to("dir")
     (repo.top / "b").unlink()
     (repo.top / "b").symlink_to("nowhere")
@@ -321,8 +321,8 @@ def test_symlinks(repo: Repo) -> None:
     assert held() == held_without_history()
 
 
-def test_what_lies_behind_a_symlink_is_not_there(repo: Repo) -> None:
-    scene(repo)
+def test_files_beyond_a_symlink_do_not_count(repo: Repo) -> None:
+    set_up(repo)
     (repo.top / "link").symlink_to("dir")
     try:
         found = only(repo, "link/c.txt", "a.txt")
@@ -334,7 +334,7 @@ def test_what_lies_behind_a_symlink_is_not_there(repo: Repo) -> None:
 
 
 def test_a_parent_that_became_a_symlink(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     (repo.top / "dir").rename(repo.top / "dir2")
     (repo.top / "dir").symlink_to("dir2")
     found = only(repo, "dir", "dir2")
@@ -344,7 +344,7 @@ def test_a_parent_that_became_a_symlink(repo: Repo) -> None:
 
 
 def test_a_file_whose_parent_became_a_symlink(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     (repo.top / "dir").rename(repo.top / "dir2")
     (repo.top / "dir").symlink_to("dir2")
     try:
@@ -356,7 +356,7 @@ def test_a_file_whose_parent_became_a_symlink(repo: Repo) -> None:
 
 @pytest.mark.parametrize("path", ["b", "new"])
 def test_a_file_that_became_a_directory(repo: Repo, path: str) -> None:
-    scene(repo)
+    set_up(repo)
     (repo.top / path).unlink()
     repo.write(f"{path}/below/it", "x\n")
     assert only(repo, path) == {path, f"{path}/below/it"}
@@ -365,7 +365,7 @@ def test_a_file_that_became_a_directory(repo: Repo, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["dir", "made"])
 def test_a_directory_that_became_a_file(repo: Repo, path: str) -> None:
-    scene(repo)
+    set_up(repo)
     shutil.rmtree(repo.top / path)
     repo.write(path, "a file\n")
     old = {"dir": {"dir/c.txt", "dir/d"}, "made": {"made/x"}}[path]
@@ -374,7 +374,7 @@ def test_a_directory_that_became_a_file(repo: Repo, path: str) -> None:
 
 
 def test_below_a_directory_that_became_a_file(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     shutil.rmtree(repo.top / "dir")
     repo.write("dir", "a file\n")
     assert only(repo, "dir/d") == {"dir/d"}
@@ -382,7 +382,7 @@ def test_below_a_directory_that_became_a_file(repo: Repo) -> None:
 
 
 def test_modes(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     (repo.top / "b").chmod(0o755)
     repo.write("run", "#!\n", 0o755)
     assert only(repo, "b", "run") == {"b", "run"}
@@ -392,7 +392,7 @@ def test_modes(repo: Repo) -> None:
 
 
 def test_a_submodule(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     sub = inner(repo, "sub")
     repo.git("add", "sub")
     take()
@@ -406,7 +406,7 @@ def test_a_submodule(repo: Repo) -> None:
 
 
 def test_a_conflict(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     repo.commit("changed")
     repo.git("checkout", "-q", "-b", "side", "HEAD~")
     repo.commit("side", **{"a.txt": "side\n"})
@@ -442,7 +442,7 @@ def test_a_sparse_checkout(repo: Repo, warm: bool) -> None:
 
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("options", [("--cone", "in"), ("--no-cone", "/in/", "/top")])
-def test_what_a_sparse_checkout_leaves_out_is_as_before(
+def test_files_omitted_by_a_sparse_checkout_do_not_change(
     repo: Repo, options: tuple[str, ...], warm: bool
 ) -> None:
     repo.commit(**{"top": "t\n", "in/a": "a\n", "out/b": "b\n", "out/c": "c\n", "out/d": "d\n"})
@@ -465,7 +465,7 @@ def test_what_a_sparse_checkout_leaves_out_is_as_before(
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_nothing_but_what_is_named_in_every_state(repo: Repo, state: str) -> None:
+def test_only_named_paths_change_in_every_state(repo: Repo, state: str) -> None:
     STATES[state](repo)
     take()
     mutate(repo)
@@ -480,7 +480,7 @@ def test_nothing_but_what_is_named_in_every_state(repo: Repo, state: str) -> Non
 
 
 def test_if_changed(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     repository = Repository.discover()
 
     def one(*paths: str) -> tuple[bool, str]:
@@ -499,7 +499,7 @@ def test_if_changed(repo: Repo) -> None:
 
 @pytest.mark.parametrize("warm", [True, False])
 def test_a_restore_of_one(repo: Repo, warm: bool) -> None:
-    scene(repo)
+    set_up(repo)
     if not warm:
         forget(repo)
     taken = take(paths=("a.txt", "dir"))
@@ -525,7 +525,7 @@ def test_a_restore_of_one(repo: Repo, warm: bool) -> None:
 def test_another_worktrees_checkpoint_is_no_base(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene(repo)
+    set_up(repo)
     repo.git("worktree", "add", "-q", "-b", "side", ".git/side")
     monkeypatch.chdir(repo.top / ".git/side")
     Path("only").write_text("there\n")
@@ -581,10 +581,10 @@ def unreadable_by_filter(repo: Repo) -> None:
     ],
 )
 @pytest.mark.parametrize("warm", [True, False])
-def test_what_is_named_is_as_a_checkpoint_of_all_would_have_it(
+def test_named_paths_are_recorded_as_in_a_full_checkpoint(
     repo: Repo, warm: bool, happen: Callable[[Repo], None]
 ) -> None:
-    scene(repo)
+    set_up(repo)
     happen(repo)
     if not warm:
         forget(repo)
@@ -615,10 +615,8 @@ RELEVANT = [
 
 
 @pytest.mark.parametrize("event", RELEVANT)
-def test_whatever_happened_a_checkpoint_of_paths_hides_nothing_from_the_next(
-    repo: Repo, event: str
-) -> None:
-    events.scene(repo)
+def test_a_checkpoint_of_paths_hides_nothing_from_the_next(repo: Repo, event: str) -> None:
+    events.set_up(repo)
     held()
     EVENTS[event](repo)
     take(paths=("a.txt", "made", "new.txt", "dir"))

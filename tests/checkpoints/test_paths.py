@@ -60,7 +60,7 @@ def test_a_directory(messy: Repo) -> None:
     sound(messy)
 
 
-def test_what_is_staged_comes_back_as_with_git_restore(messy: Repo) -> None:
+def test_staging_is_restored_as_by_git_restore(messy: Repo) -> None:
     back("@~1", paths=("b",))
     assert messy.git("show", ":b") == messy.read("b").decode() == "staged\n"
     # Nothing is left to do, for that path.
@@ -84,7 +84,7 @@ def test_what_is_staged_comes_back_as_with_git_restore(messy: Repo) -> None:
         ("doc", ("../src/made", "x"), ["doc/x", "src/made"]),
     ],
 )
-def test_pathspecs_as_git_reads_them(
+def test_pathspecs_as_in_git(
     messy: Repo, monkeypatch: pytest.MonkeyPatch, here: str, specs: tuple[str, ...],
     changed: list[str],
 ) -> None:  # fmt: skip
@@ -93,7 +93,7 @@ def test_pathspecs_as_git_reads_them(
     assert [change.path for change in outcome.changes] == changed
 
 
-def test_an_absolute_path_and_a_directory_that_goes(
+def test_an_absolute_path_and_a_deleted_directory(
     messy: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = seen(messy)
@@ -120,17 +120,17 @@ def test_an_absolute_path_and_a_directory_that_goes(
         (("",), "invalid_pathspec"),
     ],
 )
-def test_pathspecs_that_cannot_be(messy: Repo, specs: tuple[str, ...], code: str) -> None:
-    before, known = seen(messy), refs(messy)
+def test_invalid_pathspecs(messy: Repo, specs: tuple[str, ...], code: str) -> None:
+    before, refs_before = seen(messy), refs(messy)
     with pytest.raises(RefusedError) as caught:
         back("@~1", paths=specs)
     assert (caught.value.code, caught.value.exit_code) == (code, 1)
     assert caught.value.hints
     assert "/.git/" not in caught.value.message
-    assert (seen(messy), refs(messy)) == (before, known)
+    assert (seen(messy), refs(messy)) == (before, refs_before)
 
 
-def test_what_was_not_named_is_never_in_the_way(repo: Repo) -> None:
+def test_unnamed_files_in_the_way_are_kept(repo: Repo) -> None:
     repo.commit(**{"dir": "a file\n", "other/x": "x\n"})
     take()
     (repo.top / "dir").unlink()

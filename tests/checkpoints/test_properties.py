@@ -184,7 +184,9 @@ def entries(found: Seen, path: str, *, inside: bool = True) -> list[str]:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(turns=st.lists(st.lists(DEED, min_size=1, max_size=3), min_size=2, max_size=5))
-def test_history_does_not_matter(repo: Repo, turns: list[list[tuple[str, str, Any]]]) -> None:
+def test_the_result_does_not_depend_on_history(
+    repo: Repo, turns: list[list[tuple[str, str, Any]]]
+) -> None:
     with fresh_repo(repo) as fresh:
         for turn in turns:
             for deed in turn:

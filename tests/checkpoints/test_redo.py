@@ -66,7 +66,7 @@ def there_and_back(repo: Repo, there: Seen, restored: Seen) -> None:
     assert seen(repo) == restored
 
 
-def test_back_and_forth_with_checkpoints_in_between(three: Three) -> None:
+def test_undo_and_redo_with_checkpoints_in_between(three: Three) -> None:
     repo, states, taken = three
     mess = seen(repo)
     for number in (2, 0, 1):
@@ -128,7 +128,7 @@ def test_edits_after_an_undo_come_back_when_the_redo_is_undone(three: Three) -> 
     assert seen(repo) == edited
 
 
-def test_a_redo_brings_edits_back_that_the_undo_took(three: Three) -> None:
+def test_a_redo_restores_edits_that_the_undo_reverted(three: Three) -> None:
     repo, _, taken = three
     back(taken[0])
     repo.write("a", "written after the restore\n")
@@ -140,12 +140,12 @@ def test_a_redo_brings_edits_back_that_the_undo_took(three: Three) -> None:
 
 def test_the_archive_follows(three: Three) -> None:
     _, _, taken = three
-    known = names("checkpoints")
+    checkpoints = names("checkpoints")
     first = back(taken[0])
     assert sorted(first.archived) == taken[1:]
     for _ in range(2):
         assert sorted(undone().archived) == taken[1:]
-        assert (names("checkpoints"), names("archive")) == (known, [])
+        assert (names("checkpoints"), names("archive")) == (checkpoints, [])
         again = redone()
         assert sorted(again.archived) == taken[1:]
         assert (names("checkpoints"), names("archive")) == (taken[:1], taken[1:])
@@ -169,7 +169,7 @@ def test_the_log_stays_where_the_conversation_does(
     assert seen(repo) == mess
 
 
-def test_a_return_to_the_same_files_brings_the_log_back(three: Three) -> None:
+def test_an_undo_to_the_same_files_returns_the_log(three: Three) -> None:
     repo, _, taken = three
     first = back(taken[0]).undo
     assert first is not None
@@ -181,7 +181,7 @@ def test_a_return_to_the_same_files_brings_the_log_back(three: Three) -> None:
     assert names("checkpoints") == taken
 
 
-def test_what_a_return_brought_into_the_log_leaves_it_with_its_undo(
+def test_the_undo_of_a_return_archives_the_checkpoints_again(
     three: Three,
 ) -> None:
     repo, _, taken = three
@@ -246,7 +246,7 @@ def test_the_conversation_alone(three: Three) -> None:
     refused(lambda: undone(files=False), "no_callback")
 
 
-def test_the_host_that_was_told_is_not_there_any_more(three: Three) -> None:
+def test_the_callback_of_the_restore_is_missing_on_undo(three: Three) -> None:
     repo, _, taken = three
     mess = seen(repo)
     host = Host(repo)
@@ -260,12 +260,12 @@ def test_the_host_that_was_told_is_not_there_any_more(three: Three) -> None:
     late = back(outcome.checkpoint.id, files=False, callback=host.path)
     assert not late.conversation_left
     assert host.events[2:] == ["prepare", "undo"]
-    assert host.told[-1]["checkpoint_id"] == outcome.checkpoint.id
+    assert host.received[-1]["checkpoint_id"] == outcome.checkpoint.id
     assert not back(taken[1]).conversation_left
     assert not undone().conversation_left
 
 
-def test_an_undo_in_part_takes_head_back_where_it_was_moved(repo: Repo) -> None:
+def test_a_partial_undo_reverts_the_move_of_head(repo: Repo) -> None:
     repo.commit(a="a\n")
     taken = take()
     new = repo.commit(a="new\n")
@@ -280,14 +280,14 @@ def test_an_undo_in_part_takes_head_back_where_it_was_moved(repo: Repo) -> None:
     assert host.events == ["prepare", "trim", "prepare", "undo"]
 
 
-def test_a_redo_tells_of_the_conversation_that_was_restored(three: Three) -> None:
+def test_a_redo_reports_the_restored_conversation(three: Three) -> None:
     repo, _, taken = three
     host = Host(repo)
     back(taken[1], callback=host.path)
     undone(callback=host.path)
     outcome = redone(callback=host.path)
     assert host.events == ["prepare", "trim", "prepare", "undo", "prepare", "trim"]
-    first, again = host.told[1], host.told[-1]
+    first, again = host.received[1], host.received[-1]
     assert again["operation"] == "redo"
     assert again["restore_id"] == outcome.undo
     same = (
@@ -302,7 +302,7 @@ def test_a_redo_tells_of_the_conversation_that_was_restored(three: Three) -> Non
     )
     assert {key: again[key] for key in same} == {key: first[key] for key in same}
     undone(callback=host.path)
-    assert host.told[-1]["checkpoint_id"] == outcome.undo
+    assert host.received[-1]["checkpoint_id"] == outcome.undo
 
 
 def test_a_redo_knows_the_conversation_without_the_checkpoint(three: Three) -> None:
@@ -314,7 +314,7 @@ def test_a_redo_knows_the_conversation_without_the_checkpoint(three: Three) -> N
     repo.git("gc", "-q", "--prune=now")
     host = Host(repo)
     redone(callback=host.path)
-    assert (host.told[-1]["checkpoint_id"], host.told[-1]["message"]) == (taken[1], "m1")
+    assert (host.received[-1]["checkpoint_id"], host.received[-1]["message"]) == (taken[1], "m1")
 
 
 @pytest.mark.parametrize("event", ["undo", "redo"])
@@ -322,20 +322,20 @@ def test_a_redo_knows_the_conversation_without_the_checkpoint(three: Three) -> N
     "how",
     ["exit 1", "echo garbage", "echo '[]'", "echo '{\"messages_deleted\": -1}'", "kill -9 $$"],
 )
-def test_a_callback_that_fails_leaves_all_as_it_was(three: Three, event: str, how: str) -> None:
+def test_a_failing_callback_changes_nothing(three: Three, event: str, how: str) -> None:
     repo, _, taken = three
     back(taken[0])
     if event == "redo":
         undone()
-    before, known = seen(repo), refs(repo)
+    before, refs_before = seen(repo), refs(repo)
     act = undone if event == "undo" else redone
-    told = "undo" if event == "undo" else "trim"
-    host = Host(repo, **{told: how})
+    sent = "undo" if event == "undo" else "trim"
+    host = Host(repo, **{sent: how})
     with pytest.raises(BoocodeError) as caught:
         act(callback=host.path)
     assert (caught.value.code, caught.value.exit_code) == ("callback", 128)
-    assert (seen(repo), refs(repo)) == (before, known)
-    assert host.events == ["prepare", told, "rollback"]
+    assert (seen(repo), refs(repo)) == (before, refs_before)
+    assert host.events == ["prepare", sent, "rollback"]
     act()
     sound(repo)
 
@@ -346,11 +346,11 @@ def test_a_veto(three: Three, event: str) -> None:
     back(taken[0])
     if event == "redo":
         undone()
-    before, known = seen(repo), refs(repo)
+    before, refs_before = seen(repo), refs(repo)
     act = undone if event == "undo" else redone
     host = Host(repo, prepare="exit 1")
     refused(lambda: act(callback=host.path), "vetoed")
-    assert (seen(repo), refs(repo), host.events) == (before, known, ["prepare"])
+    assert (seen(repo), refs(repo), host.events) == (before, refs_before, ["prepare"])
 
 
 def test_a_callback_that_hangs_in_a_redo(three: Three) -> None:
@@ -358,29 +358,29 @@ def test_a_callback_that_hangs_in_a_redo(three: Three) -> None:
     repo.git("config", "boocode.callbackTimeout", "1")
     back(taken[0])
     undone()
-    before, known = seen(repo), refs(repo)
+    before, refs_before = seen(repo), refs(repo)
     with pytest.raises(BoocodeError, match="did not answer 'trim' within 1 seconds"):
         redone(callback=Host(repo, trim="sleep 60").path)
-    assert (seen(repo), refs(repo)) == (before, known)
+    assert (seen(repo), refs(repo)) == (before, refs_before)
 
 
 # What was interrupted.
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("with_host", [True, False])
 @pytest.mark.parametrize("at", ["_prepare", "_commit", "_archive"])
 def test_an_interrupted_restore_is_undone_and_done_again(
-    three: Three, monkeypatch: pytest.MonkeyPatch, at: str, told: bool
+    three: Three, monkeypatch: pytest.MonkeyPatch, at: str, with_host: bool
 ) -> None:
     repo, states, taken = three
     mess = seen(repo)
-    host = Host(repo).path if told else None
+    host = Host(repo).path if with_host else None
     interrupted(monkeypatch, lambda: back(taken[1], callback=host), at=at)
     repo.write("half", "way\n")
     refused(redone, "interrupted")
     refused(lambda: back(taken[0], files=False), "interrupted")
     refused(lambda: back(taken[0], paths=("a",)), "interrupted")
-    if told:
+    if with_host:
         refused(lambda: back(taken[0], conversation=False), "interrupted")
     else:
         back(taken[0], conversation=False)
@@ -482,7 +482,7 @@ def test_the_host_rolls_back_what_was_interrupted_before_the_next_restore(
     host = Host(repo)
     outcome = back(taken[0], callback=host.path)
     assert host.events == ["rollback", "prepare", "trim"]
-    rolled_back, _, trim = host.told
+    rolled_back, _, trim = host.received
     assert rolled_back["reason"] == "it was interrupted"
     assert (rolled_back["checkpoint_id"], rolled_back["message"]) == (taken[1], "m1")
     assert (trim["restore_id"], trim["checkpoint_id"]) == (outcome.undo, taken[0])
@@ -490,7 +490,9 @@ def test_the_host_rolls_back_what_was_interrupted_before_the_next_restore(
     assert seen(repo) == states[0]
 
 
-def test_what_it_was_to_go_to_is_gone(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_target_of_the_interrupted_restore_is_gone(
+    three: Three, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repo, _, taken = three
     interrupted(monkeypatch, lambda: back(taken[2]))
     undone()
@@ -507,9 +509,9 @@ def test_doctor_rolls_back(three: Three, monkeypatch: pytest.MonkeyPatch) -> Non
     host = Host(repo)
     repo.git("config", "boocode.callback", host.path)
     interrupted(monkeypatch, lambda: back(taken[1]))
-    told = repo.boocode("doctor", "--json")
-    assert (told.code, told.json["error"]["code"]) == (1, "interrupted_restore")
-    assert "doctor --fix" in told.json["error"]["hint"]
+    answer = repo.boocode("doctor", "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (1, "interrupted_restore")
+    assert "doctor --fix" in answer.json["error"]["hint"]
     done = repo.boocode("doctor", "--fix", "--json")
     assert (done.code, done.json["ok"]) == (0, True)
     assert done.json["findings"][0]["fixed"] is True
@@ -530,7 +532,7 @@ def test_there_is_nothing_to_repair(repo: Repo) -> None:
     assert interrupted_restore(repository.state_dir) is None
 
 
-def test_nothing_that_is_needed_is_missed(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_needed_checkpoint_is_missed(three: Three, monkeypatch: pytest.MonkeyPatch) -> None:
     repo, states, taken = three
     mess = seen(repo)
     for number in (2, 0, 1):
@@ -557,7 +559,7 @@ def test_nothing_that_is_needed_is_missed(three: Three, monkeypatch: pytest.Monk
     refused(redone)
 
 
-def test_what_was_taken_after_the_restore_stays_in_the_log(repo: Repo) -> None:
+def test_checkpoints_after_the_restore_stay_in_the_log(repo: Repo) -> None:
     repo.commit(a="a\n")
     first = take(chat="c")
     take(chat="c")
@@ -571,7 +573,7 @@ def test_what_was_taken_after_the_restore_stays_in_the_log(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("paths", [(), ("x.log",)])
-def test_what_a_restore_made_goes_though_it_is_ignored_by_now(
+def test_files_of_a_restore_are_deleted_even_if_ignored_now(
     repo: Repo, paths: tuple[str, ...]
 ) -> None:
     repo.commit(a="a\n")

@@ -46,9 +46,7 @@ def test_checkpoints_and_restores(tables: Repo) -> None:
         assert tables.boocode(*command.split()).code == 0, command
 
 
-def test_a_killed_restore_of_head_is_taken_back(
-    tables: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_restore_of_head_is_undone(tables: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "REF_PATIENCE", 0.3)
     tables.commit(a="one\n")
     first = take()
@@ -63,7 +61,7 @@ def test_a_killed_restore_of_head_is_taken_back(
 
 @pytest.mark.parametrize("state", ["cherry-pick", "revert", "merge"])
 @pytest.mark.parametrize("linked", [False, True])
-def test_an_unfinished_operation_is_seen(tables: Repo, state: str, linked: bool) -> None:
+def test_an_unfinished_operation_is_recorded(tables: Repo, state: str, linked: bool) -> None:
     tables.commit(a="one\n")
     tables.git("checkout", "-q", "-b", "other")
     tables.commit(a="other\n")
@@ -77,8 +75,8 @@ def test_an_unfinished_operation_is_seen(tables: Repo, state: str, linked: bool)
     repository = Repository.discover(str(repo.top))
     assert operation_in_progress(repository) == state
     taken = repo.boocode("checkpoint").out.strip()
-    told = repo.boocode("show", taken, "--json")
-    assert told.code == 0
+    answer = repo.boocode("show", taken, "--json")
+    assert answer.code == 0
     message = repo.git("log", "-1", "--format=%b", f"refs/boocode/checkpoints/{taken}")
     assert json.loads(message)["state"] == state
     repo.git(state, "--abort")
@@ -109,7 +107,7 @@ def test_parallel_worktrees(tables: Repo) -> None:
     assert tables.git("fsck", "--no-dangling") == ""
 
 
-def test_a_lock_that_stays(tables: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_not_released(tables: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     tables.commit(a="a\n")
     lock = tables.write(".git/reftable/tables.list.lock")
     done = tables.boocode("checkpoint", "--json")

@@ -79,7 +79,7 @@ MESSES: dict[str, Callable[[Repo], object]] = {
 
 
 @pytest.mark.parametrize("mess", MESSES)
-def test_a_mess_is_taken_back_and_brought_back(base: Repo, mess: str) -> None:
+def test_a_mess_is_undone_and_redone(base: Repo, mess: str) -> None:
     before = seen(base)
     MESSES[mess](base)
     messed = seen(base)
@@ -93,10 +93,10 @@ def test_a_mess_is_taken_back_and_brought_back(base: Repo, mess: str) -> None:
 
 
 def test_nothing_to_do(base: Repo) -> None:
-    before, known = seen(base), refs(base)
+    before, refs_before = seen(base), refs(base)
     outcome = back()
     assert (outcome.undo, outcome.changes, outcome.index_reset) == (None, [], False)
-    assert (seen(base), refs(base)) == (before, known)
+    assert (seen(base), refs(base)) == (before, refs_before)
 
 
 def test_a_dry_run_changes_nothing(base: Repo) -> None:
@@ -104,13 +104,13 @@ def test_a_dry_run_changes_nothing(base: Repo) -> None:
     base.write("mess", "mess\n")
     (base.top / "b").unlink()
     base.git("add", "mess")
-    before, known = seen(base), refs(base)
+    before, refs_before = seen(base), refs(base)
     host = Host(base)
     outcome = back(dry_run=True, callback=host.path)
     seen_changes = [(change.path, change.action) for change in outcome.changes]
     assert seen_changes == [("a", "modify"), ("b", "create"), ("mess", "delete")]
     assert (outcome.undo, outcome.index_reset) == (None, True)
-    assert (seen(base), refs(base), host.events) == (before, known, [])
+    assert (seen(base), refs(base), host.events) == (before, refs_before, [])
 
 
 def test_the_conversation_alone(base: Repo) -> None:
@@ -299,7 +299,9 @@ def test_ignored_files_are_not_deleted_when_the_rule_was_lost(base: Repo, how: s
 
 
 @pytest.mark.parametrize("below", [True, False])
-def test_what_lost_its_rule_and_is_in_the_way_goes_and_comes_back(base: Repo, below: bool) -> None:
+def test_a_no_longer_ignored_file_in_the_way_is_replaced_and_restored(
+    base: Repo, below: bool
+) -> None:
     base.write("x.log/a", "forced\n")
     base.git("add", "-f", "x.log/a")
     take()
@@ -318,7 +320,7 @@ def test_what_lost_its_rule_and_is_in_the_way_goes_and_comes_back(base: Repo, be
     assert base.read("new") == b"untracked\n"
 
 
-def test_no_rule_ignores_what_was_tracked(base: Repo) -> None:
+def test_tracked_files_are_not_ignored(base: Repo) -> None:
     base.write("kept.log", "tracked\n")
     base.git("add", "-f", "kept.log")
     (base.top / "kept.log").unlink()
@@ -370,7 +372,7 @@ def test_an_ignored_file_that_a_restore_finds_tracked(base: Repo) -> None:
     assert base.read("x.log") == b"precious\n"
 
 
-def test_the_rules_of_a_subdirectory_count_too(base: Repo) -> None:
+def test_the_rules_of_a_subdirectory_apply(base: Repo) -> None:
     base.write("sub/.gitignore", "out/\n!out/keep\n")
     base.write("sub/out/x", "precious\n")
     take()
@@ -381,7 +383,7 @@ def test_the_rules_of_a_subdirectory_count_too(base: Repo) -> None:
     assert not (base.top / "out").exists()
 
 
-def test_what_is_in_the_way_and_cannot_be_kept_stays(base: Repo) -> None:
+def test_unrecordable_files_in_the_way_are_kept(base: Repo) -> None:
     base.git("config", "filter.broken.clean", "exit 1")
     base.git("config", "filter.broken.smudge", "cat")
     base.git("config", "filter.broken.required", "true")
@@ -448,7 +450,7 @@ def test_a_directory_that_has_become_a_submodule_is_left_alone(base: Repo) -> No
     assert seen(base) == before
 
 
-def test_a_nested_repository_stays_one_however_often_is_restored(base: Repo) -> None:
+def test_a_nested_repository_survives_repeated_restores(base: Repo) -> None:
     base.commit("more", **{"n/deep/f": "f\n", "n/g": "g\n"})
     base.write("n/deep/staged", "staged\n")
     base.git("add", "n/deep/staged")
@@ -466,7 +468,7 @@ def test_a_nested_repository_stays_one_however_often_is_restored(base: Repo) -> 
     assert base.git("ls-files", "n") == "n/g\n"
 
 
-def test_where_files_are_tracked_is_no_nested_repository_though_none_is_on_disk(base: Repo) -> None:
+def test_tracked_paths_are_no_nested_repository_without_files(base: Repo) -> None:
     base.git("init", "-q", "dir")
     base.write("dir/untracked", "x\n")
     there = seen(base)
@@ -480,7 +482,7 @@ def test_where_files_are_tracked_is_no_nested_repository_though_none_is_on_disk(
     assert seen(base) == messed
 
 
-def test_what_was_staged_in_a_nested_repository_comes_back_with_an_undo(base: Repo) -> None:
+def test_an_undo_restores_staging_in_a_nested_repository(base: Repo) -> None:
     base.git("init", "-q", "nested")
     base.write("nested/inner", "inner\n")
     taken = take()
@@ -508,7 +510,7 @@ def test_an_agents_own_worktree_is_left_alone(base: Repo) -> None:
     assert base.read("run") == b"#!\n"
 
 
-def test_what_could_not_be_recorded_is_left_alone(repo: Repo) -> None:
+def test_unrecorded_files_are_kept(repo: Repo) -> None:
     repo.commit(**{"t.bad": "old\n", "a": "a\n"})
     repo.git("config", "boocode.maxFileSize", "100")
     repo.write("large", "x" * 200)
@@ -540,7 +542,7 @@ def test_an_unreadable_tracked_file_is_left_alone(repo: Repo) -> None:
     assert outcome.undo is not None
 
 
-def test_pipes_and_empty_directories_do_not_hinder(base: Repo) -> None:
+def test_pipes_and_empty_directories_do_not_block(base: Repo) -> None:
     os.mkfifo(base.top / "pipe")
     (base.top / "empty/deep").mkdir(parents=True)
     base.write("a", "mess\n")
@@ -549,7 +551,7 @@ def test_pipes_and_empty_directories_do_not_hinder(base: Repo) -> None:
     assert (base.top / "pipe").is_fifo()
 
 
-def test_a_pipe_in_the_way_stays(base: Repo) -> None:
+def test_a_pipe_in_the_way_is_kept(base: Repo) -> None:
     (base.top / "new").unlink()
     os.mkfifo(base.top / "new")
     base.write("a", "mess\n")
@@ -616,14 +618,14 @@ def test_the_current_directory_is_not_replaced_by_a_file(
     (base.top / "new").unlink()
     base.write("new/deep/file", "mess\n")
     (base.top / "new/empty").mkdir()
-    before, known = seen(base), refs(base)
+    before, refs_before = seen(base), refs(base)
     for dry_run in (True, False):
         monkeypatch.chdir(base.top / where)
         with pytest.raises(RefusedError) as caught:
             back(dry_run=dry_run)
         assert (caught.value.code, caught.value.exit_code) == ("conflict", 1)
         assert caught.value.hints[0].endswith(f"cd {base.top}")
-        assert (seen(base), refs(base)) == (before, known)
+        assert (seen(base), refs(base)) == (before, refs_before)
     monkeypatch.chdir(base.top / "dir")
     back()
     assert base.read("new") == b"untracked\n"
@@ -678,12 +680,12 @@ def test_the_index_is_locked(base: Repo, staged: bool) -> None:
     if staged:
         base.git("add", "a")
     lock = base.write(".git/index.lock", "someone's")
-    before, known = seen(base), refs(base)
+    before, refs_before = seen(base), refs(base)
     host = Host(base)
     with pytest.raises(RefusedError) as caught:
         back(callback=host.path)
     assert (caught.value.code, caught.value.exit_code) == ("locked", 1)
-    assert (seen(base), refs(base), host.events) == (before, known, [])
+    assert (seen(base), refs(base), host.events) == (before, refs_before, [])
     assert lock.read_bytes() == b"someone's"
     # Who only looks is not refused.
     assert back(dry_run=True).changes
@@ -696,11 +698,11 @@ def test_an_undo_or_a_redo_while_the_index_is_locked(base: Repo, paths: tuple[st
 
     def refused(act: Callable[..., Result]) -> None:
         lock.touch()
-        before, known = seen(base), refs(base)
+        before, refs_before = seen(base), refs(base)
         with pytest.raises(RefusedError) as caught:
             act()
         assert (caught.value.code, caught.value.exit_code) == ("locked", 1)
-        assert (seen(base), refs(base)) == (before, known)
+        assert (seen(base), refs(base)) == (before, refs_before)
         lock.unlink()
 
     refused(lambda: back(paths=paths))
@@ -710,14 +712,14 @@ def test_an_undo_or_a_redo_while_the_index_is_locked(base: Repo, paths: tuple[st
     refused(redone)
 
 
-def test_the_index_is_locked_after_the_look(base: Repo) -> None:
+def test_the_index_is_locked_after_the_scan(base: Repo) -> None:
     base.write("a", "mess\n")
-    before, known = seen(base), refs(base)
+    before, refs_before = seen(base), refs(base)
     host = Host(base, prepare="touch .git/index.lock; echo '{}'")
     with pytest.raises(RefusedError) as caught:
         back(callback=host.path)
     assert caught.value.code == "locked"
-    assert (seen(base), refs(base)) == (before, known)
+    assert (seen(base), refs(base)) == (before, refs_before)
     assert host.events == ["prepare", "rollback"]
 
 
@@ -789,7 +791,7 @@ def test_a_file_that_is_edited_meanwhile(
         "create": lambda: base.write("new", "someone made this\n"),
     }
     interfere(monkeypatch, deeds[deed])
-    known = refs(base)
+    refs_before = refs(base)
     host = Host(base)
     with pytest.raises(RefusedError) as caught:
         back(callback=host.path)
@@ -803,7 +805,7 @@ def test_a_file_that_is_edited_meanwhile(
         "create": {"new": b"someone made this\n"},
     }[deed]
     assert {path: now[path][1] if path in now else None for path in expected} == expected
-    assert refs(base) == known
+    assert refs(base) == refs_before
     sound(base)
 
 
@@ -830,11 +832,11 @@ def test_something_is_staged_meanwhile(base: Repo, monkeypatch: pytest.MonkeyPat
     base.git("add", "a")
     base.write("theirs", "staged by someone\n")
     interfere(monkeypatch, lambda: base.git("add", "theirs"))
-    files, known = base.files(), refs(base)
+    files, refs_before = base.files(), refs(base)
     with pytest.raises(RefusedError) as caught:
         back()
     assert caught.value.code == "conflict"
-    assert (base.files(), refs(base)) == (files, known)
+    assert (base.files(), refs(base)) == (files, refs_before)
     assert base.git("show", ":theirs") == "staged by someone\n"
     assert base.git("show", ":a") == "mess\n"
     sound(base)
@@ -850,7 +852,7 @@ def test_later_checkpoints_of_the_same_chat_are_archived_and_come_back(repo: Rep
                        ("last", "x"), ("none", "")):  # fmt: skip
         repo.write("a", f"{name}\n")
         made[name] = take(chat=chat, session="s", label=name)
-    known = refs(repo, "checkpoints")
+    refs_before = refs(repo, "checkpoints")
     outcome = back(made["target"].id)
     assert sorted(outcome.archived) == sorted(made[name].id for name in ("later", "last"))
     assert [row.split()[0].split("/")[3:] for row in refs(repo, "archive")] == [
@@ -859,7 +861,7 @@ def test_later_checkpoints_of_the_same_chat_are_archived_and_come_back(repo: Rep
     assert len(refs(repo, "checkpoints")) == 4
     again = undone()
     assert sorted(again.archived) == sorted(outcome.archived)
-    assert refs(repo, "checkpoints") == known
+    assert refs(repo, "checkpoints") == refs_before
     assert refs(repo, "archive") == []
 
 
@@ -874,7 +876,7 @@ def test_without_a_chat_the_session_decides(repo: Repo) -> None:
     }  # fmt: skip
 
 
-def test_with_neither_nothing_is_archived(repo: Repo) -> None:
+def test_without_chat_and_session_nothing_is_archived(repo: Repo) -> None:
     repo.commit(a="0\n")
     target = take()
     repo.write("a", "1\n")
@@ -890,7 +892,7 @@ def test_files_alone_archive_nothing(repo: Repo) -> None:
     assert back(target.id, conversation=False).archived == []
 
 
-def test_what_was_archived_comes_back_also_when_the_files_are_there_already(repo: Repo) -> None:
+def test_archived_checkpoints_return_even_if_no_file_changes(repo: Repo) -> None:
     repo.commit(a="0\n")
     target = take(chat="x")
     repo.write("a", "1\n")
@@ -922,7 +924,7 @@ def test_undo_through_several_restores_and_checkpoints_between(repo: Repo) -> No
     sound(repo)
 
 
-def test_undo_and_restore_taking_turns(repo: Repo) -> None:
+def test_undo_and_restore_alternate(repo: Repo) -> None:
     repo.commit(a="0\n")
     first = take()
     repo.write("a", "1\n")
@@ -937,7 +939,7 @@ def test_undo_and_restore_taking_turns(repo: Repo) -> None:
         undone()
 
 
-def test_undo_is_never_stuck_where_there_is_nothing_to_do(repo: Repo) -> None:
+def test_undo_continues_where_nothing_changes(repo: Repo) -> None:
     repo.commit(a="0\n")
     first = take()
     for number in (1, 2):
@@ -986,7 +988,7 @@ def test_the_staging_area_cannot_be_made(base: Repo, monkeypatch: pytest.MonkeyP
     base.write("mess", "mess\n")
     (base.top / "b").unlink()
     base.git("add", "-A")
-    before, known = seen(base), refs(base)
+    before, refs_before = seen(base), refs(base)
 
     def fail(*_: object) -> None:
         assert base.read("a") == b"changed\n"
@@ -995,14 +997,12 @@ def test_the_staging_area_cannot_be_made(base: Repo, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(apply, "build_index", fail)
     with pytest.raises(FatalError, match="the disk is on fire"):
         back()
-    assert (seen(base), refs(base)) == (before, known)
+    assert (seen(base), refs(base)) == (before, refs_before)
     sound(base)
 
 
 @pytest.mark.parametrize("done", [0, 1, 2])
-def test_git_puts_only_some_files_in_place(
-    base: Repo, monkeypatch: pytest.MonkeyPatch, done: int
-) -> None:
+def test_git_writes_only_some_files(base: Repo, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
     for path in ("a", "dir/c", "run"):
         base.write(path, "mess\n")
     base.git("add", "-A")
@@ -1056,7 +1056,7 @@ def test_a_full_disk(tmp_path: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("side", ["after", "before"])
-def test_a_smudge_filter_that_fails_costs_nothing(repo: Repo, side: str) -> None:
+def test_a_failing_smudge_filter_changes_nothing(repo: Repo, side: str) -> None:
     repo.git("config", "filter.f.clean", "cat")
     repo.git("config", "filter.f.smudge", "cat")
     repo.git("config", "filter.f.required", "true")
@@ -1068,10 +1068,10 @@ def test_a_smudge_filter_that_fails_costs_nothing(repo: Repo, side: str) -> None
     repo.git("add", "a")
     bad = "old" if side == "after" else "new"
     repo.git("config", "filter.f.smudge", f"! grep {bad}")
-    before, known = seen(repo), refs(repo)
+    before, refs_before = seen(repo), refs(repo)
     with pytest.raises(FatalError, match=r"external filter .* failed"):
         back()
-    assert (seen(repo), refs(repo)) == (before, known)
+    assert (seen(repo), refs(repo)) == (before, refs_before)
     sound(repo)
 
 
@@ -1143,7 +1143,7 @@ def test_an_interruption_before_anything_happened(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "garbage", "\udcff", '{"safety": "gone"}'])
-def test_a_note_of_an_interruption_that_cannot_be_read(base: Repo, text: str) -> None:
+def test_an_unreadable_note_of_an_interruption(base: Repo, text: str) -> None:
     base.write(".git/boocode/restore-in-progress", os.fsencode(text))
     done = base.boocode("log", "--json")
     assert (done.code, done.err) == (0, "")

@@ -48,8 +48,8 @@ def aged(days: float) -> str:
 
 def forged(repo: Repo, name: str, *, below: str = CHECKPOINTS, **values: Any) -> str:
     """A checkpoint with an id of its own; returns the id."""
-    told = {"boocode": 1, "kind": "checkpoint", "worktree": {"name": "main"}, **values}
-    return forged_text(repo, name, f"s\n\n{json.dumps(told)}\n", below=below)
+    defaults = {"boocode": 1, "kind": "checkpoint", "worktree": {"name": "main"}, **values}
+    return forged_text(repo, name, f"s\n\n{json.dumps(defaults)}\n", below=below)
 
 
 def forged_text(repo: Repo, name: str, message: str, *, below: str = CHECKPOINTS) -> str:
@@ -62,8 +62,8 @@ def forged_text(repo: Repo, name: str, message: str, *, below: str = CHECKPOINTS
 
 def operation(repo: Repo, days: float, kind: str, target: str, **values: Any) -> str:
     """The safety checkpoint of a restore or an undo; returns its id."""
-    told = {"operation": kind, "target": target, "target_commit": "0" * 40}
-    return forged(repo, aged(days), below=SAFETY, kind="pre-restore", restore=told, **values)
+    operation = {"operation": kind, "target": target, "target_commit": "0" * 40}
+    return forged(repo, aged(days), below=SAFETY, kind="pre-restore", restore=operation, **values)
 
 
 def pruned(rules: Rules = RULES, **options: Any) -> list[tuple[str, str]]:
@@ -104,7 +104,7 @@ def test_the_newest_of_this_worktree_are_kept(repo: Repo) -> None:
     assert pruned(rules(keep=0), everywhere=True) == []
 
 
-def test_old_ones_go_but_for_the_last_of_a_worktree(repo: Repo, tmp_path: Path) -> None:
+def test_old_checkpoints_are_pruned_except_a_worktrees_last(repo: Repo, tmp_path: Path) -> None:
     other_worktree(repo, tmp_path)
     mine = [forged(repo, aged(days)) for days in (91, 92)]
     theirs = [forged(repo, aged(days), worktree={"name": "other"}) for days in (89, 91, 92)]
@@ -119,7 +119,7 @@ def test_old_ones_go_but_for_the_last_of_a_worktree(repo: Repo, tmp_path: Path) 
     assert ids(repo) == {mine[0], theirs[0]}
 
 
-def test_what_cannot_be_read(repo: Repo) -> None:
+def test_unreadable_checkpoints(repo: Repo) -> None:
     forged(repo, aged(0))
     newer = forged(repo, aged(400), boocode=99)
     foreign = forged_text(repo, "not-an-id", "nonsense")
@@ -134,7 +134,7 @@ def test_what_cannot_be_read(repo: Repo) -> None:
     assert {newer, foreign, young} <= ids(repo)
 
 
-def test_a_chain_goes_as_a_whole(repo: Repo) -> None:
+def test_a_chain_is_deleted_as_a_whole(repo: Repo) -> None:
     point = forged(repo, aged(1))
     first = operation(repo, 50, "restore", point)
     second = operation(repo, 49, "undo", first)
@@ -149,7 +149,7 @@ def test_a_chain_goes_as_a_whole(repo: Repo) -> None:
     assert ids(repo) == {point}
 
 
-def test_what_an_interrupted_restore_needs_stays(repo: Repo, tmp_path: Path) -> None:
+def test_checkpoints_of_an_interrupted_restore_are_kept(repo: Repo, tmp_path: Path) -> None:
     forged(repo, aged(0))
     for state, name in ((".git/boocode", "main"), (".git/worktrees/other/boocode", "other")):
         if name == "other":
@@ -162,7 +162,7 @@ def test_what_an_interrupted_restore_needs_stays(repo: Repo, tmp_path: Path) -> 
         assert {target, safety, archived} <= ids(repo)
 
 
-def test_what_a_restore_archived_goes_with_it(repo: Repo) -> None:
+def test_archived_checkpoints_are_deleted_with_their_restore(repo: Repo) -> None:
     point = forged(repo, aged(0))
     young, old, orphan = operation(repo, 29, "restore", point), aged(31), aged(33)
     operation(repo, 31, "restore", point)
@@ -175,7 +175,7 @@ def test_what_a_restore_archived_goes_with_it(repo: Repo) -> None:
     assert {stays, foreign, young} <= ids(repo)
 
 
-def test_where_a_restore_went_stays_as_long_as_it_can_be_undone(repo: Repo) -> None:
+def test_the_target_of_an_undoable_restore_is_kept(repo: Repo) -> None:
     forged(repo, aged(0))
     target = forged(repo, aged(200))
     operation(repo, 29, "restore", target)
@@ -217,16 +217,16 @@ class Past:
     def do(self, step: str) -> None:
         """One operation, perhaps killed before its end."""
         kind, _, killed = step.partition(" ")
-        told = self.course(kind)
-        if told is None:
+        record = self.operation_values(kind)
+        if record is None:
             return
         made = new_id(int((NOW + len(self.safety)) * 1e9))
-        values = {"boocode": 1, "restore": {"operation": kind, **told}}
+        values = {"boocode": 1, "restore": {"operation": kind, **record}}
         commit = Commit("c" * 40, "t" * 40, (), "")
         self.safety.insert(0, Checkpoint(made, f"{SAFETY}{made}", commit, Metadata(values)))
         self.interrupted = made if killed else None
 
-    def course(self, kind: str) -> dict[str, Any] | None:
+    def operation_values(self, kind: str) -> dict[str, Any] | None:
         """Where an operation would go, and of what it would be one; None if there is nothing."""
         past = history.read_history(self.safety)
         if kind == history.RESTORE:
@@ -240,8 +240,8 @@ class Past:
         if self.interrupted is not None or not past.undone:
             return None
         last = past.undone[-1]
-        mended = [entry for entry in self.safety if last.repairs and entry.id == last.of]
-        target = read(mended[0]).target if mended else last.id
+        repaired = [entry for entry in self.safety if last.repairs and entry.id == last.of]
+        target = read(repaired[0]).target if repaired else last.id
         return {"target": target, "of": last.id}
 
 
@@ -252,8 +252,8 @@ def read(safety: Checkpoint) -> history.OperationRecord:
 def counting(safety: list[Checkpoint], without: Collection[str] = ()) -> list[list[str]]:
     """What can be undone, and what can be redone."""
     past = history.read_history(safety)
-    told = ([each.id for each in part] for part in (past.done, past.undone))
-    return [[name for name in part if name not in without] for part in told]
+    ids = ([each.id for each in part] for part in (past.done, past.undone))
+    return [[name for name in part if name not in without] for part in ids]
 
 
 WORDS = [f"{kind}{end}" for kind in ("restore", "undo", "redo") for end in ("", " killed")]
@@ -261,7 +261,7 @@ STEPS = st.lists(st.sampled_from(WORDS), max_size=25)
 
 
 @given(STEPS, st.integers(0, 25))
-def test_what_has_gone_does_not_change_what_the_rest_means(steps: list[str], cut: int) -> None:
+def test_deleted_operations_do_not_change_the_history(steps: list[str], cut: int) -> None:
     past = Past()
     for step in steps:
         past.do(step)
@@ -283,7 +283,7 @@ def test_what_has_gone_does_not_change_what_the_rest_means(steps: list[str], cut
     other.safety = [entry for entry in past.safety if entry.id not in gone]
     other.interrupted = past.interrupted
     for _ in counting(other.safety)[0]:
-        assert other.course(history.UNDO) == past.course(history.UNDO)
+        assert other.operation_values(history.UNDO) == past.operation_values(history.UNDO)
         past.do(history.UNDO)
         other.safety.insert(0, past.safety[0])
         other.interrupted = past.interrupted
@@ -298,7 +298,7 @@ def test_a_restore_at_work_is_waited_for(repo: Repo, tmp_path: Path) -> None:
         assert caught.value.code == "locked"
         prune_daily(Repository.discover())
     assert len(ids(repo)) == 1
-    # That happens, and is nothing to be told of.
+    # That happens, and needs no report.
     assert last_prune_failure(Repository.discover()) is None
     assert len(pruned(everywhere=True, patience=0)) == 1
 
@@ -341,7 +341,7 @@ def stamp(repo: Repo) -> Path:
     return repo.top / ".git/boocode/last-prune"
 
 
-def test_now_and_then_is_once_a_day(repo: Repo, old_one: str) -> None:
+def test_pruning_runs_once_a_day(repo: Repo, old_one: str) -> None:
     repository = Repository.discover()
     prune_daily(repository)
     assert ids(repo) == set()
@@ -373,7 +373,7 @@ def test_a_failure_is_noted_until_pruning_succeeds(repo: Repo, old_one: str) -> 
     assert ids(repo) == set()
 
 
-def test_what_is_in_the_place_of_the_note_is_replaced(repo: Repo, old_one: str) -> None:
+def test_a_file_in_place_of_the_note_is_replaced(repo: Repo, old_one: str) -> None:
     stamp(repo).mkdir(parents=True)
     prune_daily(Repository.discover())
     assert ids(repo) == set()
@@ -388,7 +388,7 @@ def test_the_rules_that_are_configured(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("key", ["keep", "maxAge", "safetyMaxAge"])
-def test_a_setting_that_makes_no_sense(repo: Repo, key: str) -> None:
+def test_an_invalid_setting(repo: Repo, key: str) -> None:
     repo.git("config", f"boocode.{key}", "-5 moons")
     forged(repo, aged(400))
     with pytest.raises(FatalError) as caught:
@@ -438,9 +438,7 @@ def test_very_many_refs_are_packed_once_a_day(
 
 
 @pytest.mark.ref_files
-def test_refs_that_another_process_packs_just_now(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refs_that_another_process_is_packing(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repo_gc, "MANY_LOOSE", 0)
     repo.git("config", "gc.auto", "100")
     repo.git("config", "core.packedRefsTimeout", "0")
@@ -451,7 +449,7 @@ def test_refs_that_another_process_packs_just_now(
     assert loose(repo) == [taken.ref]
 
 
-def test_the_survey_of_many_holds_little(repo: Repo) -> None:
+def test_pruning_many_checkpoints_uses_little_memory(repo: Repo) -> None:
     """What a checkpoint's message holds beside the label is not kept in memory."""
     large = {"filler": "x" * 100_000}
     for number in range(40):

@@ -55,8 +55,8 @@ def at(repo: Repo) -> Repository:
     return Repository.discover(str(repo.top))
 
 
-def take_in(repo: Repo, **told: Any) -> Checkpoint:
-    return capture(at(repo), Request(**told)).checkpoint
+def take_in(repo: Repo, **values: Any) -> Checkpoint:
+    return capture(at(repo), Request(**values)).checkpoint
 
 
 def error_of(work: Callable[[], object]) -> BoocodeError:
@@ -93,8 +93,8 @@ def both(repo: Repo, tmp_path: Path) -> Both:
 def forged(repo: Repo, tree: str = "", *, name: str = "", **values: Any) -> tuple[str, str]:
     """A checkpoint that no git-boocode took: its id and its commit."""
     name = name or new_id()
-    told = {"boocode": 1, "kind": "checkpoint", "id": name, "worktree": {"name": "main"}}
-    message = Metadata({**told, **values}).message()
+    defaults = {"boocode": 1, "kind": "checkpoint", "id": name, "worktree": {"name": "main"}}
+    message = Metadata({**defaults, **values}).message()
     return name, repo.git("commit-tree", tree or repo.git("mktree").strip(), stdin=message).strip()
 
 
@@ -114,7 +114,7 @@ def plant(repo: Repo, name: str, target: str) -> None:
 # To and fro
 
 
-def test_to_a_remote_and_from_it(both: Both) -> None:
+def test_push_and_fetch(both: Both) -> None:
     both.ours.write("a", "changed\n")
     both.ours.write("new", "new\n")
     both.ours.git("add", "a")
@@ -151,7 +151,7 @@ def test_the_second_time_there_is_nothing_to_do(both: Both) -> None:
     assert one.id != two.id
 
 
-def test_what_was_taken_here_does_not_come_back(both: Both) -> None:
+def test_local_checkpoints_are_not_fetched(both: Both) -> None:
     taken = take()
     push(both.ours)
     assert fetch(both.ours).ids == []
@@ -171,7 +171,7 @@ def test_a_dry_run_does_nothing(both: Both) -> None:
     assert both.theirs.git("count-objects", "-v") == objects
 
 
-def test_only_those_that_are_named(both: Both) -> None:
+def test_only_named_checkpoints(both: Both) -> None:
     one, two, three = (take(label=str(n)) for n in range(3))
     assert push(both.ours, "origin", two.id[:-2], "@").ids == [three.id, two.id]
     assert push(both.ours, "origin", "label:1").ids == []
@@ -216,7 +216,7 @@ def test_of_this_worktree_or_of_all(both: Both, monkeypatch: pytest.MonkeyPatch)
     assert push(both.ours, everywhere=True).ids == [ours.id]
 
 
-def test_what_cannot_be_used_is_not_pushed(both: Both) -> None:
+def test_unusable_checkpoints_are_not_pushed(both: Both) -> None:
     for name in ("0001", "x/y", new_id()):
         both.ours.git("update-ref", f"{CHECKPOINTS}{name}", "HEAD")
     taken = take()
@@ -224,7 +224,7 @@ def test_what_cannot_be_used_is_not_pushed(both: Both) -> None:
     assert len(shared(both.remote)) == 1
 
 
-def test_more_than_are_pushed_at_once(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_checkpoints_than_one_push_takes(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "_AT_ONCE", 3)
     made = [take(label=str(n)).id for n in range(5)]
     both.ours.git("update-ref", f"{CHECKPOINTS}0001", "HEAD")
@@ -247,7 +247,7 @@ def test_many_are_packed(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(shared(both.theirs)) == 3
 
 
-def test_prune_deletes_what_is_gone_there(both: Both) -> None:
+def test_prune_deletes_what_the_remote_deleted(both: Both) -> None:
     one, two = take(), take()
     push(both.ours)
     nested_remote(both, "origin/sub")
@@ -281,7 +281,7 @@ def test_clearing_a_remote_as_the_manual_says(both: Both) -> None:
     assert fetch(both.theirs, prune=True).pruned == [made[2].id]
 
 
-def test_remotes_whose_names_begin_alike(both: Both) -> None:
+def test_remotes_with_a_common_prefix(both: Both) -> None:
     taken = take()
     push(both.ours)
     both.theirs.git("remote", "rename", "origin", "team")
@@ -297,7 +297,7 @@ def test_remotes_whose_names_begin_alike(both: Both) -> None:
     assert Catalog(at(both.theirs)).find(taken.id).id == taken.id
 
 
-def test_log_newest_and_labels_count_none_that_was_fetched(both: Both) -> None:
+def test_log_newest_and_labels_ignore_fetched_checkpoints(both: Both) -> None:
     taken = take(label="theirs", message="m")
     push(both.ours)
     fetch(both.theirs)
@@ -355,7 +355,7 @@ def test_two_remotes_that_differ_in_an_id(both: Both, tmp_path: Path) -> None:
     assert catalog.find(two[:12]).remote == "second"
 
 
-def test_a_ref_that_moves_on_the_remote_is_told(both: Both) -> None:
+def test_a_ref_that_moves_on_the_remote_is_reported(both: Both) -> None:
     name, one = forged(both.remote)
     both.remote.git("update-ref", f"{CHECKPOINTS}{name}", one)
     fetch(both.ours)
@@ -366,7 +366,7 @@ def test_a_ref_that_moves_on_the_remote_is_told(both: Both) -> None:
     assert shared(both.ours) == [f"{REMOTES}origin/{name} {two}"]
 
 
-def test_two_push_at_once(both: Both) -> None:
+def test_parallel_pushes(both: Both) -> None:
     made = {take(label=str(n)).id for n in range(3)}
     made |= {take_in(both.theirs, label=str(n)).id for n in range(3)}
     done: list[Pushed] = []
@@ -401,11 +401,11 @@ def test_another_fetch_comes_first(both: Both, monkeypatch: pytest.MonkeyPatch) 
 
 
 def kept_packs(repo: Repo) -> list[Path]:
-    """What tells git to keep packs."""
+    """The keep files of packs."""
     return sorted((repo.top / ".git/objects/pack").glob("*.keep"))
 
 
-def test_git_gc_takes_nothing_that_has_come_and_is_not_named_yet(
+def test_git_gc_keeps_fetched_objects_without_a_ref(
     both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both.ours.write("a", "changed\n")
@@ -432,7 +432,7 @@ def test_git_gc_takes_nothing_that_has_come_and_is_not_named_yet(
     assert both.theirs.git("cat-file", "-t", taken.commit.id, check=False) == ""
 
 
-def test_what_a_killed_fetch_left_to_keep_packs_by_is_swept(both: Both) -> None:
+def test_keep_files_of_a_killed_fetch_are_removed(both: Both) -> None:
     packs = both.theirs.top / ".git/objects/pack"
     old, young, foreign = (packs / f"pack-{name}.keep" for name in ("old", "young", "foreign"))
     for path in (old, young):
@@ -447,7 +447,7 @@ def test_what_a_killed_fetch_left_to_keep_packs_by_is_swept(both: Both) -> None:
 # Which remote
 
 
-def test_the_remote_that_git_would_take(both: Both, tmp_path: Path) -> None:
+def test_the_remote_is_gits_default(both: Both, tmp_path: Path) -> None:
     ours = both.ours
     for name in ("second", "third", "Fourth"):
         ours.git("init", "-q", "--bare", str(tmp_path / f"{name}.git"))
@@ -486,7 +486,7 @@ def test_there_is_no_remote(repo: Repo) -> None:
         assert error.hints == ("add one: git remote add origin <url>",)
 
 
-def test_several_remotes_and_none_is_the_usual_one(both: Both) -> None:
+def test_several_remotes_without_a_default(both: Both) -> None:
     both.ours.git("remote", "rename", "origin", "one")
     both.ours.git("remote", "add", "two", "/nowhere")
     error = error_of(lambda: fetch(both.ours))
@@ -513,13 +513,13 @@ def test_a_url_can_be_pushed_to_and_not_be_fetched_from(both: Both) -> None:
     assert push(both.ours, str(both.remote.top)).ids == []
 
 
-def test_a_password_in_a_url_is_not_told(both: Both) -> None:
+def test_a_password_in_a_url_is_not_shown(both: Both) -> None:
     take()
     for work in (push, fetch):
         error = error_of(lambda work=work: work(both.ours, "http://me:secret@127.0.0.1:1/x"))  # type: ignore[misc]
-        told = (error.message, *error.hints)
-        assert "http://127.0.0.1:1/x" in "".join(told)
-        assert "secret" not in "".join(told)
+        texts = (error.message, *error.hints)
+        assert "http://127.0.0.1:1/x" in "".join(texts)
+        assert "secret" not in "".join(texts)
 
 
 def test_a_remote_with_a_name_that_no_ref_can_have(both: Both) -> None:
@@ -618,7 +618,7 @@ def test_the_settings_for_git_push_change_nothing(both: Both) -> None:
     assert listed == [taken.ref, "refs/heads/main"]
 
 
-def test_places_to_push_to_that_are_others(both: Both, tmp_path: Path) -> None:
+def test_push_urls_that_differ(both: Both, tmp_path: Path) -> None:
     for name in ("p", "q"):
         both.ours.git("init", "-q", "--bare", str(tmp_path / name))
         both.ours.git("remote", "set-url", "--add", "--push", "origin", str(tmp_path / name))
@@ -635,15 +635,15 @@ def test_places_to_push_to_that_are_others(both: Both, tmp_path: Path) -> None:
 
 @pytest.mark.sha1
 def test_the_users_hooks(both: Both) -> None:
-    hook = "#!/bin/sh\ncat >> {0}/told-$(basename $0); exit {1}\n"
+    hook = "#!/bin/sh\ncat >> {0}/ran-$(basename $0); exit {1}\n"
     top = both.ours.top / ".git"
     for name in ("pre-push", "reference-transaction", "post-checkout"):
         both.ours.write(f".git/hooks/{name}", hook.format(top, 0), 0o755)
     taken = take()
     push(both.ours)
-    assert [path.name for path in top.glob("told-*")] == ["told-pre-push"]
+    assert [path.name for path in top.glob("ran-*")] == ["ran-pre-push"]
     local = f"{taken.ref} {taken.commit.id} {taken.ref} {'0' * 40}\n"
-    assert (top / "told-pre-push").read_text() == local
+    assert (top / "ran-pre-push").read_text() == local
     fetch(both.ours)
     both.ours.write(".git/hooks/pre-push", "#!/bin/sh\necho no secrets >&2; exit 1\n", 0o755)
     second = take()
@@ -677,16 +677,18 @@ def test_inside_a_hook(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (error.code, error.exit_code) == ("locked", 1)
 
 
-def test_nothing_asks_where_nobody_watches(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = both.ours.top / ".git/env"
-    script = both.ours.write(".git/ssh", f"#!/bin/sh\nenv > {told}\nexit 1\n", 0o755)
+def test_nothing_prompts_without_a_terminal(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = both.ours.top / ".git/env"
+    script = both.ours.write(".git/ssh", f"#!/bin/sh\nenv > {environment}\nexit 1\n", 0o755)
     monkeypatch.setenv("GIT_SSH_COMMAND", str(script))
     both.ours.git("remote", "set-url", "origin", "ssh://host/x")
 
     def seen(**options: Any) -> set[str]:
         error_of(lambda: fetch(both.ours, **options))
         return {
-            line for line in told.read_text().splitlines() if "ASKPASS" in line or "PROMPT" in line
+            line
+            for line in environment.read_text().splitlines()
+            if "ASKPASS" in line or "PROMPT" in line
         }
 
     assert seen() == {"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force"}
@@ -786,7 +788,7 @@ def test_a_remote_that_hides_them(both: Both) -> None:
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
-def test_a_fetch_that_is_told_to_end_leaves_nothing(both: Both, number: str) -> None:
+def test_a_terminated_fetch_leaves_nothing(both: Both, number: str) -> None:
     take()
     push(both.ours)
     ready = both.theirs.top / ".git/ready"

@@ -11,7 +11,7 @@ from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.events import EVENTS, scene
+from tests.checkpoints.events import EVENTS, set_up
 from tests.checkpoints.kit import held, held_without_history
 from tests.checkpoints.states import STATES, base, mutate
 from tests.repo_kit import Repo
@@ -48,7 +48,7 @@ def test_a_capture_changes_nothing(in_state: Repo) -> None:
     assert seen() == before
 
 
-def test_a_restore_brings_everything_back(in_state: Repo) -> None:
+def test_a_restore_restores_everything(in_state: Repo) -> None:
     repository = Repository.discover()
     before = in_state.files(), in_state.status(), staged(in_state)
     taken = capture(repository, Request()).checkpoint
@@ -65,7 +65,7 @@ def test_a_restore_brings_everything_back(in_state: Repo) -> None:
     assert in_state.git("fsck", "--connectivity-only", "--no-dangling") == ""
 
 
-def test_the_same_again_is_no_change(in_state: Repo) -> None:
+def test_the_same_state_is_no_change(in_state: Repo) -> None:
     repository = Repository.discover()
     assert capture(repository, Request()).changed
     again = capture(repository, Request(only_if_changed=True))
@@ -85,7 +85,7 @@ def warm_up(repo: Repo, state: str) -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_history_does_not_matter_to_what_a_checkpoint_holds(state: str, repo: Repo) -> None:
+def test_a_checkpoint_does_not_depend_on_history(state: str, repo: Repo) -> None:
     warm_up(repo, state)
     STATES[state](repo)
     assert held() == held_without_history()
@@ -94,15 +94,15 @@ def test_history_does_not_matter_to_what_a_checkpoint_holds(state: str, repo: Re
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_whatever_happens_history_does_not_matter(event: str, repo: Repo) -> None:
-    scene(repo)
+def test_the_result_never_depends_on_history(event: str, repo: Repo) -> None:
+    set_up(repo)
     held()
     EVENTS[event](repo)
     assert held() == held_without_history()
 
 
-def test_what_no_longer_hinders_is_history_too(repo: Repo) -> None:
-    scene(repo)
+def test_former_obstacles_do_not_affect_the_result(repo: Repo) -> None:
+    set_up(repo)
     before = held()
     repo.write(".git/info/exclude", "new.txt\n")
     repo.git("config", "boocode.maxFileSize", "7")

@@ -20,7 +20,7 @@ def test_counts_of_trees_and_of_commits(repo: Repo) -> None:
     assert count_changes(repository.git, []) == []
 
 
-def test_a_merge_is_compared_with_the_one_that_is_named(repo: Repo) -> None:
+def test_a_merge_is_compared_with_the_named_parent(repo: Repo) -> None:
     first = repo.commit(a="a\n")
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
     repo.commit(a="x\n", b="b\n")
@@ -31,7 +31,7 @@ def test_a_merge_is_compared_with_the_one_that_is_named(repo: Repo) -> None:
 
 @pytest.mark.parametrize("missing", ["12" * 20, "blob"])
 @pytest.mark.sha1
-def test_what_is_missing_hides_no_other(
+def test_missing_objects_hide_no_other_checkpoint(
     repo: Repo, missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = repo.commit(a="a\n")

@@ -110,7 +110,7 @@ def test_in_every_state(repo: Repo, state: str) -> None:
 
 @pytest.mark.parametrize("links", [True, False])
 @pytest.mark.parametrize("lost", ["trees", "blob", "both", "index", "kept"])
-def test_whatever_is_lost(
+def test_any_lost_object(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, lost: str, links: bool
 ) -> None:
     base(repo)

@@ -76,7 +76,7 @@ def test_a_new_worktree_inherits_nothing(repo: Repo, linked: Repo, how: str) -> 
     assert len(again.boocode("log", "--edits", "--json").json["edits"]) == 1
 
 
-def test_a_worktree_that_moves_keeps_what_it_has(repo: Repo, linked: Repo) -> None:
+def test_a_moved_worktree_keeps_its_checkpoints(repo: Repo, linked: Repo) -> None:
     there = log(linked)
     target = linked.top.parent / "elsewhere"
     repo.git("worktree", "move", str(linked.top), str(target))
@@ -86,7 +86,7 @@ def test_a_worktree_that_moves_keeps_what_it_has(repo: Repo, linked: Repo) -> No
     assert moved.read("a") == b"changed\n"
 
 
-def test_what_an_earlier_version_made_is_still_found(repo: Repo, linked: Repo) -> None:
+def test_checkpoints_of_earlier_versions_are_found(repo: Repo, linked: Repo) -> None:
     private = repo.top / ".git/worktrees/linked/boocode"
     (private / "worktree-id").unlink()
     for line in refs(repo, "checkpoints", "safety", "edits"):
@@ -107,7 +107,7 @@ def test_what_an_earlier_version_made_is_still_found(repo: Repo, linked: Repo) -
     inherits_nothing(add(repo))
 
 
-def test_looking_leaves_nothing_behind(repo: Repo) -> None:
+def test_read_only_commands_leave_nothing_behind(repo: Repo) -> None:
     repo.commit(a="a\n")
     linked = add(repo)
     assert log(linked) == []

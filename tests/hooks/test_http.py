@@ -29,7 +29,7 @@ class Host(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.told: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
         self.paths: list[str] = []
         self.answers: dict[str, tuple[int, bytes]] = {}
         self.headers: dict[str, str] = {}
@@ -41,7 +41,7 @@ class Host(ThreadingHTTPServer):
 
     @property
     def events(self) -> list[str]:
-        return [event["event"] for event in self.told]
+        return [event["event"] for event in self.received]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -50,7 +50,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         assert self.headers["Content-Type"] == "application/json"
-        self.server.told.append(event)
+        self.server.received.append(event)
         self.server.paths.append(self.path)
         status, body = self.server.answers.get(event["event"], (200, b"{}"))
         if status == 0:
@@ -100,7 +100,7 @@ def test_every_event_is_posted(repo: Repo, host: Host, mess: Seen) -> None:
     redone(callback=PROGRAM)
     undone(callback=PROGRAM)
     assert host.events == ["prepare", "trim", "prepare", "undo"] * 2
-    trim = host.told[1]
+    trim = host.received[1]
     assert (trim["chat"], trim["message"], trim["meta"]) == ("c", "m", {"k": "v"})
     assert trim["restore_id"] == outcome.undo
     assert set(host.paths) == {"/secret/way?x=1"}
@@ -155,7 +155,7 @@ def test_a_later_step_fails(
 ) -> None:
     failing_afterwards(monkeypatch, PROGRAM)
     assert (seen(repo), host.events) == (mess, ["prepare", "trim", "rollback"])
-    assert host.told[-1]["reason"] == "the archive is on fire"
+    assert host.received[-1]["reason"] == "the archive is on fire"
 
 
 def test_a_failure_in_undo_and_in_rollback(repo: Repo, host: Host) -> None:

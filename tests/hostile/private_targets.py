@@ -37,11 +37,11 @@ ID = "01234567-89ab-7def-8123-456789abcdef"
 def payload_of(agent: Agent, event: str) -> Callable[[bytes], None]:
     def target(data: bytes) -> None:
         with suppress(FatalError):
-            told = parse_event(agent, event, parse_payload(data))
-            label_of(told.prompt)
-            assert all(os.path.isabs(path) for path in told.directories)
-            fields = told.agent.fields
-            specs = pathspecs("/nowhere", "/nowhere", named_files(told.payload, fields))
+            parsed = parse_event(agent, event, parse_payload(data))
+            label_of(parsed.prompt)
+            assert all(os.path.isabs(path) for path in parsed.directories)
+            fields = parsed.agent.fields
+            specs = pathspecs("/nowhere", "/nowhere", named_files(parsed.payload, fields))
             assert all(os.fsencode(spec) for spec in specs)
 
     return target

@@ -190,7 +190,7 @@ NAMES = (
 )  # fmt: skip
 
 
-def test_names_are_only_names(clone: Clone) -> None:
+def test_file_names_are_not_pathspecs(clone: Clone) -> None:
     clone.origin.write("a", "a\n")
     for name in NAMES:
         clone.origin.write(name, "x\n")
@@ -208,7 +208,7 @@ def test_names_are_only_names(clone: Clone) -> None:
 
 
 @pytest.mark.ref_files
-def test_a_repository_within_the_worktree_is_none_of_the_users(clone: Clone) -> None:
+def test_a_repository_below_the_worktree_is_not_recorded(clone: Clone) -> None:
     """A tracked bare repository, whose settings name programs."""
     evil = clone.evil
     clone.origin.git("init", "-q", "--bare", "inner")
@@ -249,14 +249,14 @@ def forged_edit(clone: Clone, path: str) -> None:
 def forge(repo: Repo, below: str, tree: str, values: dict[str, Any]) -> str:
     """A ref of ours with any metadata."""
     name = new_id()
-    told = {"boocode": 1, "id": name, "worktree": {"name": "main"}, **values}
-    commit = repo.git("commit-tree", tree, stdin=f"s\n\n{json.dumps(told)}\n").strip()
+    defaults = {"boocode": 1, "id": name, "worktree": {"name": "main"}, **values}
+    commit = repo.git("commit-tree", tree, stdin=f"s\n\n{json.dumps(defaults)}\n").strip()
     repo.git("update-ref", f"refs/boocode/{below}/{name}", commit)
     return name
 
 
 @pytest.mark.parametrize("path", LEADING_OUT)
-def test_forged_edits_are_taken_back_nowhere(clone: Clone, path: str) -> None:
+def test_forged_edits_are_not_rewound(clone: Clone, path: str) -> None:
     (clone.origin.top / "out").symlink_to(clone.outside)
     clone.origin.commit(a="a\n")
     forged_edit(clone, path.format(outside=clone.outside))
@@ -265,7 +265,7 @@ def test_forged_edits_are_taken_back_nowhere(clone: Clone, path: str) -> None:
     clone.survive("log --edits", *(f"rewind @~{number}" for number in range(4)), "doctor", "rewind")
 
 
-def test_forged_checkpoints_lead_nowhere(clone: Clone) -> None:
+def test_forged_checkpoints_have_no_effect(clone: Clone) -> None:
     repo, outside = clone.origin, str(clone.outside)
     commit = repo.commit(a="a\n")
     tree = repo.git("rev-parse", "HEAD:").strip()

@@ -62,7 +62,7 @@ FORCED = frozenset({"ignored"})
 _SLACK = 4
 
 
-def scene(repo: Repo) -> tuple[Seen, Seen]:
+def set_up(repo: Repo) -> tuple[Seen, Seen]:
     """A checkpoint and a mess after it; what both look like."""
     repo.commit(**{"a": "a\n", "b": "b\n", "dir/c": "c\n", ".gitignore": "*.log\n"})
     repo.write("a", "changed\n")
@@ -152,7 +152,7 @@ def sound_but_for_the_note(place: Repo) -> None:
 
 
 def test_a_capture_killed_at_every_step(repo: Repo) -> None:
-    _, before = scene(repo)
+    _, before = set_up(repo)
 
     def check(place: Repo) -> None:
         assert seen(place) == before
@@ -172,7 +172,7 @@ def goes_back(place: Repo, before: Seen, count: int) -> None:
 
 
 def test_a_restore_killed_at_every_step(repo: Repo) -> None:
-    there, _ = scene(repo)
+    there, _ = set_up(repo)
     before, how = with_more(repo)
 
     def check(place: Repo) -> None:
@@ -191,7 +191,7 @@ def test_a_restore_killed_at_every_step(repo: Repo) -> None:
 
 
 def test_an_undo_killed_at_every_step(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     before, how = with_more(repo)
     back(head=True, **how)
     restored = seen(repo)
@@ -200,7 +200,7 @@ def test_an_undo_killed_at_every_step(repo: Repo) -> None:
 
 
 def test_a_redo_killed_at_some_steps(repo: Repo) -> None:
-    scene(repo)
+    set_up(repo)
     before, how = with_more(repo)
     back(head=True, **how)
     restored = seen(repo)
@@ -300,7 +300,7 @@ def test_every_call_of_git_fails_once_in_a_restore(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, after: bool, callback: bool
 ) -> None:
 
-    target, before = scene(repo)
+    target, before = set_up(repo)
     last = refs(repo, "checkpoints")[-1].split()
     repo.git("update-ref", "-d", last[0])
     host = Host(repo) if callback else None
@@ -341,7 +341,7 @@ def test_every_call_of_git_fails_once_in_a_restore(
 def test_every_call_of_git_fails_once_in_a_capture(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, warm: bool
 ) -> None:
-    scene(repo)
+    set_up(repo)
     step = 0
     while True:
         step += 1
@@ -376,8 +376,8 @@ def forget_index(repo: Repo) -> None:
         path.unlink()
 
 
-def test_the_child_is_killed_where_it_ought_to_be(repo: Repo) -> None:
-    scene(repo)
+def test_the_child_is_killed_at_the_chosen_step(repo: Repo) -> None:
+    set_up(repo)
     assert child(repo, "capture", 1)[0] == -9
     status, printed = child(repo, "capture", 0)
     assert status == 0

@@ -79,7 +79,7 @@ CASES: dict[str, tuple[str, ...]] = {
         *("opencode-9", f"first\n{'ab' * 300_000}\nlast\n", f"first\n{'ba' * 200_000}x\nlast\n"),
         "y",
     ),
-    "blanks between words": ("opencode-9", "a " * 200_000 + "c", "a " * 5_000 + "b", "y"),
+    "spaces between words": ("opencode-9", "a " * 200_000 + "c", "a " * 5_000 + "b", "y"),
     "markers": ("default", lines("..."), "...\n" * 9_000 + "name_it()\n", "...\n" * 9_000),
     "changes beside each other": (
         *("default", lines("  keep_%", "  old_%"), lines("keep_%", "old_%")),
@@ -144,7 +144,7 @@ CASES: dict[str, tuple[str, ...]] = {
         lines("a" * 40 + "%", "b", "old"),
     ),
     "headers": ("edits", "--- a/f\n+++ b/f\n" * 50_000),
-    "blanks in a header": (
+    "spaces in a header": (
         "edits",
         f"--- a/f{' ' * 200_000}x\n+++ b/f{' ' * 200_000}x\n@@ -1 +1 @@\n-a\n+b\n",
     ),

@@ -143,7 +143,7 @@ def blocks_nothing(repo: Repo) -> None:
     repo.git("reset", "-q", "d1")
 
 
-def test_what_killed_ones_left_is_swept(repo: Repo) -> None:
+def test_leftovers_of_killed_commands_are_removed(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.boocode("checkpoint")
     private = repo.top / ".git/boocode"
@@ -178,7 +178,7 @@ def failed_for_want_of_space(repo: Repo, done: Result, known: list[str]) -> None
 
 
 def limited(size: int) -> Callable[[], None]:
-    """Let a process write no file larger than this; git is told by an error, not by a signal."""
+    """Let a process write no file larger than this; git gets an error, not by a signal."""
 
     def before_it_starts() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -293,14 +293,14 @@ def test_a_prune_killed_at_random_times(repo: Repo) -> None:
         left = refs(repo, "checkpoints")
         assert newest in left
         halves += len(left) > 1
-        # What git leaves of a killed transaction is told, for someone to delete.
+        # Leftovers of a killed transaction of git are reported.
         for path in locks(repo):
             os.utime(repo.top / ".git" / path, (1, 1))
-        told = [
+        reported = [
             path for each in check_files(Repository.discover(), fix=False) for path in each.paths
         ]
         for path in locks(repo):
-            assert str(repo.top / ".git" / path) in told
+            assert str(repo.top / ".git" / path) in reported
             (repo.top / ".git" / path).unlink()
         done = repo.boocode("prune", "--older-than", "1d")
         assert (done.code, refs(repo, "checkpoints")) == (0, [newest])

@@ -43,9 +43,9 @@ def rewrite(repo: Repo, taken: Checkpoint, values: dict[str, Any], name: str = "
 
 def evil_everywhere(evil: str) -> dict[str, Any]:
     """Metadata whose every text is evil."""
-    told = ("label", "session", "chat", "message", "agent", "trigger", "state", "created_at")
+    keys = ("label", "session", "chat", "message", "agent", "trigger", "state", "created_at")
     return {
-        **dict.fromkeys(told, evil),
+        **dict.fromkeys(keys, evil),
         "anchor": {"agent": evil, "session": evil, evil: evil},
         "meta": {evil: [evil]},
         "skipped": [{"path": evil, "reason": evil}, {"path": f"{evil}/x", "reason": evil}],
@@ -53,7 +53,7 @@ def evil_everywhere(evil: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("evil", [EVIL, BYTES], ids=["characters", "bytes"])
-def test_no_text_steers_a_terminal(repo: Repo, evil: str) -> None:
+def test_control_characters_are_escaped(repo: Repo, evil: str) -> None:
     repo.commit(a="a\n")
     taken = take()
     head = {**taken.meta.values["head"], "ref": f"refs/heads/{evil}"}
@@ -69,7 +69,7 @@ def test_no_text_steers_a_terminal(repo: Repo, evil: str) -> None:
     assert json.loads(repo.boocode("log", "--json", "-n", "9").out)
 
 
-def test_the_name_of_a_worktree_steers_no_terminal(repo: Repo) -> None:
+def test_the_name_of_a_worktree_is_escaped(repo: Repo) -> None:
     repo.commit(a="a\n")
     rewrite(repo, take(), {"worktree": {"name": EVIL, "path": EVIL}})
     for command in ("log --all", "log --all --json", "show", "checkpoint"):
@@ -77,7 +77,7 @@ def test_the_name_of_a_worktree_steers_no_terminal(repo: Repo) -> None:
         assert not STEERING.search(done.out + done.err), command
 
 
-def test_errors_steer_no_terminal(repo: Repo) -> None:
+def test_errors_are_escaped(repo: Repo) -> None:
     repo.commit(a="a\n")
     rewrite(repo, take(), {}, "abcd\x9b\u202e1")
     rewrite(repo, take(), {}, "abcd\x9b\u202e2")
@@ -97,13 +97,13 @@ def test_errors_steer_no_terminal(repo: Repo) -> None:
             assert not STEERING.search(done.out + done.err), (command, done)
 
 
-def test_the_subject_of_a_commit_steers_no_terminal(repo: Repo) -> None:
+def test_the_subject_of_a_commit_is_escaped(repo: Repo) -> None:
     taken = take(label=EVIL, meta={EVIL: EVIL}, trigger=EVIL)
     raw = repo.git("cat-file", "commit", taken.commit.id)
     assert not STEERING.search(raw)
 
 
-def test_a_file_that_is_not_recorded_steers_no_terminal(repo: Repo) -> None:
+def test_names_of_skipped_files_are_escaped(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.git("config", "boocode.maxFileSize", "2")
     repo.write(EVIL.replace("\0", ""), "too large")
@@ -112,7 +112,7 @@ def test_a_file_that_is_not_recorded_steers_no_terminal(repo: Repo) -> None:
         assert done.code == 0
         assert not STEERING.search(done.out + done.err), command
     shown = repo.boocode("show").out
-    # As git itself quotes a path, so that it can be told which one it is.
+    # As git itself quotes a path, so that the user can identify it.
     assert r'not kept    "\033[31mb\033]0;title\ac\302\23331md\342\200\256e' in shown
 
 
@@ -167,7 +167,7 @@ def planted(repo: Repo) -> dict[str, str]:
 
 
 @pytest.mark.ref_files
-def test_what_is_no_checkpoint_breaks_no_command(repo: Repo) -> None:
+def test_malformed_checkpoints_break_no_command(repo: Repo) -> None:
     repo.commit(a="a\n")
     names = {}
     for number, (kind, content) in enumerate(planted(repo).items()):

@@ -168,6 +168,6 @@ def test_no_other_pattern_is_made_while_edits_are_applied(monkeypatch: pytest.Mo
         (r"x{1,500}y", "search", None),
     ],
 )
-def test_what_backtracks_is_found(pattern: str, method: str, found: str | None) -> None:
+def test_backtracking_is_detected(pattern: str, method: str, found: str | None) -> None:
     said = trouble(pattern, 0, [method])
     assert said.startswith(found) if said and found else said is found

@@ -153,7 +153,7 @@ def check(done: subprocess.CompletedProcess[str], what: object) -> None:
     assert "unexpected" not in said, (what, done)
 
 
-def test_a_session_leaves_what_is_spoiled_here(session: Repo) -> None:
+def test_a_session_with_damaged_private_files(session: Repo) -> None:
     names = {path.name for path in private_files(session)}
     expected = {"lock", "hooks.lock", "hooks.log", "last-prune", "turns.json", "tools.json"}
     expected |= {"kept-index.json", "note.json"}

@@ -48,7 +48,7 @@ def answers(repo: Repo) -> dict[str, Result]:
     return {command: repo.boocode(*command.split()) for command in LOOKING}
 
 
-def test_what_only_looks_says_the_same(
+def test_read_only_commands_print_the_same(
     messy: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -73,7 +73,7 @@ def test_what_only_looks_says_the_same(
     ["checkpoint", "restore @", "undo", "drop @", "prune --keep 1", "doctor --fix",
      "apply-edit --path a --old c --new d", "fetch elsewhere"],
 )  # fmt: skip
-def test_what_writes_says_why_it_cannot(messy: Repo, command: str) -> None:
+def test_commands_that_write_report_why_they_cannot(messy: Repo, command: str) -> None:
     messy.git("remote", "add", "elsewhere", ".")
     before = git_dir(messy), messy.files()
     with read_only(messy.top / ".git"):
@@ -102,7 +102,7 @@ def test_by_the_modes_of_files(messy: Repo) -> None:
             path.chmod(mode)
 
 
-def test_where_nothing_of_ours_ever_ran(repo: Repo) -> None:
+def test_a_repository_without_private_files(repo: Repo) -> None:
     repo.commit(a="a\n")
     with read_only(repo.top / ".git"):
         assert repo.boocode("doctor").out == "no problems found\n"
@@ -110,7 +110,7 @@ def test_where_nothing_of_ours_ever_ran(repo: Repo) -> None:
         assert repo.boocode("restore", "-n", "@").code == 1
 
 
-def test_a_lock_that_is_there_is_heeded(messy: Repo) -> None:
+def test_an_existing_lock_is_respected(messy: Repo) -> None:
     state = Repository.discover().state_dir
     with worktree_lock(state, shared=False, patience=0), read_only(messy.top / ".git"):
         with (

@@ -82,7 +82,7 @@ HOSTILE = (
 
 
 @pytest.mark.ref_files
-def test_unsound_objects_are_not_taken_and_hinder_no_other(both: Both) -> None:
+def test_invalid_objects_are_rejected_one_by_one(both: Both) -> None:
     sound = [forged(both.remote, label=str(number)) for number in range(5)]
     trees = hostile_trees(both.remote)
     assert set(trees) == set(HOSTILE)
@@ -101,7 +101,7 @@ def test_unsound_objects_are_not_taken_and_hinder_no_other(both: Both) -> None:
 
 
 @pytest.mark.ref_files
-def test_so_many_unsound_ones_that_the_search_for_others_ends(
+def test_too_many_invalid_checkpoints_to_isolate(
     both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sharing, "_TRIES", 3)
@@ -122,7 +122,7 @@ def test_so_many_unsound_ones_that_the_search_for_others_ends(
 def test_restoring_a_hostile_tree_writes_nothing_outside(
     repo: Repo, kind: str, tmp_path: Path
 ) -> None:
-    """As if it had come by `git fetch`, which looks at nothing unless it is told to."""
+    """As if it had come by `git fetch`, which checks nothing by default."""
     repo.git("init", "-q", str(tmp_path / "repo"))
     repo = Repo(tmp_path / "repo")
     repo.commit(a="a\n")
@@ -150,7 +150,7 @@ def tried(repo: Repo, name: str, **options: Any) -> str:
     return ""
 
 
-def test_what_is_forged_and_harmless_is_restored(repo: Repo) -> None:
+def test_harmless_forged_checkpoints_are_restored(repo: Repo) -> None:
     """So that the others do not fail for another reason than the one that is meant."""
     repo.commit(a="a\n")
     blob, tree = repo.git("rev-parse", "HEAD:a").strip(), repo.git("rev-parse", "HEAD:").strip()
@@ -182,7 +182,7 @@ def test_a_staging_area_that_names_a_path_twice(repo: Repo) -> None:
     assert tried(repo, name) == "malformed"
 
 
-def test_a_staging_area_that_leads_out(repo: Repo) -> None:
+def test_a_staging_area_with_outside_paths(repo: Repo) -> None:
     repo.commit(a="a\n")
     blob, tree = repo.git("rev-parse", "HEAD:a").strip(), repo.git("rev-parse", "HEAD:").strip()
     inside = (".git/hooks/pre-commit", ".GIT/config", "git~1/x", "link/x", "link")
@@ -227,7 +227,7 @@ def no_checkpoints(repo: Repo) -> dict[str, str]:
 
 
 @pytest.mark.ref_files
-def test_what_is_no_checkpoint_is_told_and_not_named(both: Both) -> None:
+def test_malformed_checkpoints_are_rejected_and_get_no_ref(both: Both) -> None:
     found = no_checkpoints(both.remote)
     taken = take()
     push(both.ours)
@@ -248,7 +248,7 @@ def test_a_commit_too_large_to_read(both: Both, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.ref_files
-def test_names_that_a_remote_makes_up(both: Both) -> None:
+def test_names_invented_by_a_remote(both: Both) -> None:
     commit = forged(both.remote)[1]
     identifier = new_id()
     names = ("x", "a/b", "ALICE", f"alice/{identifier}", f"{identifier}x", f"{identifier.upper()}F",
@@ -281,7 +281,7 @@ def test_objects_that_the_remote_has_lost(both: Both) -> None:
 
 
 @pytest.mark.ref_files
-def test_a_remote_that_names_what_it_has_not(both: Both) -> None:
+def test_a_remote_that_lists_missing_objects(both: Both) -> None:
     taken = take()
     push(both.ours)
     name = new_id()

@@ -78,12 +78,12 @@ class Forks:
 
     def run(self, what: str, lifetime: float | None) -> int:
         """Let one live for so many seconds, or to its end; its wait status."""
-        given, told = self._process.stdin, self._process.stdout
-        assert given is not None
-        assert told is not None
-        given.write(f"{what}\n")
-        given.flush()
-        child = int(told.readline())
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(f"{what}\n")
+        stdin.flush()
+        child = int(stdout.readline())
         if lifetime is not None:
             time.sleep(lifetime)
             # It may not lead a group yet, or be gone.
@@ -91,7 +91,7 @@ class Forks:
                 os.killpg(child, signal.SIGKILL)
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-        return int(told.readline())
+        return int(stdout.readline())
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def forks() -> Iterator[Forks]:
         process.stdin.close()
 
 
-def scene(repo: Repo) -> tuple[Seen, Seen]:
+def set_up(repo: Repo) -> tuple[Seen, Seen]:
     """A checkpoint, a commit and a mess after it, and a transcript; what both look like."""
     repo.commit(**{f"d{n % 5}/f{n}": f"{n}\n" * 20 for n in range(24)}, **{".gitignore": "*.log\n"})
     repo.write("d0/f0", "staged\n")
@@ -127,7 +127,7 @@ def scene(repo: Repo) -> tuple[Seen, Seen]:
 
 def test_killed_at_random_times(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "REF_PATIENCE", 0.0)
-    there, mess = scene(repo)
+    there, mess = set_up(repo)
     dice = random.Random(11)
     ended = 0
     with forks() as starter:
@@ -205,8 +205,8 @@ def tidied_up(
 
 
 @pytest.mark.ref_files
-def test_locks_of_refs_that_a_killed_one_left(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, mess = scene(repo)
+def test_ref_locks_of_a_killed_command(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, mess = set_up(repo)
     monkeypatch.setattr(lock, "REF_PATIENCE", 0.3)
     earlier = repo.write(".git/refs/boocode/safety/earlier.lock")
     os.utime(earlier, (1, 1))
@@ -259,7 +259,7 @@ print(done)
 """
 
 
-def test_nothing_is_lost_beside_others_at_work(repo: Repo) -> None:
+def test_nothing_is_lost_beside_other_commands(repo: Repo) -> None:
     """Others restore, undo, redo and take checkpoints, while a user writes files and commits."""
     repo.commit(a="a\n")
     take(chat="c")
@@ -299,7 +299,7 @@ def test_a_disk_that_fills_up(small_disk: Path, monkeypatch: pytest.MonkeyPatch)
     subprocess.run(["git", "init", "-q", small_disk], check=True)
     repo = Repo(small_disk)
     monkeypatch.chdir(small_disk)
-    there, mess = scene(repo)
+    there, mess = set_up(repo)
     repo.write("new", random.Random(1).randbytes(200_000))
     mess = seen(repo)
     repo.git("config", "boocode.maxFileSize", "1m")
@@ -390,7 +390,7 @@ restore(Repository.discover(), "@", RestoreRequest())
 """
 
 
-def test_what_a_killed_restore_still_has_git_do_is_waited_for(repo: Repo) -> None:
+def test_git_of_a_killed_restore_is_awaited(repo: Repo) -> None:
     """The files that git has not yet written would come after the undo."""
     repo.commit(**{f"f{number}": "x\n" for number in range(6)})
     repo.git("config", "filter.slow.smudge", "touch .git/begun; sleep 0.1; cat")
