@@ -1,8 +1,7 @@
-"""One turn is one checkpoint, whichever hook reports it.
+"""De-duplicate hooks: each turn gets one checkpoint, even if several hooks report it.
 
-An editor may run the hooks that were installed for another agent beside its own, and a hook may be
-installed twice. So the hooks of a worktree wait for each other, and note which turns they have
-seen. The same goes for calls of tools.
+An editor may run the hooks of another agent besides its own, and a hook may be installed twice. So
+the hooks of a worktree exclude each other, and record the turns and tool calls that they have seen.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from git_boocode.repo.lock import file_lock
 
 _MOST = 50
 _MOMENT = 10.0
-"""Seconds within which the same prompt to two agents is one turn."""
+"""Seconds within which equal prompts to two agents are one turn."""
 _INSTANT = 2.0
-"""Seconds within which nobody types the same prompt again."""
+"""Seconds within which an equal prompt of one agent is a duplicate report."""
 _COMPARED = 1 << 16
 
 
 class ReportedTurn(NamedTuple):
-    """A turn as a hook reports it.
+    """A turn that a hook reports.
 
-    `turn` is its id, or empty; `prompt` a checksum of the prompt, or empty; `offset` how far the
-    transcript went, None if that is not known; `time` is in seconds since 1970.
+    `turn` is its id, or empty; `prompt` a checksum of the prompt, or empty; `offset` the size of
+    the transcript, None if unknown; `time` is in seconds since 1970.
     """
 
     agent: str
@@ -42,7 +41,7 @@ class ReportedTurn(NamedTuple):
 
 
 def turn_of(agent: str, session: str, turn: str, prompt: str, offset: int | None) -> ReportedTurn:
-    """A turn that is reported now; `prompt` is the prompt itself."""
+    """A turn that is reported now, from its complete `prompt`."""
     checksum = ""
     if prompt:
         compared = prompt[:_COMPARED].encode("utf-8", "surrogatepass")
@@ -51,7 +50,7 @@ def turn_of(agent: str, session: str, turn: str, prompt: str, offset: int | None
 
 
 class Turns:
-    """The latest turns of a worktree, noted in the file `path`."""
+    """The latest turns of a worktree, recorded in the file `path`."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -66,13 +65,13 @@ class Turns:
         return any(turn[:2] == other[:2] for other in self._turns)
 
     def has_reported(self, turn: ReportedTurn) -> bool:
-        """Whether it seems to have been reported before, by another agent or twice."""
+        """Whether it was probably reported before, by another agent or twice."""
         return any(_is_same(turn, other) for other in self._turns)
 
     def note(self, turn: ReportedTurn) -> None:
-        """Note a turn."""
+        """Record a turn."""
         turns = [*self._turns, turn][-_MOST:]
-        # The checksum of a prompt is kept for as long as it is compared.
+        # Keep the checksum of a prompt only while it can still be compared.
         self._turns = [
             other if _is_near(turn, other) else other._replace(prompt="") for other in turns
         ]
@@ -81,13 +80,13 @@ class Turns:
 
 @contextmanager
 def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
-    """Wait for the other hooks of a worktree, `patience` seconds at most; yields its turns."""
+    """Lock out the other hooks of a worktree, within `patience` seconds; yields its turns."""
     with file_lock(os.path.join(state_dir, "hooks.lock"), patience=patience):
         yield Turns(os.path.join(state_dir, "turns.json"))
 
 
 def tools_of(state_dir: str) -> Turns:
-    """The latest calls of tools, noted as turns; `one_at_a_time` has to keep others away."""
+    """The latest tool calls, recorded as turns; the caller holds `one_at_a_time`."""
     return Turns(os.path.join(state_dir, "tools.json"))
 
 

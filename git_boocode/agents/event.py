@@ -1,6 +1,6 @@
-"""The event that a hook reports: whose turn it is, and what is about to happen.
+"""Parse the event that a hook reports: the agent, the turn, and the tool about to run.
 
-An agent sends one JSON object, which may hold anything at all.
+An agent sends one JSON object, which may contain any values.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LARGEST = 256 << 20
 _LONGEST_ID = 1000
 
 _LONGEST_LABEL = 60
-# A prompt may be as long as a book; its first words are looked for in so many characters.
+# The label of a turn is taken from this many characters of the prompt, which may be huge.
 _PROMPT_START = 4096
-# What controls a terminal or the direction of text, and halves of characters.
+# Characters that control a terminal or the text direction, and surrogates.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
@@ -33,7 +33,7 @@ _LIST_KEYS = ("files", "edits")
 _PATCH_KEYS = ("input", "patch", "patch_text", "patchText", "command", "cmd")
 _PATCH = "*** Begin Patch"
 _IN_PATCH = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+)$", re.MULTILINE)
-# Tools that change no file, whatever is between the words of their names.
+# Tools that change no files; separators in their names are ignored.
 _READING = frozenset(
     (
         *("read", "readfile", "readmanyfiles", "readnotebook", "view", "viewfile", "open", "cat"),
@@ -45,7 +45,7 @@ _READING = frozenset(
 
 
 class Payload:
-    """What an agent sent; numbers are kept as they are written, since they are ids at most.
+    """The payload of an agent; numbers are kept as text, because they are only used as ids.
 
     `names` are dotted paths, as in `Fields`.
     """
@@ -54,7 +54,7 @@ class Payload:
         self._values = values
 
     def values(self, names: Iterable[str]) -> Iterator[Any]:
-        """The values of some names, except null."""
+        """The non-null values of some keys."""
         for name in names:
             found: Any = self._values
             for key in name.split("."):
@@ -63,11 +63,11 @@ class Payload:
                 yield found
 
     def text(self, names: Iterable[str]) -> str:
-        """The first text that is not empty; empty if there is none."""
+        """The first nonempty text of some keys, or an empty one."""
         return next((found for found in self.values(names) if isinstance(found, str) and found), "")
 
     def texts(self, names: Iterable[str]) -> list[str]:
-        """All texts that are not empty, each once: single ones, and those in lists."""
+        """All distinct nonempty texts of some keys, including those in lists."""
         found = [v for value in self.values(names) for v in _as_list(value)]
         return list(dict.fromkeys(text for text in found if isinstance(text, str) and text))
 
@@ -77,7 +77,7 @@ def _as_list(value: object) -> list[Any]:
 
 
 def read_input() -> bytes:
-    """All of standard input, nothing if it is a terminal; FatalError if it is too large."""
+    """Read standard input, unless it is a terminal; FatalError if it is too large."""
     chunks, size = [], 0
     try:
         if os.isatty(0):
@@ -88,7 +88,7 @@ def read_input() -> bytes:
             if size > _LARGEST:
                 raise _bad_payload(f"is larger than {_LARGEST >> 20} MiB")
     except OSError:
-        # A part of a payload is worth no more than none.
+        # An incomplete payload is useless.
         return b""
     return b"".join(chunks)
 
@@ -97,7 +97,7 @@ def _read_chunk() -> bytes:
     try:
         return os.read(0, _CHUNK)
     except BlockingIOError:
-        # The agent has made the pipe non-blocking for itself; a hook waits.
+        # The agent has made the pipe non-blocking; wait for data.
         import select
 
         select.select([0], [], [])
@@ -109,13 +109,13 @@ def parse_payload(data: bytes) -> Payload:
     if not data.strip():
         raise _bad_payload("is empty")
     encoding = json.detect_encoding(data)
-    # Bytes of a path need not be UTF-8.
+    # Paths may contain bytes that are not UTF-8.
     text = data.decode(encoding, "surrogateescape" if encoding.startswith("utf-8") else "replace")
     try:
         # Agents write raw control characters into strings.
         values = json.loads(text, strict=False, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
-        # Without the words of the error, which may show a part of the prompt.
+        # Omit the error message, which may contain a part of the prompt.
         where = f"character {error.pos + 1} of {len(text)}"
         raise _bad_payload(f"is not valid JSON, at {where}") from None
     except RecursionError:
@@ -130,9 +130,9 @@ def _bad_payload(what: str) -> FatalError:
 
 
 class HookEvent(NamedTuple):
-    """What a hook reports; every text may be empty.
+    """The event of a hook; each text may be empty.
 
-    `is_turn` says whether a turn begins; otherwise a tool is about to run.
+    `is_turn` is set if a turn begins; otherwise a tool is about to run.
     """
 
     agent: Agent
@@ -145,7 +145,7 @@ class HookEvent(NamedTuple):
 
     @property
     def directories(self) -> list[str]:
-        """Where the agent works: as it says, otherwise where it runs us."""
+        """The directory of the agent: as reported, or else the current directory."""
         try:
             here = os.getcwd()
         except FileNotFoundError:
@@ -156,7 +156,7 @@ class HookEvent(NamedTuple):
 
     @property
     def begins_by_tools(self) -> bool:
-        """Whether the event of a tool may be the first one of a turn."""
+        """Whether a tool event may be the first event of a turn."""
         return bool(self.turn) or self.agent.tool_begins
 
     @property
@@ -165,20 +165,20 @@ class HookEvent(NamedTuple):
         return label_of(self.prompt)
 
     def changed_files(self, top: str) -> tuple[str, ...]:
-        """Pathspecs for the files in a worktree that a tool is about to change."""
+        """Pathspecs of the files in a worktree that a tool is about to change."""
         fields = self.agent.fields
         if reads_only(self.payload.text(fields.tool)):
             return ()
-        # Of several directories, tools run in the first one.
+        # Tools run in the first of several directories.
         return pathspecs(top, self.directories[0], named_files(self.payload, fields))
 
 
 def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
-    """The event `name` of an agent's hook; if the command line names none, the payload does.
+    """The event of an agent's hook; an empty `name` is taken from the payload.
 
-    Raises FatalError (`unknown_event`) if it is none of the agent's events.
+    Raises FatalError (`unknown_event`) if the agent has no such event.
     """
-    # Some agents run the hooks of another one as well.
+    # Some agents also run the hooks of another agent.
     senders = (name for name, fields in agent.run_by.items() if payload.text(fields))
     sender = find_agent(next(senders, agent.name)) or agent
     name = name or payload.text((*agent.fields.event, *sender.fields.event))
@@ -207,12 +207,12 @@ def label_of(prompt: str) -> str:
 
 
 def reads_only(tool: str) -> bool:
-    """Whether the name of a tool is known for changing no file."""
+    """Whether a tool, by its name, changes no files."""
     return re.sub("[^a-z]", "", tool[:_LONGEST_NAME].lower()) in _READING
 
 
 def named_files(payload: Payload, fields: Fields) -> list[str]:
-    """The files that a tool is going to change, as it spells them."""
+    """The paths that a tool is about to change, as reported."""
     found = payload.texts(fields.files)
     for given in payload.values(fields.tool_input):
         found += _in_input(given)
@@ -242,7 +242,7 @@ def _under(key: str, value: object) -> Iterator[str]:
 
 
 def _decoded(text: str) -> object:
-    """The object or list that a text holds as JSON; None if it holds none."""
+    """Parse a JSON object or list; None if the text is something else."""
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -257,9 +257,9 @@ def _in_patch(given: object) -> Iterator[str]:
 
 
 def pathspecs(top: str, directory: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Pathspecs for those of some files that are in the worktree; directories are left out.
+    """Pathspecs of the files that are in the worktree, without directories.
 
-    Relative names count from `directory`.
+    Relative names are relative to `directory`.
     """
     paths = (_below(top, directory, name) for name in names if len(name) <= _LONGEST_NAME)
     found = dict.fromkeys(path for path in paths if path is not None)

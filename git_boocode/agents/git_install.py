@@ -1,7 +1,7 @@
-"""Plan how git hooks are installed and removed, and say what is installed.
+"""Plan the installation and removal of git hooks, and report their status.
 
-Git 2.54 and newer get them as configuration. For older ones, marked lines go to the front of the
-hook's own shell script; a hook that is anything else is left to its user.
+Git 2.54 and newer run hooks from the configuration. For older versions, marked lines are inserted
+at the top of the hook's shell script; a hook of any other type must be changed by the user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from git_boocode.repo.files import Symlink
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
 
-# The first git that runs configured hooks; older ones ignore them silently.
+# The first version of git that runs configured hooks; older ones ignore them.
 _CONFIGURED_SINCE = (2, 54)
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})")
 _HOOKS_PATH = "core.hooksPath"
@@ -37,14 +37,14 @@ _CALL_IT = (
 _BEGIN = b"# >>> git-boocode"
 _END = b"# <<< git-boocode <<<"
 _MADE = b": it made this file >>>"
-# Written by earlier versions, which moved a hook aside that was not a shell script and called it.
+# Written by earlier versions, which renamed a hook that was not a shell script, and called it.
 _MOVED = b": it moved the hook that was here to "
 _CHAINED = ".boocode-chained"
 _SHEBANG = b"#!/bin/sh\n"
 _SHELL = re.compile(
     rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?(?:\S*/)?)?(?:ba|da|k|z)?sh(?=\s|\Z)"
 )
-# A script that hands itself over to another interpreter is only in its first lines for the shell.
+# Only the first lines of a script that executes itself with another interpreter are shell.
 _HANDS_OVER = re.compile(rb"""\bexec\b[^\n$`]{0,500}\$(0|\{0\})["'\s]|^''':|^":"|^=begin""", re.M)
 _PART_BEGINS = re.compile(rb"^%s([^\r\n]*)\r?\n" % _BEGIN, re.MULTILINE)
 _PART_ENDS = re.compile(rb"^%s(?:\r?\n|\Z)" % _END, re.MULTILINE)
@@ -56,8 +56,8 @@ class Status(NamedTuple):
     """How one git hook is installed.
 
     `state` is `installed`, `other` if it calls another command than an installation would write
-    now, or `missing`; `place` is `config`, `file`, or empty; `path` is the file that holds it, or
-    would. `note` is for the user, and `chosen` says whether `boocode.gitHooks` asks for the event.
+    now, or `missing`; `place` is `config`, `file`, or empty; `path` is the file of the hook. `note`
+    is for the user, and `chosen` is set if `boocode.gitHooks` contains the event.
     """
 
     event: str
@@ -81,13 +81,13 @@ class _Part(NamedTuple):
 
 
 def git_version(repository: Repository) -> tuple[int, int]:
-    """The version of the git that is used here; (0, 0) if it does not say."""
+    """The version of git; (0, 0) if unknown."""
     found = _VERSION.search(repository.git.line("version"))
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def plan_git_hooks(repository: Repository, *, remove: bool) -> list[FileEdit]:
-    """The changes that install git hooks, or remove them, in the order in which to make them.
+    """The ordered changes that install or remove git hooks.
 
     `boocode.gitHooks` chooses the events; our other hooks are removed.
 
@@ -112,7 +112,7 @@ def plan_git_hooks(repository: Repository, *, remove: bool) -> list[FileEdit]:
 
 
 def git_hooks_status(repository: Repository) -> list[Status]:
-    """How each of the git hooks is installed here; FatalError if a file cannot be read."""
+    """The status of each git hook here; FatalError if a file cannot be read."""
     chosen, there = chosen_events(repository.config), _configured(repository)
     directory = os.path.dirname(repository.hook_path("pre-commit"))
     is_read = git_version(repository) >= _CONFIGURED_SINCE
@@ -127,11 +127,11 @@ def git_hooks_status(repository: Repository) -> list[Status]:
 
 
 def _call(event: str) -> str:
-    """The line that calls us: it never fails, prints nothing, and leaves standard input alone."""
+    """The command line of a hook: it never fails, prints nothing, and does not read stdin."""
     command = installed_command("hook", "git", event)
     call = f'{command} "$@" </dev/null >/dev/null 2>&1 || :'
     if event == "post-checkout":
-        # Git calls it for every file that is checked out; that is not worth starting us.
+        # Git runs this hook for each checked-out file; skip those calls without starting Python.
         return f'[ "${{3-}}" = 0 ] || [ "${{1-}}" = "${{2-}}" ] || {call}'
     return call
 
@@ -140,7 +140,7 @@ def _call(event: str) -> str:
 
 
 def find_part(content: bytes | None) -> _Part | None:
-    """Find our lines in a hook; None if there are none."""
+    """Find our lines in a hook, or None."""
     if content is None or isinstance(content, Symlink):
         return None
     begin = _PART_BEGINS.search(content)
@@ -152,16 +152,16 @@ def find_part(content: bytes | None) -> _Part | None:
 
 
 def is_shell_script(content: bytes) -> bool:
-    """Whether our lines can be among those of a hook."""
+    """Whether our lines can be added to a hook."""
     is_shell = b"\0" not in content and _SHELL.match(content)
     return bool(is_shell) and not _HANDS_OVER.search(content)
 
 
 def insert(content: bytes, call: str, note: bytes = b" >>>") -> bytes:
-    """Put our lines into a shell script, behind its first line.
+    """Insert our lines into a shell script, after its first line.
 
-    At its end an `exit` or `exec` might cut them off, and the checkpoint has to hold what was there
-    before the script changes files.
+    At the end, they might follow an `exit` or `exec`, and the checkpoint must be taken before the
+    script changes files.
     """
     lines = b"%s%s\n%s\n%s\n" % (_BEGIN, note, os.fsencode(call), _END)
     first, newline, rest = content.partition(b"\n")
@@ -169,7 +169,7 @@ def insert(content: bytes, call: str, note: bytes = b" >>>") -> bytes:
 
 
 def renew(content: bytes, call: str) -> bytes:
-    """Let our lines call us by another command line; everything else stays."""
+    """Change the command line in our lines; the rest is unchanged."""
     part = find_part(content)
     assert part is not None
     line = os.fsencode(call) + b"\n"
@@ -177,12 +177,12 @@ def renew(content: bytes, call: str) -> bytes:
 
 
 def remove(content: bytes) -> bytes:
-    """Remove our lines; what calls a hook that was moved aside stays."""
+    """Remove our lines, except a call of a renamed hook."""
     part = find_part(content)
     assert part is not None
     if part.note.startswith(_MOVED):
         return part.before + part.chain + part.after
-    # A script without a newline at its end got one to separate ours.
+    # Installing added a missing final newline to the script.
     ended = part.end.endswith(b"\n")
     return (part.before if ended else part.before.removesuffix(b"\n")) + part.after
 
@@ -208,7 +208,7 @@ def _plan_file(repository: Repository, event: str, path: str) -> list[FileEdit]:
 
 
 def _why_not(path: str, content: bytes) -> str:
-    """Why our lines cannot go into a hook; empty if they can."""
+    """Why our lines cannot be added to a hook; empty if they can."""
     if isinstance(content, Symlink):
         return "it is a symlink"
     if not is_shell_script(content):
@@ -217,7 +217,7 @@ def _why_not(path: str, content: bytes) -> str:
 
 
 def _calls_us(path: str, event: str) -> bool:
-    """Whether users have added the call themselves to a hook that we leave to them."""
+    """Whether the user has added the call to a hook by hand."""
     content, words = read_file(path) or b"", (b"boocode", b"hook", event.encode())
     return all(word in content for word in words) and os.access(path, os.X_OK)
 
@@ -240,7 +240,7 @@ def _plan_removal(repository: Repository, event: str, path: str) -> list[FileEdi
         _edit(path, content, original, title, mode),
         _edit(chained, original, None, f"{title}, the one that was there"),
     ]
-    # A link that let the moved hook keep its name.
+    # A link through which the renamed hook kept its name.
     named = os.path.join(os.path.realpath(repository.common_state_dir), event)
     link = _read(named) if os.path.islink(named) else None
     is_ours = link == os.fsencode(os.path.relpath(chained, os.path.dirname(named)))
@@ -258,7 +258,7 @@ def _read(path: str) -> bytes | None:
 
 
 def _title(repository: Repository, event: str, path: str) -> str:
-    """What to call a hook, and a remark on one that lies in the worktree."""
+    """The title of a hook, with a note if it is in the worktree."""
     title = f"git hook {event}"
     top, directory = repository.worktree, os.path.dirname(path)
     if not _is_below(directory, top) or _is_below(directory, repository.common_dir):
@@ -272,9 +272,9 @@ def _title(repository: Repository, event: str, path: str) -> str:
 
 
 def _refuse_shared(repository: Repository, directory: str) -> None:
-    """Refuse a directory of hooks that is not this repository's own.
+    """Refuse a hooks directory that other repositories use as well.
 
-    Its other users have not been asked. Whoever configures one for this very repository has.
+    A directory that this repository's own configuration names is the user's choice.
     """
     own = (repository.worktree, repository.git_dir, repository.common_dir)
     named, directory = os.path.normpath(directory), os.path.realpath(directory)
@@ -346,7 +346,7 @@ def _plan_config(repository: Repository, wanted: Sequence[str]) -> list[FileEdit
     before = read_file(path) if changes else None
     if before is None:
         return []
-    # Git makes the changes, in a copy.
+    # Git changes a copy of the file.
     with scratch_directory(repository.state_dir) as scratch:
         copy = os.path.join(scratch, "config")
         with open(copy, "wb") as file:
@@ -360,7 +360,7 @@ def _plan_config(repository: Repository, wanted: Sequence[str]) -> list[FileEdit
 
 
 def _configured(repository: Repository) -> dict[str, list[str]]:
-    """The hooks that the repository's own configuration holds, by key."""
+    """The hooks in the repository's own configuration, by key."""
     path = os.path.join(repository.common_dir, "config")
     done = repository.git.attempt("config", "-f", path, "--null", "--get-regexp", r"^hook\.")
     found: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The log of problems in hooks, which print nothing: a small file in the git directory."""
+"""The log of hook problems, a small file in the git directory, because hooks print nothing."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from git_boocode.repo.repository import make_state_dir
 
 _LARGEST = 64 << 10
 _LONGEST = 1000
-# In seconds; a hook does not wait for another one that only writes a line.
+# In seconds; short, because other hooks only write a line.
 _PATIENCE = 0.2
 
 
 class LogEntry(NamedTuple):
-    """A problem; `what` is its code, and `message` never holds any part of a prompt.
+    """A problem; `what` is its code, and `message` never contains a part of a prompt.
 
-    `time` is spelled as in metadata; `worktree` is empty if it is not known.
+    `time` has the format of the metadata; `worktree` is empty if unknown.
     """
 
     time: str
@@ -36,17 +36,17 @@ class LogEntry(NamedTuple):
 
 
 def log_path(state_dir: str) -> str:
-    """The log, in the directory of the private files of all worktrees."""
+    """The path of the log, among the private files of all worktrees."""
     return os.path.join(state_dir, "hooks.log")
 
 
 def log(state_dir: str, agent: str, event: str, worktree: str, what: str, message: str) -> None:
-    """Write an entry, see `LogEntry`, if that is possible; the oldest ones are dropped."""
+    """Write an entry (see `LogEntry`) if possible; drops the oldest ones."""
     texts = (text[:_LONGEST] for text in (agent, event, worktree, what, message))
     entry = LogEntry(timestamp(time.time()), *texts)
     line = json.dumps(entry._asdict()).encode("ascii") + b"\n"
     path = log_path(state_dir)
-    # There is nowhere else to report it.
+    # Errors here cannot be reported anywhere.
     with suppress(OSError, BoocodeError):
         make_state_dir(state_dir)
         _rotate(path, len(line))
@@ -54,7 +54,7 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
         try:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                # It ends in half an entry, as after the disk was full.
+                # The last entry is incomplete, for example because the disk was full.
                 line = b"\n" + line
             os.write(descriptor, line)
         finally:
@@ -64,7 +64,7 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
 def _rotate(path: str, more: int) -> None:
     if not _is_full(path, more):
         return
-    # If another process is at it, it is done.
+    # If another process is doing this, nothing is left to do.
     with suppress(RefusedError), file_lock(f"{path}.lock", patience=_PATIENCE):
         if _is_full(path, more):
             os.replace(path, f"{path}.1")
@@ -82,7 +82,7 @@ def entries(state_dir: str, *, since: float) -> list[LogEntry]:
 
 
 def newest(found: list[LogEntry], count: int) -> list[tuple[LogEntry, int]]:
-    """The newest `count` different entries, newest first, each with how often it occurs."""
+    """The newest `count` distinct entries, newest first, with their number of occurrences."""
     alike: dict[LogEntry, list[LogEntry]] = {}
     for entry in reversed(found):
         alike.setdefault(entry._replace(time=""), []).append(entry)

@@ -1,4 +1,4 @@
-"""Plan, make and show what is installed for an agent."""
+"""Install, remove and show the hooks of an agent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable
 
 _GRACE = 5
-"""Seconds that an agent waits longer than a hook may take by itself."""
+"""Seconds that an agent waits beyond the time limit of the hook."""
 _EXECUTABLE = 0o755
 
 NOT_INSTALLED, INSTALLED, PARTLY = "not_installed", "installed", "partly"
@@ -46,7 +46,7 @@ _FORMATS: dict[str, _Format] = {
 
 
 class PlannedChange(NamedTuple):
-    """What is done to one file: how it and its record change, None for not at all.
+    """The change of one file and of its record; None for no change.
 
     `directories` are removed afterwards if they are empty, outermost first.
     """
@@ -58,11 +58,11 @@ class PlannedChange(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is installed for an agent in one scope.
+    """The installation for an agent in one scope.
 
     `state` is `installed`, `partly` (some events are missing), `other_command`, `not_installed`, or
-    `unusable` (a file cannot be read, as `message` says). `paths` are the files that hold our
-    hooks, or would; `extra` are events that are installed although they should not be.
+    `unusable` (a file cannot be read; see `message`). `paths` are the files for our hooks; `extra`
+    are installed events that are not configured.
     """
 
     agent: str
@@ -77,7 +77,7 @@ class State(NamedTuple):
 
 
 def wanted_hooks(agent: Agent, config: Config) -> Wanted:
-    """What to install for an agent; FatalError (`bad_config`) if a setting is not valid."""
+    """The hooks to install for an agent; FatalError (`bad_config`) if a setting is invalid."""
     per_tool = config.boolean("boocode.perTool", default=False)
     events = [agent.turn, agent.tool] if per_tool or agent.tool_begins else [agent.turn]
     commands = {event: installed_command("hook", agent.name, event) for event in events}
@@ -89,7 +89,7 @@ def wanted_hooks(agent: Agent, config: Config) -> Wanted:
 def plan_install(
     locations: Locations, agent: Agent, scope: str, wanted: Wanted
 ) -> list[PlannedChange]:
-    """What to change for the hooks of an agent to be as wanted; RefusedError if that cannot be."""
+    """The changes that install the hooks of an agent; RefusedError if that is impossible."""
     changes = []
     files = locations.files(agent, scope)
     for file in files:
@@ -100,28 +100,28 @@ def plan_install(
 
 
 def plan_uninstall(locations: Locations, agent: Agent, scope: str) -> list[PlannedChange]:
-    """What to change to remove all our hooks from the files of an agent.
+    """The changes that remove all our hooks from the files of an agent.
 
-    Raises RefusedError if a file holds our hooks, or may, and cannot be changed.
+    Raises RefusedError if a file that may contain our hooks cannot be changed.
     """
     files = []
     for file in locations.files(agent, scope):
         with suppress(RefusedError):
-            # Through a link that leads out of the worktree we have never written anything.
+            # We never write through a link that points outside the worktree.
             locations.check(file)
             files.append(file)
     return [_uninstall(file) for file in files]
 
 
 def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -> None:
-    """Make changes and further edits, all of them or none; raises what `apply` does."""
+    """Apply changes and further edits, all or none; raises the errors of `apply`."""
     planned, further = list(changes), list(more)
     paths = [path for change in planned for path in (change.file.path, change.file.record)]
     for path in (*paths, *(edit.path for edit in further)):
         sweep(path)
     records = [change.record for change in planned if change.record is not None]
     edits = [change.edit for change in planned if change.edit is not None]
-    # Remembered before, forgotten after: or no file could be given back as it was.
+    # Save the original before, and delete it after, so that it can always be restored.
     remembered = [record for record in records if record.after is not None]
     apply([*remembered, *edits, *further, *(each for each in records if each not in remembered)])
     for change in planned:
@@ -129,7 +129,7 @@ def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -
 
 
 def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> State:
-    """What is installed for an agent in one scope, compared with what is wanted."""
+    """Compare the installed hooks of an agent in one scope with the expected ones."""
     files = locations.files(agent, scope)
     paths = tuple(file.path for file in files)
     state = State(agent.name, agent.title, scope, NOT_INSTALLED, paths[:1], ())
@@ -161,7 +161,7 @@ def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> 
 
 
 def _is_chosen(file: ConfigFile, files: list[ConfigFile]) -> bool:
-    """Whether this file of those that would do is the one to hold our hooks."""
+    """Whether this file, among the possible ones, should contain our hooks."""
     tables = next((each for each in files if each.kind == TOML), None)
     if tables is None:
         return True
@@ -189,14 +189,14 @@ def _install(file: ConfigFile, wanted: Wanted) -> PlannedChange:
 
 
 def _before_us(file: ConfigFile, data: bytes | None, baseline: Baseline | None) -> Baseline:
-    """What the file was before us, as far as that is known."""
+    """The original content of the file, if known."""
     if baseline is not None and baseline.is_of(data):
         return baseline
     if data is None:
         return Baseline(None, "", frozenset())
     without = _FORMATS[file.kind].uninstall(file, data, baseline or UNKNOWN)
     if without == data:
-        # Whatever is remembered is of another file, which is gone.
+        # The saved content is of another file, which was deleted.
         return Baseline(data, "", frozenset())
     return (baseline or UNKNOWN)._replace(before=without)
 
@@ -221,7 +221,7 @@ def _uninstall(file: ConfigFile) -> PlannedChange:
 
 
 def _read(file: ConfigFile) -> bytes | None:
-    """What a file holds; None where nothing can hold our hooks."""
+    """The content of a file; None if it cannot contain our hooks."""
     try:
         return read_file(file.path)
     except RefusedError:
@@ -230,7 +230,7 @@ def _read(file: ConfigFile) -> bytes | None:
 
 
 def _refuse_changed(file: ConfigFile, data: bytes | None, baseline: Baseline | None) -> None:
-    """Refuse to discard what users have made of our file."""
+    """Refuse to discard the user's changes of our file."""
     if data is not None and baseline is not None and not baseline.is_of(data):
         raise RefusedError(
             f"'{file.path}' has been changed since it was installed; nothing was changed",
@@ -240,7 +240,7 @@ def _refuse_changed(file: ConfigFile, data: bytes | None, baseline: Baseline | N
 
 
 def _mode(file: ConfigFile, before: bytes | None) -> int | None:
-    """The mode that our program has to get; None if it has one that will do."""
+    """The required mode of our program; None if its mode is sufficient."""
     config = file.agent.config
     if not isinstance(config, Program) or not config.executable:
         return None

@@ -1,4 +1,4 @@
-"""Serve a call of a hook: take a checkpoint in each repository that the agent works in."""
+"""Serve a hook: take a checkpoint in each repository in which the agent works."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from git_boocode.repo.process import TimeLimit, TimeUpError
 from git_boocode.repo.repository import Repository
 
 TIMEOUT = 5.0
-"""Seconds that a hook may take where nothing else is configured."""
+"""Default time limit of a hook in seconds."""
 _HOUR = 3600.0
 _SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
 _MOST_REPOSITORIES = 8
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Nothing can be done there, and nothing be logged.
+# Without a repository there is nothing to do and no log.
 _NO_REPOSITORY = frozenset(("not_a_repository", "no_directory"))
 
 
 def hook_timeout(config: Config) -> float:
-    """How many seconds a hook may take; FatalError (`bad_config`) if the setting is not valid."""
+    """The time limit of a hook in seconds; FatalError (`bad_config`) if the setting is invalid."""
     text = config.text("boocode.hookTimeout")
     if text is None:
         return TIMEOUT
@@ -46,9 +46,9 @@ def hook_timeout(config: Config) -> float:
 
 
 class HookContext:
-    """One call of a hook: who calls, where, the time it may take, and the log of its problems.
+    """One call of a hook: its agent and event, its time limit, and the log of its problems.
 
-    `problem` is what went wrong last, in one sentence; empty if nothing did.
+    `problem` describes the last problem in one sentence; empty if there was none.
     """
 
     def __init__(self) -> None:
@@ -59,12 +59,12 @@ class HookContext:
         self._worktree = self._state_dir = ""
 
     def start_limit(self) -> TimeLimit:
-        """Limit the time of this process from now on."""
+        """Start the time limit of this process."""
         self._limit = TimeLimit(self.seconds, self._note_hanging)
         return self._limit
 
     def apply_timeout(self, repository: Repository) -> None:
-        """Take the time limit that is configured in the first repository."""
+        """Apply the time limit that the first repository configures."""
         if self._is_configured or self._limit is None:
             return
         self._is_configured = True
@@ -73,13 +73,13 @@ class HookContext:
             self._limit.change(self.seconds)
 
     def enter(self, repository: Repository | None) -> None:
-        """Log to a repository from now on; without one, to that of the current directory."""
+        """Switch to the log of a repository, by default that of the current directory."""
         self._worktree = repository.worktree if repository else ""
         self._state_dir = repository.common_state_dir if repository else ""
 
     @contextmanager
     def noting(self, directory: str = "") -> Iterator[None]:
-        """Log what fails and go on with what comes next."""
+        """Log errors in a `with` block instead of raising them."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - the next repository is to be served anyway
@@ -98,7 +98,7 @@ class HookContext:
             log(state_dir, self.agent, self.event, self._worktree, code, self.problem)
 
     def _note_hanging(self) -> None:
-        # Without asking git: whatever hangs may be what would be asked.
+        # Do not run git, which may be the process that hangs.
         if self._state_dir:
             message = "it hung, and was ended without rolling anything back"
             log(self._state_dir, self.agent, self.event, self._worktree, "time_out", message)
@@ -115,12 +115,12 @@ class HookContext:
             error = from_os(error)
         if isinstance(error, BoocodeError):
             return error.code, error.message
-        # Without the words of the error, which may show a part of the prompt.
+        # Omit the error message, which may contain a part of the prompt.
         return "bug", f"unexpected {type(error).__name__} {_origin(error)}; please report it"
 
 
 def _origin(error: BaseException) -> str:
-    """Where in our own code an error was raised."""
+    """The position in our code where an error was raised."""
     found, trace = "at an unknown place", error.__traceback__
     while trace is not None:
         path = trace.tb_frame.f_code.co_filename
@@ -131,7 +131,7 @@ def _origin(error: BaseException) -> str:
 
 
 def _state_dir_of(directory: str) -> str:
-    """Where the log of a directory's repository is, even without a worktree; or nothing."""
+    """The log directory of a directory's repository, even without a worktree; or None."""
     with suppress(BoocodeError, OSError):
         git = Git(directory or os.getcwd(), clean_environment(os.environ))
         done = git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -141,7 +141,7 @@ def _state_dir_of(directory: str) -> str:
 
 
 def serve_git(context: HookContext, event: str, arguments: Sequence[str]) -> None:
-    """Serve a git hook, which git calls with these arguments; raises BoocodeError if it fails."""
+    """Serve a git hook with git's arguments; raises BoocodeError if it fails."""
     if not event:
         raise FatalError("no git hook is named", code="unknown_event")
     repository = Repository.discover()
@@ -160,7 +160,7 @@ def serve_agent(context: HookContext, agent: Agent, event: str) -> None:
         for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
             os.environ.pop(name, None)
     payload = Payload({})
-    # If it cannot be read, a turn begins anyway.
+    # A turn begins even if the payload cannot be read.
     with context.noting():
         payload = parse_payload(read_input())
     reported = parse_event(agent, event, payload)
@@ -197,7 +197,7 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
     per_tool = not reported.is_turn and _setting(context, repository, "boocode.perTool")
     if not (reported.is_turn or reported.begins_by_tools or per_tool):
         return
-    # Before others are waited for: the transcript may grow meanwhile.
+    # Before waiting for other hooks, because the transcript may grow meanwhile.
     position = _position(context, reported) if reported.is_turn else None
     turn = _turn(reported, reported.prompt, position)
     with one_at_a_time(repository.state_dir, patience=context.seconds) as turns:
@@ -226,7 +226,7 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
 def _setting(
     context: HookContext, repository: Repository, key: str, *, default: bool = False
 ) -> bool:
-    """A setting; one that is not a boolean is logged and counts as false, as the careful choice."""
+    """A boolean setting; an invalid value is logged and counts as false, the safe choice."""
     try:
         return repository.config.boolean(key, default=default)
     except FatalError as error:
@@ -255,7 +255,7 @@ def _capture(
     turns: Turns,
     **fields: Any,  # noqa: ANN401 - those of a request
 ) -> None:
-    # Most events of tools end before this is needed.
+    # Imported late: most tool events do not need it.
     from git_boocode.checkpoints.capture import Request, capture
 
     request = Request(

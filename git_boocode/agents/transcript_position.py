@@ -1,4 +1,4 @@
-"""How far a transcript goes at this moment; it can be of any size, and only its end is read."""
+"""The current end of a transcript; only its last line is read, because it may be huge."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from git_boocode.repo.errors import FatalError, from_os
 
 _BLOCK = 1 << 16
 _LONGEST = 64 << 20
-"""Bytes from the end in which the last complete line has to begin."""
+"""Maximum distance, in bytes, of the last complete line from the end."""
 
 
 class TranscriptPosition(NamedTuple):
-    """How far a transcript goes; the names are those of a checkpoint's anchor.
+    """A position in a transcript; the field names are those of a checkpoint's anchor.
 
-    `path` is absolute; `offset`, in bytes, is where the last complete line ends, with its newline;
-    `hash` is that of the line without its end, None if there is no line.
+    `path` is absolute; `offset`, in bytes, is the end of the last complete line, including its
+    newline; `hash` is the hash of that line without the newline, None if there is no line.
     """
 
     path: str
@@ -27,16 +27,16 @@ class TranscriptPosition(NamedTuple):
 
 
 def transcript_position(path: str) -> TranscriptPosition | None:
-    """How far a transcript goes now; FatalError (`transcript`) if it cannot be read.
+    """The current end of a transcript; FatalError (`transcript`) if it cannot be read.
 
-    None if it is missing, as before the first turn of a session. It may then begin with anything,
-    since a session may continue another one.
+    None if it is missing, as before the first turn of a session. It may later begin with any
+    content, because a session may continue another one.
     """
     full = os.path.expanduser(path)
     if not os.path.isabs(full):
         raise _unreadable(path, "the path is not absolute")
     try:
-        # Opening something else may wait for ever, or act on it.
+        # Opening a special file may block, or have effects.
         if not stat.S_ISREG(os.stat(full).st_mode):
             raise _unreadable(path, "not a regular file")
         descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK)
@@ -80,7 +80,7 @@ def _hash(blocks: list[bytes]) -> str:
 
 
 def _backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a file, the last one first, each with its offset."""
+    """The blocks of a file with their offsets, the last one first."""
     end = size
     while end > max(0, size - _LONGEST):
         begin = max(0, end - _BLOCK)
