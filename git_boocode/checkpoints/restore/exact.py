@@ -93,7 +93,7 @@ def with_blobs(files: ExactFiles, ids: Mapping[str, str], *, convert: bool) -> d
 # Comparing and recording the current files.
 
 
-def lost_changes(
+def exact_changes(
     repository: Repository, snapshot: Snapshot, target: ExactFiles, paths: Iterable[str]
 ) -> list[Change]:
     """The files whose bytes or mode differ from the record although git sees no change.

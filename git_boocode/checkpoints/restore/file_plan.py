@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.exact import ExactFiles, lost_changes, read_exact
+from git_boocode.checkpoints.restore.exact import ExactFiles, exact_changes, read_exact
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, tree_files, unchanged
 from git_boocode.checkpoints.restore.operation import RestoreRequest, is_own_safety
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
@@ -164,7 +164,7 @@ class RestorePlanner:
         return RestorePlan(
             snapshot.disk_tree,
             tree,
-            changes + (lost_changes(repository, snapshot, self.exact, same) if same else []),
+            changes + (exact_changes(repository, snapshot, self.exact, same) if same else []),
             [Skipped(path, reason) for path, reason in kept.items()],
             # The shorter path of each pair, because one ignored file may block many paths.
             frozenset(min(pair, key=len) for pair in blocked.items()),

@@ -61,7 +61,7 @@ def user_files_of(
     return found
 
 
-def written_after(
+def files_written_by(
     repository: Repository, safety: Checkpoint, request: RestoreRequest
 ) -> dict[str, Change]:
     """The files that the operation of a safety checkpoint wrote in this worktree, by path.

@@ -28,7 +28,7 @@ from git_boocode.checkpoints.restore.apply import (
 )
 from git_boocode.checkpoints.restore.exact import ExactFiles, after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
-from git_boocode.checkpoints.restore.ignore_rules import user_files_of, written_after
+from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
 from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, Operation, read_record
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
@@ -179,7 +179,7 @@ class Transaction:
         returns = operation.kind != RESTORE or self._target.ref.startswith(SAFETY)
         for state in filter(None, (self._target if returns else None, operation.over)):
             is_target = state is self._target
-            written = self._written if is_target else written_after(repository, state, request)
+            written = self._written if is_target else files_written_by(repository, state, request)
             with self._objects_of(state):
                 found |= user_files_of(repository, state, written, untracked, scratch)
         return found
@@ -201,7 +201,7 @@ class Transaction:
     def _written(self) -> dict[str, Change]:
         if not self._target.ref.startswith(SAFETY):
             return {}
-        return written_after(self._repository, self._target, self._request)
+        return files_written_by(self._repository, self._target, self._request)
 
     @contextmanager
     def _objects_of(self, checkpoint: Checkpoint) -> Iterator[None]:
