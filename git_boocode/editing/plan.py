@@ -39,7 +39,7 @@ class PlannedFile:
 
     `text` is None if the file does not exist, `lines` if no line has moved, `executable` if the
     mode is unchanged. `origin` is the file whose content was moved here, `spelling` the new name if
-    the file system treats both names as the same, and `gone` tells how the call removed the file.
+    the file system treats both names as the same, and `gone` is the message about its removal.
     """
 
     def __init__(self, target: Target, before: FileState | None) -> None:

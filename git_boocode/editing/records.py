@@ -242,8 +242,7 @@ class Records(EntryCatalog[EditRecord]):
         for record in self.history(everywhere=True):
             if EDITS + record.id == ref.name:
                 return record
-        why = self.unreadable.get(ref.name) or _malformed("it was deleted")
-        raise self.unusable(ref.id, why)
+        raise self.unusable(ref.id, self.unreadable.get(ref.name) or _malformed("it was deleted"))
 
     def contents(self, record: EditRecord, files: Sequence[RecordedFile]) -> list[Contents]:
         """Files of a record with their bytes; RefusedError (`malformed`) if some are missing."""

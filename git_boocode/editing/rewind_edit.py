@@ -83,8 +83,7 @@ def rewind(
 
     A file that has not changed since gets its old bytes; in other files only the lines that the
     edit wrote are replaced. ``paths`` are files of the record or directories, relative to the
-    caller's directory; empty for all files that are not rewound yet. With ``keep`` the rewind gets
-    a record of its own.
+    caller's directory; empty for all files not yet rewound. With ``keep`` the rewind is recorded.
 
     Raises RewindRefusedError if a file cannot be rewound (nothing was changed), RefusedError
     (`not_found`, `other_worktree`, `malformed`, `locked`), and FatalError.

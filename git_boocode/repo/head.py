@@ -67,7 +67,7 @@ def _read_files(repository: Repository) -> tuple[str | None, str | None]:
 
 
 def loose_ref(repository: Repository, name: str) -> str | None:
-    """The object that a loose ref names; None if only git can tell."""
+    """The object that a loose ref names; None if it cannot be read as a file."""
     if not repository.has_plain_refs:
         return None
     target = _read_ref(os.path.join(repository.common_dir, name))

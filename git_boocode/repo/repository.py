@@ -86,7 +86,7 @@ class Repository:
 
         If `GIT_DIR` names the repository of the directory itself, as in a hook, it is ignored, so
         that a subdirectory does not become the worktree; otherwise it is respected. FatalError if
-        there is no repository, or no worktree.
+        no repository or no worktree is found.
         """
         try:
             here = os.getcwd() if cwd is None else cwd
