@@ -37,6 +37,9 @@ _KEPT = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")
 _DROPPED = ("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")
 
 _SEALED = {
+    # No colour but where a test asks for it.
+    "TERM": "dumb",
+    "NO_COLOR": "",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_AUTHOR_NAME": "A U Thor",
     "GIT_AUTHOR_EMAIL": "author@example.com",

@@ -33,7 +33,7 @@ LINKS = {f"gitboocode-{PAGES[name]}.1": f".so man{name[-1]}/{name}\n" for name i
 _OF_ALL = {
     "-q": "Print only errors and what was asked for; see git-boocode(1).",
     "-v": "Print more.",
-    "--no-color": "Print without color, whatever the configuration says.",
+    "--no-color": "Print without colour, whatever the configuration says.",
     "--json": "Print one JSON object on standard output; see git-boocode-json(7).",
     "--help": "Open this page with `man`; `-h` prints a summary and exits with 129.",
 }

@@ -12,10 +12,9 @@ from typing import NoReturn
 import click
 
 from git_boocode.cli.candidates import one_of, paths, profiles
+from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
-    Style,
-    colour_wanted,
     encode_json,
     print_json,
     print_text,
@@ -244,13 +243,10 @@ def candidate_lines(candidate: Candidate, most: int) -> list[str]:
 
 def print_diffs(answer: Answer, config: Config) -> None:
     """Print the diff of each file, without the indentation that all its lines share."""
-    style = Style(enabled=colour_wanted(config))
-    colours = {"+": "green", "-": "red", "@": "cyan"}
+    paint = diff_painter(config)
     for file in answer.files:
         for line in without_common_indentation(diff_of(file)).split("\n")[:-1]:
-            is_name = line.startswith(("--- ", "+++ "))
-            colour = "bold" if is_name else colours.get(line[:1])
-            print_text(style(line, colour) if colour else line)
+            print_text(paint(line))
 
 
 def summary(file: EditedFile, applied: AppliedEdit, done: Mapping[str, str]) -> str:

@@ -14,8 +14,9 @@ from typing import Any
 import click
 
 from git_boocode.agents.config_program import isolated_command
+from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import print_json, print_text
+from git_boocode.cli.output import config_here, print_json, print_text
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.shipped import shipped_file
 
@@ -42,7 +43,8 @@ class _Demo:
     def __init__(self, scratch: Path, *, quiet: bool) -> None:
         self.top = scratch / "shop"
         self.steps: list[dict[str, Any]] = []
-        self._print = (lambda _: None) if quiet else print_text
+        self._quiet = quiet
+        self._style = Style(enabled=colour_wanted(config_here()))
         shim = scratch / "git-boocode"
         shim.write_text(f'#!/bin/sh\nexec {shlex.join(isolated_command())} "$@"\n')
         shim.chmod(0o755)
@@ -54,22 +56,23 @@ class _Demo:
         self._env = {**env, "PATH": f"{scratch}{os.pathsep}{env.get('PATH', os.defpath)}"}
 
     def say(self, text: str) -> None:
-        """A line of the story."""
+        """Begin a step of the story."""
         self.steps.append({"title": text, "commands": []})
-        self._print(f"\n# {text}")
+        self._print("")
+        self._print(f"# {text}", "bold")
 
     def run(self, *command: str, edit: tuple[str, str] = ("", ""), code: int = 0) -> str:
         """Run a command as the reader would, and show it with what it prints, tabs as arrows."""
         for name, text in zip(("old", "new"), edit, strict=True):
             for line in text.splitlines():
                 self._print(f"  {name} | {line}")
-        self._print(f"$ {shlex.join(command)}")
-        told = {"path": "report.py", "old_string": edit[0], "new_string": edit[1]}
+        self._print(f"$ {shlex.join(command)}", "yellow")
+        given = {"path": "report.py", "old_string": edit[0], "new_string": edit[1]}
         done = subprocess.run(
             command,
             cwd=self.top,
             env=self._env,
-            input=json.dumps(told).encode(),
+            input=json.dumps(given).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
@@ -86,7 +89,11 @@ class _Demo:
         """Say what was found to hold; the demo fails where it does not."""
         if not holds:
             raise FatalError(f"this does not hold: {what}", code="demo")
-        self._print(f"✓ {what}")
+        self._print(f"✓ {what}", "green")
+
+    def _print(self, line: str, colour: str = "") -> None:
+        if not self._quiet:
+            print_text(self._style(line, colour) if colour else line)
 
 
 @click.command(cls=Command)

@@ -11,8 +11,9 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_t
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.candidates import checkpoints, or_paths
+from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
-from git_boocode.cli.output import Style, colour_wanted, encode_text, paged, print_json, progress
+from git_boocode.cli.output import encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.object_writer import temporary_objects
@@ -58,6 +59,8 @@ def diff(
             print_json({"ok": True, "files": files, "diff": text})
             return 0
         options = ["--stat"] * stat + ["--name-only"] * name_only
+        # Git knows nothing of NO_COLOR.
+        options += ["--no-color"] * colour_forbidden(repository.config, "color.diff")
         # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
         status = _here(repository.users_git, repository).run_in_foreground(
             "diff", *options, old, new, "--", *paths

@@ -7,8 +7,8 @@ import os
 from git_boocode import __version__
 from git_boocode.cli.options import (
     OutputOptions,
+    add_output_options,
     change_directory,
-    output_options,
     plain_values,
     set_output_options,
     split_leading,
@@ -56,7 +56,7 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
 
 def _dispatch(given: list[str]) -> int:
     directories, output, argv = split_leading(given)
-    set_output_options(output)
+    add_output_options(output)
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
         # Nearly all agents call hooks where they work.
         if not directories:
@@ -75,8 +75,7 @@ def _dispatch(given: list[str]) -> int:
 
         values = plain_values(checkpoint.OPTIONS, argv[1:])
         if values is not None:
-            for parameter in values.pop("output"):
-                set_output_options(output_options().adding(parameter))
+            add_output_options(values.pop("output"))
             return checkpoint.checkpoint(**values)
     from git_boocode.cli import framework
 

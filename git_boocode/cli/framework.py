@@ -16,9 +16,8 @@ from git_boocode.cli.options import (
     JSON,
     OUTPUT,
     Option,
+    add_output_options,
     change_directory,
-    output_options,
-    set_output_options,
 )
 from git_boocode.cli.output import print_text
 from git_boocode.repo.errors import EXIT_USAGE, FatalError, UsageError, shortened
@@ -63,7 +62,7 @@ def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -
 
 def _add_output_option(_: click.Context, option: click.Parameter, wanted: bool) -> None:
     if wanted:
-        set_output_options(output_options().adding(option.name or ""))
+        add_output_options((option.name or "",))
 
 
 def _with_common(arguments: dict[str, Any]) -> dict[str, Any]:

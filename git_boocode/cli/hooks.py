@@ -27,6 +27,7 @@ from git_boocode.agents.install import (
 )
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
 from git_boocode.cli.candidates import agents
+from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option
 from git_boocode.cli.hook import run_hook
 from git_boocode.cli.output import (
@@ -421,8 +422,11 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
         answer = {"ok": True, "dry_run": dry_run, "hooks": plan.rows(), "notes": notes}
         print_json({**answer, "diff": diff} if dry_run else answer)
         return 0
-    for line in diff.split("\n")[:-1] if dry_run else plan.lines():
-        print_text(printable(line.rstrip("\r")))
+    paint = diff_painter(_configuration(plan.locations))
+    for line in diff.split("\n")[:-1]:
+        print_text(paint(printable(line.rstrip("\r"))))
+    for line in () if dry_run else plan.lines():
+        print_text(printable(line))
     if not plan.edits:
         print_text("nothing is installed" if done == "uninstalled" else "all is installed already")
     elif not dry_run:

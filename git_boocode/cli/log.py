@@ -18,11 +18,10 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
 )
 from git_boocode.cli.candidates import remotes
+from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import (
     ABBREVIATION,
-    Style,
-    colour_wanted,
     encode_text,
     paged,
     print_json,

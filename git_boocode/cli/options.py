@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 from git_boocode.repo.errors import FatalError
@@ -32,7 +33,7 @@ DIRECTORY = Option(
 OUTPUT = (
     Option(("-q", "--quiet"), "Print only errors and what was asked for.", "quiet"),
     Option(("-v", "--verbose"), "Print more.", "verbose"),
-    Option(("--no-color",), "Print without color.", "no_color"),
+    Option(("--no-color",), "Print without colour.", "no_color"),
 )
 _OUTPUT_NAMES = {name: option.parameter for option in OUTPUT for name in option.names}
 
@@ -65,18 +66,23 @@ def set_output_options(options: OutputOptions) -> None:
     _output_options = options
 
 
-def split_leading(argv: Sequence[str]) -> tuple[list[str], OutputOptions, list[str]]:
+def add_output_options(parameters: Iterable[str]) -> None:
+    """Let more hold, in the order in which they were given."""
+    set_output_options(reduce(OutputOptions.adding, parameters, _output_options))
+
+
+def split_leading(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Split off what stands plainly spelt before the command.
 
-    Returns the directories of `-C`, the output options, and the remaining arguments, which begin
-    with the command, or with what click has to read.
+    Returns the directories of `-C`, the parameters of output options, and the remaining arguments,
+    which begin with the command, or with what click has to read.
     """
     directories: list[str] = []
-    output = OutputOptions()
+    output: list[str] = []
     rest = list(argv)
     while rest:
         if rest[0] in _OUTPUT_NAMES:
-            output = output.adding(_OUTPUT_NAMES[rest.pop(0)])
+            output.append(_OUTPUT_NAMES[rest.pop(0)])
         elif rest[0] == "-C" and len(rest) > 1:
             directories.append(rest[1])
             del rest[:2]
@@ -106,7 +112,7 @@ def _enter(directory: str) -> None:
 def plain_values(options: Iterable[Option], arguments: Iterable[str]) -> dict[str, Any] | None:
     """The parameters that plainly spelt arguments set; None where click has to read them.
 
-    The output options come as `output`, the list of those given. Agents and editors wait for a
+    `output` lists the output options that are given. Agents and editors wait for a
     checkpoint at every turn, and click takes a quarter of it.
     """
     by_name = {name: option for option in (*options, *OUTPUT) for name in option.names}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, TextIO
 
+from git_boocode.cli.colour import Style, colour_wanted, slot_colour
 from git_boocode.cli.options import output_options
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
@@ -32,7 +33,6 @@ _IN_JSON = f"[{_STEERING}\ud800-\udfff]"
 _CONTROL = f"[\x00-\x08\x0b-\x1f{_STEERING}\udc80-\udc9f]"
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_COLOURS = {"yellow": "33", "green": "32", "red": "31", "bold": "1", "cyan": "36"}
 ABBREVIATION = 10  # Characters of a commit.
 _FIRST_LINES = 20  # of a long list
 _INTERVAL = 1.0  # Seconds of work before its progress is shown, and shown again.
@@ -164,10 +164,12 @@ def report(problem: BoocodeError | OSError, *, as_json: bool) -> int:
             return error.exit_code
     severity = "fatal" if error.exit_code == BoocodeError.exit_code else "error"
     severity = "error" if isinstance(error, RefusedError) else severity
+    config = config_here()
+    style = _stderr_style(config)
     first, *more = _harmless(error.message.replace("\r", "")).split("\n")
-    for line in (f"{severity}: {first}", *more):
+    for line in (f"{style(f'{severity}:', 'bold red')} {first}", *more):
         print_text(line, to_stderr=True)
-    print_hints(error.hints)
+    _print_hints(error.hints, config)
     return error.exit_code
 
 
@@ -182,23 +184,42 @@ def first_lines(lines: Sequence[str]) -> Sequence[str]:
 
 def warn(message: str, hints: tuple[str, ...] = ()) -> None:
     """Print a warning to standard error, as git does."""
-    print_text(f"warning: {printable(message)}", to_stderr=True)
-    print_hints(hints)
+    config = config_here()
+    label = _stderr_style(config)("warning:", "bold yellow")
+    print_text(f"{label} {printable(message)}", to_stderr=True)
+    print_hints(hints, config)
 
 
 def print_hints(hints: tuple[str, ...], config: Config | None = None) -> None:
-    """Print `hint: ` lines to standard error, unless `advice.boocode` is false.
+    """Print `hint: ` lines to standard error, unless `-q` is given or `advice.boocode` is false.
 
     Without a `config` at hand, git is asked: the repository may be what failed.
     """
-    if not hints:
-        return
+    if hints and not output_options().quiet:
+        _print_hints(hints, config or config_here())
+
+
+def _print_hints(hints: tuple[str, ...], config: Config) -> None:
     with suppress(BoocodeError):
-        config = config or Config.read(Git(".", clean_environment(os.environ)))
         if not config.boolean("advice.boocode", default=True):
             return
+    if not hints:
+        return
+    style = _stderr_style(config, "color.advice")
+    colour = slot_colour(config, "color.advice.hint", "yellow") if style.enabled else ""
     for line in "\n".join(hints).split("\n"):
-        print_text(f"hint: {_harmless(line)}".rstrip(), to_stderr=True)
+        print_text(style(f"hint: {_harmless(line)}".rstrip(), colour), to_stderr=True)
+
+
+def _stderr_style(config: Config, key: str = "color.ui") -> Style:
+    return Style(enabled=colour_wanted(config, key, on_stderr=True))
+
+
+def config_here() -> Config:
+    """The configuration of the current directory; empty if git cannot read it."""
+    with suppress(BoocodeError):
+        return Config.read(Git(".", clean_environment(os.environ)))
+    return Config({})
 
 
 def warn_of_interruption(repository: Repository) -> None:
@@ -268,17 +289,6 @@ def agrees(question: str) -> bool:
     return ask(f"{question} [y/N]").lower() in ("y", "yes")
 
 
-def colour_wanted(config: Config, key: str = "color.ui") -> bool:
-    """Whether standard output takes colour, by `key`, `color.ui` and what standard output is."""
-    setting = config.setting(key) or config.setting("color.ui")
-    word = "auto" if setting is None or setting.value is None else setting.value.lower()
-    if word in ("always", "never", "false", "no", "off", "0"):
-        return word == "always"
-    # `git -p` has a pager run before it runs us.
-    watched = sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") == "true"
-    return watched and os.environ.get("TERM", "dumb") != "dumb"
-
-
 def _exists(pager: str) -> bool:
     import shlex
     import shutil
@@ -290,17 +300,6 @@ def _exists(pager: str) -> bool:
         return True
     commands = [word for word in words if not re.match(r"[A-Za-z_]\w*=", word)]
     return bool(commands) and shutil.which(commands[0]) is not None
-
-
-class Style:
-    """Paints text, or leaves it as it is where colour is not wanted."""
-
-    def __init__(self, *, enabled: bool) -> None:
-        self.enabled = enabled
-
-    def __call__(self, text: str, colour: str) -> str:
-        """Text in one of git's colours."""
-        return f"\033[{_COLOURS[colour]}m{text}\033[m" if self.enabled else text
 
 
 @contextmanager

@@ -20,13 +20,12 @@ from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RESTORE,
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
+from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import (
-    Style,
     agrees,
     ask,
     can_ask,
-    colour_wanted,
     first_lines,
     label_of,
     print_hints,

@@ -9,10 +9,11 @@ import click
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
 from git_boocode.cli.candidates import checkpoint_or_edit
+from git_boocode.cli.colour import Style
 from git_boocode.cli.diff import print_page
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.log import edit_state
-from git_boocode.cli.output import Style, label_of, print_json, printable, quote_path
+from git_boocode.cli.output import label_of, print_json, printable, quote_path
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import RefusedError

@@ -75,6 +75,5 @@ def test_what_stands_before_the_command_is_as_click_understands_it(argv: list[st
         context = boocode.context_class(boocode, resilient_parsing=True)
         values, remaining, order = boocode.make_parser(context).parse_args([*argv])
         assert values.get("directories", []) == directories
-        flags = (option.name for option in order if option.name in OutputOptions._fields)
-        assert output == reduce(OutputOptions.adding, flags, OutputOptions())
+        assert output == [each.name for each in order if each.name in OutputOptions._fields]
         assert remaining == rest
