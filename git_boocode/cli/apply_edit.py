@@ -16,6 +16,7 @@ from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     encode_json,
+    print_feedback,
     print_json,
     print_text,
     printable,
@@ -213,13 +214,14 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
 def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> None:
     for file in answer.files:
         for _, applied in file.applied:
-            print_text(summary(file, applied, _MADE if file.action == "create" else _DONE))
+            done = _MADE if file.action == "create" else _DONE
+            print_feedback(summary(file, applied, done), dry_run=not answer.applied)
     if show_diff:
         print_diffs(answer, workspace.repository.config if workspace.repository else Config({}))
     if not answer.applied:
         print_text("dry run: nothing was written")
     if answer.id:
-        print_text(f"recorded as {answer.id}")
+        print_feedback(f"recorded as {answer.id}")
 
 
 def refuse(error: EditsRefusedError) -> NoReturn:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from git_boocode.checkpoints.capture import Captured, Request, capture
-from git_boocode.cli.options import JSON, Option
+from git_boocode.cli.options import JSON, Option, output_options
 from git_boocode.cli.output import (
     first_lines,
     print_json,
@@ -83,6 +83,8 @@ def take(
             lines = [f"not recorded: {quote_path(row['path'])}: {row['reason']}" for row in skipped]
             for line in first_lines(lines):
                 warn(line)
+            if output_options().verbose:
+                _print_details(repository, taken)
         # After the answer: who reads it need not wait. It is loaded by now, while git was at work.
         from git_boocode.checkpoints.store.commit import prune_daily
 
@@ -93,6 +95,17 @@ def take(
         report(error, as_json=as_json)
         return None
     return taken
+
+
+def _print_details(repository: Repository, taken: Captured) -> None:
+    """Say on standard error what the checkpoint holds: its id is for whoever reads the output."""
+    from git_boocode.checkpoints.store.catalog import Catalog
+
+    print_text(f"commit {taken.checkpoint.commit.id}", to_stderr=True)
+    [files] = Catalog(repository).count_files([taken.checkpoint])
+    count = "unknown files" if files is None else f"{files} file" + ("" if files == 1 else "s")
+    latest = "" if taken.changed else ", none since the latest checkpoint"
+    print_text(f"{count} changed since HEAD{latest}", to_stderr=True)
 
 
 def _answer(taken: Captured) -> dict[str, object]:

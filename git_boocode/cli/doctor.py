@@ -22,6 +22,7 @@ from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
     is_kept,
+    print_feedback,
     print_json,
     print_text,
     printable,
@@ -78,7 +79,7 @@ def doctor(fix: bool, as_json: bool) -> int:
     elif as_json:
         print_json({"ok": True, "findings": rows})
     elif not findings:
-        print_text("no problems found")
+        print_feedback("no problems found")
     return 1 if unfixed else 0
 
 

@@ -7,7 +7,7 @@ import click
 from git_boocode.checkpoints.store import retention
 from git_boocode.cli import candidates
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import first_lines, print_hints, print_json, print_text
+from git_boocode.cli.output import first_lines, print_feedback, print_hints, print_json
 from git_boocode.repo.repository import Repository
 
 
@@ -37,7 +37,9 @@ def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json
         return 0
     # All of them: the commits are the way back.
     for each in dropped:
-        print_text(f"{'would drop' if dry_run else 'dropped'} {each.id} ({each.commit})")
+        print_feedback(
+            f"{'would drop' if dry_run else 'dropped'} {each.id} ({each.commit})", dry_run=dry_run
+        )
     if not dry_run:
         back = [f"git update-ref {ref} {each.commit}" for each in dropped for ref in each.refs[:1]]
         first = first_lines(back)

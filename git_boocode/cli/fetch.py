@@ -10,6 +10,7 @@ from git_boocode.cli.candidates import remotes
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
+    print_feedback,
     print_hints,
     print_json,
     print_text,
@@ -61,12 +62,13 @@ def _print(fetched: Fetched) -> None:
     remote = printable(fetched.remote)
     for mark, ids in ((" *", fetched.ids), (" +", fetched.moved), (" -", fetched.pruned)):
         for line in first_lines([f"{mark} {identifier}" for identifier in ids]):
-            print_text(line)
+            print_feedback(line, dry_run=fetched.dry_run)
     come, gone = len(fetched.ids) + len(fetched.moved), len(fetched.pruned)
     fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
     done = [f"{fetch} {counted(come)} from {remote}"] if come else []
     done += [f"{prune} {counted(gone)} of {remote}"] if gone else []
-    print_text("; ".join(done) or f"nothing to fetch: what {remote} has is here")
+    summary = "; ".join(done) or f"nothing to fetch: what {remote} has is here"
+    print_feedback(summary, dry_run=fetched.dry_run)
     differ = f"is another checkpoint here than on '{remote}'; ours is untouched"
     for line in first_lines([f"{identifier} {differ}" for identifier in fetched.differing]):
         warn(line)

@@ -30,9 +30,11 @@ from git_boocode.cli.candidates import agents
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option
 from git_boocode.cli.hook import run_hook
+from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     agrees,
     can_ask,
+    print_feedback,
     print_hints,
     print_json,
     print_text,
@@ -149,7 +151,8 @@ def status(as_json: bool) -> int:
     for agent in AGENTS.values():
         wanted = wanted_hooks(agent, config)
         found = [state_of(locations, agent, scope, wanted) for scope in locations.scopes(agent)]
-        if locations.is_used(agent) or any(state.state != NOT_INSTALLED for state in found):
+        is_installed = any(state.state != NOT_INSTALLED for state in found)
+        if is_installed or locations.is_used(agent) or output_options().verbose:
             states += found
     git = [state._asdict() for state in git_hooks_status(repository)] if repository else []
     if as_json:
@@ -426,16 +429,17 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
     for line in diff.split("\n")[:-1]:
         print_text(paint(printable(line.rstrip("\r"))))
     for line in () if dry_run else plan.lines():
-        print_text(printable(line))
+        print_feedback(printable(line))
     if not plan.edits:
-        print_text("nothing is installed" if done == "uninstalled" else "all is installed already")
+        nothing = "nothing is installed" if done == "uninstalled" else "all is installed already"
+        print_feedback(nothing, dry_run=dry_run)
     elif not dry_run:
         if done == "installed" and any(edit.after is None for edit in plan.edits):
             # Git's hooks that boocode.gitHooks no longer names go when the others come.
             done = "changed"
         titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
         *most, last = [*titles, *(["git"] if plan.git else [])]
-        print_text(f"{done} hooks for {', '.join(most)}{' and ' if most else ''}{last}")
+        print_feedback(f"{done} hooks for {', '.join(most)}{' and ' if most else ''}{last}")
     print_hints(tuple(notes))
     return 0
 

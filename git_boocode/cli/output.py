@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from typing import IO, TYPE_CHECKING, TextIO
 
 from git_boocode.cli.colour import Style, colour_wanted, slot_colour
@@ -65,6 +66,12 @@ def print_text(text: str, *, to_stderr: bool = False) -> None:
     except OSError:
         # Nobody can be told; what the command does is not worth giving up for that.
         discard_output(sys.stderr)
+
+
+def print_feedback(text: str, *, dry_run: bool = False) -> None:
+    """Print what was done, unless `-q` is given; what a dry run would do is what was asked for."""
+    if dry_run or not output_options().quiet:
+        print_text(text)
 
 
 def _write(data: bytes) -> None:
@@ -215,8 +222,9 @@ def _stderr_style(config: Config, key: str = "color.ui") -> Style:
     return Style(enabled=colour_wanted(config, key, on_stderr=True))
 
 
+@cache
 def config_here() -> Config:
-    """The configuration of the current directory; empty if git cannot read it."""
+    """The configuration of the current directory, read once; empty if git cannot read it."""
     with suppress(BoocodeError):
         return Config.read(Git(".", clean_environment(os.environ)))
     return Config({})

@@ -10,10 +10,12 @@ from git_boocode.checkpoints.store import retention
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.retention import Expired, Rules
 from git_boocode.cli.framework import AtLeast, Command, json_option
+from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     first_lines,
     human_size,
     label_of,
+    print_feedback,
     print_hints,
     print_json,
     print_text,
@@ -124,13 +126,13 @@ def _line(expired: Expired) -> str:
 
 def _print(gone: list[Expired], size: int | None, *, dry_run: bool) -> None:
     if not gone:
-        print_text("nothing to prune")
+        print_feedback("nothing to prune", dry_run=dry_run)
         return
-    for line in first_lines(list(map(_line, gone))) if dry_run else ():
+    for line in first_lines(list(map(_line, gone))) if dry_run or output_options().verbose else ():
         print_text(line)
     counts = Counter(each.kind for each in gone)
     listed = ", ".join(f"{n} {_NOUNS[kind][n > 1]}" for kind in _NOUNS if (n := counts[kind]))
     held = "size unknown" if size is None else f"{human_size(size)} on disk"
-    print_text(f"{'would prune' if dry_run else 'pruned'} {listed}: {held}")
+    print_feedback(f"{'would prune' if dry_run else 'pruned'} {listed}: {held}", dry_run=dry_run)
     if not dry_run:
         print_hints(("'git gc' frees the space, once the objects are older than gc.pruneExpire",))

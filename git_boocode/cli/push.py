@@ -12,9 +12,9 @@ from git_boocode.cli import candidates
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
+    print_feedback,
     print_hints,
     print_json,
-    print_text,
     printable,
     relay,
     warn_of_interruption,
@@ -72,16 +72,16 @@ def push(
 
 def _print(pushed: Pushed) -> None:
     if os.environ.get(INSIDE_PUSH):
-        print_text("skipped: a push of checkpoints is already running")
+        print_feedback("skipped: a push of checkpoints is already running")
         return
     remote = printable(pushed.remote)
     for line in first_lines([f" * {identifier}" for identifier in pushed.ids]):
-        print_text(line)
+        print_feedback(line, dry_run=pushed.dry_run)
     if pushed.ids:
         verb = "would push" if pushed.dry_run else "pushed"
-        print_text(f"{verb} {counted(len(pushed.ids))} to {remote}")
+        print_feedback(f"{verb} {counted(len(pushed.ids))} to {remote}", dry_run=pushed.dry_run)
     elif not pushed.rejected:
-        print_text(f"nothing to push: {remote} has them all")
+        print_feedback(f"nothing to push: {remote} has them all", dry_run=pushed.dry_run)
     if pushed.first and pushed.ids:
         print_hints(
             (

@@ -28,6 +28,7 @@ from git_boocode.cli.output import (
     can_ask,
     first_lines,
     label_of,
+    print_feedback,
     print_hints,
     print_json,
     print_text,
@@ -288,11 +289,11 @@ def print_result(
     _print_paths(result, Style(enabled=colour_wanted(repository.config)))
     if result.conversation_left:
         warn("the conversation was not restored: the callback that trimmed it is not configured")
-    print_text(_summary(result))
+    print_feedback(_summary(result), dry_run=result.dry_run)
     for line in result.answer.message.splitlines() if result.answer else ():
-        print_text(printable(line))
+        print_feedback(printable(line), dry_run=result.dry_run)
     if resume := resume_command(result):
-        print_text(f"the conversation goes on with: {printable(resume)}")
+        print_feedback(f"the conversation goes on with: {printable(resume)}")
     concerned = result.kind == RESTORE and request.conversation and not request.paths
     left = unrestored_conversation(result) if concerned else ""
     callback = request.callback if isinstance(request.callback, str) else None
@@ -308,7 +309,7 @@ def _print_paths(result: Result, style: Style) -> None:
     staged = (change for change in result.staged if change.path not in changed)
     lines += [f"{_path_line(change, style)} (staging)" for change in staged]
     if lines:
-        print_text("\n".join(first_lines(lines)))
+        print_feedback("\n".join(first_lines(lines)), dry_run=result.dry_run)
     left_alone = [f"left alone: {quote_path(kept.path)}: {kept.reason}" for kept in result.kept]
     for line in first_lines(left_alone):
         warn(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import click
 
@@ -10,7 +11,14 @@ from git_boocode.cli.apply_edit import print_diffs, refuse, summary
 from git_boocode.cli.candidates import edits, or_paths
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.log import warn_of_unreadable
-from git_boocode.cli.output import print_hints, print_json, print_text, progress, quote_path
+from git_boocode.cli.output import (
+    print_feedback,
+    print_hints,
+    print_json,
+    print_text,
+    progress,
+    quote_path,
+)
 from git_boocode.editing import rewind_edit as service
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.repo.errors import RefusedError
@@ -112,19 +120,20 @@ def _is_path(repository: Repository, records: Records, name: str) -> bool:
 
 
 def _print(done: service.RewindResult, repository: Repository, *, show_diff: bool) -> None:
+    say = partial(print_feedback, dry_run=not done.answer.applied)
     for file in done.answer.files:
         if file.path not in done.already:
-            print_text(summary(file, file.applied[0][1], _DONE))
+            say(summary(file, file.applied[0][1], _DONE))
     for path in done.already:
-        print_text(f" = {quote_path(path)}: already rewound")
+        say(f" = {quote_path(path)}: already rewound")
     if show_diff:
         print_diffs(done.answer, repository.config)
     identifier = done.record.id
     if all(file.path in done.already for file in done.answer.files):
-        print_text(f"nothing to do: {identifier} is rewound already")
+        say(f"nothing to do: {identifier} is rewound already")
         print_hints(("'git boocode log --edits' lists the other edits",))
         return
-    print_text(f"{'rewound' if done.answer.applied else 'would rewind'} {identifier}")
+    say(f"{'rewound' if done.answer.applied else 'would rewind'} {identifier}")
     if done.answer.id:
-        print_text(f"recorded as {done.answer.id}")
+        say(f"recorded as {done.answer.id}")
         print_hints((f"'git boocode rewind {done.answer.id}' brings the edit back",))
