@@ -241,6 +241,7 @@ def test_doctor_and_demo(work: Repo) -> None:
     found = check(work, "doctor", code=1)
     assert {row["kind"] for row in found["findings"]} == {"hooks", "unreadable_checkpoint"}
     check(work, "demo")
+    check(work, "version")
 
 
 @pytest.mark.parametrize("name", ANSWERS["answers"])

@@ -13,7 +13,7 @@ import click
 
 from git_boocode.cli.candidates import one_of, paths, profiles
 from git_boocode.cli.colour import diff_painter
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, refuse_together
 from git_boocode.cli.output import (
     encode_json,
     print_feedback,
@@ -108,9 +108,11 @@ def apply_edit(
     if format_ is not None and format_ not in FORMATS:
         hint = f"the formats are: {', '.join(FORMATS)}"
         raise UsageError(f"unknown format '{format_}'", hints=(hint,))
-    if replace_all or (path, old, new) != (None, None, None):
+    texts = {"--path": path, "--old": old, "--new": new}
+    if replace_all or any(text is not None for text in texts.values()):
         if files:
-            raise click.UsageError("--path, --old and --new cannot be combined with <file>")
+            given = [(name, text is not None) for name, text in texts.items()]
+            refuse_together(*given, ("--replace-all", replace_all), ("<file>", True))
         sources = [_from_options(path, old, new, replace_all=replace_all)]
     else:
         sources = [_from_file(name) for name in files or ("-",)]
@@ -147,7 +149,7 @@ def _from_options(
     path: str | None, old: str | None, new: str | None, *, replace_all: bool
 ) -> Source:
     if path is None or old is None or new is None:
-        raise click.UsageError("--path, --old and --new belong together")
+        raise click.UsageError("options '--path', '--old' and '--new' must be used together")
     edit: dict[str, object] = {"path": path, "old_string": old, "new_string": new}
     if replace_all:
         edit["replace_all"] = True
@@ -177,8 +179,8 @@ def _check_retry_context(name: str | None) -> None:
         start = stream.read(len(BEGIN))
     if start not in (b"", BEGIN.encode()):
         raise UsageError(
-            f"'{name}' holds something else than a retry context",
-            hints=("name a file that does not exist yet, or is empty",),
+            f"'{name}' exists and is not a retry context",
+            hints=("name a file that does not exist, or is empty",),
         )
 
 

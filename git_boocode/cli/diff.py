@@ -12,7 +12,7 @@ from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.candidates import checkpoints, or_paths
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
-from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
+from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
 from git_boocode.cli.output import encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import Git, GitError
@@ -87,7 +87,8 @@ def _split(
             break
         front = front[1:]
     if behind is not None and front:
-        raise click.UsageError(f"only two checkpoints can be compared, not also '{front[0]}'")
+        hint = "at most two checkpoints can be compared; paths go after '--'"
+        raise misused(f"unexpected argument '{front[0]}'", hint)
     for path in front:
         if not _exists(repository, path):
             raise RefusedError(

@@ -7,7 +7,7 @@ import click
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Fetched
 from git_boocode.cli.candidates import remotes
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, refuse_together
 from git_boocode.cli.output import (
     first_lines,
     print_feedback,
@@ -37,8 +37,7 @@ def fetch(
     They stay apart under the remote's name: git boocode log --remote shows them, and their ids
     lead to them.
     """
-    if prune and checkpoints:
-        raise click.UsageError("--prune and the name of a checkpoint exclude each other")
+    refuse_together(("--prune", prune), ("names of checkpoints", checkpoints))
     repository = Repository.discover()
     warn_of_interruption(repository)
     with relay(as_json=as_json) as show:

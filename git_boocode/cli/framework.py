@@ -97,8 +97,9 @@ def _with_common(arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _misused(message: str, context: click.Context, *hints: str) -> click.UsageError:
-    error = click.UsageError(message, context)
+def misused(message: str, *hints: str, context: click.Context | None = None) -> click.UsageError:
+    """The error of a command that is called wrongly; by default, the one that is running."""
+    error = click.UsageError(message, context or click.get_current_context())
     error.hints = hints  # type: ignore[attr-defined]
     return error
 
@@ -126,7 +127,7 @@ class Command(click.Command):
             rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             hints = (self._surplus.replace("{}", rest[0]),) if self._surplus and rest[0] else ()
-            raise _misused(f"unexpected argument '{rest[0]}'", ctx, *hints)
+            raise misused(f"unexpected argument '{rest[0]}'", *hints, context=ctx)
         return rest
 
 
@@ -201,8 +202,9 @@ class LazyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; click before 8.2 takes a missing command for a call for help."""
         if not args and not ctx.resilient_parsing:
-            raise UsageError(f"no command given\n{ctx.get_help()}")
-        return super().parse_args(ctx, args)
+            raise UsageError("no command given", usage=ctx.get_help())
+        with augment_usage_errors(ctx):
+            return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in their own order."""
@@ -228,14 +230,13 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments name, or say which comes nearest."""
+        """Find the command that the arguments name, or say what is meant by them."""
         name = args[0]
         if name not in self.entries and not name.startswith("-"):
-            from difflib import get_close_matches
+            from git_boocode.cli.synonyms import command_hints
 
-            near = get_close_matches(name, self.entries, n=1)
-            hints = (f"the most similar command is: {found}" for found in near)
-            raise _misused(f"'{name}' is not a {ctx.command_path} command", ctx, *hints)
+            hints = command_hints(ctx.info_name or "", name, self.entries)
+            raise misused(f"'{name}' is not a {ctx.command_path} command", *hints, context=ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -267,6 +268,7 @@ _SUMMARIES = {
     "demo": "Show the main job in a scratch repository.",
     "completion": "Print the completion script of a shell.",
     "help": "Open the manual page of a command.",
+    "version": "Print the version.",
 }
 COMMANDS = {
     name: CommandInfo(f"git_boocode.cli.{function}", function, summary)
@@ -333,9 +335,32 @@ def _usage_error(error: click.UsageError) -> UsageError:
     hints: tuple[str, ...] = getattr(error, "hints", ())
     if isinstance(error, click.NoSuchOption):
         message = f"unknown option '{error.option_name}'"
-        if error.option_name == "--json" and error.ctx and error.ctx.command is boocode:
-            hints += ("it stands behind the command: git boocode <command> --json",)
-        elif error.possibilities:
-            hints += (f"the most similar option is: {error.possibilities[0]}",)
+        hints = _option_hints(error)
+    elif isinstance(error, click.BadOptionUsage):
+        message = message.replace("requires an argument", "requires a value")
+        message = message.replace("does not take a value", "takes no value")
     sentence = message[:1].lower() + message[1:].removesuffix(".")
-    return UsageError(f"{sentence}\n{usage}", hints=hints)
+    return UsageError(sentence, usage=usage, hints=hints)
+
+
+def _option_hints(error: click.NoSuchOption) -> tuple[str, ...]:
+    """What may be meant by an option that does not exist."""
+    from git_boocode.cli.synonyms import OPTION_HINTS
+
+    command = error.ctx.command if error.ctx else None
+    if error.option_name == "--json" and command is boocode:
+        return ("it goes after the command: git boocode <command> --json",)
+    near = tuple(f"the most similar option is: {name}" for name in (error.possibilities or ())[:1])
+    return OPTION_HINTS.get((command.name or "" if command else "", error.option_name), near)
+
+
+def refuse_together(*given: tuple[str, object]) -> None:
+    """Refuse options and arguments of which only one may be given, as git does (UsageError).
+
+    Each comes with its name and whether it is given.
+    """
+    names = [f"'{name}'" if name.startswith("-") else name for name, value in given if value]
+    if len(names) > 1:
+        *first, last = names
+        options = "options " if all(name.startswith("'") for name in names) else ""
+        raise click.UsageError(f"{options}{', '.join(first)} and {last} cannot be used together")

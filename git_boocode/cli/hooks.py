@@ -28,7 +28,7 @@ from git_boocode.agents.install import (
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
 from git_boocode.cli.candidates import agents
 from git_boocode.cli.colour import diff_painter
-from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option
+from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option, refuse_together
 from git_boocode.cli.hook import run_hook
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
@@ -88,7 +88,7 @@ def hooks() -> None:
 
 def _take_scope(context: click.Context, option: click.Parameter, given: bool) -> None:
     if given and context.params.setdefault("scope", option.name) != option.name:
-        raise click.UsageError("only one of --user, --project and --local can be given", context)
+        refuse_together((f"--{context.params['scope']}", True), (f"--{option.name}", True))
 
 
 def _change_options(command: _Callable) -> _Callable:
@@ -298,8 +298,10 @@ def _named(names: Sequence[str], scope: str | None, *, git: bool) -> list[Agent]
     """The agents of some names, each once."""
     if git and scope is not None and not names:
         raise UsageError(
-            f"--{scope} has no meaning for git's hooks, which belong to one repository",
-            hints=("leave it out, or name an agent with --agent",),
+            f"options '--git' and '--{scope}' cannot be used together",
+            hints=(
+                f"git's hooks belong to one repository; omit --{scope}, or name an agent: --agent",
+            ),
         )
     agents = {name: find_agent(name) for name in names}
     for name, agent in agents.items():

@@ -19,7 +19,7 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.cli.candidates import remotes
 from git_boocode.cli.colour import Style, colour_wanted
-from git_boocode.cli.framework import AtLeast, Command, json_option
+from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
 from git_boocode.cli.output import (
     ABBREVIATION,
     encode_text,
@@ -68,10 +68,9 @@ def log(
 ) -> int:
     """List the checkpoints of this worktree, newest first."""
     fetched = remotes or remote is not None
-    if sum((edits, remotes, remote is not None)) > 1:
-        raise click.UsageError("--edits, --remote and --remotes exclude each other")
-    if everywhere and fetched:
-        raise click.UsageError(f"--all and --remote{'s' * remotes} exclude each other")
+    sources = (("--remote", remote is not None), ("--remotes", remotes))
+    refuse_together(("--edits", edits), *sources)
+    refuse_together(("--all", everywhere), *sources)
     repository = Repository.discover()
     warn_of_interruption(repository)
     limit = None if max_count is None else min(max_count, sys.maxsize)

@@ -173,7 +173,8 @@ def report(problem: BoocodeError | OSError, *, as_json: bool) -> int:
     severity = "error" if isinstance(error, RefusedError) else severity
     config = config_here()
     style = _stderr_style(config)
-    first, *more = _harmless(error.message.replace("\r", "")).split("\n")
+    text = "\n".join(filter(None, (error.message, error.usage)))
+    first, *more = _harmless(text.replace("\r", "")).split("\n")
     for line in (f"{style(f'{severity}:', 'bold red')} {first}", *more):
         print_text(line, to_stderr=True)
     _print_hints(error.hints, config)

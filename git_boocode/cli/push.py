@@ -9,7 +9,7 @@ import click
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 from git_boocode.cli import candidates
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, refuse_together
 from git_boocode.cli.output import (
     first_lines,
     print_feedback,
@@ -48,8 +48,7 @@ def push(
 
     With them go the untracked files that they hold. What the remote has is never overwritten.
     """
-    if everywhere and checkpoints:
-        raise click.UsageError("--all and the name of a checkpoint exclude each other")
+    refuse_together(("--all", everywhere), ("names of checkpoints", checkpoints))
     repository = Repository.discover()
     warn_of_interruption(repository)
     with relay(as_json=as_json) as show:

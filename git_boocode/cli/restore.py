@@ -21,7 +21,7 @@ from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
-from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
+from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, refuse_together
 from git_boocode.cli.output import (
     agrees,
     ask,
@@ -39,7 +39,7 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
-from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.errors import RefusedError, UsageError, shortened
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import MOST_DIGITS
 from git_boocode.repo.repository import Repository
@@ -110,13 +110,12 @@ def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRe
     force = [word for value in given.pop("force") for word in value.split(",")]
     for word in force:
         if word not in refusals:
-            unknown = f"unknown refusal '{word}' (choose from: {', '.join(refusals)})"
+            unknown = f"'{shortened(word)}' is not one of {', '.join(refusals)}"
             raise click.BadParameter(unknown, param_hint="'--force'")
     if callback == "":
-        raise click.BadParameter("it names no file", param_hint="'--callback'")
-    for option, other in (("--conversation-only", conversation_only), ("--callback", callback)):
-        if files_only and other:
-            raise click.UsageError(f"--files-only and {option} exclude each other")
+        raise click.BadParameter("the file name is empty", param_hint="'--callback'")
+    refuse_together(("--files-only", files_only), ("--conversation-only", conversation_only))
+    refuse_together(("--files-only", files_only), ("--callback", callback))
     return RestoreRequest(
         files=not conversation_only,
         conversation=not files_only,
@@ -177,14 +176,9 @@ def restore(
 
 def _refuse_combinations(request: RestoreRequest) -> None:
     conversation_only = not request.files
-    for first, second, given in (
-        ("--head", "--conversation-only", request.head and conversation_only),
-        ("--head", "paths", request.head and request.paths),
-        ("--conversation-only", "paths", conversation_only and request.paths),
-        ("--callback", "paths", request.callback and request.paths),
-    ):
-        if given:
-            raise click.UsageError(f"{first} and {second} exclude each other")
+    paths = ("paths", request.paths)
+    refuse_together(("--head", request.head), ("--conversation-only", conversation_only), paths)
+    refuse_together(("--callback", request.callback), paths)
 
 
 # Without a checkpoint.
@@ -196,8 +190,8 @@ def _list_turns(repository: Repository, *, as_json: bool) -> int:
     hint = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
     if turns:
         example = "@~1" if len(turns) > 1 else "@"
-        hint = f"name one of those listed: git boocode restore {example}"
-    error = UsageError("no checkpoint is named", hints=(hint,))
+        hint = f"give one of those listed: git boocode restore {example}"
+    error = UsageError("no checkpoint given", hints=(hint,))
     if as_json:
         print_json({**error.as_json(), "checkpoints": list(map(_turn_json, turns))})
         return error.exit_code

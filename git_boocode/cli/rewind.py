@@ -9,7 +9,7 @@ import click
 
 from git_boocode.cli.apply_edit import print_diffs, refuse, summary
 from git_boocode.cli.candidates import edits, or_paths
-from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
+from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
 from git_boocode.cli.log import warn_of_unreadable
 from git_boocode.cli.output import (
     print_feedback,
@@ -59,7 +59,15 @@ def rewind(
     if not dry_run:
         service.recover_interrupted(repository)
     behind: int | None = context.meta.get(AFTER_DASHES)
-    record, paths = _split(repository, Records(repository), list(arguments), behind)
+    try:
+        record, paths = _split(repository, Records(repository), list(arguments), behind)
+    except RefusedError as error:
+        if error.code != "not_found":
+            raise
+        # Other programs call the way back to a checkpoint a rewind.
+        hint = "'git boocode restore <checkpoint>' goes back to a checkpoint"
+        hints = (*error.hints, hint)
+        raise RefusedError(error.message, code=error.code, hints=hints) from None
     try:
         with progress(repository, "rewinding", as_json=as_json):
             done = service.rewind(repository, record, paths, dry_run=dry_run, keep=not no_record)
@@ -89,7 +97,8 @@ def _split(
     count = len(arguments) if behind is None else len(arguments) - behind
     front, rest = arguments[:count], arguments[count:]
     if behind is not None and len(front) > 1:
-        raise click.UsageError(f"only one edit can be rewound, not also '{front[1]}'")
+        hint = "only one edit can be rewound at a time; paths go after '--'"
+        raise misused(f"unexpected argument '{front[1]}'", hint)
     if not front:
         return _counted(records), rest
     if behind is None and _is_path(repository, records, front[0]):

@@ -23,10 +23,11 @@ class BoocodeError(Exception):
 
     `message` names what failed and where, in lowercase and without a full stop. `code` is the
     stable identifier in `--json`. `hints` suggest what to do next. `details` are further keys of
-    the JSON answer.
+    the JSON answer. `usage` is the usage line of a command that was called wrongly.
     """
 
     exit_code = EXIT_FATAL
+    usage = ""
 
     def __init__(
         self,
@@ -45,6 +46,8 @@ class BoocodeError(Exception):
     def as_json(self) -> dict[str, object]:
         """The JSON answer that reports this error."""
         error: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.usage:
+            error["usage"] = " ".join(self.usage.split())
         if self.hints:
             error["hint"] = "\n".join(self.hints)
         return {"ok": False, **self.details, "error": error}
@@ -65,8 +68,9 @@ class UsageError(BoocodeError):
 
     exit_code = EXIT_USAGE
 
-    def __init__(self, message: str, *, hints: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, *, usage: str = "", hints: tuple[str, ...] = ()) -> None:
         super().__init__(message, code="usage", hints=hints)
+        self.usage = usage
 
 
 class CommandError(BoocodeError):

@@ -154,9 +154,9 @@ def test_a_one_liner_is_relative_to_the_current_directory(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--path", "a"), "belong together"),
-        (("--replace-all",), "belong together"),
-        (("--path", "a", "--old", "x", "--new", "y", "file"), "cannot be combined"),
+        (("--path", "a"), "must be used together"),
+        (("--replace-all",), "must be used together"),
+        (("--path", "a", "--old", "x", "--new", "y", "file"), "<file> cannot be used together"),
         (("--profile", "none"), "unknown profile 'none'"),
         (("--format", "none"), "unknown format 'none'"),
     ],
@@ -281,7 +281,7 @@ def test_a_retry_context_is_not_written_over_another_file(repo: Repo) -> None:
     edit = json.dumps({"path": "f", "old_string": "nowhere to be found", "new_string": "x"})
     done = repo.boocode("apply-edit", "--retry-context", "f", stdin=edit)
     assert done.code == 129
-    assert "holds something else than a retry context" in done.err
+    assert "exists and is not a retry context" in done.err
     assert repo.read("f") == b"text\n"
     for _ in range(2):
         assert repo.boocode("apply-edit", "--retry-context", "rc", stdin=edit).code == 1

@@ -105,7 +105,7 @@ def test_without_a_terminal_there_is_a_list(turns: Repo) -> None:
     assert done.code == 129
     names = [line.split()[0] for line in done.out.splitlines()]
     assert names == ["@~0", "@~1", "@~2"]
-    assert done.err.startswith("error: no checkpoint is named\nhint: name one of those listed")
+    assert done.err.startswith("error: no checkpoint given\nhint: give one of those listed")
     assert turns.boocode("restore", "--", "a") == done
     answer = turns.boocode("restore", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (129, "usage")

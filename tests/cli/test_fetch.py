@@ -56,7 +56,7 @@ def test_only_some(repo: Repo, clone: Repo) -> None:
     assert clone.boocode("fetch", "origin", one.id, "--json").json["fetched"] == [one.id]
     done = clone.boocode("fetch", "--prune", "origin", one.id)
     assert (done.code, done.err.splitlines()[0]) == (
-        129, "error: --prune and the name of a checkpoint exclude each other"
+        129, "error: '--prune' and names of checkpoints cannot be used together"
     )  # fmt: skip
 
 

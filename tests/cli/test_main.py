@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +12,23 @@ from pathlib import Path
 import pytest
 
 from git_boocode import __version__
-from git_boocode.cli import entry
+from git_boocode.cli import entry, synonyms
 from git_boocode.cli.framework import COMMANDS
+from git_boocode.cli.hooks import COMMANDS as HOOKS_COMMANDS
 from tests.repo_kit import Repo
 
 
 def test_version(repo: Repo) -> None:
     assert repo.boocode("--version") == (0, f"git-boocode version {__version__}\n", "")
+
+
+def test_version_as_a_command(repo: Repo) -> None:
+    line = f"git-boocode version {__version__}\n"
+    assert repo.boocode("version") == (0, line, "")
+    assert repo.boocode("version", "--json").json == {"ok": True, "version": __version__}
+    verbose = repo.boocode("version", "-v").out
+    assert verbose.startswith(f"{line}python version 3.")
+    assert verbose.endswith(f"\n{repo.git('version')}")
 
 
 def test_version_among_other_arguments(repo: Repo) -> None:
@@ -36,8 +47,12 @@ def test_json_is_asked_of_a_command(repo: Repo, argv: tuple[str, ...]) -> None:
     done = repo.boocode(*argv)
     assert (done.code, done.err) == (129, "")
     error = done.json["error"]
-    assert error["message"].startswith("unknown option '--json'\nusage: git boocode ")
-    assert error["hint"] == "it stands behind the command: git boocode <command> --json"
+    assert error == {
+        "code": "usage",
+        "message": "unknown option '--json'",
+        "usage": "usage: git boocode [<options>] <command> [<args>]",
+        "hint": "it goes after the command: git boocode <command> --json",
+    }
 
 
 def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
@@ -48,6 +63,47 @@ def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
         "usage: git boocode [<options>] <command> [<args>]\n"
         "hint: the most similar command is: checkpoint\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("status", "'git boocode diff' "),
+        ("list", "'git boocode log' "),
+        ("save", "'git boocode checkpoint' "),
+        ("rollback", "'git boocode restore <checkpoint>' "),
+        ("rolback", "'git boocode restore <checkpoint>' "),
+        ("edit", "'git boocode apply-edit' "),
+        ("gc", "'git boocode prune' "),
+        ("lgo", "the most similar command is: log\n"),
+    ],
+)
+def test_a_word_of_another_tool_gets_a_hint(repo: Repo, word: str, hint: str) -> None:
+    assert f"\nhint: {hint}" in repo.boocode(word).err
+    assert f"\nhint: {hint}" in repo.boocode("help", word).err
+
+
+def test_hints_name_commands_that_exist() -> None:
+    hints = [*synonyms.OF_BOOCODE.values(), *synonyms.OF_HOOKS.values()]
+    text = "\n".join(line for lines in (*hints, *synonyms.OPTION_HINTS.values()) for line in lines)
+    assert set(re.findall(r"git boocode (\w[\w-]*)", text)) < set(COMMANDS)
+    assert set(re.findall(r"git boocode hooks (\w+)", text)) == set(HOOKS_COMMANDS)
+    assert not set(synonyms.OF_BOOCODE) & set(COMMANDS)
+    assert not set(synonyms.OF_HOOKS) & set(HOOKS_COMMANDS)
+
+
+def test_an_option_that_others_would_have_gets_a_hint(repo: Repo) -> None:
+    assert "hint: 'git boocode diff @~1 @' compares" in repo.boocode("diff", "--turn").err
+    assert "git boocode restore <checkpoint> [--]" in repo.boocode("restore", "--source", "@").err
+
+
+def test_a_rewind_of_a_checkpoint_is_a_restore(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    checkpoint = repo.boocode("checkpoint").out.strip()
+    for arguments in ((), ("@",), (checkpoint,)):
+        done = repo.boocode("rewind", *arguments)
+        assert done.code == 1
+        assert "hint: 'git boocode restore <checkpoint>' goes back to a checkpoint\n" in done.err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -63,7 +119,10 @@ def test_an_unknown_option_in_json(command: str, repo: Repo) -> None:
     result = repo.boocode(command, "--json", "--no-such-option")
     assert result.code == 129
     assert result.json["ok"] is False
-    assert result.json["error"]["code"] == "usage"
+    error = result.json["error"]
+    assert error["code"] == "usage"
+    assert error["message"] == "unknown option '--no-such-option'"
+    assert error["usage"].startswith(f"usage: git boocode {command} ")
     assert result.err == ""
 
 

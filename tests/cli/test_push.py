@@ -63,7 +63,7 @@ def test_all_worktrees(repo: Repo, remote: Repo) -> None:
     assert repo.boocode("push", "--json", "--all").json["pushed"] == [ours.id]
     done = repo.boocode("push", "--all", "origin", "@")
     assert (done.code, done.err.splitlines()[0]) == (
-        129, "error: --all and the name of a checkpoint exclude each other"
+        129, "error: '--all' and names of checkpoints cannot be used together"
     )  # fmt: skip
 
 

@@ -1,0 +1,71 @@
+"""What people type who know other tools, and what they find here; loaded only for a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_APPLY = "'git boocode apply-edit' applies a model's edit"
+_CHECKPOINT = "'git boocode checkpoint' records the worktree and the staging area"
+_CONFIG = "'git config boocode.<name> <value>' changes a setting; 'git boocode help' lists them"
+_DIFF = "'git boocode diff' shows what changed since the newest checkpoint"
+_DOCTOR = "'git boocode doctor' finds problems, and with --fix repairs them"
+_DROP = "'git boocode drop <checkpoint>' deletes a checkpoint"
+_FETCH = "'git boocode fetch' fetches checkpoints from a remote"
+_HELP = "'git boocode help <command>' opens the manual page of a command"
+_INSTALL = "'git boocode hooks install' has agents and git take checkpoints"
+_LOG = "'git boocode log' lists the checkpoints"
+_PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
+_RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
+_SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
+_STATUS = "'git boocode hooks status' shows what is installed"
+_UNINSTALL = "'git boocode hooks uninstall' takes out what was installed"
+
+OF_BOOCODE = {
+    **dict.fromkeys(("apply", "edit", "patch"), (_APPLY,)),
+    **dict.fromkeys(
+        ("backup", "commit", "create", "save", "snapshot", "stash", "take"), (_CHECKPOINT,)
+    ),
+    **dict.fromkeys(("config", "set", "settings"), (_CONFIG,)),
+    **dict.fromkeys(("compare", "changes"), (_DIFF,)),
+    **dict.fromkeys(("check", "fix", "fsck", "repair", "verify"), (_DOCTOR,)),
+    **dict.fromkeys(("delete", "forget", "remove", "rm"), (_DROP,)),
+    **dict.fromkeys(("clean", "cleanup", "clear", "expire", "gc"), (_PRUNE, _DROP)),
+    **dict.fromkeys(("pull", "sync"), (_FETCH,)),
+    **dict.fromkeys(("man", "manual"), (_HELP,)),
+    **dict.fromkeys(("enable", "init", "install", "setup"), (_INSTALL,)),
+    **dict.fromkeys(("disable", "uninstall"), (_UNINSTALL,)),
+    **dict.fromkeys(("checkpoints", "history", "list", "ls", "turns"), (_LOG,)),
+    **dict.fromkeys(
+        ("back", "checkout", "goto", "recover", "reset", "revert", "rollback", "switch"),
+        (_RESTORE, _LOG),
+    ),
+    **dict.fromkeys(("cat", "info", "inspect", "view"), (_SHOW,)),
+    "agents": (_STATUS,),
+    "status": (_DIFF, _STATUS),
+}
+
+OF_HOOKS = {
+    **dict.fromkeys(("add", "enable", "init", "setup"), (_INSTALL,)),
+    **dict.fromkeys(("delete", "disable", "remove", "rm"), (_UNINSTALL,)),
+    **dict.fromkeys(("list", "ls", "show"), (_STATUS,)),
+}
+
+_TURN = "'git boocode diff @~1 @' compares the two newest checkpoints: the turn before the last"
+_SOURCE = "the checkpoint is the first argument: git boocode restore <checkpoint> [--] <path>..."
+
+OPTION_HINTS = {
+    ("diff", "--turn"): (_TURN, _SHOW),
+    **dict.fromkeys((("log", "-p"), ("log", "--patch"), ("log", "--stat")), (_SHOW,)),
+    **dict.fromkeys((("restore", "-s"), ("restore", "--source")), (_SOURCE,)),
+}
+
+
+def command_hints(group: str, name: str, commands: Iterable[str]) -> tuple[str, ...]:
+    """What may be meant by a name that is none of the commands of a group."""
+    known = OF_HOOKS if group == "hooks" else OF_BOOCODE
+    if name in known:
+        return known[name]
+    if near := get_close_matches(name, commands, n=1):
+        return (f"the most similar command is: {near[0]}",)
+    return next((known[word] for word in get_close_matches(name, known, n=1)), ())
