@@ -78,7 +78,7 @@ def read_json(text: str) -> Document:
         where = f", at line {found[1]}, column {found[2]}" if found else ""
         raise ValueError(f"it is not valid JSON{where}") from None
     indent = _INDENT.search(text)
-    style = _Style(
+    style = _JsonStyle(
         newline=newline,
         indent=indent[1] if indent else "  ",
         in_one_line="\n" not in bare and bare not in ("", "{}"),
@@ -100,7 +100,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     return [plain(each) for each in value] if isinstance(value, MutableSequence) else value
 
 
-class _Style(NamedTuple):
+class _JsonStyle(NamedTuple):
     newline: str
     indent: str
     in_one_line: bool
@@ -125,7 +125,7 @@ class _Container:
     container's. The whitespace before the closing bracket is that of the last node or comma.
     """
 
-    def __init__(self, node: JSONObject | JSONArray, style: _Style, margin: str) -> None:
+    def __init__(self, node: JSONObject | JSONArray, style: _JsonStyle, margin: str) -> None:
         self._node, self._style, self._margin = node, style, margin
 
     def __len__(self) -> int:
