@@ -55,7 +55,7 @@ _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
     help="Accept this format only: string, multi, write, region, unified, search-replace or "
     "apply-patch.",
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
 @click.option(
     "--profile",
@@ -74,11 +74,13 @@ _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
 @click.option("--old", metavar="<text>", help="The text to replace.")
 @click.option("--new", metavar="<text>", help="The text to put there.")
 @click.option("--replace-all", is_flag=True, help="Replace --old in every place.")
-@click.option("--no-record", is_flag=True, help="Keep no copy of the old files in git.")
+@click.option(
+    "--no-record", is_flag=True, help="Do not record the edit; it cannot be rewound then."
+)
 @click.option(
     "--retry-context",
     metavar="<file>",
-    help="Write what the model should know on refusal.",
+    help="On refusal, write what the model should know here.",
     shell_complete=paths,
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
@@ -172,7 +174,7 @@ def require_input(what: str, example: str) -> None:
 
 
 def _check_retry_context(name: str | None) -> None:
-    """Refuse to write over a file that is something else than an earlier retry context."""
+    """Refuse to overwrite a file that is not an earlier retry context."""
     if name is None or not os.path.isfile(name):
         return
     with open(name, "rb") as stream:
@@ -227,7 +229,7 @@ def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> N
 
 
 def refuse(error: EditsRefusedError) -> NoReturn:
-    """Raise a refusal again with every failure spelt out for people."""
+    """Raise a refusal again, with every failure described for people."""
     blocks = []
     for failure in error.failures:
         lines = [describe(failure, many=error.edits > 1)]

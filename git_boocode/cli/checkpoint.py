@@ -1,4 +1,4 @@
-"""`git boocode checkpoint`; `git_boocode.cli.entry` calls it without click where that is easy."""
+"""`git boocode checkpoint`; `git_boocode.cli.entry` calls it without click where possible."""
 
 from __future__ import annotations
 
@@ -25,20 +25,26 @@ _CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
 _CLAUDE = "claude-code"
 
 OPTIONS = (
-    Option(("-m", "--label"), "What to call it.", "label", "<label>"),
+    Option(("-m", "--label"), "A label for the checkpoint.", "label", "<label>"),
     Option(("--session",), "The agent's session.", "session", "<id>"),
     Option(("--chat",), "The conversation in that session.", "chat", "<id>"),
     Option(("--message",), "The message to cut the conversation at.", "message", "<id>"),
-    Option(("--agent",), "Which agent asks for it.", "agent", "<name>"),
+    Option(("--agent",), "The agent that asks for it.", "agent", "<name>"),
     Option(("--trigger",), "What triggered it.", "trigger", "<name>"),
-    Option(("--meta",), "Anything else.", "meta", "<key>=<value>", is_pairs=True),
+    Option(
+        ("--meta",),
+        "Other metadata; may be given several times.",
+        "meta",
+        "<key>=<value>",
+        is_pairs=True,
+    ),
     Option(
         ("--if-changed",),
         "Skip if nothing changed since the latest checkpoint.",
         "only_if_changed",
     ),
-    Option(("--best-effort",), "Where it fails, only warn, and exit with 0.", "best_effort"),
-    Option(("--allow-home",), "Also where the worktree is your home directory.", "allow_home"),
+    Option(("--best-effort",), "If it fails, print the error and exit with 0.", "best_effort"),
+    Option(("--allow-home",), "Allow a worktree that is your home directory.", "allow_home"),
     JSON,
 )
 
@@ -47,8 +53,8 @@ def checkpoint(*, best_effort: bool = False, as_json: bool = False, **given: Any
     """Record the worktree and the staging area, and print the checkpoint's id.
 
     Tracked and untracked files are recorded, ignored ones are not. HEAD, branches, the index and
-    `git log` stay as they are. With paths, only what they match is looked at; everything else is
-    taken to be as in the newest checkpoint.
+    `git log` do not change. With paths, only the files that they match are examined; everything
+    else is taken from the newest checkpoint.
     """
     known = {name: value for name, value in given.items() if value is not None}
     session, agent = session_and_agent(known.pop("session", ""), known.pop("agent", ""))
@@ -58,7 +64,7 @@ def checkpoint(*, best_effort: bool = False, as_json: bool = False, **given: Any
 
 
 def session_and_agent(session: str = "", agent: str = "") -> tuple[str, str]:
-    """What a checkpoint records of both: as the user says, else of Claude Code that runs us."""
+    """The session and agent to record: those given, or those of Claude Code that runs us."""
     found = os.environ.get(_CLAUDE_SESSION, "")
     if found and not session and agent in ("", _CLAUDE):
         return found, _CLAUDE
@@ -85,7 +91,7 @@ def take(
                 warn(line)
             if output_options().verbose:
                 _print_details(repository, taken)
-        # After the answer: who reads it need not wait. It is loaded by now, while git was at work.
+        # After the answer, so that its reader need not wait; the module was loaded meanwhile.
         from git_boocode.checkpoints.store.commit import prune_daily
 
         prune_daily(repository)
@@ -98,7 +104,7 @@ def take(
 
 
 def _print_details(repository: Repository, taken: Captured) -> None:
-    """Say on standard error what the checkpoint holds: its id is for whoever reads the output."""
+    """Print what the checkpoint holds; on standard error, as scripts read the id."""
     from git_boocode.checkpoints.store.catalog import Catalog
 
     print_text(f"commit {taken.checkpoint.commit.id}", to_stderr=True)

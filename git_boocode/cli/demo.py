@@ -86,7 +86,7 @@ class _Demo:
         return output
 
     def check(self, what: str, holds: object) -> None:
-        """Say what was found to hold; the demo fails where it does not."""
+        """Print what holds; the demo fails if it does not."""
         if not holds:
             raise FatalError(f"this does not hold: {what}", code="demo")
         self._print(f"✓ {what}", "green")
@@ -97,7 +97,7 @@ class _Demo:
 
 
 @click.command(cls=Command)
-@click.option("--keep", is_flag=True, help="Leave the scratch repository there to look at.")
+@click.option("--keep", is_flag=True, help="Keep the scratch repository.")
 @json_option
 def demo(keep: bool, as_json: bool) -> int:
     """Show the main job in a scratch repository, with the real commands.

@@ -30,8 +30,8 @@ _READER_GONE = (-13, 141)
     metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]",
     shell_complete=or_paths(checkpoints, most=2),
 )
-@click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
-@click.option("--name-only", is_flag=True, help="Only the names of the files.")
+@click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
+@click.option("--name-only", is_flag=True, help="Show only the names of changed files.")
 @json_option
 @click.pass_context
 def diff(
@@ -42,7 +42,6 @@ def diff(
     The output is git's own, with the user's pager, colours and diff drivers.
     """
     repository = Repository.discover()
-    # How many arguments there were after `--`.
     after_dashes = context.meta.get(AFTER_DASHES)
     named, paths = _split(repository, Catalog(repository), list(arguments), after_dashes)
     paths = checked_pathspecs(repository, paths) if paths else paths
@@ -61,13 +60,13 @@ def diff(
         options = ["--stat"] * stat + ["--name-only"] * name_only
         # Git knows nothing of NO_COLOR.
         options += ["--no-color"] * colour_forbidden(repository.config, "color.diff")
-        # Git itself finds the pager that the user has set for `git diff`, and the colours with it.
+        # Git itself finds the user's pager for `git diff`, and the colours.
         status = _here(repository.users_git, repository).run_in_foreground(
             "diff", *options, old, new, "--", *paths
         )
     if status in _READER_GONE:
         raise BrokenPipeError
-    # It has said what is wrong.
+    # Git has printed what is wrong.
     return EXIT_FATAL if status else 0
 
 
@@ -92,7 +91,7 @@ def _split(
     for path in front:
         if not _exists(repository, path):
             raise RefusedError(
-                f"'{path}' is neither one of two checkpoints nor an existing path",
+                f"'{path}' is neither a checkpoint nor an existing path",
                 code="not_found",
                 hints=("put '--' before paths that no longer exist",),
             )

@@ -42,7 +42,7 @@ from git_boocode.repo.store import Store
 from git_boocode.workflows import restore_with_edits
 
 _PATIENCE = 2.0
-"""Seconds to wait for a command at work, which is no problem."""
+"""Seconds to wait for a running command, which is not a problem."""
 _DAYS = 7
 """How far back problems in hooks are reported."""
 _NEWEST = 5
@@ -52,7 +52,7 @@ _NEWEST = 5
 @click.option("--fix", is_flag=True, help="Repair what can be repaired.")
 @json_option
 def doctor(fix: bool, as_json: bool) -> int:
-    """Find and explain what killed commands left, and checkpoints that cannot be used."""
+    """Explain what interrupted commands left behind, and which checkpoints cannot be used."""
     repository = Repository.discover()
     failures: list[BoocodeError] = []
     findings = list(check_directories(repository, fix=fix))
@@ -184,8 +184,8 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
         lines.append(f"{entry.time} {who}{where}: {entry.message}{times}")
     what = "a problem" if len(found) == 1 else f"{len(found)} problems"
     path = log_path(repository.common_state_dir)
-    message = f"hooks have met {what} in the last {_DAYS} days"
-    remedy = f"all of it is in '{path}'"
+    message = f"hooks reported {what} in the last {_DAYS} days"
+    remedy = f"the whole log is '{path}'"
     yield Finding("hooks", message, (path,), remedy, lines=tuple(lines), past=True)
 
 

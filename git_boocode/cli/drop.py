@@ -19,11 +19,13 @@ from git_boocode.repo.repository import Repository
     metavar="<checkpoint>...",
     shell_complete=candidates.checkpoints,
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be dropped.")
-@click.option("--even-needed", is_flag=True, help="Also what undo or an interrupted restore needs.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be dropped.")
+@click.option(
+    "--even-needed", is_flag=True, help="Drop even what undo or an interrupted restore needs."
+)
 @json_option
 def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json: bool) -> int:
-    """Delete checkpoints, all that are named or none.
+    """Delete the named checkpoints, all or none.
 
     One that cannot be read is dropped by its full id. The objects stay until `git gc` removes
     them; until then, the commit that is printed brings a checkpoint back.

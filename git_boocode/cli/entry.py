@@ -24,7 +24,7 @@ _READER_GONE = 141
 def run(argv: list[str]) -> int:
     """Run the command of the arguments after `git boocode` and return its exit code."""
     options = argv[: argv.index("--")] if "--" in argv else argv
-    # Known even when they cannot be parsed.
+    # Needed even if the command line cannot be parsed.
     as_json = "--json" in options
     set_output_options(OutputOptions(no_color="--no-color" in options))
     try:
@@ -33,7 +33,7 @@ def run(argv: list[str]) -> int:
         discard_output()
         return _READER_GONE
     except BoocodeError as error:
-        # There is no room for the answer, not even for that it failed.
+        # Standard output takes no answer, not even that of the failure.
         return report(error, as_json=False)
 
 
@@ -83,7 +83,7 @@ def _dispatch(given: list[str]) -> int:
 
 
 def _ended(code: int, *, as_json: bool) -> int:
-    """The exit code after a signal; who waits for JSON gets an object anyway."""
+    """The exit code after a signal; a reader of JSON gets an object anyway."""
     if as_json:
         print_json(FatalError(f"ended by signal {code - 128}", code="interrupted").as_json())
     return code

@@ -26,8 +26,8 @@ from git_boocode.repo.repository import Repository
 @click.command(cls=Command)
 @click.argument("remote", required=False, metavar="[<remote>]", shell_complete=remotes)
 @click.argument("checkpoints", nargs=-1, metavar="[<checkpoint>...]")
-@click.option("-p", "--prune", is_flag=True, help="Delete those that are gone on the remote.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be fetched.")
+@click.option("-p", "--prune", is_flag=True, help="Delete those that the remote no longer has.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be fetched.")
 @json_option
 def fetch(
     remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run: bool, as_json: bool

@@ -1,8 +1,9 @@
-"""`git boocode` as click sees it: its commands, and click taught to speak as git does."""
+"""The table of commands, and click adapted to the manners of git: usage, help, errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,11 +108,11 @@ def misused(message: str, *hints: str, context: click.Context | None = None) -> 
 class Command(click.Command):
     """A command with `-h` and usage lines as git's.
 
-    `surplus` is the hint for whoever gives it an unexpected argument, which replaces `{}` in it.
+    `surplus` is the hint for an unexpected argument, which replaces `{}` in it.
     """
 
     context_class = GitContext
-    # So that it is us who say what is wrong with them.
+    # Unexpected arguments are reported here, not by click.
     allow_extra_args = True
 
     def __init__(self, *args: Any, surplus: str = "", **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature
@@ -119,10 +120,10 @@ class Command(click.Command):
         super().__init__(*args, **_with_common(kwargs))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, and note how many arguments stood behind `--`, which click forgets."""
+        """Parse, and note how many arguments follow `--`, which click forgets."""
         if "--" in args:
             ctx.meta[AFTER_DASHES] = len(args) - args.index("--") - 1
-        # Or click does not know whose usage line belongs to an option without its value.
+        # Otherwise click does not know whose usage line belongs to an option without its value.
         with augment_usage_errors(ctx):
             rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
@@ -132,7 +133,7 @@ class Command(click.Command):
 
 
 def _command(function: Callable[..., int], options: Iterable[Option]) -> Command:
-    """The command that takes some options, and paths."""
+    """A command with options that are also read without click, and with paths."""
     params: list[click.Parameter] = [
         click.Option(
             [*option.names, option.parameter],
@@ -161,29 +162,29 @@ def _pairs(_: click.Context, option: click.Parameter, given: tuple[str, ...]) ->
     return pairs
 
 
-class AtLeast(click.IntRange):
-    """A whole number of at least `least`; click would say that it is "no valid integer range"."""
+class AtLeast(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A whole number of at least `least`; click's own range is no more than "x>=1" to a user."""
+
+    name = "integer"
 
     def __init__(self, least: int) -> None:
-        super().__init__(min=least)
         self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own signature
-        """Read the number, or say what would be one."""
+        """Read the number (click.BadParameter)."""
         shown = shortened(str(value))
         # Python 3.11 and newer convert no more than 4,300 digits.
         if len(str(value)) > MOST_DIGITS:
-            said = f"'{shown}' is longer than {MOST_DIGITS} digits"
-            raise click.BadParameter(said, ctx, param)
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            said = f"'{shown}' is not a whole number of at least {self._least}"
-            raise click.BadParameter(said, ctx, param) from None
+            raise click.BadParameter(f"'{shown}' is longer than {MOST_DIGITS} digits", ctx, param)
+        with suppress(ValueError):
+            if (number := int(value)) >= self._least:
+                return number
+        wanted = f"a whole number of at least {self._least}"
+        raise click.BadParameter(f"'{shown}' is not {wanted}", ctx, param)
 
 
 class CommandInfo(NamedTuple):
-    """A command as data: where it lives and what the list of commands says of it."""
+    """An entry of the table of commands: where it is defined, and its line in the list."""
 
     module: str
     attribute: str
@@ -200,7 +201,7 @@ class LazyGroup(click.Group):
         self.entries = entries
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; click before 8.2 takes a missing command for a call for help."""
+        """Parse; click before 8.2 prints help if the command is missing."""
         if not args and not ctx.resilient_parsing:
             raise UsageError("no command given", usage=ctx.get_help())
         with augment_usage_errors(ctx):
@@ -230,7 +231,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments name, or say what is meant by them."""
+        """Find the command that the arguments name, or hint at the one that may be meant."""
         name = args[0]
         if name not in self.entries and not name.startswith("-"):
             from git_boocode.cli.synonyms import command_hints
@@ -248,7 +249,7 @@ class LazyGroup(click.Group):
 _SUMMARIES = {
     "apply-edit": "Apply a model's edit although it has drifted.",
     "locate": "Find where drifted text occurs in a file.",
-    "rewind": "Undo an applied edit, although files moved on.",
+    "rewind": "Undo an applied edit, although the files have changed since.",
     "tools": "Print the edit formats as tools for a model.",
     "checkpoint": "Record the worktree and the staging area.",
     "run": "Take a checkpoint, then run a command.",
@@ -257,12 +258,12 @@ _SUMMARIES = {
     "diff": "Compare a checkpoint with the worktree.",
     "restore": "Take files, staging and conversation back.",
     "undo": "Undo the latest restore.",
-    "redo": "Do a restore again that was undone.",
+    "redo": "Redo a restore that was undone.",
     "drop": "Delete checkpoints by name.",
     "prune": "Delete checkpoints that are too old or too many.",
     "push": "Push checkpoints to a remote.",
     "fetch": "Fetch checkpoints from a remote.",
-    "hook": "Take the checkpoint of a turn, called by a hook.",
+    "hook": "Take the checkpoint of a turn; hooks call it.",
     "hooks": "Have agents and git take checkpoints themselves.",
     "doctor": "Repair what interrupted commands left behind.",
     "demo": "Show the main job in a scratch repository.",
@@ -316,7 +317,7 @@ def boocode() -> None:
 
 def dispatch(argv: list[str]) -> int:
     """Run the command that the arguments name and return its exit code (BoocodeError)."""
-    # Not click's own `main`: it would answer a closed pipe and other errors of the system itself.
+    # Not click's own `main`: it would handle a closed pipe and other system errors itself.
     try:
         with boocode.make_context("git boocode", list(argv)) as context:
             result = boocode.invoke(context)
@@ -344,7 +345,7 @@ def _usage_error(error: click.UsageError) -> UsageError:
 
 
 def _option_hints(error: click.NoSuchOption) -> tuple[str, ...]:
-    """What may be meant by an option that does not exist."""
+    """What to use instead of an option that does not exist."""
     from git_boocode.cli.synonyms import OPTION_HINTS
 
     command = error.ctx.command if error.ctx else None

@@ -71,7 +71,7 @@ def _serve(
         return
     agent = find_agent(name)
     if agent is None:
-        message = f"unknown agent '{name}'" if name else "no agent is named"
+        message = f"unknown agent '{name}'" if name else "no agent given"
         raise FatalError(message, code="unknown_agent")
     context.agent = agent.name
     # At once: the agent has to read it even if this process is killed.

@@ -52,8 +52,8 @@ COMMANDS = {
     name: CommandInfo(__name__, name, summary)
     for name, summary in (
         ("install", "Have agents and git take checkpoints."),
-        ("status", "Say what is installed, and where."),
-        ("uninstall", "Take out again what was installed."),
+        ("status", "Show what is installed, and where."),
+        ("uninstall", "Remove what was installed."),
     )
 }
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
@@ -95,18 +95,18 @@ def _change_options(command: _Callable) -> _Callable:
     """The options of a command that installs or uninstalls."""
     scopes = {
         USER: "In your home directory, for all repositories.",
-        PROJECT: "In the worktree's files that others may get, too.",
-        LOCAL: "In the worktree's files that are yours alone.",
+        PROJECT: "In files of the worktree that may be shared.",
+        LOCAL: "In files of the worktree that are yours alone.",
     }
     options = (
-        click.option("--git", is_flag=True, help="For git itself."),
+        click.option("--git", is_flag=True, help="The hooks of git itself."),
         click.option(
             "--agent",
             "names",
             multiple=True,
             metavar="<name>",
             shell_complete=agents,
-            help="Only for this agent; may be given several times.",
+            help="The hooks of this agent; may be given several times.",
         ),
         *(
             click.option(
@@ -144,7 +144,7 @@ def _shown_path(locations: Locations, path: str) -> str:
 @click.command(cls=Command)
 @json_option
 def status(as_json: bool) -> int:
-    """Say what is installed: for each agent that is used here, in each of its files, and in git."""
+    """Show what is installed: for each agent that is used here, in each file, and in git."""
     locations = Locations.here()
     config, repository = _configuration(locations), locations.repository
     states: list[State] = []
@@ -212,7 +212,7 @@ def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
 
 
 class _HooksPlan(NamedTuple):
-    """What is going to be changed, for agents and for git."""
+    """What will change, for agents and for git."""
 
     locations: Locations
     changes: list[PlannedChange]
@@ -275,7 +275,7 @@ def install(
 def uninstall(
     git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
 ) -> int:
-    """Take our hooks out again; files that nobody else has changed are then as they were.
+    """Remove our hooks; files that nobody else has changed are then as they were.
 
     Without --agent, --git and a scope all of them go that are in this repository; those in your
     home directory need --user.
@@ -317,7 +317,7 @@ def _found(locations: Locations, scope: str | None) -> list[Agent]:
     agents = [agent for agent in used if scope is None or scope in agent.config.places]
     if not agents:
         raise RefusedError(
-            "no agent is found, neither in this worktree nor in the home directory",
+            "no agent found in this worktree or in the home directory",
             code="no_agent",
             hints=(f"name one with --agent: {', '.join(AGENTS)}",),
         )
@@ -433,7 +433,7 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
     for line in () if dry_run else plan.lines():
         print_feedback(printable(line))
     if not plan.edits:
-        nothing = "nothing is installed" if done == "uninstalled" else "all is installed already"
+        nothing = "no hooks are installed" if done == "uninstalled" else "nothing to install"
         print_feedback(nothing, dry_run=dry_run)
     elif not dry_run:
         if done == "installed" and any(edit.after is None for edit in plan.edits):
@@ -447,7 +447,7 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
 
 
 def _shared(plan: _HooksPlan) -> list[str]:
-    """What to know of files that others get with git."""
+    """Notes about files that others get with git."""
     repository = plan.locations.repository
     edits = [change.edit for change in plan.changes if change.file.scope != USER and change.edit]
     paths = [edit.path for edit in edits if edit.after is not None]

@@ -32,7 +32,7 @@ _CANDIDATE_LINES = 12
     "--start-line",
     type=AtLeast(1),
     metavar="<n>",
-    help="Where it should be: decides between places that are equally good.",
+    help="The expected line; decides between equally good places.",
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
 @json_option

@@ -47,16 +47,18 @@ _Page = list[tuple[Checkpoint, dict[str, Any]]]
 
 
 @click.command(cls=Command)
-@click.option("-n", "--max-count", type=AtLeast(0), metavar="<n>", help="At most this many.")
-@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+@click.option(
+    "-n", "--max-count", type=AtLeast(0), metavar="<n>", help="Limit the number of entries."
+)
+@click.option("--all", "everywhere", is_flag=True, help="List those of all worktrees.")
 @click.option(
     "--remote",
     metavar="<name>",
-    help="Those fetched from a remote instead.",
+    help="List those fetched from this remote instead.",
     shell_complete=remotes,
 )
-@click.option("--remotes", is_flag=True, help="Those fetched from any remote instead.")
-@click.option("--edits", is_flag=True, help="The applied edits instead, which rewind undoes.")
+@click.option("--remotes", is_flag=True, help="List those fetched from any remote instead.")
+@click.option("--edits", is_flag=True, help="List the applied edits instead.")
 @json_option
 def log(
     max_count: int | None,
@@ -177,7 +179,7 @@ def _list_edits(
 
 
 def warn_of_unreadable(records: Records) -> None:
-    """Say on standard error how many of the records that were read cannot be used."""
+    """Warn of the edit records that were read and cannot be used."""
     if found := len(records.unreadable):
         what = "1 record of an edit" if found == 1 else f"{found} records of edits"
         warn(f"{what} cannot be read", ("'git boocode doctor' shows which, and why",))

@@ -1,6 +1,6 @@
-"""Options that are read without click: those of all commands, and those of plainly spelt ones.
+"""Options that are read without click: those of all commands, and those of simple command lines.
 
-`-C`, `-q`, `-v` and `--no-color` stand before the command; the last three also behind it.
+`-C`, `-q`, `-v` and `--no-color` go before the command; the last three can also follow it.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ def output_options() -> OutputOptions:
 
 
 def set_output_options(options: OutputOptions) -> None:
-    """Let these hold; only what parses the command line calls this."""
+    """Replace the output options; called only while the command line is parsed."""
     global _output_options  # noqa: PLW0603 - every line that is printed depends on it
     _output_options = options
 
 
 def add_output_options(parameters: Iterable[str]) -> None:
-    """Let more hold, in the order in which they were given."""
+    """Add output options, in the order in which they are given."""
     set_output_options(reduce(OutputOptions.adding, parameters, _output_options))
 
 
 def split_leading(argv: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Split off what stands plainly spelt before the command.
+    """Split off the options before the command, as far as they are words of their own.
 
     Returns the directories of `-C`, the parameters of output options, and the remaining arguments,
     which begin with the command, or with what click has to read.
@@ -110,7 +110,7 @@ def _enter(directory: str) -> None:
 
 
 def plain_values(options: Iterable[Option], arguments: Iterable[str]) -> dict[str, Any] | None:
-    """The parameters that plainly spelt arguments set; None where click has to read them.
+    """The parameters that simple arguments set; None if click has to read them.
 
     `output` lists the output options that are given. Agents and editors wait for a
     checkpoint at every turn, and click takes a quarter of it.

@@ -64,12 +64,12 @@ def print_text(text: str, *, to_stderr: bool = False) -> None:
         sys.stderr.buffer.write(data)
         sys.stderr.buffer.flush()
     except OSError:
-        # Nobody can be told; what the command does is not worth giving up for that.
+        # There is nowhere to report it, and the command goes on.
         discard_output(sys.stderr)
 
 
 def print_feedback(text: str, *, dry_run: bool = False) -> None:
-    """Print what was done, unless `-q` is given; what a dry run would do is what was asked for."""
+    """Print what was done, unless `-q` is given; the output of a dry run is what was asked for."""
     if dry_run or not output_options().quiet:
         print_text(text)
 
@@ -305,7 +305,7 @@ def _exists(pager: str) -> bool:
     try:
         words = shlex.split(pager)
     except ValueError:
-        # The shell will say what it does not understand.
+        # The shell will report what it does not understand.
         return True
     commands = [word for word in words if not re.match(r"[A-Za-z_]\w*=", word)]
     return bool(commands) and shutil.which(commands[0]) is not None
@@ -336,7 +336,7 @@ def paged(git: Git) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def progress(repository: Repository | None, doing: str, *, as_json: bool = False) -> Iterator[None]:
-    """Say on a terminal's standard error what is being done, once it has taken a second.
+    """Show on a terminal's standard error what is being done, once it has taken a second.
 
     `doing` is a present participle and its object, such as `restoring files`. While something is
     counted, the count is shown instead.

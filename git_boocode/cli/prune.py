@@ -39,7 +39,7 @@ _REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
 
 
 def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[float | None]:
-    """The age if one is given; None stands for `never`."""
+    """The age in seconds if one is given; None stands for `never`."""
     try:
         return [] if text is None else [parse_age(text)]
     except ValueError:
@@ -49,7 +49,9 @@ def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[fl
 
 
 @click.command(cls=Command)
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would go, and its size on disk.")
+@click.option(
+    "-n", "--dry-run", is_flag=True, help="Only show what would be deleted, and its size."
+)
 @click.option(
     "--keep", type=AtLeast(1), metavar="<n>", help="Keep the newest <n>, instead of boocode.keep."
 )
@@ -59,7 +61,7 @@ def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[fl
     metavar="<age>",
     help="Delete what is older, instead of boocode.maxAge.",
 )
-@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
+@click.option("--all", "everywhere", is_flag=True, help="Prune those of all worktrees.")
 @json_option
 def prune(
     dry_run: bool,

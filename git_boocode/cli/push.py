@@ -32,9 +32,9 @@ from git_boocode.repo.repository import Repository
     metavar="[<checkpoint>...]",
     shell_complete=candidates.checkpoints,
 )
-@click.option("--all", "everywhere", is_flag=True, help="Those of every worktree.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be pushed.")
-@click.option("--no-verify", is_flag=True, help="Without the pre-push hook.")
+@click.option("--all", "everywhere", is_flag=True, help="Push those of all worktrees.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be pushed.")
+@click.option("--no-verify", is_flag=True, help="Bypass the pre-push hook.")
 @json_option
 def push(
     remote: str | None,
@@ -46,7 +46,7 @@ def push(
 ) -> int:
     """Push the checkpoints of this worktree that a remote does not have, or only those named.
 
-    With them go the untracked files that they hold. What the remote has is never overwritten.
+    Checkpoints include untracked files. What the remote has is never overwritten.
     """
     refuse_together(("--all", everywhere), ("names of checkpoints", checkpoints))
     repository = Repository.discover()
@@ -104,7 +104,7 @@ def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
 
 
 def reasons(rejected: list[Rejected]) -> str:
-    """What was not taken, and why, a line each."""
+    """What was rejected, and why, a line each."""
     lines = [f" ! {printable(name)}: {printable(reason)}" for name, reason in rejected]
     return "\n".join(first_lines(lines))
 

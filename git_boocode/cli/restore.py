@@ -54,15 +54,15 @@ _IGNORED_HELP = (
 _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 no_head_option = click.option(
-    "--no-head", is_flag=True, help="Leave HEAD where it is, also where the restore moved it."
+    "--no-head", is_flag=True, help="Leave HEAD where it is, even if the restore moved it."
 )
 _OPTIONS = (
-    click.option("-n", "--dry-run", is_flag=True, help="Only say what would change."),
+    click.option("-n", "--dry-run", is_flag=True, help="Only show what would change."),
     click.option(
-        "--files-only", is_flag=True, help="Files and staging; the callback is not called."
+        "--files-only", is_flag=True, help="Restore files and staging; do not call the callback."
     ),
     click.option(
-        "--conversation-only", is_flag=True, help="Only the callback; files and staging stay."
+        "--conversation-only", is_flag=True, help="Only call the callback; leave files and staging."
     ),
     click.option(
         "--callback",
@@ -103,7 +103,7 @@ def restore_options(*refusals: str) -> Callable[[Callable[..., int]], Callable[.
 
 
 def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRequest:
-    """Take what makes a request out of what was given."""
+    """Make a request of the options, and remove them from what was given."""
     no_head = given.pop("no_head", None)
     files_only, conversation_only = given.pop("files_only"), given.pop("conversation_only")
     dry_run, callback = given.pop("dry_run"), given.pop("callback")
@@ -130,7 +130,7 @@ def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRe
 @click.command(cls=Command)
 @click.argument("checkpoint", metavar="[<checkpoint>]", required=False, shell_complete=checkpoints)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
-@click.option("--head", is_flag=True, help="Move HEAD and its branch back, too.")
+@click.option("--head", is_flag=True, help="Also move HEAD and its branch back.")
 @click.option(
     "--session", default="", metavar="<id>", help="Refuse checkpoints of another session."
 )
@@ -185,7 +185,7 @@ def _refuse_combinations(request: RestoreRequest) -> None:
 
 
 def _list_turns(repository: Repository, *, as_json: bool) -> int:
-    """Print the turns where nobody can be asked; returns the exit code of wrong usage."""
+    """Print the turns if there is no terminal to ask on; returns the exit code for usage."""
     turns = newest_turns(repository, SHOWN)
     hint = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
     if turns:
@@ -332,7 +332,7 @@ def _ways_back(result: Result, callback: str | None) -> Iterator[str]:
 
 
 def _left_alone(repository: Repository, result: Result) -> Iterator[str]:
-    """What is not as it was at the checkpoint, because a restore does not touch it."""
+    """Hints at what differs from the checkpoint because a restore does not touch it."""
     if result.blocked:
         # An undo or a redo that did something is not repeated, but its target can be restored.
         repeatable = result.kind != "restore" and result.undo is None

@@ -34,7 +34,7 @@ _DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"
     metavar="[<edit>] [--] [<path>...]",
     shell_complete=or_paths(edits, most=1),
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Say what would be done; write nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
 @click.option(
     "--no-record", is_flag=True, help="Do not record the rewind; it cannot be rewound then."
@@ -64,7 +64,7 @@ def rewind(
     except RefusedError as error:
         if error.code != "not_found":
             raise
-        # Other programs call the way back to a checkpoint a rewind.
+        # Other tools rewind to a checkpoint.
         hint = "'git boocode restore <checkpoint>' goes back to a checkpoint"
         hints = (*error.hints, hint)
         raise RefusedError(error.message, code=error.code, hints=hints) from None
@@ -90,7 +90,7 @@ def _split(
     """Separate the edit from the paths, as git separates revisions from paths."""
     if "" in arguments:
         raise RefusedError(
-            "an empty argument names no edit and no path",
+            "the argument is empty; an edit or a path is expected",
             code="not_found",
             hints=("without any, the newest edit is rewound",),
         )
@@ -108,7 +108,7 @@ def _split(
 
 
 def _counted(records: Records, name: str | None = None) -> EditRecord:
-    """The newest edit, or one so many before it, where one that is unreadable may be meant."""
+    """The newest edit, or the one of `@~N`; warns of unreadable ones, which may be meant."""
     try:
         return records.to_rewind() if name is None else records.find(name)
     finally:

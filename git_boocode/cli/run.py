@@ -18,9 +18,9 @@ _LONGEST = 100
 
 
 @click.command(cls=Command, context_settings={"allow_interspersed_args": False})
-@click.option("-m", "--label", metavar="<label>", help="What to call the checkpoint.")
-@click.option("--best-effort", is_flag=True, help="Run it even if the checkpoint fails.")
-@click.option("--allow-home", is_flag=True, help="Also where the worktree is your home directory.")
+@click.option("-m", "--label", metavar="<label>", help="A label for the checkpoint.")
+@click.option("--best-effort", is_flag=True, help="Run the command even if the checkpoint fails.")
+@click.option("--allow-home", is_flag=True, help="Allow a worktree that is your home directory.")
 @click.argument(
     "command",
     nargs=-1,
@@ -54,7 +54,7 @@ def run(
         request = request._replace(only_if_changed=True, allow_home=allow_home)
         taken = take(request, best_effort=best_effort, as_json=as_json, show_id=False)
     except (BoocodeError, OSError) as error:
-        # Reported here: a '--json' among the command's arguments is not meant for us.
+        # Reported here: a '--json' among the arguments of the command is not ours.
         return report(error, as_json=as_json)
     if taken is not None and not as_json:
         back = f"'git boocode restore {taken.checkpoint.id}' goes back to before the command"

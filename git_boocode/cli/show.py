@@ -32,7 +32,7 @@ _LINES = ("created_at", "label", "agent", "session", "chat", "message", "trigger
     default="@",
     shell_complete=checkpoint_or_edit,
 )
-@click.option("--stat", is_flag=True, help="A summary instead of the whole change.")
+@click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
 @json_option
 def show(name: str, stat: bool, as_json: bool) -> int:
     """Show a checkpoint's metadata and what it changes against its HEAD; by default the newest.

@@ -1,4 +1,4 @@
-"""What people type who know other tools, and what they find here; loaded only for a hint."""
+"""Hints for commands and options of other tools; loaded only when a hint is printed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
 _SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
 _STATUS = "'git boocode hooks status' shows what is installed"
-_UNINSTALL = "'git boocode hooks uninstall' takes out what was installed"
+_UNINSTALL = "'git boocode hooks uninstall' removes what was installed"
 
 OF_BOOCODE = {
     **dict.fromkeys(("apply", "edit", "patch"), (_APPLY,)),
@@ -62,7 +62,7 @@ OPTION_HINTS = {
 
 
 def command_hints(group: str, name: str, commands: Iterable[str]) -> tuple[str, ...]:
-    """What may be meant by a name that is none of the commands of a group."""
+    """What to type instead of a name that is not a command of a group."""
     known = OF_HOOKS if group == "hooks" else OF_BOOCODE
     if name in known:
         return known[name]

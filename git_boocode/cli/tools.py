@@ -15,7 +15,7 @@ from git_boocode.repo.errors import UsageError
 
 @click.command(cls=Command)
 @click.argument("format_", metavar="[<format>]", required=False, shell_complete=one_of(TOOLS))
-@click.option("--guide", is_flag=True, help="Print what a system prompt should say instead.")
+@click.option("--guide", is_flag=True, help="Print guidance for a system prompt instead.")
 @json_option
 def tools(format_: str | None, guide: bool, as_json: bool) -> int:
     """Print the edit formats as tool definitions, ready for the API of a model.

@@ -100,11 +100,11 @@ def test_doctor_shows_it_and_is_content(repo: Repo) -> None:
     done = repo.boocode("doctor")
     assert (done.code, done.err) == (0, "")
     first, newest_line, other, where = done.out.splitlines()
-    assert first == "hooks have met 3 problems in the last 7 days"
+    assert first == "hooks reported 3 problems in the last 7 days"
     assert "nobody?[0m" in newest_line
     assert "claude-code Stop" in other
     assert other.endswith(" (2 times)")
-    assert where == f"  log: all of it is in '{log_file}'"
+    assert where == f"  log: the whole log is '{log_file}'"
     answer = repo.boocode("doctor", "--json")
     assert (answer.code, answer.json["ok"]) == (0, True)
     (finding,) = answer.json["findings"]

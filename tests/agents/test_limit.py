@@ -206,7 +206,7 @@ def by_hand(*words: str) -> str:
 
 
 def test_by_hand_one_is_told_what_is_wrong(repo: Repo) -> None:
-    assert by_hand() == "warning: no agent is named\n"
+    assert by_hand() == "warning: no agent given\n"
     assert "unknown agent 'cluade'" in by_hand("cluade", "UserPromptSubmit")
 
 

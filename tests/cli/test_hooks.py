@@ -59,7 +59,7 @@ def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: 
     assert done.out.endswith("installed hooks for Claude Code and Gemini CLI\n")
     assert (repo.top / ".gemini/settings.json").exists()
     done = repo.boocode("hooks", "install")
-    assert (done.code, done.out) == (0, "all is installed already\n")
+    assert (done.code, done.out) == (0, "nothing to install\n")
     done = repo.boocode("hooks", "uninstall")
     assert (done.code, done.err) == (0, "")
     assert repo.status().count("CLAUDE.md") == 1
@@ -89,7 +89,7 @@ def test_an_agent_that_cannot_be_served_is_left_out(repo: Repo) -> None:
 def test_where_no_agent_is_used(repo: Repo) -> None:
     done = repo.boocode("hooks", "install")
     assert done.code == 1
-    assert done.err.startswith("error: no agent is found, neither in this worktree nor ")
+    assert done.err.startswith("error: no agent found in this worktree or ")
     assert "hint: name one with --agent: claude-code, codex, gemini," in done.err
 
 
@@ -161,7 +161,7 @@ def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed
     done = repo.boocode("hooks", "uninstall", "windsurf")
     assert done.err.endswith("hint: an agent is named by --agent windsurf\n")
     done = repo.boocode("hooks", "uninstall")
-    assert done.out == "nothing is installed\n"
+    assert done.out == "no hooks are installed\n"
     assert done.err == (
         "hint: Windsurf has hooks in your home directory, too: "
         "'git boocode hooks uninstall --user --agent windsurf' removes them\n"
@@ -174,7 +174,7 @@ def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed
 def test_what_is_installed_is_renewed_where_it_is(repo: Repo, sealed: Path) -> None:
     repo.boocode("hooks", "install", "--agent", "claude-code", "--user")
     done = repo.boocode("hooks", "install")
-    assert (done.code, done.out) == (0, "all is installed already\n")
+    assert (done.code, done.out) == (0, "nothing to install\n")
     repo.git("config", "boocode.hookTimeout", "60")
     done = repo.boocode("hooks", "install", "--agent", "claude-code")
     assert done.out.startswith(" M ~/.claude/settings.json: Claude Code (user)\n")
