@@ -88,7 +88,7 @@ def test_words(words: list[str], expected: list[str], repo: Repo) -> None:
 def test_options_of_a_command(repo: Repo) -> None:
     found = described(repo, "restore", "--")
     assert {"--dry-run", "--callback", "--files-only", "--json"} <= found.keys()
-    assert found["--dry-run"] == "Only say what would change"
+    assert found["--dry-run"] == "Only show what would change"
     assert not {"-h", "--no-head"} & found.keys()
 
 
