@@ -40,7 +40,7 @@ def test_the_json_answer(repo: Repo) -> None:
     assert "\\udcff" in done.out
 
 
-def test_what_was_not_recorded_is_said(repo: Repo) -> None:
+def test_skipped_files_are_reported(repo: Repo) -> None:
     repo.git("config", "boocode.maxFileSize", "2")
     repo.write("large\n\x1b[31m", "large")
     done = repo.boocode("checkpoint")
@@ -50,7 +50,7 @@ def test_what_was_not_recorded_is_said(repo: Repo) -> None:
     )
 
 
-def test_all_that_can_be_told(repo: Repo) -> None:
+def test_every_option_is_recorded(repo: Repo) -> None:
     told = {"--label": "l", "--session": "s", "--chat": "c", "--message": "m", "--agent": "g",
             "--trigger": "t"}  # fmt: skip
     flags = [part for pair in told.items() for part in pair]
@@ -68,7 +68,7 @@ def told(repo: Repo, *options: str, **env: str) -> tuple[object, object, object]
     return values["session"], values["agent"], values["anchor"]
 
 
-def test_claude_code_tells_its_session_to_what_it_runs(repo: Repo) -> None:
+def test_the_session_of_claude_code_is_recorded(repo: Repo) -> None:
     env = {"CLAUDE_CODE_SESSION_ID": "s1"}
     anchor = {"agent": "claude-code", "session": "s1"}
     assert told(repo, **env) == ("s1", "claude-code", anchor)
@@ -208,7 +208,7 @@ def edit_killed_after(repo: Repo, written: str) -> None:
 @pytest.mark.parametrize(
     ("written", "remedy"), [("a", "takes the files back"), ("ab", "removes what it left behind")]
 )
-def test_an_edit_that_was_killed_is_told(repo: Repo, written: str, remedy: str) -> None:
+def test_an_interrupted_edit_is_reported(repo: Repo, written: str, remedy: str) -> None:
     edit_killed_after(repo, written)
     done = repo.boocode("checkpoint")
     assert (done.code, repo.read("a"), len(done.out.splitlines())) == (0, b"new\n", 1)
@@ -221,7 +221,7 @@ def test_an_edit_that_was_killed_is_told(repo: Repo, written: str, remedy: str) 
     assert repo.boocode("checkpoint").err == ""
 
 
-def test_an_edit_at_work_is_not_told(repo: Repo) -> None:
+def test_a_running_edit_is_not_reported(repo: Repo) -> None:
     edit_killed_after(repo, "a")
     repository = Repository.discover()
     with worktree_lock(repository.state_dir, shared=False, patience=0):
@@ -229,7 +229,7 @@ def test_an_edit_at_work_is_not_told(repo: Repo) -> None:
     assert repo.boocode("log").err.startswith("warning: an edit was killed")
 
 
-def test_a_note_of_an_edit_that_cannot_be_read_is_told(repo: Repo) -> None:
+def test_an_unreadable_journal_of_an_edit_is_reported(repo: Repo) -> None:
     repo.write("a", "a\n")
     repo.write(EDIT_NOTE, "no note")
     done = repo.boocode("checkpoint", "--json")

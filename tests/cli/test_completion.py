@@ -154,7 +154,7 @@ def test_edits_and_remotes(turns: Repo) -> None:
     assert offered(turns, "push", "origin", "@~") == ["@~1", "@~2"]
 
 
-def test_outside_a_repository_or_in_a_broken_one_nothing_is_said(
+def test_outside_a_repository_or_in_a_broken_one_nothing_is_printed(
     turns: Repo, tmp_path: Path
 ) -> None:
     assert offered(turns, "restore", "", cwd=tmp_path) == []

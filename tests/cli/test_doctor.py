@@ -5,13 +5,13 @@ from tests.checkpoints.test_checkup import aside
 from tests.repo_kit import Repo
 
 
-def test_a_repository_in_which_nothing_is_amiss(repo: Repo) -> None:
+def test_a_repository_without_problems(repo: Repo) -> None:
     done = repo.boocode("doctor")
     assert (done.code, done.out, done.err) == (0, "no problems found\n", "")
     assert repo.boocode("doctor", "--fix", "--json").json == {"ok": True, "findings": []}
 
 
-def test_an_interrupted_restore_is_told(repo: Repo) -> None:
+def test_an_interrupted_restore_is_reported(repo: Repo) -> None:
     repo.commit(a="one\n")
     first = repo.boocode("checkpoint").out.strip()
     repo.write("a", "two\n")
@@ -26,7 +26,7 @@ def test_an_interrupted_restore_is_told(repo: Repo) -> None:
     assert repo.boocode("doctor").code == 0
 
 
-def test_a_record_that_lacks_an_object_is_told(repo: Repo) -> None:
+def test_a_record_that_lacks_an_object_is_reported(repo: Repo) -> None:
     repo.write("a", "old\n")
     done = repo.boocode("apply-edit", "--path", "a", "--old", "old", "--new", "new", "--json")
     blob = repo.git("rev-parse", f"refs/boocode/edits/{done.json['id']}:before/a").strip()
@@ -41,7 +41,7 @@ def test_a_record_that_lacks_an_object_is_told(repo: Repo) -> None:
     repo.git("gc", "-q", "--prune=now")
 
 
-def test_what_else_is_amiss_is_told_where_the_rollback_fails(repo: Repo) -> None:
+def test_other_problems_are_reported_if_the_rollback_fails(repo: Repo) -> None:
     repo.commit(a="one\n")
     first = repo.boocode("checkpoint").out.strip()
     repo.write("a", "two\n")

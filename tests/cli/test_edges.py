@@ -168,7 +168,7 @@ def test_a_huge_count_is_fine(repo: Repo) -> None:
     assert repo.boocode("log", "-n", "9" * 30) == (0, "", "")
 
 
-def test_what_a_restore_leaves_alone_is_said(repo: Repo) -> None:
+def test_files_that_a_restore_leaves_alone_are_reported(repo: Repo) -> None:
     repo.commit("base", f="1\n")
     repo.git("checkout", "-q", "-b", "other")
     repo.commit("other", f="2\n")

@@ -60,7 +60,7 @@ def test_only_some(repo: Repo, clone: Repo) -> None:
     )  # fmt: skip
 
 
-def test_what_is_odd_is_told(repo: Repo, clone: Repo) -> None:
+def test_oddities_are_reported(repo: Repo, clone: Repo) -> None:
     taken = take()
     repo.git("update-ref", f"{CHECKPOINTS}x\u202e", "HEAD")
     mine = clone.boocode("checkpoint").out.strip()

@@ -125,7 +125,7 @@ def test_the_answer_of_install_and_uninstall(repo: Repo) -> None:
     assert answer["notes"] == []
 
 
-def test_who_else_gets_a_file_is_said(repo: Repo) -> None:
+def test_files_that_others_get_are_reported(repo: Repo) -> None:
     repo.write(".claude/settings.json", "{}\n")
     repo.write(".gitignore", "settings.local.json\n")
     repo.commit()

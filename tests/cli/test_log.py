@@ -129,7 +129,7 @@ def test_colour(repo: Repo) -> None:
     assert "\x1b" not in repo.boocode("log", "--json").out
 
 
-def test_a_missing_tree_is_told_by_a_question_mark(repo: Repo) -> None:
+def test_a_missing_tree_is_shown_as_a_question_mark(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write("a", "x\n")
     taken = take()

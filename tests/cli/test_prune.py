@@ -110,7 +110,7 @@ def test_what_makes_no_sense(repo: Repo, options: tuple[str, str]) -> None:
         assert f"'{options[1]}' is not a whole number of at least 1\n" in done.err
 
 
-def test_a_setting_that_makes_no_sense_is_told_before_anything_goes(repo: Repo) -> None:
+def test_an_invalid_setting_is_reported_before_anything_is_deleted(repo: Repo) -> None:
     forged(repo, new_id(0))
     take()
     repo.git("config", "boocode.editsMaxAge", "soon")

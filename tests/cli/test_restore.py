@@ -90,7 +90,7 @@ def test_a_preview(repo: Repo, taken: Checkpoint) -> None:
     assert seen(repo) == before
 
 
-def test_what_is_left_alone_is_said(repo: Repo) -> None:
+def test_files_left_alone_are_reported(repo: Repo) -> None:
     repo.write(".gitignore", "*.log\n")
     repo.write("x\n.log", "precious\n")
     take()
@@ -101,7 +101,7 @@ def test_what_is_left_alone_is_said(repo: Repo) -> None:
     assert 'warning: left alone: "x\\n.log": ignored in the checkpoint\n' in done.err
 
 
-def test_a_head_that_has_moved_is_said(repo: Repo, taken: Checkpoint) -> None:
+def test_a_moved_head_is_reported(repo: Repo, taken: Checkpoint) -> None:
     repo.git("commit", "-q", "-m", "later")
     done = repo.boocode("restore", taken.id)
     left = "it was left where it is, as --head was not given\n"
@@ -109,7 +109,7 @@ def test_a_head_that_has_moved_is_said(repo: Repo, taken: Checkpoint) -> None:
     assert repo.boocode("restore", "-n", taken.id, "--json").json["head_differs"] is True
 
 
-def test_a_path_in_the_place_of_a_checkpoint_is_told(repo: Repo, taken: Checkpoint) -> None:
+def test_a_path_instead_of_a_checkpoint_gets_a_hint(repo: Repo, taken: Checkpoint) -> None:
     (repo.top / "sub").mkdir()
     repo.write("sub/it's", "x\n")
     done = repo.boocode("restore", "it's", cwd="sub")
@@ -142,7 +142,7 @@ def test_the_way_back_names_the_callback_that_was_given(repo: Repo, taken: Check
     assert repo.boocode("redo").err == f"hint: 'git boocode undo' {back}\n"
 
 
-def test_the_conversation_is_told(repo: Repo, taken: Checkpoint) -> None:
+def test_the_conversation_is_reported(repo: Repo, taken: Checkpoint) -> None:
     host = Host(repo, trim="echo '{\"messages_deleted\": 1}'")
     done = repo.boocode("restore", "@", "--conversation-only", "--callback", host.path)
     assert done.out == f"restored the conversation (1 message cut) to {taken.id} (before)\n"
@@ -156,7 +156,7 @@ def test_the_conversation_is_told(repo: Repo, taken: Checkpoint) -> None:
         ('"  "', ""), ("null", ""), ("7", ""), ('["x"]', ""),
     ],
 )  # fmt: skip
-def test_what_the_callback_tells_the_user(
+def test_the_message_of_the_callback_is_printed(
     repo: Repo, taken: Checkpoint, message: str, shown: str
 ) -> None:
     repo.write(".git/answer", f'{{"message": {message}}}')

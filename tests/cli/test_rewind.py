@@ -125,7 +125,7 @@ def test_nothing_to_do(repo: Repo) -> None:
     assert done.err == "hint: 'git boocode log --edits' lists the other edits\n"
 
 
-def test_edits_and_paths_are_told_apart(repo: Repo) -> None:
+def test_edits_and_paths_are_distinguished(repo: Repo) -> None:
     for name in ("a", "b", "gone", "abcd1234"):
         repo.write(name, "1\n")
     patch = {"patch": "--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n"}

@@ -181,7 +181,7 @@ def test_best_effort_runs_it_all_the_same(repo: Repo, tmp_path: Path) -> None:
     assert done.err.startswith("fatal: not a git repository")
 
 
-def test_what_was_not_recorded_is_said(repo: Repo) -> None:
+def test_skipped_files_are_reported(repo: Repo) -> None:
     repo.git("config", "boocode.maxFileSize", "2")
     repo.write("large", "large")
     done = repo.boocode("run", "true")

@@ -202,7 +202,7 @@ def test_the_reader_closes_the_pipe(repo: Repo, kind: str) -> None:
     assert repo.reader_that_leaves("git", "boocode", "show", name) == (141, b"")
 
 
-def test_a_rename_is_told_whatever_the_user_likes(repo: Repo) -> None:
+def test_a_rename_is_shown_whatever_is_configured(repo: Repo) -> None:
     repo.write("a", "".join(f"line {number}\n" for number in range(20)))
     patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-line 3\n+three\n"
     done = repo.boocode("apply-edit", "--json", stdin=f"{patch}*** End Patch\n")

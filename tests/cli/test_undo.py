@@ -94,7 +94,7 @@ def test_help(repo: Repo) -> None:
     assert done.out.startswith("usage: git boocode undo [<options>]\n")
 
 
-def test_what_was_done_since_an_interruption_is_told(
+def test_changes_since_an_interruption_are_reported(
     restored: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     restored.write("a", "another mess\n")
