@@ -21,7 +21,7 @@ PICTURE = Path(__file__).with_name("cast.svg")
 PROMPT = "simplify the parser"
 _SESSION = "8f4c2a1e-5b7d-4c3f-9a61-0d2e4f6b8c10"
 # Columns, pixels and seconds.
-_COLUMNS, _CHARACTER, _LINE, _MARGIN = 96, 8.4, 20, 16
+_COLUMNS, _CHARACTER, _LINE, _MARGIN = 120, 8.4, 20, 16
 _TYPING, _READING, _AT_THE_END = 1.2, 0.3, 6.0
 _STYLE = """\
 svg { --paper: #ffffff; --ink: #24292f; --faint: #6e7781; --ours: #0a7a3d; --loss: #b3261e; }
@@ -52,10 +52,12 @@ def session(top: Path) -> Iterator[Line]:
     # A hint that follows names a path of this machine.
     yield from islice(_run(top, "git boocode hooks install --agent claude-code"), 3)
     yield Line("")
+    _say(top, user="what is this?", assistant="a parser")
     yield Line(f'$ claude "{PROMPT}"', "typed")
     _output(top, "git boocode hook claude-code UserPromptSubmit", _prompt(top))
     (top / "parser.py").unlink()
     (top / "main.py").write_text("print(input().split())\n")
+    _say(top, user=PROMPT, assistant="I removed parser.py")
     yield Line("● I removed parser.py and put its one line into main.py.", "note")
     yield from _run(top, "git status --short", "loss")
     yield Line("")
@@ -124,7 +126,19 @@ def _output(top: Path, command: str, stdin: str = "") -> str:
 
 def _prompt(top: Path) -> str:
     event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "session_id": _SESSION}
-    return json.dumps({**event, "cwd": str(top), "transcript_path": str(top / "none.jsonl")})
+    return json.dumps({**event, "cwd": str(top), "transcript_path": str(_transcript(top))})
+
+
+def _transcript(top: Path) -> Path:
+    return top.parent / f"{_SESSION}.jsonl"
+
+
+def _say(top: Path, **messages: str) -> None:
+    """Let the agent write messages to its transcript, by the names of their authors."""
+    with _transcript(top).open("a") as file:
+        for role, text in messages.items():
+            message = {"role": role, "content": text}
+            file.write(json.dumps({"type": role, "uuid": text, "message": message}) + "\n")
 
 
 def main() -> None:

@@ -62,7 +62,7 @@ def test_the_readme_example_is_what_happens(repo: Repo) -> None:
     assert done.out.rpartition("recorded as")[0] == expected
 
 
-ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b")
+ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}\b")
 COMMIT = re.compile(r"\b([0-9a-f]{40}|[0-9a-f]{10})\b")
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 

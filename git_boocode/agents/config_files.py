@@ -9,7 +9,16 @@ import re
 from collections.abc import Mapping, MutableMapping, MutableSequence
 from typing import Any, NamedTuple
 
-from git_boocode.agents.registry import LOCAL, PROJECT, SCOPES, USER, Agent, Program, Settings
+from git_boocode.agents.registry import (
+    LOCAL,
+    PROJECT,
+    SCOPES,
+    USER,
+    Agent,
+    Program,
+    Settings,
+    home_of,
+)
 from git_boocode.repo.durable import refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
@@ -104,7 +113,7 @@ class Locations(NamedTuple):
         """Whether an agent is used in the worktree or on this machine."""
         top = self.repository.worktree if self.repository else None
         marked = top and any(os.path.lexists(os.path.join(top, mark)) for mark in agent.marks)
-        return bool(marked) or os.path.isdir(self._home_of(agent))
+        return bool(marked) or os.path.isdir(home_of(agent, self.home))
 
     def scopes(self, agent: Agent) -> list[str]:
         """The scopes of an agent that exist here, the narrowest first."""
@@ -116,7 +125,7 @@ class Locations(NamedTuple):
         config = agent.config
         given = config.places[scope]
         if isinstance(config, Program):
-            events = (agent.turn, agent.tool) if "{event}" in given else ("",)
+            events = (*agent.turn_events, agent.tool) if "{event}" in given else ("",)
             return [
                 self._file(agent, scope, PROGRAM, given.replace("{event}", event), event)
                 for event in events
@@ -131,7 +140,7 @@ class Locations(NamedTuple):
     ) -> ConfigFile:
         repository = self.repository
         if scope == USER:
-            path = name = os.path.join(self._home_of(agent), relative)
+            path = name = os.path.join(home_of(agent, self.home), relative)
             state = os.environ.get("XDG_STATE_HOME", "")
             state = state if os.path.isabs(state) else os.path.join(self.home, ".local", "state")
             state = os.path.join(state, "git-boocode")
@@ -166,15 +175,6 @@ class Locations(NamedTuple):
         except RefusedError as error:
             hints = ("--user changes the file in your home directory",)
             raise RefusedError(error.message, code=error.code, hints=hints) from None
-
-    def _home_of(self, agent: Agent) -> str:
-        """The directory of the user's own files of an agent."""
-        if agent.home_variable and os.environ.get(agent.home_variable):
-            return os.path.abspath(os.path.expanduser(os.environ[agent.home_variable]))
-        first, _, rest = agent.home.partition("/")
-        if first == ".config" and os.path.isabs(os.environ.get("XDG_CONFIG_HOME", "")):
-            return os.path.join(os.environ["XDG_CONFIG_HOME"], rest)
-        return os.path.join(self.home, agent.home)
 
 
 def default_scope(agent: Agent) -> str:

@@ -109,8 +109,11 @@ def _read(file: ConfigFile, data: bytes) -> Document:
 
 def _written(file: ConfigFile, data: bytes, document: Document) -> bytes:
     """The bytes of a document; RefusedError if they do not read as the document does."""
+    values = plain(document.root)
+    if values == plain(_read(file, data).root):
+        return data
     after = file.encoded(document.text())
-    if after != data and plain(_read(file, after).root) != plain(document.root):
+    if plain(_read(file, after).root) != values:
         raise file.unusable("its hooks would not read as they do now")
     return after
 
@@ -120,7 +123,7 @@ def _check_shape(file: ConfigFile, root: Mapping[str, Any]) -> None:
     hooks = root.get(_HOOKS, {})
     if not isinstance(hooks, MutableMapping):
         raise file.unusable(f"'{_HOOKS}' in it is not an object")
-    for event in (file.agent.turn, file.agent.tool):
+    for event in (*file.agent.turn_events, file.agent.tool):
         if not isinstance(hooks.get(event, []), MutableSequence):
             raise file.unusable(f"'{_HOOKS}.{event}' in it is not an array")
 

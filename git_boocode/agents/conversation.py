@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from git_boocode.agents.registry import AGENTS, find_agent
@@ -11,11 +12,16 @@ from git_boocode.checkpoints.restore.transaction import Result
 
 def agent_callbacks() -> dict[str, AgentCallback]:
     """The shipped callback of each agent that has one, by the agent's name."""
-    return {
-        agent.name: AgentCallback(agent.callback, agent.callback_environment)
-        for agent in AGENTS.values()
-        if agent.callback
-    }
+    home = os.environ.get("XDG_DATA_HOME", "")
+    data = home if os.path.isabs(home) else os.path.expanduser("~/.local/share")
+    found = {}
+    for agent in AGENTS.values():
+        values = agent.callback_environment.items()
+        environment = {name: value.replace("{data}", data) for name, value in values}
+        if agent.callback:
+            store = environment.get("BOOCODE_SQLITE_DATABASE", "")
+            found[agent.name] = AgentCallback(agent.callback, environment, store)
+    return found
 
 
 def resume_command(result: Result) -> str:
@@ -34,10 +40,16 @@ def unrestored_conversation(result: Result) -> str:
     Empty if the checkpoint belongs to no conversation, or a callback restored it.
     """
     meta = result.checkpoint.meta
-    if result.callback or not any(meta.text(key) for key in ("session", "chat", "message")):
+    if (
+        result.callback
+        or not result.changes_something
+        or not any(meta.text(key) for key in ("session", "chat", "message"))
+    ):
         return ""
-    command = f"'git boocode restore {result.checkpoint.id} --conversation-only --callback <file>'"
-    agent = find_agent(meta.text("agent"))
+    agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
     if agent and not agent.callback:
         return f"the conversation was left alone: go back to this turn in {agent.title} yourself"
-    return f"the conversation was left alone: {command} restores it with a callback"
+    if transcript and not os.path.isfile(transcript):
+        return f"the conversation was left alone: its transcript '{transcript}' is gone"
+    command = f"git boocode restore {result.checkpoint.id} --conversation-only --callback <file>"
+    return f"the conversation was left alone: '{command}' restores it with a callback"

@@ -29,7 +29,8 @@ class ReportedTurn(NamedTuple):
     """A turn that a hook reports.
 
     `turn` is its id, or empty; `prompt` a checksum of the prompt, or empty; `offset` the size of
-    the transcript, None if unknown; `time` is in seconds since 1970.
+    the transcript, None if unknown; `time` is in seconds since 1970; `checkpoint` is the id of its
+    checkpoint.
     """
 
     agent: str
@@ -38,6 +39,7 @@ class ReportedTurn(NamedTuple):
     prompt: str
     offset: int | None
     time: float
+    checkpoint: str = ""
 
 
 def turn_of(agent: str, session: str, turn: str, prompt: str, offset: int | None) -> ReportedTurn:
@@ -68,6 +70,19 @@ class Turns:
         """Whether it was probably reported before, by another agent or twice."""
         return any(_is_same(turn, other) for other in self._turns)
 
+    def checkpoint_of(self, agent: str, session: str, turn: str) -> str:
+        """The checkpoint of a turn, or without its id of the session's latest; empty if unknown."""
+        found = (
+            other.checkpoint
+            for other in reversed(self._turns)
+            if other[:2] == (agent, session) and turn in ("", other.turn)
+        )
+        return next(found, "")
+
+    def last_calls(self) -> dict[str, float]:
+        """When each agent reported a turn or tool last, in seconds since 1970."""
+        return {other.agent: other.time for other in self._turns}
+
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
         turns = [*self._turns, turn][-_MOST:]
@@ -96,10 +111,16 @@ def _read(path: str) -> Iterator[ReportedTurn]:
         rows = read_private_json(path)
     for row in rows if isinstance(rows, list) else []:
         with suppress(TypeError, ValueError, OverflowError):
-            agent, session, turn, prompt, offset, when = row
+            agent, session, turn, prompt, offset, when, *checkpoint = row
             number = None if offset is None else int(offset)
             yield ReportedTurn(
-                str(agent), str(session), str(turn), str(prompt), number, float(when)
+                str(agent),
+                str(session),
+                str(turn),
+                str(prompt),
+                number,
+                float(when),
+                str(checkpoint[0]) if checkpoint else "",
             )
 
 

@@ -129,15 +129,18 @@ def _bad_payload(what: str) -> FatalError:
     return FatalError(f"what the agent sent {what}", code="bad_payload")
 
 
+TURN, TOOL, END, NOTHING = "turn", "tool", "end", "nothing"
+
+
 class HookEvent(NamedTuple):
     """The event of a hook; each text may be empty.
 
-    `is_turn` is set if a turn begins; otherwise a tool is about to run.
+    `kind` is TURN or END if a turn begins or ends, TOOL if a tool is about to run, or NOTHING.
     """
 
     agent: Agent
     name: str
-    is_turn: bool
+    kind: str
     payload: Payload
     session: str
     turn: str
@@ -184,20 +187,32 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
     name = name or payload.text((*agent.fields.event, *sender.fields.event))
     if not name:
         raise FatalError(f"no event of {agent.title} is named", code="unknown_event")
-    is_turn = name in (agent.turn, sender.turn)
-    if not is_turn and name not in (agent.tool, sender.tool):
+    kind = _kind(sender, name) or _kind(agent, name)
+    if kind is None:
+        *most, last = [f"'{event}'" for event in (*agent.turn_events, agent.tool)]
         raise FatalError(
-            f"unknown event '{name}' of {agent.title}: checkpoints are taken at '{agent.turn}' "
-            f"and '{agent.tool}'",
+            f"unknown event '{name}' of {agent.title} (expected {', '.join(most)} or {last})",
             code="unknown_event",
         )
     fields = sender.fields
+    if sender.older_turn and name == sender.turn and not payload.text(fields.session[:1]):
+        # This version reports the turn by another event, too.
+        kind = NOTHING
     session, turn = (payload.text(names)[:_LONGEST_ID] for names in (fields.session, fields.turn))
-    return HookEvent(sender, name, is_turn, payload, session, turn, payload.text(fields.prompt))
+    return HookEvent(sender, name, kind, payload, session, turn, payload.text(fields.prompt))
+
+
+def _kind(agent: Agent, name: str) -> str | None:
+    kinds = {agent.tool: TOOL, agent.end: END, agent.older_turn: TURN, agent.turn: TURN}
+    return kinds.get(name)
 
 
 def label_of(prompt: str) -> str:
-    """The first words of a prompt, safe to print."""
+    """The first words of a prompt, without quotes around it, safe to print."""
+    prompt = prompt.strip()
+    if len(prompt) > 1 and prompt[0] == prompt[-1] == '"' and '"' not in prompt[1:-1]:
+        # As `opencode run` hands it over.
+        prompt = prompt[1:-1]
     text = _HALVES.sub("?", _CONTROL.sub(" ", prompt.lstrip()[:_PROMPT_START]))
     words = " ".join(text.split())
     if len(words) <= _LONGEST_LABEL:

@@ -5,6 +5,7 @@ Every hook reads this module at every turn, so it imports nothing heavy and hold
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -58,14 +59,21 @@ class Program(NamedTuple):
 class Agent(NamedTuple):
     """An agent, by its name on the command line and in metadata.
 
-    `home` is the directory of the user's own files below the home directory, which the environment
-    variable `home_variable` overrides; `marks` are paths in a worktree that show that the agent is
-    used there. `turn` and `tool` are the events before a turn and before a tool. `answer` is what a
-    hook has to print. With `tool_begins` there are modes without turn events, in which the first
-    tool of a turn stands for it. `run_by` are the agents that run this one's hooks as well, with
-    the fields that give their payloads away. `callback` is the shipped one that restores the
-    agent's conversations, configured by `callback_environment`; `resume` is the command that goes
-    on with the conversation `{session}`. `note` is what the user has to know after installing.
+    `home` is the directory of the user's own files below the home directory; the environment
+    variable `home_variable` overrides it, or with `home_below_variable` the home directory. In it
+    lies the `transcript` of `{session}`, if payloads do not say where. `marks` are paths in a
+    worktree that show that the agent is used there.
+
+    `turn` and `tool` are the events before a turn and before a tool, `end` is the one after a turn.
+    Versions whose `turn` event lacks the first field of the session report turns by `older_turn`.
+    With `tool_begins` there are modes without turn events, in which the first tool of a turn stands
+    for it. `answer` is what a hook has to print. `run_by` are the agents that run this one's hooks
+    as well, with the fields that give their payloads away.
+
+    `callback` is the shipped one that restores the agent's conversations, configured by
+    `callback_environment`, in which `{data}` is the user's data directory; `resume` is the command
+    that goes on with the conversation `{session}`. `note` is what the user has to know after
+    installing.
     """
 
     name: str
@@ -76,7 +84,11 @@ class Agent(NamedTuple):
     turn: str
     tool: str
     config: Settings | Program
+    end: str = ""
+    older_turn: str = ""
     home_variable: str = ""
+    home_below_variable: bool = False
+    transcript: str = ""
     aliases: tuple[str, ...] = ()
     answer: str = ""
     tool_begins: bool = False
@@ -85,6 +97,11 @@ class Agent(NamedTuple):
     callback_environment: Mapping[str, str] = {}
     resume: str = ""
     note: str = ""
+
+    @property
+    def turn_events(self) -> list[str]:
+        """The events at which a turn begins or ends."""
+        return [event for event in (self.turn, self.older_turn, self.end) if event]
 
 
 # Several agents list a command in a group of hooks, as Claude Code does.
@@ -98,9 +115,10 @@ _ALL = (
         home=".claude",
         home_variable="CLAUDE_CONFIG_DIR",
         marks=(".claude", "CLAUDE.md"),
-        fields=Fields(),
+        fields=Fields(turn=("prompt_id",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
+        end="Stop",
         # VS Code sends what Copilot sends.
         run_by={"cursor": ("conversation_id", "generation_id"), "copilot": ("sessionId",)},
         callback="claude-code",
@@ -123,6 +141,7 @@ _ALL = (
         fields=Fields(turn=("turn_id",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
+        end="Stop",
         config=Settings(
             {PROJECT: ".codex/hooks.json", USER: "hooks.json"},
             _GROUP,
@@ -137,15 +156,35 @@ _ALL = (
         title="Gemini CLI",
         aliases=("gemini-cli",),
         home=".gemini",
+        home_variable="GEMINI_CLI_HOME",
+        home_below_variable=True,
         marks=(".gemini", "GEMINI.md"),
         fields=Fields(),
         turn="BeforeAgent",
         tool="BeforeTool",
+        end="AfterAgent",
         config=Settings(
             {PROJECT: ".gemini/settings.json", USER: "settings.json"}, _GROUP, seconds=1000
         ),
         callback="trim-jsonl",
         resume="gemini --resume {session}",
+    ),
+    Agent(
+        name="qwen",
+        title="Qwen Code",
+        aliases=("qwen-code",),
+        home=".qwen",
+        marks=(".qwen", "QWEN.md"),
+        # A continuation of a turn fires the event of the turn again, with the same id.
+        fields=Fields(turn=("prompt_id",)),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        end="Stop",
+        config=Settings(
+            {PROJECT: ".qwen/settings.json", USER: "settings.json"}, _GROUP, seconds=1000
+        ),
+        callback="trim-jsonl",
+        resume="qwen --resume {session}",
     ),
     Agent(
         name="cursor",
@@ -160,6 +199,7 @@ _ALL = (
         ),
         turn="beforeSubmitPrompt",
         tool="preToolUse",
+        end="stop",
         config=Settings(
             {PROJECT: ".cursor/hooks.json", USER: "hooks.json"},
             {"command": "{command}"},
@@ -173,6 +213,8 @@ _ALL = (
         title="Copilot CLI",
         aliases=("copilot-cli",),
         home=".copilot",
+        home_variable="COPILOT_HOME",
+        transcript="session-state/{session}/events.jsonl",
         marks=(".github/hooks", ".github/copilot-instructions.md"),
         fields=Fields(
             session=("sessionId",),
@@ -184,12 +226,15 @@ _ALL = (
         ),
         turn="userPromptSubmitted",
         tool="preToolUse",
+        end="agentStop",
         config=Settings(
             # Every file in the directory is read: ours leaves the others alone.
             {PROJECT: ".github/hooks/boocode.json", USER: "hooks/boocode.json"},
             {"type": "command", "bash": "{command}", "timeoutSec": "{timeout}"},
             preface={"version": 1},
         ),
+        callback="trim-jsonl",
+        resume="copilot --resume={session}",
     ),
     Agent(
         name="windsurf",
@@ -219,7 +264,7 @@ _ALL = (
         home="Documents/Cline",
         marks=(".clinerules",),
         fields=Fields(
-            session=("taskId",),
+            session=("sessionContext.rootSessionId", "taskId"),
             transcript=(),
             directories=("workspaceRoots",),
             prompt=("prompt", "userPromptSubmit.prompt"),
@@ -227,18 +272,20 @@ _ALL = (
             tool=("preToolUse.toolName", "preToolUse.tool"),
             tool_input=("preToolUse.parameters",),
         ),
-        turn="UserPromptSubmit",
+        turn="TaskStart",
+        older_turn="UserPromptSubmit",
         tool="PreToolUse",
+        end="TaskComplete",
         config=Program(
             {PROJECT: ".clinerules/hooks/{event}", USER: "Hooks/{event}"}, "cline", executable=True
         ),
         answer='{"cancel":false}\n',
-        note="Cline runs hooks only where they are enabled in its settings",
     ),
     Agent(
         name="opencode",
         title="opencode",
         home=".config/opencode",
+        home_variable="OPENCODE_CONFIG_DIR",
         marks=(".opencode", "opencode.json", "opencode.jsonc"),
         # As our own plugin sends it.
         fields=Fields(
@@ -252,9 +299,19 @@ _ALL = (
         ),
         turn="chat.message",
         tool="tool.execute.before",
+        end="session.idle",
         config=Program(
             {PROJECT: ".opencode/plugins/boocode.ts", USER: "plugins/boocode.ts"}, "opencode.ts"
         ),
+        callback="sqlite",
+        callback_environment={
+            "BOOCODE_SQLITE_DATABASE": "{data}/opencode/opencode.db",
+            "BOOCODE_SQLITE_TABLE": "message",
+            "BOOCODE_SQLITE_ID": "id",
+            "BOOCODE_SQLITE_CHAT": "session_id",
+            "BOOCODE_SQLITE_ORDER": "id",
+        },
+        resume="opencode --session {session}",
     ),
 )
 
@@ -265,3 +322,15 @@ AGENTS = {agent.name: agent for agent in _ALL}
 def find_agent(name: str) -> Agent | None:
     """The agent of a name or an alias; None if there is none."""
     return AGENTS.get(name) or next((agent for agent in _ALL if name in agent.aliases), None)
+
+
+def home_of(agent: Agent, home: str = "") -> str:
+    """The directory of the user's own files of an agent; `home` is the home directory, if known."""
+    home = home or os.path.expanduser("~")
+    if chosen := os.environ.get(agent.home_variable, ""):
+        chosen = os.path.abspath(os.path.expanduser(chosen))
+        return os.path.join(chosen, agent.home) if agent.home_below_variable else chosen
+    first, _, rest = agent.home.partition("/")
+    if first == ".config" and os.path.isabs(os.environ.get("XDG_CONFIG_HOME", "")):
+        return os.path.join(os.environ["XDG_CONFIG_HOME"], rest)
+    return os.path.join(home, agent.home)

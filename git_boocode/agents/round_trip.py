@@ -59,7 +59,9 @@ def read_toml(text: str) -> Document:
     """Read TOML; ValueError, whose text says what is wrong, if it is not valid."""
     newline = "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
     try:
-        document = tomlkit.parse(text.replace(newline, "\n"))
+        # tomlkit adds tables behind a last line without asking whether it ends.
+        ended = text if text.endswith("\n") or not text else f"{text}{newline}"
+        document = tomlkit.parse(ended.replace(newline, "\n"))
     except TOMLKitError as error:
         reason = str(error)[:1].lower() + str(error)[1:]
         raise ValueError(f"it is not valid TOML: {reason}") from None

@@ -9,9 +9,18 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from git_boocode.agents.dedupe import ReportedTurn, Turns, one_at_a_time, tools_of, turn_of
-from git_boocode.agents.event import HookEvent, Payload, parse_event, parse_payload, read_input
+from git_boocode.agents.event import (
+    END,
+    TOOL,
+    TURN,
+    HookEvent,
+    Payload,
+    parse_event,
+    parse_payload,
+    read_input,
+)
 from git_boocode.agents.hook_log import log
-from git_boocode.agents.registry import Agent
+from git_boocode.agents.registry import Agent, home_of
 from git_boocode.agents.transcript_position import TranscriptPosition, transcript_position
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
@@ -23,6 +32,8 @@ from git_boocode.repo.repository import Repository
 TIMEOUT = 5.0
 """Default time limit of a hook in seconds."""
 _HOUR = 3600.0
+# Of a session, as part of a path.
+_NAME = re.compile(r"[0-9A-Za-z_-]+", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
 _MOST_REPOSITORIES = 8
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -194,19 +205,24 @@ def _repositories(
 
 def _serve(context: HookContext, repository: Repository, reported: HookEvent) -> None:
     context.apply_timeout(repository)
-    per_tool = not reported.is_turn and _setting(context, repository, "boocode.perTool")
-    if not (reported.is_turn or reported.begins_by_tools or per_tool):
+    is_turn = reported.kind == TURN
+    per_tool = reported.kind == TOOL and _setting(context, repository, "boocode.perTool")
+    begins_by_tool = reported.kind == TOOL and reported.begins_by_tools
+    if not (is_turn or reported.kind == END or begins_by_tool or per_tool):
         return
     # Before waiting for other hooks, because the transcript may grow meanwhile.
-    position = _position(context, reported) if reported.is_turn else None
+    position = _position(context, reported) if is_turn else None
     turn = _turn(reported, reported.prompt, position)
     with one_at_a_time(repository.state_dir, patience=context.seconds) as turns:
-        if reported.is_turn or turn.turn:
+        if reported.kind == END:
+            _capture_end(repository, reported, turns)
+            return
+        if is_turn or turn.turn:
             begins = not turns.knows(turn)
         else:
-            begins = reported.begins_by_tools and not turns.knows_session(turn)
+            begins = begins_by_tool and not turns.knows_session(turn)
         if begins:
-            position = position if reported.is_turn else _position(context, reported)
+            position = position if is_turn else _position(context, reported)
             wants_label = _setting(context, repository, "boocode.promptLabels", default=True)
             label = reported.label if wants_label else ""
             anchor = position._asdict() if position else {}
@@ -223,6 +239,15 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
     prune_daily(repository)
 
 
+def _capture_end(repository: Repository, reported: HookEvent, turns: Turns) -> None:
+    """Record the worktree at the end of a turn whose beginning was recorded."""
+    from git_boocode.checkpoints.capture import capture_turn_end
+
+    begun = turns.checkpoint_of(reported.agent.name, reported.session, reported.turn)
+    if begun:
+        capture_turn_end(repository, begun, reported.name)
+
+
 def _setting(
     context: HookContext, repository: Repository, key: str, *, default: bool = False
 ) -> bool:
@@ -235,12 +260,20 @@ def _setting(
 
 
 def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:
-    path = reported.payload.text(reported.agent.fields.transcript)
+    path = reported.payload.text(reported.agent.fields.transcript) or _usual_transcript(reported)
     try:
         return transcript_position(path) if path else None
     except FatalError as error:
         context.note(error)
         return None
+
+
+def _usual_transcript(reported: HookEvent) -> str:
+    """Where the agent keeps the transcript of a session that its payload names."""
+    agent, session = reported.agent, reported.session
+    if not agent.transcript or not _NAME.fullmatch(session):
+        return ""
+    return os.path.join(home_of(agent), agent.transcript.format(session=session))
 
 
 def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:
@@ -266,5 +299,5 @@ def _capture(
         only_if_changed=turns.has_reported(turn),
         **fields,
     )
-    capture(repository, request)
-    turns.note(turn)
+    taken = capture(repository, request)
+    turns.note(turn._replace(checkpoint=taken.checkpoint.id))

@@ -26,11 +26,10 @@ class TranscriptPosition(NamedTuple):
     hash: str | None
 
 
-def transcript_position(path: str) -> TranscriptPosition | None:
+def transcript_position(path: str) -> TranscriptPosition:
     """The current end of a transcript; FatalError (`transcript`) if it cannot be read.
 
-    None if it is missing, as before the first turn of a session. It may later begin with any
-    content, because a session may continue another one.
+    One that is missing, as before the first turn of a session, ends at 0.
     """
     full = os.path.expanduser(path)
     if not os.path.isabs(full):
@@ -45,7 +44,7 @@ def transcript_position(path: str) -> TranscriptPosition | None:
         finally:
             os.close(descriptor)
     except FileNotFoundError:
-        return None
+        return TranscriptPosition(full, 0, None)
     except OSError as error:
         raise _unreadable(path, from_os(error).message.rpartition(": ")[2]) from None
     except ValueError:

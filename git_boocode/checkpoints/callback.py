@@ -59,10 +59,14 @@ class CallbackAnswer:
 
 
 class AgentCallback(NamedTuple):
-    """The shipped callback of an agent, by its name, and the environment that configures it."""
+    """The shipped callback of an agent, by its name, and the environment that configures it.
+
+    `store` is the file that holds all conversations; empty if each has a transcript of its own.
+    """
 
     name: str
     environment: Mapping[str, str] = {}
+    store: str = ""
 
 
 class Callback(NamedTuple):

@@ -40,6 +40,7 @@ class Request(NamedTuple):
     allow_home: bool = False  # whether the worktree may be the home directory or the root
     anchor: Mapping[str, Any] = {}  # the position in the conversation: transcript and length
     patience: float = PATIENCE  # seconds to wait for a running restore
+    ends: str = ""  # the id of the checkpoint at which the turn began that ends now
 
 
 class Captured(NamedTuple):
@@ -134,6 +135,8 @@ def _write_checkpoint(
     from git_boocode.checkpoints.store.catalog import CHECKPOINTS
     from git_boocode.checkpoints.store.commit import holds, write_checkpoint
 
+    if request.ends:
+        return _write_turn_end(catalog, request, snapshot, cache)
     repository = catalog.repository
     if cache is not None and cache.ref.startswith(CHECKPOINTS):
         changed = cache.content != snapshot.content()
@@ -153,3 +156,31 @@ def _write_checkpoint(
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
+
+
+def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:
+    """Record the state at the end of a turn, below `refs/boocode/turn-ends/`.
+
+    `begun` is the id of the checkpoint at which the turn began; a later end replaces an earlier
+    one. Returns whether there is such a checkpoint in the log. Raises as `capture` does.
+    """
+    from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog
+
+    if not Catalog(repository).store.refs(f"{CHECKPOINTS}{begun}"):
+        # A restore archived it while the turn was running.
+        return False
+    capture(repository, Request(ends=begun, trigger=trigger))
+    return True
+
+
+def _write_turn_end(
+    catalog: Catalog, request: Request, snapshot: Snapshot, cache: IndexCache | None
+) -> Captured:
+    from git_boocode.checkpoints.store.catalog import TURN_END_KIND
+    from git_boocode.checkpoints.store.commit import write_checkpoint
+
+    meta = catalog.find(request.ends).meta
+    same = {key: meta.text(key) or None for key in _TEXTS if key != "label"}
+    values = {**same, "turn": request.ends, "trigger": request.trigger}
+    taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
+    return Captured(taken, changed=True)

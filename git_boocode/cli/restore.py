@@ -287,7 +287,7 @@ def print_result(
     for line in result.answer.message.splitlines() if result.answer else ():
         print_feedback(printable(line), dry_run=result.dry_run)
     if resume := resume_command(result):
-        print_feedback(f"the conversation goes on with: {printable(resume)}")
+        print_feedback(f"continue the conversation with: {printable(resume)}")
     concerned = result.kind == RESTORE and request.conversation and not request.paths
     left = unrestored_conversation(result) if concerned else ""
     callback = request.callback if isinstance(request.callback, str) else None

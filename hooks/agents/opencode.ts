@@ -45,6 +45,12 @@ export const GitBoocode = async ({ directory }) => {
       const prompt = textOf(output?.parts)
       await report("chat.message", { sessionID, messageID, prompt, directory })
     },
+    event: async ({ event }) => {
+      if (event?.type !== "session.idle") return
+      const sessionID = event.properties?.sessionID
+      const messageID = turns.get(sessionID)
+      if (messageID) await report("session.idle", { sessionID, messageID, directory })
+    },
     ...(PER_TOOL && {
       "tool.execute.before": async (input, output) => {
         const sessionID = input?.sessionID

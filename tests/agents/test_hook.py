@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,88 +21,180 @@ from tests.repo_kit import Repo
 pytestmark = pytest.mark.slow
 
 each_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)
-SESSIONS = {"opencode": "ses_1", "cline": "1780300799999"}
-TURNS = {"codex": "turn-7", "cursor": "gen-3", "windsurf": "exec-5", "opencode": "msg_1"}
+SESSIONS = {
+    "cline": "sessionContext.rootSessionId",
+    "copilot": "sessionId",
+    "cursor": "conversation_id",
+    "opencode": "sessionID",
+    "windsurf": "trajectory_id",
+}
+TURNS = {
+    "claude-code": "prompt_id",
+    "codex": "turn_id",
+    "cursor": "generation_id",
+    "opencode": "messageID",
+    "qwen": "prompt_id",
+    "windsurf": "execution_id",
+}
+INVENTED = ("cursor", "windsurf")  # payloads that no program has sent
+ENDS = ("claude-code", "cline", "codex", "copilot", "gemini", "qwen")
+PROMPT = "PROMPT-CHARLIE please do what you must"
 FIRST_LINE = b'{"type":"user"}'
 
 
+def part(payload: dict[str, Any], name: str | None) -> Any:
+    """A value of a payload, by its dotted name."""
+    for key in name.split(".") if name else ():
+        payload = payload[key]
+    return payload if name else None
+
+
+def tool_of_turn(repo: Repo, agent: Agent) -> bytes:
+    """What an agent sends before a tool of the turn whose payload is recorded."""
+    text = recorded(repo, agent.name, agent.tool).decode()
+    begun = json.loads(recorded(repo, agent.name, agent.turn), strict=False)
+    for name in (SESSIONS.get(agent.name, "session_id"), TURNS.get(agent.name)):
+        old, new = (part(json.loads(t, strict=False), name) for t in (text, json.dumps(begun)))
+        text = text.replace(old, new) if name else text
+    return text.encode()
+
+
 @pytest.fixture
-def transcript(sealed: Path) -> Path:
-    """The transcript that the recorded payloads name."""
-    path = sealed / "transcript.jsonl"
-    path.write_bytes(FIRST_LINE + b"\n" + b'{"half')
-    return path
+def transcript(sealed: Path) -> Callable[[str], None]:
+    """Writes the transcript that a payload names."""
+
+    def write(path: str) -> None:
+        Path(path).parent.mkdir(parents=True)
+        Path(path).write_bytes(FIRST_LINE + b"\n" + b'{"half')
+
+    return write
 
 
 def test_there_is_a_payload_of_every_event() -> None:
     events = {
-        f"{agent.name}.{event}" for agent in AGENTS.values() for event in (agent.turn, agent.tool)
+        f"{agent.name}.{event}"
+        for agent in AGENTS.values()
+        for event in (*agent.turn_events, agent.tool)
+        if event != agent.end or agent.name in ENDS
     }
     assert {path.name.removesuffix(".json") for path in PAYLOADS.iterdir()} == events
 
 
 @each_agent
-def test_a_turn(agent: Agent, repo: Repo, transcript: Path) -> None:
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_turn(agent: Agent, begun: bool, repo: Repo, transcript: Callable[[str], None]) -> None:
     repo.write("a", "a\n")
-    done = fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
-    assert done.out == agent.answer
+    data = recorded(repo, agent.name, agent.turn)
+    payload = json.loads(data, strict=False)
+    session = part(payload, SESSIONS.get(agent.name, "session_id"))
+    message = part(payload, TURNS.get(agent.name))
+    path = payload.get("transcript_path")
+    if agent.name == "copilot":
+        path = f"{os.environ['HOME']}/.copilot/session-state/{session}/events.jsonl"
+    if begun and path:
+        transcript(path)
+    assert fire(repo, agent.name, agent.turn, payload=data).out == agent.answer
     (found,) = taken(repo)
-    session = SESSIONS.get(agent.name, "8f4c2a1e-5b7d-4c3f-9a61-0d2e4f6b8c10")
-    message = TURNS.get(agent.name)
-    assert found["label"] == LABEL
+    labels = {"cline": None, **dict.fromkeys(INVENTED, LABEL)}
+    assert found["label"] == labels.get(agent.name, PROMPT)
     assert (found["agent"], found["trigger"]) == (agent.name, agent.turn)
     assert (found["session"], found["message"]) == (session, message)
-    told = {"agent": agent.name, "session": session, "message": message}
-    anchor: dict[str, object] = {key: value for key, value in told.items() if value}
-    if agent.name in ("claude-code", "gemini"):
-        digest = hashlib.sha256(FIRST_LINE).hexdigest()
-        anchor |= {"path": str(transcript), "offset": 16, "hash": f"sha256:{digest}"}
+    named = {"agent": agent.name, "session": session, "message": message}
+    anchor: dict[str, object] = {key: value for key, value in named.items() if value}
+    if path:
+        digest = f"sha256:{hashlib.sha256(FIRST_LINE).hexdigest()}"
+        at = {"offset": 16, "hash": digest} if begun else {"offset": 0, "hash": None}
+        anchor |= {"path": path, **at}
     assert found["anchor"] == anchor
     assert logged(repo) == []
     sound(repo)
 
 
 @each_agent
-def test_the_payload_alone_tells_the_event(agent: Agent, repo: Repo, transcript: Path) -> None:
-    # Copilot CLI does not.
-    payload = recorded(repo, agent.name, agent.turn)
-    fire(repo, agent.name, payload=payload)
-    triggers = [] if agent.name == "copilot" else [agent.turn]
+def test_the_payload_alone_names_the_event(agent: Agent, repo: Repo) -> None:
+    # Copilot CLI's names none, and Cline's has other names than the files.
+    fire(repo, agent.name, payload=recorded(repo, agent.name, agent.turn))
+    triggers = [] if agent.name in ("copilot", "cline") else [agent.turn]
     assert [found["trigger"] for found in taken(repo)] == triggers
     assert what_went_wrong(repo) == ([] if triggers else ["unknown_event"])
 
 
 @each_agent
-def test_a_tool(agent: Agent, repo: Repo, transcript: Path) -> None:
+def test_a_tool(agent: Agent, repo: Repo) -> None:
     repo.git("config", "boocode.perTool", "true")
-    repo.write("src/main.py", "a\n")
+    file = "src/main.py" if agent.name in INVENTED else "greet.py"
+    repo.write(file, "a\n")
     repo.write("b", "a\n")
     fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
-    repo.write("src/main.py", "b\n")
+    repo.write(file, "b\n")
     repo.write("b", "b\n")
-    done = fire(repo, agent.name, agent.tool, payload=recorded(repo, agent.name, agent.tool))
+    done = fire(repo, agent.name, agent.tool, payload=tool_of_turn(repo, agent))
     assert done.out == agent.answer
     first, second = taken(repo)
     assert (second["agent"], second["trigger"]) == (agent.name, agent.tool)
     assert second["session"] == first["session"]
-    assert second["partial"]["paths"] == [":(top,literal)src/main.py"]
+    assert second["partial"]["paths"] == [f":(top,literal){file}"]
     assert repo.git("show", f"{refs(repo, 'checkpoints')[1].split()[1]}:b") == "a\n"
-    assert repo.git("show", f"{refs(repo, 'checkpoints')[1].split()[1]}:src/main.py") == "b\n"
+    assert repo.git("show", f"{refs(repo, 'checkpoints')[1].split()[1]}:{file}") == "b\n"
     assert logged(repo) == []
 
 
 @each_agent
-def test_a_tool_before_any_turn(agent: Agent, repo: Repo, transcript: Path) -> None:
+def test_a_tool_before_any_turn(agent: Agent, repo: Repo) -> None:
     repo.write("src/main.py", "a\n")
-    payload = recorded(repo, agent.name, agent.tool)
     for _ in range(2):
-        fire(repo, agent.name, agent.tool, payload=payload)
-    # Where the turn is named, the first of its tools stands for it.
+        fire(repo, agent.name, agent.tool, payload=tool_of_turn(repo, agent))
+    # If the turn is named, the first of its tools stands for it.
     found = taken(repo)
     assert len(found) == (agent.name in TURNS)
     assert all("partial" not in each for each in found)
     fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
     assert len(taken(repo)) == 1
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_end_of_a_turn(name: str, repo: Repo) -> None:
+    agent = AGENTS[name]
+    data = recorded(repo, name, agent.end)
+    fire(repo, name, agent.end, payload=data)
+    assert refs(repo) == []
+    payload = json.loads(data)
+    repo.write("a", "one\n")
+    begin = {**payload, "hook_event_name": agent.turn, "prompt": "one"}
+    fire(repo, name, agent.turn, payload=begin)
+    (begun,) = taken(repo)
+    for text in ("two\n", "three\n"):
+        repo.write("a", text)
+        assert fire(repo, name, agent.end, payload=data).out == agent.answer
+    repo.write("a", "by hand\n")
+    (end,) = refs(repo, "turn-ends")
+    assert end.split()[0] == f"refs/boocode/turn-ends/{begun['id']}"
+    assert repo.git("show", f"refs/boocode/turn-ends/{begun['id']}:a") == "three\n"
+    meta = json.loads(repo.git("log", "-1", "--format=%b", end.split()[1]))
+    assert (meta["kind"], meta["turn"], meta["agent"]) == ("turn-end", begun["id"], name)
+    assert (meta["session"], meta["message"]) == (begun["session"], begun["message"])
+    # It is no checkpoint, and goes with the one of its turn.
+    assert [row["id"] for row in repo.boocode("log", "--json").json["checkpoints"]] == [begun["id"]]
+    assert repo.boocode("restore", "@").code == 0
+    assert repo.read("a") == b"one\n"
+    assert repo.boocode("drop", "--even-needed", begun["id"]).code == 0
+    assert refs(repo, "turn-ends") == []
+    sound(repo)
+
+
+def test_a_continued_turn_is_one_turn(repo: Repo) -> None:
+    for text in ("one", "two", "three"):
+        repo.write("a", text)
+        fire(repo, "qwen", "UserPromptSubmit", payload=recorded(repo, "qwen", "UserPromptSubmit"))
+    assert len(taken(repo)) == 1
+
+
+def test_older_versions_of_cline_report_each_turn_once(repo: Repo) -> None:
+    payload = json.loads(recorded(repo, "cline", "UserPromptSubmit"))
+    fire(repo, "cline", "TaskStart", payload={**payload, "hookName": "TaskStart"})
+    fire(repo, "cline", "UserPromptSubmit", payload=payload)
+    assert [found["trigger"] for found in taken(repo)] == ["UserPromptSubmit"]
+    assert taken(repo)[0]["session"] == payload["taskId"]
 
 
 def test_a_session_of_which_only_tools_are_told(repo: Repo) -> None:
@@ -122,7 +217,7 @@ def test_the_command_line_tells_the_event_before_the_payload_does(repo: Repo) ->
         (("nobody", "UserPromptSubmit"), "unknown_agent"),
         ((), "unknown_agent"),
         (("claude-code",), "unknown_event"),
-        (("claude-code", "Stop"), "unknown_event"),
+        (("claude-code", "SubagentStop"), "unknown_event"),
         (("git",), "unknown_event"),
     ],
 )
@@ -159,7 +254,7 @@ def everything_in(repo: Repo) -> bytes:
 def test_prompts_can_be_kept_out(wanted: str, word: list[str], repo: Repo) -> None:
     repo.git("config", "boocode.promptLabels", wanted)
     turn(repo, prompt="xyzzy is secret", cwd=str(repo.top))
-    fire(repo, "claude-code", "Stop", payload=prompted(repo, prompt="xyzzy"))
+    fire(repo, "claude-code", "Nothing", payload=prompted(repo, prompt="xyzzy"))
     assert taken(repo)[0]["label"] is None
     assert b"xyzzy" not in everything_in(repo)
     assert what_went_wrong(repo) == [*word, "unknown_event"]
@@ -273,7 +368,7 @@ def test_a_linked_worktree_has_checkpoints_of_its_own(repo: Repo, tmp_path: Path
     repo.commit(a="a\n")
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
     turn(repo, cwd=str(tmp_path / "linked"))
-    fire(repo, "claude-code", "Stop", payload=prompted(repo), cwd=tmp_path / "linked")
+    fire(repo, "claude-code", "Nothing", payload=prompted(repo), cwd=tmp_path / "linked")
     assert taken(repo)[0]["worktree"]["name"] == "linked"
     assert what_went_wrong(repo) == ["unknown_event"]
 

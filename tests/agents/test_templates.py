@@ -13,6 +13,7 @@ import pytest
 from git_boocode.agents.registry import AGENTS, Program
 from git_boocode.repo.shipped import shipped_file
 from tests.agents.kit import LABEL, logged, recorded, taken
+from tests.checkpoints.kit import refs
 from tests.repo_kit import Repo
 
 ANSWER = b'{"cancel":false}\n'
@@ -86,17 +87,22 @@ def test_the_plugin_of_opencode(repo: Repo, tmp_path: Path) -> None:
     repo.write("a", "a\n")
     path = str(repo.top / "a")
     tool = ("tool.execute.before", {"sessionID": "s", "tool": "edit"}, {"args": {"filePath": path}})
-    hooks = opencode(repo, tmp_path, MESSAGE, tool)
-    assert hooks == "chat.message,tool.execute.before"
+    idle = {"event": {"type": "session.idle", "properties": {"sessionID": "s"}}}
+    other = {"event": {"type": "session.idle", "properties": {"sessionID": "t"}}}
+    hooks = opencode(repo, tmp_path, MESSAGE, tool, ("event", idle), ("event", other))
+    assert hooks == "chat.message,event,tool.execute.before"
     first, second = taken(repo)
     assert (first["session"], first["message"], first["label"]) == ("s", "m", "do it")
     assert (second["message"], second["trigger"]) == ("m", "tool.execute.before")
     assert second["partial"]["paths"] == [":(top,literal)a"]
+    (end,) = refs(repo, "turn-ends")
+    assert end.split()[0].endswith(first["id"])
     assert logged(repo) == []
 
 
 @pytest.mark.parametrize("command", ["/nowhere/git-boocode", "exec sleep 100 #"])
 def test_the_plugin_never_stops_a_turn(command: str, repo: Repo, tmp_path: Path) -> None:
     calls = [("chat.message", given, given) for given in (None, {}, {"parts": 7, "message": []})]
+    calls += [("event", {"event": given}, None) for given in (None, {"type": "session.idle"})]
     hooks = opencode(repo, tmp_path, *calls, command=command, seconds=0.1, per_tool=False)
-    assert hooks == "chat.message"
+    assert hooks == "chat.message,event"

@@ -14,7 +14,7 @@ KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
     "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
-    "edited": list, "staged": list, "conversation_left": bool, "message": str, "resume": str | None,
+    "edited": list, "staged": list, "conversation_left": bool, "message": str, "resume": type(None),
 }  # fmt: skip
 
 
@@ -72,7 +72,12 @@ def test_what_people_read(repo: Repo, taken: Checkpoint) -> None:
     assert done.out == (
         f" M a\n A b\n D new\nrestored 3 files and the staging area to {taken.id} (before)\n"
     )
-    assert done.err == "hint: 'git boocode undo' brings back what was here before\n"
+    alone, back = done.err.splitlines()
+    command = f"git boocode restore {taken.id} --conversation-only --callback <file>"
+    assert alone == (
+        f"hint: the conversation was left alone: '{command}' restores it with a callback"
+    )
+    assert back == "hint: 'git boocode undo' brings back what was here before"
     assert repo.status().count("\0") == 2
     assert repo.read("a") == b"a\n"
     again = repo.boocode("restore", "@")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import stat
@@ -81,7 +82,7 @@ class Scene:
 
 def new_session(outcome: Result) -> str:
     assert outcome.answer is not None
-    found = RESUME.search(outcome.answer.message)
+    found = re.fullmatch("claude --resume ([0-9a-f-]{36})", outcome.answer.resume)
     assert found is not None
     return f"{found[1]}.jsonl"
 
@@ -108,7 +109,7 @@ def test_the_user_is_told(scene: Scene) -> None:
     done = scene.repo.boocode("restore", "@", "--callback", PROGRAM)
     assert RESUME.search(done.out)
     done = scene.repo.boocode("undo", "--json", "--callback", PROGRAM)
-    assert f"claude --resume {SESSION}" in done.json["message"]
+    assert done.json["resume"] == f"claude --resume {SESSION}"
 
 
 def test_back_and_forth(scene: Scene) -> None:
@@ -146,7 +147,7 @@ def test_the_transcript_is_found_by_the_session(
     take_checkpoint(session=SESSION, message="A")
     outcome = back(callback=PROGRAM)
     assert outcome.answer is not None
-    assert "start a new session with: claude\n" in outcome.answer.message
+    assert outcome.answer.resume == "claude"
     assert scene.others() == []
     new_session(back("@~1", callback=PROGRAM))
 
@@ -302,3 +303,25 @@ def test_garbage_stays_as_it_is(cut: Cut) -> None:
     assert cut(*parts, C, first=6) == list(parts)
     with pytest.raises(CLAUDE.CutError):
         cut(*parts, first=6, message="7")
+
+
+def test_the_last_prompt_with_the_id_is_cut(cut: Cut) -> None:
+    # A forked session gives the prompts that it copies the id of its own first one.
+    copied = [line("A", None, promptId="p"), line("B", "A", "assistant")]
+    own = [
+        line("C", "B", promptId="p"),
+        line("D", "C", promptId="p", isMeta=True),
+        line("E", "D", "assistant"),
+        result("F", "E").replace(b"{", b'{"promptId": "p", ', 1),
+        line("G", "F", "assistant"),
+    ]
+    assert cut(*copied, *own, first=2, message="p") == copied
+    later = line("H", "G", promptId="q")
+    assert cut(*copied, *own, later, first=7, message="q") == [*copied, *own]
+
+
+def test_messages_are_counted_as_a_person_sees_them() -> None:
+    text, tool = [{"type": "text", "text": "x"}], [{"type": "tool_use", "name": "Edit"}]
+    answers = [row(type="assistant", message={"id": "1", "content": each}) for each in (text, tool)]
+    lines = [line("A", None), *answers, result("B", "A"), TITLE, line("C", "B", isMeta=True)]
+    assert CLAUDE.messages_in([(each, json.loads(each)) for each in lines]) == 2

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.checkpoints.callback import SHIPPED
 from tests.hooks.kit import callback
 
 TOP = Path(__file__).parents[2]
@@ -44,13 +45,17 @@ def imported(tree: ast.Module) -> Iterator[str]:
             yield (node.module or "").split(".")[0]
 
 
+def test_they_are_found_by_their_names() -> None:
+    assert (*CALLBACKS,) == SHIPPED
+
+
 @pytest.mark.parametrize("name", CALLBACKS)
 def test_it_says_how_to_use_it(name: str) -> None:
     # The first statement is the one that `sh` runs.
     tree = ast.parse(Path(callback(name)).read_bytes())
     head = ast.get_docstring(ast.Module(tree.body[1:], [])) or ""
     assert head.startswith("A callback for git-boocode: ")
-    assert f"git config boocode.callback /path/to/{name}\n" in head
+    assert f"git config boocode.callback {name}\n" in head
     for event in ("prepare", "trim", "undo", "rollback"):
         assert f"\n    {event} " in head
     manual = (TOP / "tests/man/callback.md").read_text(encoding="utf-8")

@@ -482,3 +482,54 @@ def test_properties_of_a_cut_by_a_message(lines: list[bytes], message: str) -> N
     before = iter(lines[: named[0]])
     assert all(line in before for line in stays)
     assert goes[-(len(lines) - named[0]) :] == lines[named[0] :]
+
+
+def turn_of(agent: str) -> Any:
+    """A prompt, a call of a tool with its result, and an answer, as an agent writes them."""
+
+    def item(role: str, kind: str, text: str) -> dict[str, Any]:
+        content = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        return {"type": "response_item", "payload": content}
+
+    call = {"functionResponse": {"id": "1", "response": {"output": "done"}}}
+    return {
+        "codex": [
+            {"type": "turn_context", "payload": {"turn_id": "t", "cwd": "/TOP"}},
+            item("user", "input_text", "<environment_context>"),
+            item("user", "input_text", "go"),
+            {"type": "event_msg", "payload": {"item": {"type": "UserMessage", "content": []}}},
+            {"type": "response_item", "payload": {"type": "custom_tool_call", "input": "patch"}},
+            item("assistant", "output_text", "done"),
+            {"type": "event_msg", "payload": {"item": {"type": "AgentMessage", "content": []}}},
+        ],
+        "gemini": [
+            {"id": "1", "type": "user", "content": [{"text": "go"}]},
+            {"$set": {"lastUpdated": "now"}},
+            {"id": "2", "type": "gemini", "content": "", "toolCalls": []},
+            {"id": "3", "type": "user", "content": [call]},
+            {"id": "4", "type": "gemini", "content": "done"},
+            {"id": "4", "type": "gemini", "content": "done", "tokens": {}},
+        ],
+        "qwen": [
+            {"uuid": "1", "type": "user", "message": {"role": "user", "parts": [{"text": "go"}]}},
+            {"uuid": "2", "type": "tool_result", "message": {"role": "user", "parts": [call]}},
+            {
+                "uuid": "3",
+                "type": "assistant",
+                "message": {"role": "model", "parts": [{"text": "x"}]},
+            },
+        ],
+        "copilot": [
+            {"id": "1", "type": "user.message", "data": {"content": "go"}},
+            {"id": "2", "type": "assistant.message", "data": {"content": "", "toolRequests": []}},
+            {"id": "3", "type": "tool.execution_complete", "data": {"result": {"content": "x"}}},
+            {"id": "4", "type": "assistant.message", "data": {"content": "done"}},
+        ],
+    }[agent]
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini", "qwen", "copilot"])
+def test_messages_are_counted_as_a_person_sees_them(agent: str) -> None:
+    lines = [json.dumps(each).encode() + b"\n" for each in turn_of(agent)]
+    assert load("trim-jsonl").messages_in(lines, []) == 2
+    assert load("trim-jsonl").messages_in([], lines) == 0

@@ -155,15 +155,18 @@ class Transaction:
     def _agent_callback(self) -> AgentCallback | None:
         """The callback of the agent whose conversation it is.
 
-        None for a checkpoint from elsewhere, which could name any file as its transcript, and for
-        the state before an operation that called no callback.
+        None for a checkpoint from elsewhere, which could name any file as its transcript, for the
+        state before an operation that called no callback, and if nothing says where to cut the
+        conversation, or its transcript is gone.
         """
         target = self._target
-        called = (
-            read_record(target).callback if target.ref.startswith(SAFETY) else not target.remote
-        )
-        callbacks = self._request.agent_callbacks
-        return callbacks.get(target.meta.text("agent")) if called else None
+        is_safety = target.ref.startswith(SAFETY)
+        if target.remote or (is_safety and not read_record(target).callback):
+            return None
+        callback = self._request.agent_callbacks.get(target.meta.text("agent"))
+        transcript = target.meta.part("anchor", "path") or (callback.store if callback else "")
+        is_there = os.path.isfile(transcript) if transcript else target.meta.text("message")
+        return callback if is_there else None
 
     def _has_edits_to_revert(self) -> bool:
         return self._operation.edits_of in operations_with_files(self._repository.state_dir)

@@ -20,7 +20,9 @@ CHECKPOINTS = "refs/boocode/checkpoints/"
 SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
 REMOTES = "refs/boocode/remotes/"
+TURN_ENDS = "refs/boocode/turn-ends/"
 SAFETY_KIND = "pre-restore"
+TURN_END_KIND = "turn-end"
 # Override the user's `diff.ignoreSubmodules`.
 _DIFF_TREE = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none")
 _ACTIONS = {"A": "create", "D": "delete"}
@@ -79,6 +81,11 @@ class Catalog(EntryCatalog[Checkpoint]):
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint of this worktree; None if there is none."""
         return next(self.history(), None)
+
+    def turn_end(self, checkpoint: Checkpoint) -> Checkpoint | None:
+        """The state at the end of the turn that a checkpoint began; None if it is not known."""
+        found = next(self.entries(self.store.refs(f"{TURN_ENDS}{checkpoint.id}")), None)
+        return None if isinstance(found, Unusable) else found
 
     def safety(self) -> list[Checkpoint]:
         """The safety checkpoints of this worktree, newest first."""

@@ -12,6 +12,8 @@ from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     SAFETY,
     SAFETY_KIND,
+    TURN_END_KIND,
+    TURN_ENDS,
     Catalog,
     Checkpoint,
 )
@@ -81,9 +83,10 @@ def write_checkpoint(
 ) -> Checkpoint:
     """Write a snapshot as a commit, publish its objects, and create its ref.
 
-    `kind` is `checkpoint`, or `pre-restore` for a safety checkpoint; `values` is more metadata. The
-    snapshot was built on `cache`, whose ref keeps objects reachable: if that ref was deleted
-    meanwhile, a RefusedError is raised (`conflict`). The caller confirms the ref with `GcWatch`.
+    `kind` is `checkpoint`, `pre-restore` for a safety checkpoint, or `turn-end`, which replaces an
+    earlier one of the checkpoint `values["turn"]`; `values` is more metadata. The snapshot was
+    built on `cache`, whose ref keeps objects reachable: if that ref was deleted meanwhile, a
+    RefusedError is raised (`conflict`). The caller confirms the ref with `GcWatch`.
     """
     repository, identifier = catalog.repository, identifier or new_id()
     when = id_time(identifier)
@@ -108,9 +111,13 @@ def write_checkpoint(
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
     snapshot.publish(repository.git)
-    ref = f"{CHECKPOINTS if kind == 'checkpoint' else SAFETY}{identifier}"
+    below = {"checkpoint": CHECKPOINTS, TURN_END_KIND: TURN_ENDS}.get(kind, SAFETY)
+    ref, old = f"{below}{identifier}", None
+    if kind == TURN_END_KIND:
+        ref = f"{below}{values['turn']}"
+        old = next((each.target for each in catalog.store.refs(ref)), None)
     checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
-    changes = [*checked, RefChange(ref, commit, None)]
+    changes = [*(each for each in checked if each.name != ref), RefChange(ref, commit, old)]
     catalog.store.update_refs(changes, beside=snapshot.quarantine.sync_directories)
     if snapshot.cache is None:
         discard_cache(repository)

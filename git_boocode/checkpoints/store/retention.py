@@ -15,7 +15,14 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.operation import needed_safety_ids, read_history
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import (
+    ARCHIVE,
+    CHECKPOINTS,
+    SAFETY,
+    TURN_ENDS,
+    Catalog,
+    Checkpoint,
+)
 from git_boocode.checkpoints.store.commit import note_pruning
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
@@ -109,6 +116,7 @@ def prune(
         # undo, or without the checkpoints that it archived, would change the history.
         ordered = sorted(going, key=lambda expired: (expired.kind != KINDS[SAFETY], expired.ref.id))
         changes = [RefChange(expired.ref.name, None, expired.ref.target) for expired in ordered]
+        changes += _ends_of(catalog, (expired.ref for expired in going))
         catalog.store.update_refs(changes)
         return going
 
@@ -190,10 +198,18 @@ def drop(
         refs = {ref.name: ref for each in found.values() for ref in each}
         if not dry_run:
             changes = [RefChange(ref.name, None, ref.target) for ref in refs.values()]
+            changes += _ends_of(catalog, refs.values())
             catalog.store.update_refs(changes)
     return [
         Dropped(refs[0].id, refs[0].target, [ref.name for ref in refs]) for refs in found.values()
     ]
+
+
+def _ends_of(catalog: Catalog, going: Iterable[Ref]) -> list[RefChange]:
+    """Delete the ends of the turns whose checkpoints are deleted."""
+    ids = {ref.id for ref in going if ref.name.startswith((CHECKPOINTS, ARCHIVE))}
+    ends = catalog.store.refs(TURN_ENDS) if ids else []
+    return [RefChange(ref.name, None, ref.target) for ref in ends if ref.id in ids]
 
 
 def _refuse_needed(catalog: Catalog, ids: list[str]) -> None:
