@@ -115,13 +115,14 @@ def test_a_tool_that_two_tell_of(repo: Repo) -> None:
     assert logged(repo) == []
 
 
-def test_a_tool_without_an_id_that_is_told_of_twice(repo: Repo, sealed: Path) -> None:
+def test_a_tool_without_an_id_that_is_told_of_twice(repo: Repo) -> None:
     repo.git("config", "boocode.perTool", "true")
-    repo.write("src/main.py", "a\n")
-    transcript = sealed / "transcript.jsonl"
+    repo.write("greet.py", "a\n")
+    payload = recorded(repo, "gemini", "BeforeTool")
+    transcript = Path(json.loads(payload)["transcript_path"])
+    transcript.parent.mkdir(parents=True)
     transcript.write_text("{}\n")
     turn(repo)
-    payload = recorded(repo, "gemini", "BeforeTool")
     for _ in range(2):
         fire(repo, "gemini", "BeforeTool", payload=payload)
     assert len(taken(repo)) == 2

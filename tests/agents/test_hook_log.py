@@ -91,8 +91,8 @@ def test_the_newest_are_counted(tmp_path: Path) -> None:
 
 def test_doctor_shows_it_and_is_content(repo: Repo) -> None:
     assert repo.boocode("doctor").out == "no problems found\n"
-    fire(repo, "claude-code", "Stop", payload=b"{}")
-    fire(repo, "claude-code", "Stop", payload=b"{}")
+    fire(repo, "claude-code", "Nothing", payload=b"{}")
+    fire(repo, "claude-code", "Nothing", payload=b"{}")
     fire(repo, "nobody\x1b[0m", "UserPromptSubmit", payload=b"{}")
     old = {"time": "2020-01-01T00:00:00.000Z", "message": "long ago"}
     log_file = repo.top / ".git/boocode/hooks.log"
@@ -102,7 +102,7 @@ def test_doctor_shows_it_and_is_content(repo: Repo) -> None:
     first, newest_line, other, where = done.out.splitlines()
     assert first == "hooks reported 3 problems in the last 7 days"
     assert "nobody?[0m" in newest_line
-    assert "claude-code Stop" in other
+    assert "claude-code Nothing" in other
     assert other.endswith(" (2 times)")
     assert where == f"  log: the whole log is '{log_file}'"
     answer = repo.boocode("doctor", "--json")

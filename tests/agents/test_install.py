@@ -220,7 +220,8 @@ def test_tools_are_told_of_where_that_is_asked_for(repo: Repo) -> None:
         install(agent, default_scope(agent))
     assert "PreToolUse" not in repo.read(".claude/settings.local.json").decode()
     assert "preToolUse" in repo.read(".cursor/hooks.json").decode()
-    assert os.listdir(".clinerules/hooks") == ["UserPromptSubmit"]
+    turns = ["TaskComplete", "TaskStart", "UserPromptSubmit"]
+    assert sorted(os.listdir(".clinerules/hooks")) == turns
     assert "const PER_TOOL = false" in repo.read(".opencode/plugins/boocode.ts").decode()
     repo.git("config", "boocode.perTool", "true")
     for agent in (claude, cline, opencode):
@@ -229,7 +230,7 @@ def test_tools_are_told_of_where_that_is_asked_for(repo: Repo) -> None:
         install(agent, default_scope(agent))
         assert state(agent, default_scope(agent)) == "installed"
     assert "PreToolUse" in repo.read(".claude/settings.local.json").decode()
-    assert sorted(os.listdir(".clinerules/hooks")) == ["PreToolUse", "UserPromptSubmit"]
+    assert sorted(os.listdir(".clinerules/hooks")) == ["PreToolUse", *turns]
     assert "const PER_TOOL = true" in repo.read(".opencode/plugins/boocode.ts").decode()
     repo.git("config", "boocode.perTool", "false")
     for agent in (claude, cline, opencode):
@@ -441,7 +442,7 @@ def test_codex_keeps_its_hooks_in_one_place(repo: Repo, scope: str) -> None:
     tables.write_text(before)
     install(codex, scope)
     assert not first_path(codex, scope).exists()
-    assert tables.read_text().startswith(before + "\n\n[[hooks.UserPromptSubmit]]")
+    assert tables.read_text().startswith(before + "\n[[hooks.Stop]]")
     assert state(codex, scope) == "installed"
     uninstall(codex, scope)
     assert tables.read_text() == before

@@ -70,7 +70,7 @@ def test_an_agent_that_cannot_be_served_is_left_out(repo: Repo) -> None:
     repo.write(".clinerules", "be brief\n")
     done = repo.boocode("hooks", "install")
     assert done.code == 1
-    path = repo.top / ".clinerules/hooks/UserPromptSubmit"
+    path = repo.top / ".clinerules/hooks/TaskStart"
     why = "its parent '.clinerules' is not a directory"
     said = f"'{path}' cannot be used: {why}; nothing was changed"
     assert done.err == f"error: {said}\n"
@@ -205,7 +205,9 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     done = repo.boocode("hooks", "install", "--agent", "gemini", "--user", cwd=sealed)
     assert (done.code, done.err) == (0, "")
     done = repo.boocode("hooks", "status", cwd=sealed)
-    assert done.out == ("Gemini CLI (user): installed for BeforeAgent in ~/.gemini/settings.json\n")
+    assert done.out == (
+        "Gemini CLI (user): installed for BeforeAgent, AfterAgent in ~/.gemini/settings.json\n"
+    )
     done = repo.boocode("hooks", "uninstall", "--user", cwd=sealed)
     assert done.code == 0
     assert not (sealed / ".gemini").exists()
@@ -247,7 +249,7 @@ def test_a_file_with_comments(repo: Repo) -> None:
     assert repo.boocode("hooks", "install", "--agent", "gemini").code == 0
     assert path.read_text().endswith("} // mine\n")
     done = repo.boocode("hooks", "status")
-    assert "Gemini CLI (project): installed for BeforeAgent in " in done.out
+    assert "Gemini CLI (project): installed for BeforeAgent, AfterAgent in " in done.out
     path.write_text(path.read_text().replace("// mine", "// changed"))
     assert repo.boocode("hooks", "uninstall", "--agent", "gemini").code == 0
     assert path.read_text() == "{} // changed\n"
@@ -289,12 +291,13 @@ def test_status(repo: Repo, sealed: Path) -> None:
     path = repo.top / ".claude/settings.json"
     assert done.code == 0
     assert done.out == (
-        "Claude Code (local): partly installed for UserPromptSubmit in "
+        "Claude Code (local): partly installed for UserPromptSubmit, Stop in "
         ".claude/settings.local.json\n"
         f"Claude Code (project): '{path}' cannot be changed: it is not valid JSON, at line 1, "
         "column 2\n"
         "Codex CLI: not installed\n"
-        "Gemini CLI (project): partly installed for BeforeAgent in .gemini/settings.json\n"
+        "Gemini CLI (project): partly installed for BeforeAgent, AfterAgent in "
+        ".gemini/settings.json\n"
         "Cursor (project): partly installed for beforeSubmitPrompt in .cursor/hooks.json\n"
         "git: not installed\n"
     )
@@ -338,7 +341,10 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
     )
     done = repo.boocode("hooks", "status")
     assert done.err == ""
-    assert "Gemini CLI (project): installed for BeforeAgent in .gemini/settings.json\n" in done.out
+    assert (
+        "Gemini CLI (project): installed for BeforeAgent, AfterAgent in .gemini/settings.json\n"
+        in done.out
+    )
 
 
 @pytest.mark.parametrize(

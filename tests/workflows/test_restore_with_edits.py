@@ -180,7 +180,7 @@ WRONG: dict[str, tuple[Callable[[Chat], object], str]] = {
     "no edits": (lambda _: {"nonsense": 1}, "matches no format"),
     "a git directory": (
         lambda chat: [{"path": ".git/config", "content": "x"}], "lies in a git directory"),
-    "stale": (lambda chat: [chat.edit(base="0" * 40)], "and the edit is for 0000"),
+    "stale": (lambda chat: [chat.edit(base="0" * 40)], "but the edit is for 0000"),
 }  # fmt: skip
 
 
