@@ -165,6 +165,8 @@ def test_checkpoints(work: Repo) -> None:
     check(work, "show", "nothing", code=1)
     check(work, "diff")
     check(work, "diff", "nothing", code=1)
+    assert check(work, "blame", "a")["ranges"]
+    check(work, "blame", "nothing", code=1)
 
 
 def test_restores(work: Repo) -> None:

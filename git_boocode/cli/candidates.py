@@ -186,7 +186,7 @@ def _entries(
     for name, entry in found:
         if name.startswith(begun) and name not in given:
             text = " ".join(describe(entry).split())[:_LONGEST]
-            shown.append(_item(name, "  ".join(filter(None, (_age(entry.id), text)))))
+            shown.append(_item(name, "  ".join(filter(None, (age_of(entry.id), text)))))
     return shown
 
 
@@ -214,7 +214,7 @@ def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
             yield part if part.startswith(begun) else whole, entry
 
 
-def _age(identifier: str) -> str:
+def age_of(identifier: str) -> str:
     """How long ago an id was made, such as `4 min ago`; empty for what is no id."""
     from git_boocode.repo.ids import ID, id_time
 

@@ -256,6 +256,7 @@ _SUMMARIES = {
     "log": "List the checkpoints, newest first.",
     "show": "Show a checkpoint and what it changes.",
     "diff": "Compare a checkpoint with the worktree.",
+    "blame": "Show which turn wrote each line of a file.",
     "restore": "Take files, staging and conversation back.",
     "undo": "Undo the latest restore.",
     "redo": "Redo a restore that was undone.",

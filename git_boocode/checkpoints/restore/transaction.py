@@ -164,9 +164,8 @@ class Transaction:
         if target.remote or (is_safety and not read_record(target).callback):
             return None
         callback = self._request.agent_callbacks.get(target.meta.text("agent"))
-        transcript = target.meta.part("anchor", "path") or (callback.store if callback else "")
-        is_there = os.path.isfile(transcript) if transcript else target.meta.text("message")
-        return callback if is_there else None
+        store = callback.store if callback else ""
+        return callback if os.path.isfile(target.meta.part("anchor", "path") or store) else None
 
     def _has_edits_to_revert(self) -> bool:
         return self._operation.edits_of in operations_with_files(self._repository.state_dir)

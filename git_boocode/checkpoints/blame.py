@@ -1,0 +1,134 @@
+"""Blame: which turn wrote each line of a file, found by git's own engine over the checkpoints.
+
+`git blame -S` reads ancestry from a file. There, the checkpoints of a worktree and the ends of
+their turns are one line of history on top of the commit at which the first of them was taken, and
+the worktree as it is now is the newest state. A line belongs to the state in which it first
+appears.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from git_boocode.checkpoints.store.catalog import TURN_ENDS, Catalog, Checkpoint
+from git_boocode.checkpoints.worktree.scan import current_tree
+from git_boocode.repo.config import FALLBACK_IDENTITY
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.files import inside_worktree
+from git_boocode.repo.git import GitError
+from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.messages import failure_reason
+from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import raw_commit
+
+TURN, LATER, BEFORE, COMMIT = "turn", "later", "before", "commit"
+_LINE = re.compile(rb"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
+
+
+class LineOrigin(NamedTuple):
+    """Where a line comes from.
+
+    `source` is `turn` if it was written in the turn that `checkpoint` began; `later` if it was
+    written after that turn had ended; `before` if the first checkpoint of the worktree has it, and
+    no commit; `commit` if it comes from `commit`. Restoring `checkpoint` removes a line of the
+    first two kinds. If no end of the turn was recorded, everything until the next checkpoint counts
+    as the turn.
+    """
+
+    source: str
+    checkpoint: Checkpoint | None = None
+    commit: str = ""
+    author: str = ""
+    time: int = 0  # of the commit, in seconds since 1970
+
+
+class BlamedLine(NamedTuple):
+    """A line of a file: its 1-based number, its text without the line ending, its origin."""
+
+    number: int
+    text: str
+    origin: LineOrigin
+
+
+def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine]:
+    """The origin of each line of a file of the worktree, uncommitted changes included.
+
+    `path` counts from `repository.prefix`; `lines` is a range as `git blame -L` reads it, empty for
+    all. RefusedError if there is no such file (`missing_file`) or range (`invalid_input`), or if no
+    checkpoint was taken yet (`not_found`).
+    """
+    path = inside_worktree(repository.worktree, os.path.join(repository.prefix, path))
+    catalog = Catalog(repository)
+    taken = [*catalog.history()][::-1]
+    if not taken:
+        hint = "'git boocode checkpoint' takes one; until then, use 'git blame'"
+        raise RefusedError("this worktree has no checkpoints", code="not_found", hints=(hint,))
+    with (
+        temporary_objects(repository),
+        scratch_directory(repository.state_dir, read_only=True) as scratch,
+    ):
+        git = repository.git
+        tree = current_tree(repository)
+        if not git.line("ls-tree", tree, "--", f":(top,literal){path}"):
+            raise RefusedError(
+                f"'{path}' is not a file of the worktree, or is ignored", code="missing_file"
+            )
+        raw = raw_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
+        now = git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
+        states = [*_states(catalog, taken), (now, _after(catalog, taken[-1]))]
+        ancestry = os.path.join(scratch, "ancestry")
+        base = taken[0].head
+        with open(ancestry, "w", encoding="ascii") as file:
+            file.write(f"{states[0][0]} {base or ''}\n")
+            file.writelines(f"{new} {old}\n" for (old, _), (new, _) in pairwise(states))
+        options = ["-S", ancestry, "--porcelain", *(["-L", lines] if lines else [])]
+        try:
+            output = git.run("blame", *options, now, "--", f"{repository.worktree}/{path}")
+        except GitError as error:
+            if lines:
+                reason = failure_reason(error.stderr) or "git blame cannot read it"
+                message = f"invalid range '{lines}': {reason}"
+                raise RefusedError(message, code="invalid_input") from None
+            raise
+        return [*_parsed(output, dict(states))]
+
+
+def _states(catalog: Catalog, taken: list[Checkpoint]) -> Iterator[tuple[str, LineOrigin]]:
+    """The states of the worktree, oldest first, with the origin of lines that appear in each."""
+    ends = {ref.id: ref.target for ref in catalog.store.refs(TURN_ENDS)}
+    origin = LineOrigin(BEFORE)
+    for checkpoint in taken:
+        yield checkpoint.commit.id, origin
+        origin = LineOrigin(TURN, checkpoint)
+        if end := ends.get(checkpoint.id):
+            yield end, origin
+            origin = LineOrigin(LATER, checkpoint)
+
+
+def _after(catalog: Catalog, newest: Checkpoint) -> LineOrigin:
+    """The origin of lines that only the worktree has."""
+    return LineOrigin(LATER if catalog.turn_end(newest) else TURN, newest)
+
+
+def _parsed(output: bytes, states: dict[str, LineOrigin]) -> Iterator[BlamedLine]:
+    commits: dict[str, dict[str, str]] = {}
+    commit, number = "", 0
+    for line in output.split(b"\n"):
+        if line.startswith(b"\t"):
+            about = commits[commit]
+            origin = states.get(commit) or LineOrigin(
+                COMMIT, None, commit, about.get("author", ""), int(about.get("author-time", "0"))
+            )
+            yield BlamedLine(number, line[1:].decode("utf-8", "surrogateescape"), origin)
+        elif found := _LINE.fullmatch(line):
+            commit, number = found[1].decode("ascii"), int(found[2])
+            commits.setdefault(commit, {})
+        elif line:
+            key, _, value = line.decode("utf-8", "surrogateescape").partition(" ")
+            commits[commit][key] = value

@@ -1,0 +1,85 @@
+"""`git boocode blame`."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import click
+
+from git_boocode.checkpoints.blame import COMMIT, LATER, BlamedLine, LineOrigin
+from git_boocode.checkpoints.blame import blame as blame_file
+from git_boocode.cli.candidates import age_of, paths
+from git_boocode.cli.colour import Style, colour_wanted
+from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.output import ABBREVIATION, encode_text, paged, print_json, printable, progress
+from git_boocode.repo.ids import timestamp
+from git_boocode.repo.repository import Repository
+
+# Columns.
+_WHO, _LABEL, _AGE = 12, 24, 13
+_KEYS = ("agent", "label", "session", "message", "created_at")
+
+
+@click.command(cls=Command)
+@click.option(
+    "-L", "lines", metavar="<range>", default="", help="Only these lines, as in git blame."
+)
+@click.argument("path", metavar="<path>", shell_complete=paths)
+@json_option
+def blame(path: str, lines: str, as_json: bool) -> int:
+    """Show which turn of which agent wrote each line of a file.
+
+    Each line has the checkpoint at which its turn began, the agent, the label, and the age. Lines
+    that were written after a turn had ended are marked 'by hand', those of older commits with their
+    author. Lines that are not committed are included.
+    """
+    repository = Repository.discover()
+    with progress(repository, "reading the worktree", as_json=as_json):
+        found = blame_file(repository, path, lines)
+    if as_json:
+        print_json({"ok": True, "path": path, "ranges": [*_ranges(found)]})
+        return 0
+    style = Style(enabled=colour_wanted(repository.config))
+    width = len(str(found[-1].number)) if found else 1
+    with paged(repository.users_git) as stream:
+        for line in found:
+            commit, who, label, age = _columns(line.origin)
+            about = f"{who:<{_WHO}} {label:<{_LABEL}} {age:>{_AGE}} {line.number:>{width}}"
+            place = style(f"{commit:<{ABBREVIATION}} ({about})", "yellow")
+            stream.write(encode_text(f"{place} {printable(line.text)}\n"))
+    return 0
+
+
+def _columns(origin: LineOrigin) -> tuple[str, str, str, str]:
+    """The abbreviated commit, the author, the label and the age of a line."""
+    if origin.source == COMMIT:
+        author, date = printable(origin.author)[:_WHO], timestamp(origin.time)[:10]
+        return origin.commit[:ABBREVIATION], author, "", date
+    if origin.checkpoint is None:
+        return "", "uncommitted", "", ""
+    meta, commit = origin.checkpoint.meta, origin.checkpoint.commit.id
+    who = "by hand" if origin.source == LATER else printable(meta.text("agent") or "-")
+    label = printable(meta.text("label"))[:_LABEL]
+    return commit[:ABBREVIATION], who[:_WHO], label, age_of(origin.checkpoint.id)
+
+
+def _ranges(found: list[BlamedLine]) -> list[dict[str, object]]:
+    """Runs of lines of the same origin, as in the JSON answer."""
+    ranges = []
+    for origin, group in groupby(found, key=lambda line: line.origin):
+        lines = list(group)
+        meta = origin.checkpoint.meta if origin.checkpoint else None
+        texts = {key: (meta.text(key) or None) if meta else None for key in _KEYS}
+        ranges.append(
+            {
+                "start_line": lines[0].number,
+                "end_line": lines[-1].number,
+                "source": origin.source,
+                "checkpoint_id": origin.checkpoint.id if origin.checkpoint else None,
+                **texts,
+                "commit": origin.commit or None,
+                "author": origin.author or None,
+                "lines": [line.text for line in lines],
+            }
+        )
+    return ranges
