@@ -101,8 +101,17 @@ def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
 
 
 def tools_of(state_dir: str) -> Turns:
-    """The latest tool calls, recorded as turns; the caller holds `one_at_a_time`."""
+    """The latest tool calls, recorded as turns; who adds one holds `one_at_a_time`."""
     return Turns(os.path.join(state_dir, "tools.json"))
+
+
+def last_reports(state_dir: str) -> dict[str, float]:
+    """When each agent last reported a turn or a tool in a worktree, in seconds since 1970."""
+    turns = Turns(os.path.join(state_dir, "turns.json")).last_calls()
+    tools = tools_of(state_dir).last_calls()
+    latest = {name: max(turns.get(name, 0.0), tools.get(name, 0.0)) for name in turns | tools}
+    # The file may be damaged, and the clock may have been set back.
+    return {name: max(0.0, min(time.time(), when)) for name, when in latest.items()}
 
 
 def _read(path: str) -> Iterator[ReportedTurn]:

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_boocode.agents.dedupe import last_reports
 from git_boocode.repo.durable import open_private, read_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.ids import timestamp
 from git_boocode.repo.lock import file_lock
-from git_boocode.repo.repository import make_state_dir
+from git_boocode.repo.repository import Repository, make_state_dir
 
 _LARGEST = 64 << 10
 _LONGEST = 1000
@@ -79,6 +80,19 @@ def entries(state_dir: str, *, since: float) -> list[LogEntry]:
     path = log_path(state_dir)
     found = [*_read(f"{path}.1"), *_read(path)]
     return [entry for entry in found if entry.time >= timestamp(since)]
+
+
+def last_calls(repository: Repository) -> dict[str, str]:
+    """When each agent last called a hook in this worktree, in the format of the metadata.
+
+    Calls that record nothing and do not fail, such as those of most tools, leave no trace.
+    """
+    reported = last_reports(repository.state_dir).items()
+    calls = {agent: timestamp(when) for agent, when in reported}
+    for entry in entries(repository.common_state_dir, since=0):
+        if entry.worktree == repository.worktree:
+            calls[entry.agent] = max(entry.time, calls.get(entry.agent, ""))
+    return calls
 
 
 def newest(found: list[LogEntry], count: int) -> list[tuple[LogEntry, int]]:

@@ -14,8 +14,10 @@ from git_boocode.agents.baselines import UNKNOWN, Baseline, digest, load, saved
 from git_boocode.agents.config_files import JSON, PROGRAM, TOML, ConfigFile, Locations, Wanted
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
-from git_boocode.agents.registry import USER, Agent, Program
+from git_boocode.agents.hook_log import last_calls
+from git_boocode.agents.registry import AGENTS, USER, Agent, Program
 from git_boocode.agents.serve import hook_timeout
+from git_boocode.agents.trust import untrusted_events
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable
@@ -62,7 +64,10 @@ class State(NamedTuple):
 
     `state` is `installed`, `partly` (some events are missing), `other_command`, `not_installed`, or
     `unusable` (a file cannot be read; see `message`). `paths` are the files for our hooks; `extra`
-    are installed events that are not configured.
+    are installed events that are not configured. `trusted` says whether the agent runs the hooks,
+    None if that is not known; `untrusted` are the events whose hooks it does not run yet.
+    `last_call` is when it last called a hook in this worktree, in the format of the metadata, or
+    None.
     """
 
     agent: str
@@ -74,6 +79,9 @@ class State(NamedTuple):
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     message: str = ""
+    trusted: bool | None = None
+    untrusted: tuple[str, ...] = ()
+    last_call: str | None = None
 
 
 def wanted_hooks(agent: Agent, config: Config) -> Wanted:
@@ -151,13 +159,34 @@ def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> 
         expected = [*agent.turn_events, *([agent.tool] if wanted.per_tool else [])]
     missing = tuple(event for event in expected if event not in events)
     same = all(events[event] for event in expected if event in events)
+    reviewed = [untrusted_events(locations, file) for file, there in found if there]
+    untrusted = tuple(event for each in reviewed for event in each or ())
     return state._replace(
         state=PARTLY if missing else INSTALLED if same else OTHER_COMMAND,
         paths=tuple(file.path for file, there in found if there),
         events=tuple(events),
         missing=missing,
         extra=tuple(event for event in events if event not in expected),
+        trusted=None if None in reviewed else not untrusted,
+        untrusted=untrusted,
     )
+
+
+def states_here(locations: Locations, config: Config, *, every: bool = False) -> list[State]:
+    """The state of each scope of the agents that are used here, or have our hooks, or of all."""
+    repository = locations.repository
+    calls = last_calls(repository) if repository else {}
+    states: list[State] = []
+    for agent in AGENTS.values():
+        wanted = wanted_hooks(agent, config)
+        found = [state_of(locations, agent, scope, wanted) for scope in locations.scopes(agent)]
+        if (
+            every
+            or any(state.state != NOT_INSTALLED for state in found)
+            or locations.is_used(agent)
+        ):
+            states += (state._replace(last_call=calls.get(agent.name)) for state in found)
+    return states
 
 
 def _is_chosen(file: ConfigFile, files: list[ConfigFile]) -> bool:

@@ -56,6 +56,19 @@ class Program(NamedTuple):
     executable: bool = False
 
 
+class Trust(NamedTuple):
+    """How an agent records which hooks it may run, in `files` below its home.
+
+    `hooks` is the dotted path of a table of single hooks; `folders` are the keys under which a list
+    of folders can be, in which it runs the hooks of projects. `advice` is for the user.
+    """
+
+    files: tuple[str, ...]
+    advice: str
+    hooks: str = ""
+    folders: tuple[str, ...] = ()
+
+
 class Agent(NamedTuple):
     """An agent, by its name on the command line and in metadata.
 
@@ -72,8 +85,9 @@ class Agent(NamedTuple):
 
     `callback` is the shipped one that restores the agent's conversations, configured by
     `callback_environment`, in which `{data}` is the user's data directory; `resume` is the command
-    that goes on with the conversation `{session}`. `note` is what the user has to know after
-    installing.
+    that goes on with the conversation `{session}`. With `trust`, hooks run only once the user
+    trusts them. `package_directory` is a directory of the worktree into which the agent installs
+    packages of its own as soon as it exists.
     """
 
     name: str
@@ -96,7 +110,8 @@ class Agent(NamedTuple):
     callback: str = ""
     callback_environment: Mapping[str, str] = {}
     resume: str = ""
-    note: str = ""
+    trust: Trust | None = None
+    package_directory: str = ""
 
     @property
     def turn_events(self) -> list[str]:
@@ -149,7 +164,12 @@ _ALL = (
         ),
         callback="trim-jsonl",
         resume="codex resume {session}",
-        note="Codex asks you to trust new hooks before it runs them",
+        trust=Trust(
+            ("config.toml",),
+            "Codex CLI runs no hook until you trust it: run '/hooks' in Codex and press 't'; until "
+            "then nothing is recorded",
+            hooks="hooks.state",
+        ),
     ),
     Agent(
         name="gemini",
@@ -235,6 +255,12 @@ _ALL = (
         ),
         callback="trim-jsonl",
         resume="copilot --resume={session}",
+        trust=Trust(
+            ("settings.json", "config.json"),
+            "Copilot CLI runs a project's hooks only in trusted folders: start it here and trust "
+            "the folder; until then nothing is recorded",
+            folders=("trustedFolders", "trusted_folders"),
+        ),
     ),
     Agent(
         name="windsurf",
@@ -312,6 +338,7 @@ _ALL = (
             "BOOCODE_SQLITE_ORDER": "id",
         },
         resume="opencode --session {session}",
+        package_directory=".opencode",
     ),
 )
 

@@ -220,7 +220,12 @@ def age_of(identifier: str) -> str:
 
     if not ID.fullmatch(identifier):
         return ""
-    seconds = max(int(time.time() - id_time(identifier)), 0)
+    return ago(id_time(identifier))
+
+
+def ago(when: float) -> str:
+    """How long ago a time was, in seconds since 1970, such as `4 min ago`."""
+    seconds = max(int(time.time() - when), 0)
     ages = (f"{seconds // size} {unit} ago" for least, size, unit in _AGES if seconds >= least)
     return next(ages, "just now")
 

@@ -8,8 +8,11 @@ from time import time
 
 import click
 
+from git_boocode.agents.config_files import Locations
 from git_boocode.agents.conversation import agent_callbacks
 from git_boocode.agents.hook_log import entries, log_path, newest
+from git_boocode.agents.install import states_here
+from git_boocode.agents.registry import AGENTS
 from git_boocode.checkpoints.checkup import (
     Finding,
     check_checkpoints,
@@ -61,7 +64,7 @@ def doctor(fix: bool, as_json: bool) -> int:
         with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, fix=fix)
-    findings += _hooks(repository)
+    findings += [*_untrusted(repository), *_hooks(repository)]
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
     if not as_json:
@@ -170,6 +173,21 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         )
         goes = fix and identifier in lacking and identifier not in needed
         yield remove_broken(store, refs[identifier], finding, fix=True) if goes else finding
+
+
+def _untrusted(repository: Repository) -> Iterator[Finding]:
+    locations = Locations(repository, os.path.expanduser("~"))
+    try:
+        states = states_here(locations, repository.config)
+    except BoocodeError:
+        # A setting is invalid, which every hook reports.
+        return
+    for state in states:
+        trust = AGENTS[state.agent].trust
+        if state.untrusted and trust:
+            message = f"{state.title} does not run the hooks in '{state.paths[0]}'"
+            lines = (f"not trusted yet: {', '.join(state.untrusted)}",)
+            yield Finding("untrusted_hooks", message, state.paths, trust.advice, lines=lines)
 
 
 def _hooks(repository: Repository) -> Iterator[Finding]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -23,10 +25,12 @@ from git_boocode.agents.install import (
     plan_install,
     plan_uninstall,
     state_of,
+    states_here,
     wanted_hooks,
 )
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
-from git_boocode.cli.candidates import agents
+from git_boocode.agents.trust import trust_note
+from git_boocode.cli.candidates import agents, ago
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option, refuse_together
 from git_boocode.cli.hook import run_hook
@@ -147,13 +151,7 @@ def status(as_json: bool) -> int:
     """Show what is installed: for each agent that is used here, in each file, and in git."""
     locations = Locations.here()
     config, repository = _configuration(locations), locations.repository
-    states: list[State] = []
-    for agent in AGENTS.values():
-        wanted = wanted_hooks(agent, config)
-        found = [state_of(locations, agent, scope, wanted) for scope in locations.scopes(agent)]
-        is_installed = any(state.state != NOT_INSTALLED for state in found)
-        if is_installed or locations.is_used(agent) or output_options().verbose:
-            states += found
+    states = states_here(locations, config, every=output_options().verbose)
     git = [state._asdict() for state in git_hooks_status(repository)] if repository else []
     if as_json:
         agents = [state._asdict() for state in states]
@@ -176,6 +174,22 @@ def _agent_lines(locations: Locations, states: list[State]) -> Iterator[str]:
                 state.message or f"{_WORDS[state.state]} for {', '.join(state.events)} in {paths}"
             )
             yield f"{title} ({state.scope}): {described}"
+            if state.untrusted:
+                yield f"  not trusted yet: {', '.join(state.untrusted)}"
+        if locations.repository and any(state.events for state in found):
+            yield f"  {last_called(found[0])}"
+
+
+def last_called(state: State) -> str:
+    """When an agent last called a hook in this worktree, in words."""
+    if state.last_call is None:
+        return "never called here"
+    try:
+        seconds = datetime.fromisoformat(state.last_call.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return f"last called at {state.last_call}"
+    local = time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    return f"last called {ago(seconds)} ({local})"
 
 
 def _git_lines(states: list[dict[str, Any]]) -> Iterator[str]:
@@ -189,6 +203,7 @@ def _git_lines(states: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _agent_hints(states: list[State]) -> Iterator[str]:
+    yield from trust_advice(states)
     for state in states:
         renew = f"'git boocode hooks install --agent {state.agent} --{state.scope}'"
         extra, missing = ", ".join(state.extra), ", ".join(state.missing)
@@ -198,6 +213,12 @@ def _agent_hints(states: list[State]) -> Iterator[str]:
             yield f"{missing} is missing for {state.title}; {renew} installs it"
         elif state.state == OTHER_COMMAND:
             yield f"{renew} renews what is installed for {state.title}"
+
+
+def trust_advice(states: Iterable[State]) -> list[str]:
+    """What the user has to do before agents run the hooks that they do not trust yet."""
+    named = (AGENTS[state.agent].trust for state in states if state.untrusted)
+    return list(dict.fromkeys(trust.advice for trust in named if trust))
 
 
 def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
@@ -263,10 +284,14 @@ def install(
     if not as_json:
         for message, *hints in (each.split("\n") for each in left_out):
             warn(message, tuple(hints))
-    if asks and not dry_run and plan.edits and not _agreed(plan, scope, left_out, as_json):
-        return 1
-    notes = [agent.note for agent in agents if agent.note] if plan.edits else []
-    notes += [*(left_out if as_json else ()), *_shared(plan)]
+    notes = [*(left_out if as_json else ()), *_package_notes(plan)]
+    if asks and not dry_run and plan.edits:
+        if not _agreed(plan, scope, notes, as_json):
+            return 1
+        notes = []
+    changed = (change.file for change in plan.changes if change.edit)
+    notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
+    notes += _shared(plan)
     return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
 
 
@@ -291,6 +316,7 @@ def uninstall(
     git_edits = _git_edits(locations, remove=True) if git or everything else []
     notes = [] if scope == USER else list(_left(locations, agents))
     plan = _HooksPlan(locations, changes, git_edits)
+    notes += _package_notes(plan)
     return _finish(plan, "uninstalled", notes, dry_run=dry_run, as_json=as_json)
 
 
@@ -398,11 +424,12 @@ def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
     return plan_git_hooks(locations.repository, remove=remove)
 
 
-def _agreed(plan: _HooksPlan, scope: str | None, left_out: list[str], as_json: bool) -> bool:
+def _agreed(plan: _HooksPlan, scope: str | None, notes: list[str], as_json: bool) -> bool:
     """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
     if not as_json:
         print_text("these agents are used here or on this machine; this would be installed:")
         print_text("\n".join(plan.lines()))
+        print_hints(tuple(notes))
     if as_json or not can_ask():
         names = " ".join(dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes))
         names += f" --{scope}" if scope else ""
@@ -410,7 +437,7 @@ def _agreed(plan: _HooksPlan, scope: str | None, left_out: list[str], as_json: b
             "nothing was installed: there is no terminal to ask on",
             code="not_confirmed",
             hints=(f"'git boocode hooks install {names}' does it without asking",),
-            details={"dry_run": True, "hooks": plan.rows(), "notes": left_out},
+            details={"dry_run": True, "hooks": plan.rows(), "notes": notes},
         )
     if agrees("install these hooks?"):
         return True
@@ -444,6 +471,26 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
         print_feedback(f"{done} hooks for {', '.join(most)}{' and ' if most else ''}{last}")
     print_hints(tuple(notes))
     return 0
+
+
+def _package_notes(plan: _HooksPlan) -> list[str]:
+    """Notes about directories of the worktree into which agents install packages."""
+    repository = plan.locations.repository
+    notes = {}
+    for file, edit, *_ in plan.changes:
+        directory = file.agent.package_directory
+        if repository is None or file.scope == USER or not directory or edit is None:
+            continue
+        path, title = os.path.join(repository.worktree, directory), file.agent.title
+        if edit.after is not None and not os.path.isdir(path):
+            notes[path] = (
+                f"{title} will install dozens of packages into '{directory}', which does not exist "
+                "yet; 'git boocode hooks install "
+                f"--agent {file.agent.name} --user' leaves the worktree as it is"
+            )
+        elif edit.after is None and os.path.isdir(os.path.join(path, "node_modules")):
+            notes[path] = f"the packages that {title} installed into '{directory}' stay there"
+    return list(notes.values())
 
 
 def _shared(plan: _HooksPlan) -> list[str]:

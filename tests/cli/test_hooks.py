@@ -138,7 +138,7 @@ def test_files_that_others_get_are_reported(repo: Repo) -> None:
     )
     assert path.startswith("hint: they use this machine's path '/")
     done = repo.boocode("hooks", "install", "--agent", "codex")
-    assert "hint: Codex asks you to trust new hooks before it runs them\n" in done.err
+    assert "hint: Codex CLI runs no hook until you trust it: run '/hooks' in Codex" in done.err
     assert "hint: not ignored, so they can be committed: .codex/hooks.json\n" in done.err
     assert "hint: lines in .git/info/exclude keep them to yourself\n" in done.err
 
@@ -211,6 +211,24 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     done = repo.boocode("hooks", "uninstall", "--user", cwd=sealed)
     assert done.code == 0
     assert not (sealed / ".gemini").exists()
+
+
+def test_a_directory_that_an_agent_fills_is_announced(repo: Repo, sealed: Path) -> None:
+    repo.write("opencode.json", "{}\n")
+    said = "opencode will install dozens of packages into '.opencode', which does not exist yet"
+    done = on_a_terminal("n", "hooks", "install")
+    before, _, _ = done.err.partition("install these hooks?")
+    assert f"hint: {said}; 'git boocode hooks install --agent opencode --user' leaves" in before
+    assert said in repo.boocode("hooks", "install", "--json").json["notes"][0]
+    done = repo.boocode("hooks", "install", "--agent", "opencode")
+    assert done.err.count(said) == 1
+    # Once it is there, nothing is added.
+    (repo.top / ".opencode/node_modules").mkdir()
+    assert said not in repo.boocode("hooks", "install", "--agent", "opencode").err
+    done = repo.boocode("hooks", "uninstall")
+    assert "hint: the packages that opencode installed into '.opencode' stay there\n" in done.err
+    done = repo.boocode("hooks", "install", "--agent", "opencode", "--user")
+    assert (done.code, done.err) == (0, "")
 
 
 def test_git_and_agents_together(repo: Repo) -> None:
@@ -295,10 +313,13 @@ def test_status(repo: Repo, sealed: Path) -> None:
         ".claude/settings.local.json\n"
         f"Claude Code (project): '{path}' cannot be changed: it is not valid JSON, at line 1, "
         "column 2\n"
+        "  never called here\n"
         "Codex CLI: not installed\n"
         "Gemini CLI (project): partly installed for BeforeAgent, AfterAgent in "
         ".gemini/settings.json\n"
+        "  never called here\n"
         "Cursor (project): partly installed for beforeSubmitPrompt in .cursor/hooks.json\n"
+        "  never called here\n"
         "git: not installed\n"
     )
     assert (
