@@ -218,13 +218,15 @@ def checkpoint(
     meta: Mapping[str, Any] | None = None,
     if_changed: bool = False,
     paths: Sequence[str] = (),
+    ignore_unmatch: bool = False,
 ) -> CheckpointInfo:
     """Take a checkpoint of the worktree and the staging area.
 
     `message` is the message at which a restore cuts the conversation. With `if_changed`, return the
     latest checkpoint if nothing changed since. `paths` are pathspecs of the only paths to read; the
-    rest comes from the latest checkpoint. Raises RefusedError (`locked`, `home_worktree`),
-    FatalError, and ValueError or TypeError for a `meta` that is not JSON.
+    rest comes from the latest checkpoint; with `ignore_unmatch` they may match no file yet. Raises
+    RefusedError (`locked`, `home_worktree`, `not_found`), FatalError, and ValueError or TypeError
+    for a `meta` that is not JSON.
     """
     request = capture.Request(
         label=label,
@@ -236,6 +238,7 @@ def checkpoint(
         # Validate it: later answers include it as JSON.
         meta=json.loads(json.dumps(dict(meta or {}), allow_nan=False)),
         only_if_changed=if_changed,
+        require_match=not ignore_unmatch,
         paths=_strings(paths),
     )
     return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)

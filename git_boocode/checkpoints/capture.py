@@ -40,6 +40,7 @@ class Request(NamedTuple):
     allow_home: bool = False  # whether the worktree may be the home directory or the root
     anchor: Mapping[str, Any] = {}  # the position in the conversation: transcript and length
     patience: float = PATIENCE  # seconds to wait for a running restore
+    require_match: bool = False  # refuse paths that match no file
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
 
 
@@ -111,18 +112,40 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
     """Take a checkpoint of some paths; None without an earlier checkpoint to build on."""
     from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.checkpoints.worktree.partial import PartialScan
+    from git_boocode.checkpoints.worktree.pathspecs import refuse_unmatched
 
     catalog = Catalog(repository)
     base = catalog.latest()
     if base is None:
+        _refuse_unmatched(repository, request)
         return None
     try:
         scan = PartialScan(repository, scratch, base, request.paths)
     except GitError:
         # The base lacks trees, or the user's index cannot be read.
         return None
+    snapshot = scan.finish()
+    if request.require_match:
+        refuse_unmatched(request.paths, scan.unmatched or ())
     partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    return _write_checkpoint(catalog, request, scan.finish(), scan.cache, {"partial": partial})
+    return _write_checkpoint(catalog, request, snapshot, scan.cache, {"partial": partial})
+
+
+def _refuse_unmatched(repository: Repository, request: Request) -> None:
+    """Refuse paths of which neither the index nor the worktree has anything."""
+    from git_boocode.checkpoints.worktree.indexer import OTHERS
+    from git_boocode.checkpoints.worktree.pathspecs import (
+        checked_pathspecs,
+        list_files,
+        refuse_unmatched,
+    )
+
+    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    specs = checked_pathspecs(repository, request.paths)
+    if request.require_match:
+        _, untracked = list_files(git, *OTHERS, "--", *specs)
+        _, tracked = list_files(git, "--cached", "--", *specs) if untracked else ([], set())
+        refuse_unmatched(request.paths, untracked & tracked)
 
 
 def _write_checkpoint(

@@ -43,6 +43,7 @@ OPTIONS = (
         "Skip if nothing changed since the latest checkpoint.",
         "only_if_changed",
     ),
+    Option(("--ignore-unmatch",), "Allow paths that match no file yet.", "ignore_unmatch"),
     Option(("--best-effort",), "If it fails, print the error and exit with 0.", "best_effort"),
     Option(("--allow-home",), "Allow a worktree that is your home directory.", "allow_home"),
     JSON,
@@ -57,6 +58,7 @@ def checkpoint(*, best_effort: bool = False, as_json: bool = False, **given: Any
     else is taken from the newest checkpoint.
     """
     known = {name: value for name, value in given.items() if value is not None}
+    known["require_match"] = not known.pop("ignore_unmatch", False)
     session, agent = session_and_agent(known.pop("session", ""), known.pop("agent", ""))
     request = Request(session=session, agent=agent, **known)
     take(request, best_effort=best_effort, as_json=as_json)

@@ -144,12 +144,52 @@ def test_only_some_paths(repo: Repo) -> None:
     first = repo.boocode("checkpoint").out.strip()
     for path in ("a", "sub/b", "sub/c", "sub/new", "sub/x.log"):
         repo.write(path, "changed\n")
-    done = repo.boocode("checkpoint", "--json", "b", "new", "x.log", "gone", cwd="sub")
+    paths = ("b", "new", "x.log", "gone")
+    done = repo.boocode("checkpoint", "--json", "--ignore-unmatch", *paths, cwd="sub")
     changed = repo.git("diff", "--name-only", f"refs/boocode/checkpoints/{first}", done.json["ref"])
     assert changed.split() == ["sub/b", "sub/new"]
     assert done.json["skipped"] == [{"path": "sub/x.log", "reason": "ignored"}]
     told = repo.boocode("show", "--json").json["checkpoint"]["partial"]
     assert told == {"base": first, "prefix": "sub/", "paths": ["b", "new", "x.log", "gone"]}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("words", "named", "is_label"),
+    [
+        (("before the refactoring",), "before the refactoring", True),
+        (("before", "the", "refactoring"), "before the refactoring", True),
+        (("a", "gone"), "gone", False),
+        (("src/gone",), "src/gone", False),
+    ],
+)
+def test_words_that_match_no_file(
+    repo: Repo, first: bool, words: tuple[str, ...], named: str, is_label: bool
+) -> None:
+    repo.commit(a="a\n")
+    if not first:
+        repo.boocode("checkpoint")
+    before = repo.git("for-each-ref")
+    done = repo.boocode("checkpoint", *words)
+    assert (done.code, done.out) == (1, "")
+    lines = [
+        f"error: no file matches '{named}'",
+        "hint: did you mean: git boocode checkpoint -m 'before the refactoring'",
+        "hint: --ignore-unmatch allows paths that do not exist yet",
+    ]
+    assert done.err.splitlines() == (lines if is_label else [lines[0], lines[2]])
+    assert repo.git("for-each-ref") == before
+    assert repo.boocode("checkpoint", "--ignore-unmatch", *words).code == 0
+
+
+def test_a_deleted_file_matches(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.write("b", "b\n")
+    repo.boocode("checkpoint")
+    repo.git("rm", "-q", "a")
+    (repo.top / "b").unlink()
+    assert repo.boocode("checkpoint", "a", "b").code == 0
+    assert repo.boocode("show", "--json").json["files"] == [{"path": "a", "action": "delete"}]
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "sub/../../x"])

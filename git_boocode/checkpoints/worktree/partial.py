@@ -22,10 +22,9 @@ from git_boocode.checkpoints.worktree.indexer import (
     is_recorded,
     select_untracked,
 )
-from git_boocode.checkpoints.worktree.pathspecs import pathspec_error, resolve_pathspec
+from git_boocode.checkpoints.worktree.pathspecs import list_files, resolve_pathspec
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import UserIndex
-from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.head import read_head
 from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
@@ -40,6 +39,9 @@ class PartialScan:
     that the scan builds on, None if it starts from the trees of `base`. GitError if those trees are
     missing, or the user's index is damaged.
     """
+
+    unmatched: set[str] | None = None
+    """Git's complaints about pathspecs that match nothing; None before `finish`."""
 
     def __init__(
         self, repository: Repository, scratch: str, base: Checkpoint, pathspecs: Sequence[str]
@@ -95,12 +97,10 @@ class PartialScan:
         return snapshot
 
     def _list(self, index: Index, *options: str) -> list[str]:
-        command = ("ls-files", "-z", *options, "--full-name", "--", *self._resolved())
-        try:
-            found = index.git.bind(cwd=self._here).run(*command)
-        except GitError as error:
-            raise pathspec_error(error) or error from None
-        return list(dict.fromkeys(nul_records(found)))
+        git = index.git.bind(cwd=self._here)
+        found, unmatched = list_files(git, *options, "--", *self._resolved())
+        self.unmatched = unmatched if self.unmatched is None else self.unmatched & unmatched
+        return found
 
     def _resolved(self) -> Iterator[str]:
         repository = self._repository

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.git import GitError, nul_records
+from git_boocode.repo.git import Git, GitError, nul_records
 from git_boocode.repo.index import Index
 from git_boocode.repo.messages import (
     BAD_PATHSPEC,
@@ -26,6 +27,37 @@ def pathspec_error(error: GitError) -> RefusedError | None:
         hints = ("'git help glossary' describes pathspecs",)
         return RefusedError(reason[:1].lower() + reason[1:], code="invalid_pathspec", hints=hints)
     return None
+
+
+def list_files(git: Git, *arguments: str) -> tuple[list[str], set[str]]:
+    """What `git ls-files` lists, and its complaints about pathspecs that match nothing of it.
+
+    RefusedError if a pathspec is outside the worktree (`outside_worktree`) or invalid
+    (`invalid_pathspec`), GitError if git failed otherwise.
+    """
+    command = ("ls-files", "-z", "--error-unmatch", "--full-name", *arguments)
+    done = git.attempt(*command)
+    stderr = os.fsdecode(done.stderr)
+    if done.status not in (0, 1):
+        error = GitError(command, done.status, stderr)
+        raise pathspec_error(error) or error
+    complaints = (line.removeprefix("error: ") for line in stderr.split("\n"))
+    unmatched = {line for line in complaints if UNMATCHED_PATHSPEC in line}
+    return list(dict.fromkeys(nul_records(done.stdout))), unmatched
+
+
+def refuse_unmatched(pathspecs: Sequence[str], unmatched: Iterable[str]) -> None:
+    """RefusedError (`not_found`) if pathspecs match no file; `unmatched` are git's complaints."""
+    complaints = sorted(unmatched)
+    if not complaints:
+        return
+    text = " ".join(pathspecs)
+    hints = ["--ignore-unmatch allows paths that do not exist yet"]
+    missing = complaints[0].split("'")[1]
+    if len(complaints) == len(pathspecs) and not any(map(os.path.dirname, pathspecs)):
+        missing = text
+        hints.insert(0, f"did you mean: git boocode checkpoint -m {shlex.quote(text)}")
+    raise RefusedError(f"no file matches '{missing}'", code="not_found", hints=tuple(hints))
 
 
 def _outside(spec: str) -> RefusedError:
@@ -99,12 +131,6 @@ class Pathspecs:
         directory = os.path.join(top, self.prefix)
         os.makedirs(directory, exist_ok=True)
         git = index.git.bind(cwd=directory, GIT_WORK_TREE=top)
-        arguments = ("ls-files", "--cached", "--error-unmatch", "--full-name", "-z", "--")
-        done = git.attempt(*arguments, *self._pathspecs)
+        found, unmatched = list_files(git, "--cached", "--", *self._pathspecs)
         # Messages name the real worktree.
-        stderr = os.fsdecode(done.stderr).replace(top, self._top)
-        if done.status not in (0, 1):
-            error = GitError(arguments, done.status, stderr)
-            raise pathspec_error(error) or error
-        complaints = (line.removeprefix("error: ") for line in stderr.split("\n"))
-        return nul_records(done.stdout), {line for line in complaints if UNMATCHED_PATHSPEC in line}
+        return found, {line.replace(top, self._top) for line in unmatched}
