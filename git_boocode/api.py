@@ -22,7 +22,8 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
-from git_boocode.agents.conversation import agent_callbacks, resume_command
+from git_boocode.agents.conversation import resume_command
+from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RestoreRequest
@@ -134,7 +135,8 @@ class RestoreResult:
     """The result of a restore, undo or redo, or of its dry run.
 
     `undo` is the id of the safety checkpoint, None if nothing was done. `kept` lists the paths that
-    were not restored, each with the reason. `edited` lists the absolute paths of the host's own
+    were not restored, each with the reason; `hooks_lost` those that lost the hooks of agents, each
+    with the command that installs them again. `edited` lists the absolute paths of the host's own
     files that the callback's edits changed.
     """
 
@@ -153,6 +155,7 @@ class RestoreResult:
     backend_reset: bool = False
     message: str = ""
     resume: str = ""
+    hooks_lost: tuple[tuple[str, str], ...] = ()
 
 
 def _fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -312,7 +315,7 @@ def restore(
         callback=callback,
         session=session,
         force=_overridden(force, (IGNORED, *FOREIGN)),
-        agent_callbacks=agent_callbacks(),
+        agents=agent_support(),
     )
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
@@ -337,7 +340,7 @@ def undo(
         dry_run=dry_run,
         callback=callback,
         force=_overridden(force, (IGNORED,)),
-        agent_callbacks=agent_callbacks(),
+        agents=agent_support(),
     )
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
@@ -359,7 +362,7 @@ def redo(
         dry_run=dry_run,
         callback=callback,
         force=_overridden(force, (IGNORED,)),
-        agent_callbacks=agent_callbacks(),
+        agents=agent_support(),
     )
     return _restored(lambda here: restore_with_edits.redo(here, request), root)
 
@@ -450,4 +453,5 @@ def _restored(work: Callable[[Repository], Result], root: str) -> RestoreResult:
         backend_reset=answer.backend_reset if answer else False,
         message=answer.message if answer else "",
         resume=resume_command(result),
+        hooks_lost=tuple((lost.path, lost.install) for lost in result.hooks_lost),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping, MutableMapping, MutableSequence
 from typing import Any, NamedTuple
 
+from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import (
     LOCAL,
     PROJECT,
@@ -25,10 +25,6 @@ from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"
-# A command line that calls our hook, by whatever path, for the agent that is named last.
-_CALL = re.compile(
-    r"""(?:^|[\s/'"])git[-_ ]boocode(?:\.exe|/__main__\.py)?['"]?\s+hook\s+(\S+)(?=\s|$)"""
-)
 
 
 class ConfigFile(NamedTuple):
@@ -63,7 +59,7 @@ class ConfigFile(NamedTuple):
             for entry in listed if isinstance(listed, MutableSequence) else ():
                 inner = entry.get("hooks") if isinstance(entry, MutableMapping) else None
                 for each in (entry, *(inner if isinstance(inner, MutableSequence) else ())):
-                    if isinstance(each, MutableMapping) and is_ours(self.agent, each.get(key)):
+                    if isinstance(each, MutableMapping) and is_own_call(self.agent, each.get(key)):
                         found.setdefault(event, []).append(each)
         return found
 
@@ -197,12 +193,6 @@ class Wanted(NamedTuple):
             text.replace('"{command}"', json.dumps(self.commands[event]))
         )
         return entry
-
-
-def is_ours(agent: Agent, command: object) -> bool:
-    """Whether a command line calls our hook for an agent."""
-    names = _CALL.findall(command) if isinstance(command, str) else ()
-    return any(name in (agent.name, *agent.aliases) for name in names)
 
 
 def leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,12 +10,11 @@ import sys
 
 from git_boocode.agents.baselines import Baseline
 from git_boocode.agents.config_files import ConfigFile, Wanted
+from git_boocode.agents.own_hooks import is_own_program
 from git_boocode.agents.registry import Program
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.shipped import shipped_file
 
-MARKER = "git-boocode: made by 'git boocode hooks install'"
-"""What a file of our own says in its first lines."""
 _NAME = "git-boocode"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -26,7 +25,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
     In the template, `{command}` is the command line for a shell, `{command_json}` the same as a
     JSON string; a file that serves all events adds the event itself.
     """
-    if data is not None and not is_ours(data):
+    if data is not None and not is_own_program(data):
         call = " ".join(("git boocode hook", file.agent.name, file.event)).rstrip()
         raise RefusedError(
             f"'{file.path}' exists and was not made by git-boocode; nothing was changed",
@@ -45,12 +44,12 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
 
 def uninstall(_: ConfigFile, data: bytes, __: Baseline) -> bytes | None:
     """None, so that the file is removed, if it is ours."""
-    return None if is_ours(data) else data
+    return None if is_own_program(data) else data
 
 
 def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     """The events that our file serves, and whether it is as wanted."""
-    if not is_ours(data):
+    if not is_own_program(data):
         return {}
     agent, event = file.agent, file.event
     commands = {event: installed_command("hook", agent.name, *filter(None, [event]))}
@@ -60,11 +59,6 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     tools = [agent.tool] if (found or wanted).per_tool else []
     events = [*agent.turn_events, *tools]
     return dict.fromkeys([event] if event else events, found is not None)
-
-
-def is_ours(data: bytes) -> bool:
-    """Whether a file is ours, whatever was changed in it since."""
-    return MARKER.encode() in data
 
 
 def installed_command(*words: str) -> str:

@@ -1,27 +1,12 @@
-"""Conversations of agents: the callbacks that restore them, and the commands that resume them."""
+"""Conversations of agents after a restore: how to resume them, or why they were left alone."""
 
 from __future__ import annotations
 
 import os
 import shlex
 
-from git_boocode.agents.registry import AGENTS, find_agent
-from git_boocode.checkpoints.callback import AgentCallback
+from git_boocode.agents.registry import find_agent
 from git_boocode.checkpoints.restore.transaction import Result
-
-
-def agent_callbacks() -> dict[str, AgentCallback]:
-    """The shipped callback of each agent that has one, by the agent's name."""
-    home = os.environ.get("XDG_DATA_HOME", "")
-    data = home if os.path.isabs(home) else os.path.expanduser("~/.local/share")
-    found = {}
-    for agent in AGENTS.values():
-        values = agent.callback_environment.items()
-        environment = {name: value.replace("{data}", data) for name, value in values}
-        if agent.callback:
-            store = environment.get("BOOCODE_SQLITE_DATABASE", "")
-            found[agent.name] = AgentCallback(agent.callback, environment, store)
-    return found
 
 
 def resume_command(result: Result) -> str:

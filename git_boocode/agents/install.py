@@ -15,6 +15,7 @@ from git_boocode.agents.config_files import JSON, PROGRAM, TOML, ConfigFile, Loc
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
 from git_boocode.agents.hook_log import last_calls
+from git_boocode.agents.own_hooks import is_own_program
 from git_boocode.agents.registry import AGENTS, USER, Agent, Program
 from git_boocode.agents.serve import hook_timeout
 from git_boocode.agents.trust import untrusted_events
@@ -238,7 +239,7 @@ def _uninstall(file: ConfigFile) -> PlannedChange:
     if baseline is not None and baseline.is_of(before):
         after = baseline.before
     else:
-        if file.kind == PROGRAM and config_program.is_ours(before):
+        if file.kind == PROGRAM and is_own_program(before):
             _refuse_changed(file, before, baseline)
         by_name = UNKNOWN._replace(before=None if "boocode" in os.path.basename(file.path) else b"")
         after = _FORMATS[file.kind].uninstall(file, before, baseline or by_name)

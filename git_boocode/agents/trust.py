@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any
 
-from git_boocode.agents.config_files import ConfigFile, Locations, is_ours
+from git_boocode.agents.config_files import ConfigFile, Locations
 from git_boocode.agents.file_edits import read_file
+from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import USER, Agent, home_of
 from git_boocode.agents.round_trip import plain, read_json, read_toml
 from git_boocode.repo.errors import RefusedError
@@ -68,7 +69,7 @@ def _our_hooks(file: ConfigFile) -> Iterator[tuple[str, str]]:
         for number, group in enumerate(groups if isinstance(groups, list) else ()):
             inner = group.get("hooks") if isinstance(group, dict) else None
             for index, hook in enumerate(inner if isinstance(inner, list) else ()):
-                if isinstance(hook, dict) and is_ours(file.agent, hook.get("command")):
+                if isinstance(hook, dict) and is_own_call(file.agent, hook.get("command")):
                     yield event, f"{name}:{number}:{index}"
 
 

@@ -9,10 +9,10 @@ from time import time
 import click
 
 from git_boocode.agents.config_files import Locations
-from git_boocode.agents.conversation import agent_callbacks
 from git_boocode.agents.hook_log import entries, log_path, newest
 from git_boocode.agents.install import states_here
 from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints.checkup import (
     Finding,
     check_checkpoints,
@@ -140,9 +140,7 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
     if not fix:
         way_back = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
         return Finding("interrupted_restore", message, (), way_back)
-    result = restore_with_edits.repair(
-        repository, RestoreRequest(agent_callbacks=agent_callbacks())
-    )
+    result = restore_with_edits.repair(repository, RestoreRequest(agents=agent_support()))
     done = "there was nothing to roll back"
     if result is not None:
         kept = f"what was there half-way is kept as {result.undo}"

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from git_boocode.agents.conversation import (
-    agent_callbacks,
     resume_command,
     unrestored_conversation,
 )
+from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RESTORE, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
@@ -123,7 +123,7 @@ def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRe
         dry_run=dry_run,
         callback=callback,
         force=frozenset(force),
-        agent_callbacks=agent_callbacks(),
+        agents=agent_support(),
     )
 
 
@@ -307,6 +307,10 @@ def _print_paths(result: Result, style: Style) -> None:
     left_alone = [f"left alone: {quote_path(kept.path)}: {kept.reason}" for kept in result.kept]
     for line in first_lines(left_alone):
         warn(line)
+    for lost in result.hooks_lost:
+        lose = "would lose" if result.dry_run else "lost"
+        hint = f"'{lost.install}' installs them again"
+        warn(f"{quote_path(lost.path)} {lose} the hooks of {lost.title}", (hint,))
 
 
 def _path_line(change: Change, style: Style) -> str:
@@ -369,6 +373,7 @@ def _as_json(result: Result) -> dict[str, object]:
         "changed": [_change_as_json(result, change) for change in result.changes],
         "staged": [change.as_json() for change in result.staged],
         "kept": [kept._asdict() for kept in result.kept],
+        "hooks_lost": [{"path": lost.path, "install": lost.install} for lost in result.hooks_lost],
         "edited": result.edited,
         "conversation_left": result.conversation_left,
         "message": answer.message if answer else "",

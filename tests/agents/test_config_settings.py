@@ -13,9 +13,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.agents.baselines import UNKNOWN, Baseline
-from git_boocode.agents.config_files import JSON, ConfigFile, Locations, Wanted, is_ours
+from git_boocode.agents.config_files import JSON, ConfigFile, Locations, Wanted
 from git_boocode.agents.config_settings import install, installed, uninstall
 from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
+from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import AGENTS, USER, Agent, Settings, find_agent
 from git_boocode.repo.errors import RefusedError
 
@@ -343,4 +344,4 @@ def test_files_that_cannot_take_hooks(data: bytes, reason: str) -> None:
     ],
 )
 def test_which_commands_are_ours(command: object, expected: bool) -> None:
-    assert is_ours(CLAUDE, command) is expected
+    assert is_own_call(CLAUDE, command) is expected

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.config_files import Locations, default_scope
-from git_boocode.agents.config_program import MARKER
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.install import (
     carry_out,
@@ -23,6 +22,7 @@ from git_boocode.agents.install import (
     state_of,
     wanted_hooks,
 )
+from git_boocode.agents.own_hooks import MARKER
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, Program, find_agent
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError

@@ -15,6 +15,7 @@ KEYS = {
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
     "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
     "edited": list, "staged": list, "conversation_left": bool, "message": str, "resume": type(None),
+    "hooks_lost": list,
 }  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
         "head_differs": False,
         "conversation_left": False,
         "resume": None,
+        "hooks_lost": [],
         "messages_deleted": 3,
         "backend_reset": True,
         "archived": [later.id],
@@ -306,3 +308,27 @@ def test_of_many_paths_that_are_left_alone_the_first_are_listed(repo: Repo) -> N
     assert warnings[20:] == ["warning: … and 3 more (-v lists all)"]
     assert done.err.count("left alone: ") == 20
     assert repo.boocode("restore", "-v", taken.id).err.count("left alone: ") == 23
+
+
+def test_hooks_of_agents_stay_or_a_warning_says_how_to_install_them(repo: Repo) -> None:
+    repo.commit(a="1\n")
+    before = take()
+    agents = ("--agent", "claude-code", "--agent", "codex", "--agent", "cline")
+    assert repo.boocode("hooks", "install", *agents).code == 0
+    repo.git("add", ".codex")
+    done = repo.boocode("restore", before.id)
+    assert done.code == 0
+    assert (
+        "warning: left alone: .claude/settings.local.json: hooks of Claude Code stay installed\n"
+        in done.err
+    )
+    assert ".clinerules/hooks/TaskStart: hooks of Cline stay installed\n" in done.err
+    assert (
+        "warning: .codex/hooks.json lost the hooks of Codex CLI\n"
+        "hint: 'git boocode hooks install --agent codex --project' installs them again\n"
+    ) in done.err
+    assert done.out.startswith(" D .codex/hooks.json\nrestored 1 file and the staging area to ")
+    assert repo.boocode("undo").code == 0
+    answer = repo.boocode("restore", before.id, "--json").json
+    install = "git boocode hooks install --agent codex --project"
+    assert answer["hooks_lost"] == [{"path": ".codex/hooks.json", "install": install}]

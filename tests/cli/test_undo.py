@@ -46,8 +46,8 @@ def test_the_json_answer(restored: Repo) -> None:
     keys = (
         "ok checkpoint_id commit undo dry_run worktree_reset index_reset head_moved head_differs "
     )
-    keys += "messages_deleted backend_reset archived changed staged kept edited conversation_left "
-    keys += "message resume"
+    keys += "messages_deleted backend_reset archived changed staged kept hooks_lost edited "
+    keys += "conversation_left message resume"
     assert list(answer) == keys.split()
     assert answer["changed"] == [{"path": "a", "action": "modify"}]
     assert answer["worktree_reset"] is answer["index_reset"] is True

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.exact import ExactFiles, exact_changes, read_exact
+from git_boocode.checkpoints.restore.hook_files import LostHooks, hooks_to_keep, lost_hooks
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, tree_files, unchanged
 from git_boocode.checkpoints.restore.operation import RestoreRequest, is_own_safety
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
@@ -39,6 +40,7 @@ class RestorePlan(NamedTuple):
     kept: Sequence[Skipped] = ()  # the paths that differ and are kept, and why
     blocked: frozenset[str] = frozenset()  # the paths where ignored files block a change
     exact: ExactFiles = MappingProxyType({})  # the exact bytes and modes to restore
+    hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
     staging: Staging | None = None  # the new staging area; None if it does not change
     staged: Sequence[Change] = ()  # the paths whose staging changes, as far as that is known
     move: HeadMove | None = None  # None if HEAD does not move
@@ -78,6 +80,7 @@ class RestorePlanner:
         self._indexes = [snapshot.index]
         if snapshot.original is not None and snapshot.staging is not None:
             self._indexes.append(snapshot.original)
+        self._pathspecs: Pathspecs | None = None
         self._paths: frozenset[str] | None = None  # the only paths to change; None for all
         # The target's staging area; None if it is unknown.
         self._staging = read_staging(repository, target.meta)
@@ -94,8 +97,8 @@ class RestorePlanner:
         if self._written and (hidden := self._written_and_hidden()):
             self._snapshot.force_add(hidden, top)
         if request.paths:
-            pathspecs = Pathspecs(top, request.prefix, request.paths)
-            self._paths = pathspecs.matching(self._views(), each=each)
+            self._pathspecs = Pathspecs(top, request.prefix, request.paths)
+            self._paths = self._pathspecs.matching(self._views(), each=each)
         return self._plan(())
 
     def _tree_after(
@@ -129,6 +132,7 @@ class RestorePlanner:
         nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
         kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
         kept |= {change.path: "blocked by a path not named" for change in blocked_changes}
+        kept |= self._hooks_to_keep(wanted)
         # Report also the files that the snapshot omits because the target's rules ignore them.
         left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
         kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
@@ -168,6 +172,7 @@ class RestorePlanner:
             [Skipped(path, reason) for path, reason in kept.items()],
             # The shorter path of each pair, because one ignored file may block many paths.
             frozenset(min(pair, key=len) for pair in blocked.items()),
+            hooks_lost=[*lost_hooks(repository, self._request.agents.hook_files, changes)],
             staging=staging,
             staged=staged,
         )
@@ -186,6 +191,17 @@ class RestorePlanner:
                 yield change.path, "ignored in the checkpoint"
             elif change.path in nested:
                 yield change.path, f"'{nested[change.path]}' is a nested repository"
+
+    def _hooks_to_keep(self, wanted: list[Change]) -> dict[str, str]:
+        """The untracked files with our hooks, unless the request names them, and why they stay."""
+        files = dict(self._request.agents.hook_files)
+        if self._pathspecs is not None:
+            files = {path: file for path, file in files.items() if not self._pathspecs.name(path)}
+        if files.keys().isdisjoint(change.path for change in wanted):
+            return {}
+        indexes = (index.entries_of(files) for index in self._indexes[1:])
+        tracked = self._tracked.union(entry.path for found in indexes for entry in found)
+        return dict(hooks_to_keep(self._repository, files, wanted, tracked))
 
     def _ignored(self, differing: list[Change], wanted: list[Change]) -> frozenset[str]:
         """The paths that would be deleted although the target's rules ignore them."""

@@ -8,11 +8,11 @@ redone. There is no other record of the history that could contradict them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.callback import AgentCallback, HostFunction
+from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.conversation_files import Editor
+from git_boocode.checkpoints.restore.hook_files import AgentSupport
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
 from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.ids import OBJECT_ID
@@ -46,7 +46,7 @@ class RestoreRequest(NamedTuple):
     editor: Callable[[], Editor] | None = None  # creates the editor for a callback's edits
     session: str = ""  # the agent session of the caller; empty if unknown
     force: frozenset[str] = frozenset()
-    agent_callbacks: Mapping[str, AgentCallback] = MappingProxyType({})  # by the agent's name
+    agents: AgentSupport = AgentSupport()
 
     def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:
         """This request, limited to the scope and the paths of an earlier operation."""

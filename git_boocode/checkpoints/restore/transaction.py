@@ -28,6 +28,7 @@ from git_boocode.checkpoints.restore.apply import (
 )
 from git_boocode.checkpoints.restore.exact import ExactFiles, after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
+from git_boocode.checkpoints.restore.hook_files import LostHooks
 from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
 from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, Operation, read_record
 from git_boocode.checkpoints.store.catalog import (
@@ -75,6 +76,7 @@ class Result(NamedTuple):
     conversation_left: bool  # not restored, because the callback that trimmed it is missing
     repairs: bool  # it reverted an interrupted operation
     blocked: bool  # paths were kept because ignored files are in the way
+    hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
     undo: str | None = None  # the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
     archived: Sequence[str] = []  # the checkpoints that were archived or returned to the log
@@ -163,7 +165,7 @@ class Transaction:
         is_safety = target.ref.startswith(SAFETY)
         if target.remote or (is_safety and not read_record(target).callback):
             return None
-        callback = self._request.agent_callbacks.get(target.meta.text("agent"))
+        callback = self._request.agents.callbacks.get(target.meta.text("agent"))
         store = callback.store if callback else ""
         return callback if os.path.isfile(target.meta.part("anchor", "path") or store) else None
 
@@ -240,6 +242,7 @@ class Transaction:
             conversation_left=back and self._callback is None and read_record(target).callback,
             repairs=operation.repairs,
             blocked=bool(plan.blocked),
+            hooks_lost=plan.hooks_lost,
         )
 
     def _is_done(self, plan: RestorePlan) -> bool:

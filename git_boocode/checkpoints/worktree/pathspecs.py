@@ -108,6 +108,11 @@ class Pathspecs:
         self._top = top
         self._pathspecs = tuple(resolve_pathspec(top, prefix, spec) for spec in pathspecs)
 
+    def name(self, path: str) -> bool:
+        """Whether one of them is the path itself or a directory above it, except the top."""
+        named = (os.path.normpath(os.path.join(self.prefix, spec)) for spec in self._pathspecs)
+        return any(f"{path}/".startswith(f"{name}/") for name in named)
+
     def matching(self, indexes: Iterable[Index], *, each: bool) -> frozenset[str]:
         """The paths in any of the private indexes that the pathspecs match.
 

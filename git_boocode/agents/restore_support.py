@@ -1,0 +1,38 @@
+"""What a restore has to know about agents: their callbacks, and where our hooks may be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+from git_boocode.agents.own_hooks import has_own_hooks, worktree_paths
+from git_boocode.agents.registry import AGENTS
+from git_boocode.checkpoints.callback import AgentCallback
+from git_boocode.checkpoints.restore.hook_files import AgentSupport, HookFile
+
+
+def agent_support() -> AgentSupport:
+    """The callbacks of all agents, and their files in a worktree."""
+    return AgentSupport(_callbacks(), dict(_hook_files()))
+
+
+def _callbacks() -> dict[str, AgentCallback]:
+    """The shipped callback of each agent that has one, by the agent's name."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    data = home if os.path.isabs(home) else os.path.expanduser("~/.local/share")
+    found = {}
+    for agent in AGENTS.values():
+        values = agent.callback_environment.items()
+        environment = {name: value.replace("{data}", data) for name, value in values}
+        if agent.callback:
+            store = environment.get("BOOCODE_SQLITE_DATABASE", "")
+            found[agent.name] = AgentCallback(agent.callback, environment, store)
+    return found
+
+
+def _hook_files() -> Iterator[tuple[str, HookFile]]:
+    for agent in AGENTS.values():
+        for scope, path in worktree_paths(agent):
+            install = f"git boocode hooks install --agent {agent.name} --{scope}"
+            yield path, HookFile(agent.title, install, partial(has_own_hooks, agent))

@@ -1,0 +1,123 @@
+"""A restore leaves our hooks in the worktree installed, or says how to install them again."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.checkpoints.restore.hook_files import AgentSupport, HookFile
+from git_boocode.checkpoints.restore.transaction import Result
+from tests.checkpoints.kit import back, redone, seen, sound, take, undone
+from tests.repo_kit import Repo
+
+PATH = ".agent/hooks.json"
+HOOKS = "call boocode\n"
+INSTALL = "git boocode hooks install --agent agent --project"
+AGENTS = AgentSupport({}, {PATH: HookFile("Agent", INSTALL, lambda data: b"boocode" in data)})
+STAY = [(PATH, "hooks of Agent stay installed")]
+
+
+@pytest.fixture
+def installed(repo: Repo) -> Repo:
+    """Untracked hooks that were installed after checkpoint A, and a file that changed since."""
+    repo.commit(a="1\n")
+    take(label="A")
+    repo.write("a", "2\n")
+    repo.write(PATH, HOOKS)
+    return repo
+
+
+def kept(result: Result) -> list[tuple[str, str]]:
+    return [(path, reason) for path, reason in result.kept]
+
+
+def lost(result: Result) -> list[tuple[str, str]]:
+    return [(each.path, each.install) for each in result.hooks_lost]
+
+
+def test_untracked_hooks_stay_through_restore_undo_and_redo(installed: Repo) -> None:
+    before = seen(installed)
+    assert kept(back("label:A", agents=AGENTS, dry_run=True)) == STAY
+    outcome = back("label:A", agents=AGENTS)
+    assert (kept(outcome), lost(outcome)) == (STAY, [])
+    assert (installed.read("a"), installed.read(PATH)) == (b"1\n", HOOKS.encode())
+    undone(agents=AGENTS)
+    assert seen(installed) == before
+    redone(agents=AGENTS)
+    assert (installed.read("a"), installed.read(PATH)) == (b"1\n", HOOKS.encode())
+    sound(installed)
+
+
+def test_the_safety_checkpoint_records_the_hooks(installed: Repo) -> None:
+    safety = back("label:A", agents=AGENTS).undo
+    assert installed.git("show", f"refs/boocode/safety/{safety}:{PATH}") == HOOKS
+
+
+def test_hooks_that_were_uninstalled_are_not_installed_again(installed: Repo) -> None:
+    take(label="B")
+    (installed.top / PATH).unlink()
+    assert kept(back("label:B", agents=AGENTS)) == [
+        (PATH, "hooks of Agent are not installed again")
+    ]
+    assert not (installed.top / PATH).exists()
+
+
+def test_a_file_without_hooks_is_restored(installed: Repo) -> None:
+    installed.write(PATH, "others\n")
+    assert kept(back("label:A", agents=AGENTS)) == []
+    assert not (installed.top / PATH).exists()
+    undone(agents=AGENTS)
+    assert installed.read(PATH) == b"others\n"
+
+
+@pytest.mark.parametrize("named", [PATH, ".agent", "./.agent/"])
+def test_paths_that_name_the_file_restore_it(installed: Repo, named: str) -> None:
+    outcome = back("label:A", agents=AGENTS, paths=(named,))
+    assert (kept(outcome), lost(outcome)) == ([], [(PATH, INSTALL)])
+    assert not (installed.top / PATH).exists()
+    undone(agents=AGENTS)
+    assert installed.read(PATH) == HOOKS.encode()
+
+
+@pytest.mark.parametrize("others", [".", "*"])
+def test_paths_that_only_match_the_file_leave_it_alone(installed: Repo, others: str) -> None:
+    assert kept(back("label:A", agents=AGENTS, paths=(others,))) == STAY
+    assert (installed.read("a"), installed.read(PATH)) == (b"1\n", HOOKS.encode())
+
+
+def test_tracked_hooks_are_restored_and_reported(installed: Repo) -> None:
+    installed.git("add", PATH)
+    before = seen(installed)
+    assert lost(back("label:A", agents=AGENTS, dry_run=True)) == [(PATH, INSTALL)]
+    outcome = back("label:A", agents=AGENTS)
+    assert (kept(outcome), lost(outcome)) == ([], [(PATH, INSTALL)])
+    assert not (installed.top / PATH).exists()
+    assert lost(undone(agents=AGENTS)) == []
+    assert seen(installed) == before
+
+
+def test_a_change_that_keeps_tracked_hooks_is_not_reported(installed: Repo) -> None:
+    installed.git("add", PATH)
+    take(label="B")
+    installed.write(PATH, f"{HOOKS}more\n")
+    assert lost(back("label:B", agents=AGENTS)) == []
+    assert installed.read(PATH) == HOOKS.encode()
+
+
+def test_ignored_hooks_are_not_in_the_way_of_their_own_copy(installed: Repo) -> None:
+    take(label="B")
+    installed.write(".git/info/exclude", f"/{PATH}\n")
+    assert kept(back("label:B", agents=AGENTS)) == []
+    installed.write(PATH, f"{HOOKS}more\n")
+    assert kept(back("label:B", agents=AGENTS)) == STAY
+    assert installed.read(PATH) == f"{HOOKS}more\n".encode()
+
+
+def test_a_file_in_place_of_the_directory_is_restored(repo: Repo) -> None:
+    repo.write(".agent", "a file\n")
+    take(label="A")
+    (repo.top / ".agent").unlink()
+    repo.write(PATH, HOOKS)
+    assert lost(back("label:A", agents=AGENTS)) == [(PATH, INSTALL)]
+    assert repo.read(".agent") == b"a file\n"
+    undone(agents=AGENTS)
+    assert repo.read(PATH) == HOOKS.encode()
