@@ -10,12 +10,17 @@ from git_boocode.checkpoints.restore.transaction import Result
 
 
 def resume_command(result: Result) -> str:
-    """The command that goes on with a conversation that was restored; empty if none is known."""
+    """The command that goes on with a conversation that was restored; empty if none is known.
+
+    Some agents cannot resume a session without messages: if none is left, it starts a new one.
+    """
     if result.answer is None:
         return ""
     agent = find_agent(result.checkpoint.meta.text("agent"))
     session = result.checkpoint.meta.text("session")
     template = agent.resume if agent and session else ""
+    if result.answer.is_emptied:
+        template = template.partition(" ")[0]
     return result.answer.resume or template.format(session=shlex.quote(session))
 
 

@@ -40,7 +40,8 @@ class CallbackAnswer:
     """The callback's answer; ValueError if it is malformed.
 
     `edits` are edits of the host's files in any format of `apply-edit`; `message` is for the user,
-    and `resume` is the command that goes on with the conversation.
+    and `resume` is the command that goes on with the conversation, of which nothing is left if
+    `is_emptied`.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -50,6 +51,7 @@ class CallbackAnswer:
         self.backend_reset = values.get("backend_reset", False)
         if not isinstance(self.backend_reset, bool):
             raise ValueError("'backend_reset' must be true or false")
+        self.is_emptied = values.get("messages_left") == 0
         self.edits: object = values.get("edits")
         # Malformed texts are ignored, because they are no reason to roll a restore back.
         self.message, self.resume = (

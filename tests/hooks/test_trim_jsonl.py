@@ -533,3 +533,16 @@ def test_messages_are_counted_as_a_person_sees_them(agent: str) -> None:
     lines = [json.dumps(each).encode() + b"\n" for each in turn_of(agent)]
     assert load("trim-jsonl").messages_in(lines, []) == 2
     assert load("trim-jsonl").messages_in([], lines) == 0
+
+
+@pytest.mark.parametrize(("kept", "resume"), [(0, "gemini"), (1, "gemini --resume s1")])
+def test_a_session_without_messages_is_started_anew(repo: Repo, kept: int, resume: str) -> None:
+    rows = [json.dumps({"type": "user", "id": name, "content": name}) for name in ("m1", "m2")]
+    repo.write(".git/chat.jsonl", "".join(f"{row}\n" for row in rows[:kept]))
+    capture(
+        Repository.discover(),
+        Request(agent="gemini", session="s1", anchor=anchor(repo.top / ".git/chat.jsonl")),
+    )
+    repo.write(".git/chat.jsonl", "".join(f"{row}\n" for row in rows))
+    answer = repo.boocode("restore", "@", "--json").json
+    assert (answer["messages_deleted"], answer["resume"]) == (2 - kept, resume)
