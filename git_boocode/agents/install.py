@@ -122,6 +122,14 @@ def plan_uninstall(locations: Locations, agent: Agent, scope: str) -> list[Plann
     return [_uninstall(file) for file in files]
 
 
+def makes_file(change: PlannedChange) -> bool:
+    """Whether a change creates its file, or an earlier installation did."""
+    if change.edit is not None:
+        return change.edit.before is None
+    baseline = load(change.file.record)
+    return baseline is not None and baseline.created and os.path.isfile(change.file.path)
+
+
 def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -> None:
     """Apply changes and further edits, all or none; raises the errors of `apply`."""
     planned, further = list(changes), list(more)

@@ -14,6 +14,12 @@ from git_boocode.agents.config_files import Locations, Wanted, default_scope
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, diff_text
 from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
+from git_boocode.agents.info_exclude import (
+    exclude_path,
+    exclude_paths,
+    sort_paths,
+    stop_excluding,
+)
 from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_COMMAND,
@@ -22,6 +28,7 @@ from git_boocode.agents.install import (
     PlannedChange,
     State,
     carry_out,
+    makes_file,
     plan_install,
     plan_uninstall,
     state_of,
@@ -48,7 +55,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
-from git_boocode.repo.git import Git, clean_environment, nul_lines, nul_records
+from git_boocode.repo.git import Git, clean_environment
 
 _Callable = TypeVar("_Callable", bound=Callable[..., int])
 
@@ -238,16 +245,26 @@ class _HooksPlan(NamedTuple):
     locations: Locations
     changes: list[PlannedChange]
     git: list[FileEdit]
+    exclude: Sequence[FileEdit] = ()  # the change of `info/exclude`, if there is one
 
     @property
     def edits(self) -> list[FileEdit]:
-        return [*(change.edit for change in self.changes if change.edit is not None), *self.git]
+        edits = (change.edit for change in self.changes if change.edit is not None)
+        return [*edits, *self.git, *self.exclude]
+
+    def in_worktree(self) -> dict[str, PlannedChange]:
+        """The changes of files in the worktree, by the path below it."""
+        repository = self.locations.repository
+        prefix = f"{repository.worktree}/" if repository else ""
+        changes = (change for change in self.changes if change.file.scope != USER)
+        return {change.file.path.removeprefix(prefix): change for change in changes}
 
     def rows(self) -> list[dict[str, Any]]:
         """Each file that changes, as in the JSON answer."""
         agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
         rows = []
-        for agent, scope, edit in (*agents, *(("git", None, edit) for edit in self.git)):
+        of_git = (("git", None, edit) for edit in (*self.git, *self.exclude))
+        for agent, scope, edit in (*agents, *of_git):
             action = "delete" if edit.after is None else "modify"
             action = "create" if edit.before is None else action
             row = {"agent": agent, "scope": scope, "path": edit.path, "action": action}
@@ -263,9 +280,17 @@ class _HooksPlan(NamedTuple):
 
 
 @click.command(cls=Command, surplus="an agent is named by --agent {}")
+@click.option(
+    "--exclude", is_flag=True, help="Add the files that it makes to .git/info/exclude; do not ask."
+)
 @_change_options
 def install(
-    git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
+    git: bool,
+    names: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+    exclude: bool,
+    scope: str | None = None,
 ) -> int:
     """Have agents take a checkpoint before each turn, and git before what it overwrites.
 
@@ -289,6 +314,9 @@ def install(
         if not _agreed(plan, scope, notes, as_json):
             return 1
         notes = []
+    asks_to_exclude = not (exclude or dry_run or as_json) and can_ask()
+    if exclude or asks_to_exclude:
+        plan = plan._replace(exclude=_exclusion(plan, asks=asks_to_exclude))
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
     notes += _shared(plan)
@@ -316,6 +344,9 @@ def uninstall(
     git_edits = _git_edits(locations, remove=True) if git or everything else []
     notes = [] if scope == USER else list(_left(locations, agents))
     plan = _HooksPlan(locations, changes, git_edits)
+    if locations.repository is not None:
+        unlisted = stop_excluding(locations.repository, plan.in_worktree())
+        plan = plan._replace(exclude=list(unlisted))
     notes += _package_notes(plan)
     return _finish(plan, "uninstalled", notes, dry_run=dry_run, as_json=as_json)
 
@@ -449,7 +480,7 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
     """Carry out a plan, or show it, and answer."""
     diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
-        carry_out(plan.changes, plan.git)
+        carry_out(plan.changes, (*plan.git, *plan.exclude))
     if as_json:
         answer = {"ok": True, "dry_run": dry_run, "hooks": plan.rows(), "notes": notes}
         print_json({**answer, "diff": diff} if dry_run else answer)
@@ -462,15 +493,21 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
     if not plan.edits:
         nothing = "no hooks are installed" if done == "uninstalled" else "nothing to install"
         print_feedback(nothing, dry_run=dry_run)
-    elif not dry_run:
-        if done == "installed" and any(edit.after is None for edit in plan.edits):
-            # Git's hooks that boocode.gitHooks no longer names go when the others come.
-            done = "changed"
-        titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
-        *most, last = [*titles, *(["git"] if plan.git else [])]
-        print_feedback(f"{done} hooks for {', '.join(most)}{' and ' if most else ''}{last}")
+    elif not dry_run and (changed := _changed_hooks(plan, done)):
+        print_feedback(changed)
     print_hints(tuple(notes))
     return 0
+
+
+def _changed_hooks(plan: _HooksPlan, done: str) -> str:
+    """Whose hooks were changed; empty if none were."""
+    if done == "installed" and any(edit.after is None for edit in plan.edits):
+        # Git's hooks that boocode.gitHooks no longer names go when the others come.
+        done = "changed"
+    titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
+    *most, last = ["", *titles, *(["git"] if plan.git else [])]
+    listed = ", ".join(filter(None, most))
+    return last and f"{done} hooks for {listed}{' and ' if listed else ''}{last}"
 
 
 def _package_notes(plan: _HooksPlan) -> list[str]:
@@ -493,33 +530,43 @@ def _package_notes(plan: _HooksPlan) -> list[str]:
     return list(notes.values())
 
 
+def _exclusion(plan: _HooksPlan, *, asks: bool) -> list[FileEdit]:
+    """The change that keeps the files that are made from git, unless the user declines."""
+    repository = plan.locations.repository
+    made = [path for path, change in plan.in_worktree().items() if makes_file(change)]
+    if repository is None or not made:
+        return []
+    paths = sort_paths(repository, made).addable
+    where = _shown_path(plan.locations, exclude_path(repository))
+    if not paths or (asks and not agrees(f"add {', '.join(paths)} to {where}?")):
+        return []
+    return [exclude_paths(repository, paths)]
+
+
 def _shared(plan: _HooksPlan) -> list[str]:
     """Notes about files that others get with git."""
-    repository = plan.locations.repository
-    edits = [change.edit for change in plan.changes if change.file.scope != USER and change.edit]
-    paths = [edit.path for edit in edits if edit.after is not None]
-    if repository is None or not paths:
+    repository, changes = plan.locations.repository, plan.in_worktree()
+    below = {
+        path: change.edit.path
+        for path, change in changes.items()
+        if change.edit is not None and change.edit.after is not None
+    }
+    if repository is None or not below:
         return []
-    git = repository.git
-    below = {path.removeprefix(f"{repository.worktree}/"): path for path in paths}
-    tracked = nul_records(git.run("ls-files", "-z", "--", *below))
-    ignored = nul_records(
-        git.attempt("check-ignore", "-z", "--stdin", stdin=nul_lines(below)).stdout
-    )
-    open_ones = [path for path in below if path not in {*tracked, *ignored}]
+    found = sort_paths(repository, below)
 
     def shown(names: Iterable[str]) -> str:
         return ", ".join(_shown_path(plan.locations, below[name]) for name in names)
 
     notes = []
-    if tracked:
-        notes.append(f"tracked, so others get them with the next commit: {shown(tracked)}")
-    if open_ones:
-        # In a linked worktree and in a submodule it is not below `.git`.
-        exclude = _shown_path(plan.locations, f"{repository.common_dir}/info/exclude")
+    if found.tracked:
+        notes.append(f"tracked, so others get them with the next commit: {shown(found.tracked)}")
+    addable = [path for path in found.addable if not (plan.exclude and makes_file(changes[path]))]
+    if addable:
+        exclude = _shown_path(plan.locations, exclude_path(repository))
         notes.append(
-            f"not ignored, so they can be committed: {shown(open_ones)}\n"
-            f"lines in {exclude} keep them to yourself"
+            f"not ignored, so they can be committed: {shown(addable)}\n"
+            f"lines in {exclude} keep them to yourself; --exclude adds them"
         )
     command = installed_command("hook")
     if notes and not command.startswith("git "):

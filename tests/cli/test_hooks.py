@@ -54,7 +54,7 @@ def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: 
     assert "nothing was installed" in done.err
     assert not (repo.top / ".gemini").exists()
 
-    done = on_a_terminal("y", "hooks", "install")
+    done = on_a_terminal("y\nn", "hooks", "install")
     assert done.code == 0
     assert done.out.endswith("installed hooks for Claude Code and Gemini CLI\n")
     assert (repo.top / ".gemini/settings.json").exists()
@@ -75,7 +75,7 @@ def test_an_agent_that_cannot_be_served_is_left_out(repo: Repo) -> None:
     said = f"'{path}' cannot be used: {why}; nothing was changed"
     assert done.err == f"error: {said}\n"
     repo.write(".cursorrules", "be brief\n")
-    done = on_a_terminal("yes", "hooks", "install")
+    done = on_a_terminal("yes\nno", "hooks", "install")
     assert done.code == 0
     assert f"warning: Cline is left out: {said}\n" in done.err
     assert done.out.endswith("installed hooks for Cursor\n")
@@ -140,7 +140,9 @@ def test_files_that_others_get_are_reported(repo: Repo) -> None:
     done = repo.boocode("hooks", "install", "--agent", "codex")
     assert "hint: Codex CLI runs no hook until you trust it: run '/hooks' in Codex" in done.err
     assert "hint: not ignored, so they can be committed: .codex/hooks.json\n" in done.err
-    assert "hint: lines in .git/info/exclude keep them to yourself\n" in done.err
+    assert (
+        "hint: lines in .git/info/exclude keep them to yourself; --exclude adds them\n" in done.err
+    )
 
 
 def test_what_keeps_a_file_to_oneself_in_a_linked_worktree(repo: Repo, tmp_path: Path) -> None:
@@ -148,9 +150,62 @@ def test_what_keeps_a_file_to_oneself_in_a_linked_worktree(repo: Repo, tmp_path:
     repo.git("worktree", "add", str(tmp_path / "linked"))
     done = repo.boocode("hooks", "install", "--agent", "codex", cwd=tmp_path / "linked")
     exclude = repo.top / ".git/info/exclude"
-    assert f"hint: lines in {exclude} keep them to yourself\n" in done.err
+    assert f"hint: lines in {exclude} keep them to yourself; --exclude adds them\n" in done.err
     exclude.write_text(".codex/\n")
     assert repo.git("-C", str(tmp_path / "linked"), "status", "--porcelain") == ""
+
+
+def test_files_that_are_made_are_excluded_where_that_is_asked_for(repo: Repo) -> None:
+    exclude = repo.top / ".git/info/exclude"
+    exclude.write_text("# mine\n*.log")
+    agents = ("--agent", "claude-code", "--agent", "cursor")
+    repo.write(".cursor/hooks.json", "{}\n")
+    done = repo.boocode("hooks", "install", *agents, "--exclude", "-n")
+    assert "+/.claude/settings.local.json\n" in done.out
+    assert exclude.read_text() == "# mine\n*.log"
+    done = repo.boocode("hooks", "install", *agents, "--exclude")
+    assert done.code == 0
+    assert " M .git/info/exclude: git (exclude)\ninstalled hooks for Claude Code and Cursor\n" in (
+        done.out
+    )
+    assert "not ignored, so they can be committed: .cursor/hooks.json\n" in done.err
+    assert repo.git("status", "--porcelain", "-uall") == "?? .cursor/hooks.json\n"
+    written = exclude.read_text()
+    assert written.startswith("# mine\n*.log\n")
+    again = repo.boocode("hooks", "install", *agents, "--exclude")
+    assert (again.out, exclude.read_text()) == ("nothing to install\n", written)
+
+    exclude.write_text(f"{written}/.claude/settings.local.json\n")
+    answer = repo.boocode("hooks", "uninstall", "--agent", "claude-code", "--json").json
+    assert [row["path"] for row in answer["hooks"]] == [
+        str(repo.top / ".claude/settings.local.json"),
+        str(exclude),
+    ]
+    assert exclude.read_text() == "# mine\n*.log\n/.claude/settings.local.json\n"
+
+
+def test_files_that_an_earlier_installation_made_are_excluded_later(repo: Repo) -> None:
+    assert repo.boocode("hooks", "install", "--agent", "cline").code == 0
+    done = repo.boocode("hooks", "install", "--agent", "cline", "--exclude")
+    assert (done.code, done.out) == (0, " M .git/info/exclude: git (exclude)\n")
+    assert repo.git("status", "--porcelain") == ""
+    assert repo.boocode("hooks", "uninstall").code == 0
+    assert ".clinerules" not in (repo.top / ".git/info/exclude").read_text()
+
+
+@pytest.mark.parametrize(("answer", "shown"), [("y", ""), ("n", "?? .claude/\n")])
+def test_a_terminal_asks_whether_to_exclude_a_file(repo: Repo, answer: str, shown: str) -> None:
+    done = on_a_terminal(answer, "hooks", "install", "--agent", "claude-code")
+    assert done.code == 0
+    assert "add .claude/settings.local.json to .git/info/exclude? [y/N]" in done.err
+    assert repo.git("status", "--porcelain") == shown
+
+
+def test_files_elsewhere_and_ignored_files_are_not_excluded(repo: Repo, sealed: Path) -> None:
+    repo.write(".git/info/exclude", ".claude/\n")
+    assert repo.boocode("hooks", "install", "--agent", "claude-code", "--exclude").code == 0
+    assert repo.boocode("hooks", "install", "--agent", "codex", "--user", "--exclude").code == 0
+    assert repo.read(".git/info/exclude") == b".claude/\n"
 
 
 def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed: Path) -> None:
