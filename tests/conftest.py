@@ -17,6 +17,10 @@ from tests.repo_kit import Repo
 
 use_memory()
 
+# Without compiled files, every worker would rewrite the assertions of all tests again, and every
+# program that a test starts would be compiled again.
+sys.dont_write_bytecode = False
+
 # A parent such as `nohup` ignores these signals, and every program that a test starts would too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGHUP, signal.SIGTERM):
@@ -33,7 +37,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 # How `git init` makes a repository; see CONTRIBUTING.md.
 _KEPT = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")
 
-# Without compiled files, every program that a test starts would be compiled again.
 _DROPPED = ("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")
 
 _SEALED = {
