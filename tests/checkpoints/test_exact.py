@@ -467,7 +467,7 @@ def test_large_files_are_not_held_in_memory(repo: Repo, autocrlf: str) -> None:
     repo.git("config", "core.autocrlf", autocrlf)
     repo.git("config", "boocode.maxFileSize", "1g")
     take(label="first")
-    content = CRLF * 10_000_000
+    content = CRLF * 7_000_000
     repo.write("f", content)
     top = Path(__file__).parents[2]
     ran = subprocess.run(
@@ -496,7 +496,7 @@ ATTRIBUTES = st.sampled_from(
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=25,
+    max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

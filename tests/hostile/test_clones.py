@@ -144,7 +144,7 @@ AGENT_FILES = (
     *(".github/hooks/git-boocode.json", ".clinerules/hooks/PreToolUse", ".opencode/plugin/x.ts"),
 )
 GARBAGE = (
-    b"[" * 100_000,
+    b"[" * 20_000,
     b"\xff\0",
     b"[]",
     b'{"hooks": [[], 1, {"hooks": null}]}',
