@@ -56,7 +56,8 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
 
 def _dispatch(given: list[str]) -> int:
     directories, output, argv = split_leading(given)
-    add_output_options(output)
+    if output:
+        add_output_options(output)
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
         # Nearly all agents call hooks where they work.
         if not directories:
@@ -64,7 +65,8 @@ def _dispatch(given: list[str]) -> int:
         from git_boocode.cli.hook import run_hook
 
         return run_hook(argv[1:], directories)
-    change_directory(directories)
+    if directories:
+        change_directory(directories)
     if argv[:2] == ["completion", "--candidates"]:
         from git_boocode.cli.candidates import print_candidates
 
