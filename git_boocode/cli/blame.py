@@ -6,8 +6,8 @@ from itertools import groupby
 
 import click
 
-from git_boocode.checkpoints.blame import COMMIT, LATER, BlamedLine, LineOrigin
-from git_boocode.checkpoints.blame import blame as blame_file
+from git_boocode.checkpoints.line_origin import COMMIT, LATER, BlamedLine, LineOrigin
+from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.cli.candidates import age_of, paths
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, json_option
