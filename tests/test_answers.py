@@ -236,6 +236,22 @@ def test_hooks(work: Repo) -> None:
     check(work, "hooks uninstall", "--agent", "nobody", code=129)
 
 
+def test_status_and_uninstall(work: Repo) -> None:
+    check(work, "hooks install", "--agent", "claude-code", "--git")
+    work.git("config", "boocode.keep", "5")
+    check(work, "apply-edit", stdin=edit("a", "three", "four"))
+    assert check(work, "status")["edits"] == {"count": 1}
+    work.write(".git/boocode/edit-in-progress", "no note")
+    assert check(work, "status")["interrupted"]
+    check(work, "uninstall", "--everything", code=1)
+    (work.top / ".git/boocode/edit-in-progress").unlink()
+    check(work, "uninstall", "-n")
+    assert not any(part["removed"] for part in check(work, "uninstall")["parts"])
+    assert len(check(work, "uninstall", "--everything")["parts"]) == 3
+    assert check(work, "status")["checkpoints"]["newest"] is None
+    assert check(work, "uninstall", "--everything")["parts"] == []
+
+
 def test_doctor_and_demo(work: Repo) -> None:
     check(work, "doctor")
     work.boocode("hook", "nobody")

@@ -97,13 +97,17 @@ class Locations(NamedTuple):
     @classmethod
     def here(cls) -> Locations:
         """Those of the current directory and user; FatalError if the repository is not usable."""
-        home = os.path.expanduser("~")
         try:
-            return cls(Repository.discover(), home)
+            return cls.of(Repository.discover())
         except FatalError as error:
             if error.code not in ("not_a_repository", "no_worktree"):
                 raise
-            return cls(None, home)
+            return cls(None, os.path.expanduser("~"))
+
+    @classmethod
+    def of(cls, repository: Repository) -> Locations:
+        """Those of a worktree, and of the current user."""
+        return cls(repository, os.path.expanduser("~"))
 
     def is_used(self, agent: Agent) -> bool:
         """Whether an agent is used in the worktree or on this machine."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from time import time
 
 import click
@@ -36,10 +37,10 @@ from git_boocode.cli.output import (
 )
 from git_boocode.editing.records import EDITS, needed_records, problems
 from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
-from git_boocode.repo.errors import BoocodeError, FatalError, from_os
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
-from git_boocode.repo.lock import EDIT_NOTE, interrupted_restore, worktree_lock
+from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Store
 from git_boocode.workflows import restore_with_edits
@@ -84,6 +85,25 @@ def doctor(fix: bool, as_json: bool) -> int:
     elif not findings:
         print_feedback("no problems found")
     return 1 if unfixed else 0
+
+
+def interruptions(repository: Repository) -> list[Finding]:
+    """What was killed half-way in this worktree; empty while an edit or a restore is running."""
+    state, findings = repository.state_dir, list[Finding]()
+    if not any(os.path.lexists(os.path.join(state, name)) for name in (EDIT_NOTE, RESTORE_NOTE)):
+        return []
+    with (
+        suppress(RefusedError),
+        worktree_lock(state, shared=True, patience=0, read_only=True),
+    ):
+        for check in (_interrupted_edit, _interrupted_restore):
+            try:
+                found = check(repository, fix=False)
+            except (BoocodeError, OSError) as error:
+                message = error.message if isinstance(error, BoocodeError) else str(error)
+                found = Finding("interrupted_edit", message, (), "'git boocode doctor' says more")
+            findings += [found] if found else []
+    return findings
 
 
 def _in_worktree(
@@ -174,9 +194,8 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _untrusted(repository: Repository) -> Iterator[Finding]:
-    locations = Locations(repository, os.path.expanduser("~"))
     try:
-        states = states_here(locations, repository.config)
+        states = states_here(Locations.of(repository), repository.config)
     except BoocodeError:
         # A setting is invalid, which every hook reports.
         return

@@ -239,7 +239,7 @@ def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
 # Installing and uninstalling.
 
 
-class _HooksPlan(NamedTuple):
+class HooksPlan(NamedTuple):
     """What will change, for agents and for git."""
 
     locations: Locations
@@ -249,6 +249,7 @@ class _HooksPlan(NamedTuple):
 
     @property
     def edits(self) -> list[FileEdit]:
+        """The changes of all files."""
         edits = (change.edit for change in self.changes if change.edit is not None)
         return [*edits, *self.git, *self.exclude]
 
@@ -305,7 +306,7 @@ def install(
     asks = not (git or names)
     agents = _found(locations, scope) if asks else named
     changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
-    plan = _HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
+    plan = HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
     if not as_json:
         for message, *hints in (each.split("\n") for each in left_out):
             warn(message, tuple(hints))
@@ -343,7 +344,7 @@ def uninstall(
     everything = not names and scope is None
     git_edits = _git_edits(locations, remove=True) if git or everything else []
     notes = [] if scope == USER else list(_left(locations, agents))
-    plan = _HooksPlan(locations, changes, git_edits)
+    plan = HooksPlan(locations, changes, git_edits)
     if locations.repository is not None:
         unlisted = stop_excluding(locations.repository, plan.in_worktree())
         plan = plan._replace(exclude=list(unlisted))
@@ -455,7 +456,7 @@ def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
     return plan_git_hooks(locations.repository, remove=remove)
 
 
-def _agreed(plan: _HooksPlan, scope: str | None, notes: list[str], as_json: bool) -> bool:
+def _agreed(plan: HooksPlan, scope: str | None, notes: list[str], as_json: bool) -> bool:
     """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
     if not as_json:
         print_text("these agents are used here or on this machine; this would be installed:")
@@ -476,7 +477,7 @@ def _agreed(plan: _HooksPlan, scope: str | None, notes: list[str], as_json: bool
     return False
 
 
-def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_json: bool) -> int:
+def _finish(plan: HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_json: bool) -> int:
     """Carry out a plan, or show it, and answer."""
     diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
@@ -499,7 +500,7 @@ def _finish(plan: _HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_
     return 0
 
 
-def _changed_hooks(plan: _HooksPlan, done: str) -> str:
+def _changed_hooks(plan: HooksPlan, done: str) -> str:
     """Whose hooks were changed; empty if none were."""
     if done == "installed" and any(edit.after is None for edit in plan.edits):
         # Git's hooks that boocode.gitHooks no longer names go when the others come.
@@ -510,7 +511,7 @@ def _changed_hooks(plan: _HooksPlan, done: str) -> str:
     return last and f"{done} hooks for {listed}{' and ' if listed else ''}{last}"
 
 
-def _package_notes(plan: _HooksPlan) -> list[str]:
+def _package_notes(plan: HooksPlan) -> list[str]:
     """Notes about directories of the worktree into which agents install packages."""
     repository = plan.locations.repository
     notes = {}
@@ -530,7 +531,7 @@ def _package_notes(plan: _HooksPlan) -> list[str]:
     return list(notes.values())
 
 
-def _exclusion(plan: _HooksPlan, *, asks: bool) -> list[FileEdit]:
+def _exclusion(plan: HooksPlan, *, asks: bool) -> list[FileEdit]:
     """The change that keeps the files that are made from git, unless the user declines."""
     repository = plan.locations.repository
     made = [path for path, change in plan.in_worktree().items() if makes_file(change)]
@@ -543,7 +544,7 @@ def _exclusion(plan: _HooksPlan, *, asks: bool) -> list[FileEdit]:
     return [exclude_paths(repository, paths)]
 
 
-def _shared(plan: _HooksPlan) -> list[str]:
+def _shared(plan: HooksPlan) -> list[str]:
     """Notes about files that others get with git."""
     repository, changes = plan.locations.repository, plan.in_worktree()
     below = {

@@ -15,6 +15,7 @@ _FETCH = "'git boocode fetch' fetches checkpoints from a remote"
 _HELP = "'git boocode help <command>' opens the manual page of a command"
 _INSTALL = "'git boocode hooks install' has agents and git take checkpoints"
 _LOG = "'git boocode log' lists the checkpoints"
+_OVERVIEW = "'git boocode status' shows hooks, checkpoints, edits and what was interrupted"
 _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
 _SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
@@ -34,15 +35,15 @@ OF_BOOCODE = {
     **dict.fromkeys(("pull", "sync"), (_FETCH,)),
     **dict.fromkeys(("man", "manual"), (_HELP,)),
     **dict.fromkeys(("enable", "init", "install", "setup"), (_INSTALL,)),
-    **dict.fromkeys(("disable", "uninstall"), (_UNINSTALL,)),
+    "disable": (_UNINSTALL,),
     **dict.fromkeys(("checkpoints", "history", "list", "ls", "turns"), (_LOG,)),
     **dict.fromkeys(
         ("back", "checkout", "goto", "recover", "reset", "revert", "rollback", "switch"),
         (_RESTORE, _LOG),
     ),
-    **dict.fromkeys(("cat", "info", "inspect", "view"), (_SHOW,)),
+    **dict.fromkeys(("cat", "inspect", "view"), (_SHOW,)),
     "agents": (_STATUS,),
-    "status": (_DIFF, _STATUS),
+    **dict.fromkeys(("info", "overview"), (_OVERVIEW,)),
 }
 
 OF_HOOKS = {

@@ -68,7 +68,7 @@ def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
-        ("status", "'git boocode diff' "),
+        ("info", "'git boocode status' "),
         ("list", "'git boocode log' "),
         ("save", "'git boocode checkpoint' "),
         ("rollback", "'git boocode restore <checkpoint>' "),

@@ -1,0 +1,178 @@
+"""`git boocode uninstall`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import click
+
+from git_boocode.agents.config_files import Locations
+from git_boocode.agents.git_install import plan_git_hooks
+from git_boocode.agents.info_exclude import stop_excluding
+from git_boocode.agents.install import PlannedChange, carry_out, plan_uninstall
+from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.restore_support import agent_support
+from git_boocode.checkpoints.removal import (
+    FILES,
+    REFS,
+    SETTINGS,
+    SIDE_FILES,
+    RemovalStep,
+    all_locked,
+    parts,
+    refuse_interrupted,
+    users_settings,
+)
+from git_boocode.checkpoints.store.catalog import SAFETY
+from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.hooks import HooksPlan
+from git_boocode.cli.output import (
+    agrees,
+    can_ask,
+    first_lines,
+    print_feedback,
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    quote_path,
+)
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.repository import Repository
+
+_WORDS = {
+    SIDE_FILES: ("saved transcript", "saved transcripts", "which undo needs"),
+    REFS: ("ref", "refs", "all checkpoints and edit records"),
+    FILES: ("private directory", "private directories", ".git/boocode of all worktrees"),
+    SETTINGS: ("setting", "settings", "of this repository"),
+}
+
+
+@click.command(cls=Command)
+@click.option("--everything", is_flag=True, help="Remove all that is left, too, without asking.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be removed.")
+@json_option
+def uninstall(everything: bool, dry_run: bool, as_json: bool) -> int:
+    """Remove the hooks, and all that git-boocode keeps in this repository.
+
+    The hooks of agents in all worktrees and in your home directory go, and git's. For checkpoints,
+    private files, settings, and transcripts that callbacks have saved, the command asks one by one;
+    without a terminal they stay, unless --everything is given.
+    """
+    repository = Repository.discover()
+    hooks, found = _hooks(repository), parts(repository)
+    removed: set[str] = set()
+    asks = can_ask() and not (everything or dry_run or as_json)
+    if not dry_run:
+        if everything or asks:
+            refuse_interrupted(repository)
+        carry_out(hooks.changes, (*hooks.git, *hooks.exclude))
+        for line in () if as_json else hooks.lines():
+            print_feedback(printable(line))
+        removed = _chosen(found, ask=asks) if everything or asks else set()
+        _remove(repository, removed, as_json=as_json)
+    elif not as_json:
+        _show(hooks, found)
+    notes = list(_notes(repository, found))
+    if not (dry_run or everything or asks):
+        notes = [*_left(found), *notes]
+    if as_json:
+        rows = [{"name": p.name, "items": p.items, "removed": p.name in removed} for p in found]
+        answer = {"ok": True, "dry_run": dry_run, "hooks": hooks.rows(), "parts": rows}
+        print_json({**answer, "notes": notes})
+        return 0
+    if not (hooks.edits or found):
+        print_feedback("nothing to uninstall", dry_run=dry_run)
+    print_hints(tuple(notes))
+    return 0
+
+
+def _remove(repository: Repository, names: set[str], *, as_json: bool) -> None:
+    """Remove parts, as they are now: other commands may have run during the questions."""
+    if not names:
+        return
+    with all_locked(repository):
+        for part in [part for part in parts(repository) if part.name in names]:
+            part.remove()
+            if not as_json:
+                print_feedback(f"removed {_counted(part)}")
+
+
+def _hooks(repository: Repository) -> HooksPlan:
+    """What removes all hooks: of agents in all worktrees and in the home directory, and git's."""
+    changes: dict[str, PlannedChange] = {}
+    paths: set[str] = set()
+    for other in _worktrees(repository):
+        locations = Locations.of(other)
+        for agent in AGENTS.values():
+            for scope in locations.scopes(agent):
+                for change in plan_uninstall(locations, agent, scope):
+                    paths.add(os.path.relpath(change.file.path, other.worktree))
+                    # In a home directory that is a worktree two scopes are the same file.
+                    changes.setdefault(os.path.realpath(change.file.path), change)
+    git = plan_git_hooks(repository, remove=True)
+    exclude = list(stop_excluding(repository, sorted(paths)))
+    return HooksPlan(Locations.of(repository), list(changes.values()), git, exclude)
+
+
+def _worktrees(repository: Repository) -> Iterator[Repository]:
+    """This worktree first, and the others of the repository that are there."""
+    yield repository
+    for line in repository.git.line("worktree", "list", "--porcelain").split("\n"):
+        path = line.removeprefix("worktree ")
+        if path == line or path == repository.worktree or not os.path.isdir(path):
+            continue
+        try:
+            other = Repository.discover(path)
+        except FatalError:
+            # It is bare, or damaged.
+            continue
+        if other.common_dir == repository.common_dir and other.worktree != repository.worktree:
+            yield other
+
+
+def _chosen(found: list[RemovalStep], *, ask: bool) -> set[str]:
+    """The names of the parts to remove: all, or those for which the user says so."""
+    chosen: set[str] = set()
+    names = {part.name for part in found}
+    for part in found:
+        # Checkpoints cannot be used without the private files.
+        stays = part.name == FILES and REFS in names - chosen
+        if not stays and (not ask or agrees(f"remove {_counted(part)}?")):
+            chosen.add(part.name)
+    return chosen
+
+
+def _counted(part: RemovalStep) -> str:
+    one, many, what = _WORDS[part.name]
+    number = len(part.items)
+    return f"{number:,} {one if number == 1 else many} ({what})"
+
+
+def _show(hooks: HooksPlan, found: list[RemovalStep]) -> None:
+    for line in hooks.lines():
+        print_text(printable(line))
+    for part in found:
+        print_text(f"{_counted(part)}:")
+        for line in first_lines([f" D {quote_path(item)}" for item in part.items]):
+            print_text(line)
+
+
+def _left(found: list[RemovalStep]) -> Iterator[str]:
+    if found:
+        listed = ", ".join(map(_counted, found))
+        yield f"left: {listed}; 'git boocode uninstall --everything' removes them"
+
+
+def _notes(repository: Repository, found: list[RemovalStep]) -> Iterator[str]:
+    """What is never removed here, and how the user removes it."""
+    keys = users_settings(repository)
+    if any(key.startswith("boocode.") for key in keys):
+        yield "your own settings stay: 'git config --global --remove-section boocode' removes them"
+    if "advice.boocode" in keys:
+        yield "advice.boocode stays: 'git config --global --unset advice.boocode' removes it"
+    restored = any(item.startswith(SAFETY) for part in found for item in part.items)
+    stores = {callback.store for callback in agent_support().callbacks.values()}
+    for store in sorted(filter(os.path.isfile, stores)) if restored else ():
+        yield f"tables named boocode_kept_<id> in '{store}' stay, if a restore changed it"

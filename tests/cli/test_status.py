@@ -1,0 +1,74 @@
+"""`git boocode status`: one look at hooks, checkpoints, edits and what was interrupted."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.agents.kit import fire, recorded
+from tests.repo_kit import Repo
+
+
+def test_a_repository_in_which_nothing_has_happened(repo: Repo) -> None:
+    done = repo.boocode("status")
+    assert (done.code, done.out) == (0, "no hooks are installed, and nothing is recorded\n")
+    assert done.err == "hint: 'git boocode hooks install' has agents take checkpoints\n"
+    # A look leaves nothing behind.
+    assert not (repo.top / ".git/boocode").exists()
+
+
+def test_an_overview(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    repo.boocode("hooks", "install", "--agent", "claude-code", "--agent", "codex", "--git")
+    payload = recorded(repo, "claude-code", "UserPromptSubmit")
+    fire(repo, "claude-code", "UserPromptSubmit", payload=payload)
+    repo.write("a", "two\n")
+    repo.boocode("checkpoint", "-m", "a label")
+    repo.write("a", "three\n")
+    repo.boocode("restore", "@")
+    repo.boocode("apply-edit", "--path", "a", "--old", "two", "--new", "four")
+    done = repo.boocode("status")
+    assert re.fullmatch(
+        r"hooks:\n"
+        r"  Claude Code \(local\): last called (just now|\d+ s ago) \(.*\)\n"
+        r"  Codex CLI \(project\): not trusted yet, never called here\n"
+        r"  git: pre-commit, .*post-merge\n"
+        r"checkpoints:\n"
+        r"  newest: [0-9a-f-]{13,}, (just now|\d+ s ago): a label\n"
+        r"  2 checkpoints, 1 safety checkpoint\n"
+        r"edits:\n"
+        r"  1 edit record\n"
+        r"storage:\n"
+        r"  [0-9.]+ (bytes|KiB) on disk\n",
+        done.out,
+    )
+    assert "run '/hooks' in Codex" in done.err
+    answer = repo.boocode("status", "--json").json
+    newest = repo.boocode("log", "--json").json["checkpoints"][0]
+    assert answer["checkpoints"]["newest"]["id"] == newest["id"]
+    assert answer["checkpoints"]["newest"]["label"] == "a label"
+    assert answer["storage"]["bytes"] > 0
+
+
+def test_an_interruption_comes_first(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    first = repo.boocode("checkpoint").out.strip()
+    repo.write("a", "two\n")
+    undo = repo.boocode("restore", first, "--json").json["undo"]
+    Path(".git/boocode/restore-in-progress").write_text(json.dumps({"safety": undo}))
+    done = repo.boocode("status")
+    assert done.code == 0
+    assert done.out.startswith("interrupted:\n  a restore was interrupted half-way; ")
+    assert "hint: 'git boocode doctor --fix' or 'git boocode undo' goes back to it\n" in done.err
+    [finding] = repo.boocode("status", "--json").json["interrupted"]
+    assert finding["kind"] == "interrupted_restore"
+
+
+def test_a_checkpoint_of_another_worktree_counts_but_is_not_the_newest(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    repo.git("worktree", "add", "-q", "--detach", "linked")
+    repo.boocode("checkpoint", cwd="linked")
+    answer = repo.boocode("status", "--json").json["checkpoints"]
+    assert (answer["newest"], answer["count"]) == (None, 1)
+    assert "  1 checkpoint\n" in repo.boocode("status").out
