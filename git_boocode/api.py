@@ -26,7 +26,12 @@ from git_boocode.agents.conversation import resume_command
 from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
-from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RestoreRequest
+from git_boocode.checkpoints.restore.operation import (
+    FOREIGN,
+    IGNORED,
+    NEWER_TURNS,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
@@ -332,14 +337,15 @@ def undo(
 ) -> RestoreResult:
     """Undo an interrupted operation, or else the latest restore or redo that is not undone yet.
 
-    `force=["ignored"]` replaces ignored files that are in the way. Errors are those of `restore`.
+    `force` names refusals to override: `ignored`, as in `restore`, and `newer-turns`, if turns were
+    recorded since. Errors are those of `restore`.
     """
     request = RestoreRequest(
         files=files,
         conversation=conversation,
         dry_run=dry_run,
         callback=callback,
-        force=_overridden(force, (IGNORED,)),
+        force=_overridden(force, (IGNORED, NEWER_TURNS)),
         agents=agent_support(),
     )
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
@@ -361,7 +367,7 @@ def redo(
         conversation=conversation,
         dry_run=dry_run,
         callback=callback,
-        force=_overridden(force, (IGNORED,)),
+        force=_overridden(force, (IGNORED, NEWER_TURNS)),
         agents=agent_support(),
     )
     return _restored(lambda here: restore_with_edits.redo(here, request), root)

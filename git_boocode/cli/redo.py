@@ -6,7 +6,7 @@ from functools import partial
 
 import click
 
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.output import warn_of_interruption
 from git_boocode.cli.restore import carry_out, no_head_option, restore_options
@@ -16,7 +16,7 @@ from git_boocode.workflows import restore_with_edits
 
 @click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
 @no_head_option
-@restore_options()
+@restore_options(NEWER_TURNS)
 def redo(request: RestoreRequest, as_json: bool) -> int:
     """Do the restore again that was undone last.
 

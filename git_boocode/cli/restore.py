@@ -16,7 +16,13 @@ from git_boocode.agents.conversation import (
     unrestored_conversation,
 )
 from git_boocode.agents.restore_support import agent_support
-from git_boocode.checkpoints.restore.operation import FOREIGN, IGNORED, RESTORE, RestoreRequest
+from git_boocode.checkpoints.restore.operation import (
+    FOREIGN,
+    IGNORED,
+    NEWER_TURNS,
+    RESTORE,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
@@ -268,8 +274,18 @@ def carry_out(
     as_json: bool = False,
 ) -> int:
     """Do what is requested and print the result; returns the exit code."""
-    with progress(repository, "restoring", as_json=as_json):
-        result = work(request)
+    try:
+        with progress(repository, "restoring", as_json=as_json):
+            result = work(request)
+    except RefusedError as error:
+        if error.code != "newer_turns" or as_json or not can_ask():
+            raise
+        warn(error.message, error.hints[:1])
+        print_result(repository, work(request._replace(dry_run=True)), request)
+        if not agrees("replace that, too?"):
+            print_text("nothing was changed")
+            return 1
+        result = work(request._replace(force=request.force | {NEWER_TURNS}))
     return print_result(repository, result, request, as_json=as_json)
 
 

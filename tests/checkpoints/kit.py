@@ -14,7 +14,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.commit import read_staging
@@ -47,19 +47,22 @@ def take(**values: Any) -> Checkpoint:
     return capture(Repository.discover(), Request(**values)).checkpoint
 
 
+ANYWAY = frozenset({NEWER_TURNS})
+
+
 def back(name: str = "@", **options: Any) -> Result:
     """Restore the current directory's worktree."""
     return restore(Repository.discover(), name, RestoreRequest(**options))
 
 
 def undone(**options: Any) -> Result:
-    """Undo the latest restore of the current directory's worktree."""
-    return undo(Repository.discover(), RestoreRequest(**options))
+    """Undo the latest restore of the current directory's worktree, whatever was recorded since."""
+    return undo(Repository.discover(), RestoreRequest(**{"force": ANYWAY, **options}))
 
 
 def redone(**options: Any) -> Result:
     """Do the restore of the current directory's worktree again that was undone last."""
-    return redo(Repository.discover(), RestoreRequest(**options))
+    return redo(Repository.discover(), RestoreRequest(**{"force": ANYWAY, **options}))
 
 
 def sound(repo: Repo) -> None:

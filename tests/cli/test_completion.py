@@ -71,7 +71,7 @@ def test_commands_with_their_summary(repo: Repo) -> None:
         (["restore", "--force", "o"], ["other-worktree", "other-session", "other-repository"]),
         (["restore", "--force", "other-session,i"], ["other-session,ignored"]),
         (["restore", "--callback", "c"], ["claude-code", PATHS]),
-        (["undo", "--force="], ["--force=ignored"]),
+        (["undo", "--force="], ["--force=newer-turns", "--force=ignored"]),
         (["apply-edit", "--format", "s"], ["string", "search-replace"]),
         (["apply-edit", ""], [PATHS]),
         (["locate", "--profile", "op"], ["opencode-3", "opencode-9"]),
@@ -283,7 +283,10 @@ def test_fish(turns: Repo) -> None:
     for command in ("git-boocode", "git boocode"):
         assert complete(f"{command} restore ") == ["@", "@~1", "@~2"]
         assert complete(f"{command} restore @ m") == ["my notes"]
-        assert complete(f"{command} restore --force=ig") == ["--force=ignored"]
+        assert complete(f"{command} restore --force=ig") == [
+            "--force=newer-turns",
+            "--force=ignored",
+        ]
 
 
 @pytest.fixture

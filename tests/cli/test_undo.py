@@ -6,6 +6,7 @@ import pytest
 
 from tests.checkpoints.kit import Host, back, interrupted, seen, take
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 
 @pytest.fixture
@@ -73,7 +74,10 @@ def test_the_files_alone(restored: Repo) -> None:
 def test_there_is_nothing_to_undo(repo: Repo) -> None:
     done = repo.boocode("undo")
     assert (done.code, done.out) == (1, "")
-    assert done.err == "error: there is no restore to undo in this worktree\n"
+    assert done.err == (
+        "error: there is no restore to undo in this worktree\n"
+        "hint: 'git boocode restore @' goes back to before the latest turn\n"
+    )
     answer = repo.boocode("undo", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (1, "not_found")
 
@@ -110,3 +114,40 @@ def test_changes_since_an_interruption_are_reported(
     assert not (restored.top / "b").exists()
     assert restored.boocode("restore", way[1]).code == 0
     assert restored.read("b") == b"hours of work\n"
+
+
+def test_turns_since_the_restore_are_not_replaced_by_a_slip(restored: Repo) -> None:
+    restored.write("a", "work of a day\n")
+    restored.boocode("checkpoint", "-m", "later")
+    restored.write("a", "and more\n")
+    done = restored.boocode("undo")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines() == [
+        "error: a turn was recorded since that restore; undo would replace those changes, too",
+        "hint: 'git boocode restore @' goes back to before the latest turn",
+        "hint: 'git boocode undo -n' shows what would be replaced",
+        "hint: 'git boocode undo --force newer-turns' does it anyway",
+    ]
+    error = restored.boocode("undo", "--json").json
+    assert (error["error"]["code"], error["newer_turns"]) == ("newer_turns", 1)
+    assert restored.read("a") == b"and more\n"
+    assert restored.boocode("undo", "-n").code == 0
+    done = restored.boocode("undo", "--force", "newer-turns")
+    assert (done.code, restored.read("a")) == (0, b"mess\n")
+    restored.boocode("checkpoint", "-m", "latest")
+    assert "error: a turn was recorded since" in restored.boocode("redo").err
+    assert restored.boocode("redo", "--force", "newer-turns").code == 0
+    assert restored.read("a") == b"and more\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, b"mess\n"), ("n", 1, b"more\n")])
+def test_a_terminal_asks_before_newer_turns_are_replaced(
+    restored: Repo, answer: str, code: int, left: bytes
+) -> None:
+    restored.boocode("checkpoint")
+    restored.write("a", "more\n")
+    terminal = Terminal("git-boocode", "undo")
+    assert " M a" in terminal.wait_for("replace that, too? [y/N]")
+    terminal.type(f"{answer}\n")
+    assert terminal.end()[0] == code
+    assert restored.read("a") == left

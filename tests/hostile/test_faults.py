@@ -16,7 +16,7 @@ import pytest
 
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.workflows.host_files import FileEditor
-from tests.checkpoints.kit import Host, Seen, back, redone, refs, seen, sound, take, undone
+from tests.checkpoints.kit import ANYWAY, Host, Seen, back, redone, refs, seen, sound, take, undone
 from tests.forked import run_forked
 from tests.repo_kit import Repo
 
@@ -46,7 +46,8 @@ repository = Repository.discover()
 watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink"):
     watch(os, name)
-options = RestoreRequest(callback=".git/host", editor=FileEditor, force=frozenset({"ignored"}))
+force = frozenset({"ignored", "newer-turns"})
+options = RestoreRequest(callback=".git/host", editor=FileEditor, force=force)
 if what == "capture":
     capture(repository, Request())
 elif what == "restore":
@@ -93,7 +94,7 @@ def with_more(repo: Repo) -> tuple[Seen, dict[str, Any]]:
     edit = {"path": "chat.log", "old_string": "two\nthree\n", "new_string": ""}
     repo.write(".git/answer", json.dumps({"edits": [edit]}))
     Host(repo, trim="cat .git/answer")
-    how = {"callback": ".git/host", "editor": FileEditor, "force": FORCED}
+    how = {"callback": ".git/host", "editor": FileEditor, "force": FORCED | ANYWAY}
     return seen(repo), how
 
 

@@ -26,7 +26,8 @@ BYTES = "\udc9b31m\udcc2\udc9bx\udce2\udc80\udcae\ud800"
 
 COMMANDS = (
     "log", "log --all", "log --json", "show", "show --stat", "show --json", "diff", "diff --json",
-    "restore -n @", "restore -n --json @", "restore @", "undo -n", "undo", "checkpoint",
+    "restore -n @", "restore -n --json @", "restore @", "undo -n",
+    "undo --force newer-turns", "checkpoint",
     "checkpoint --if-changed", "doctor", "doctor --json", "log --edits", "drop -n @",
     "drop -n --json @", "prune -n --keep 1", "prune -n --keep 1 --json", "doctor --fix",
 )  # fmt: skip
@@ -179,7 +180,8 @@ def test_malformed_checkpoints_break_no_command(repo: Repo) -> None:
     repo.write("a", "changed\n")
     for command in (
         f"log|log --json|show {ours.id} --json|show label:ours|diff {ours.id}|prune -n --all|"
-        f"restore -n label:ours|restore {ours.id}|undo -n|undo|checkpoint|checkpoint --if-changed|"
+        f"restore -n label:ours|restore {ours.id}|undo -n|"
+        "undo --force newer-turns|checkpoint|checkpoint --if-changed|"
         f"log --all --json|diff label:ours --json|show {ours.commit.id[:12]}|show @|show @~1"
     ).split("|"):
         done = repo.boocode(*command.split())

@@ -54,7 +54,9 @@ from git_boocode.workflows.host_files import FileEditor
 from git_boocode.editing import service
 from git_boocode.repo.repository import Repository
 
-options = RestoreRequest(callback=".git/host", editor=FileEditor)
+options = RestoreRequest(
+    callback=".git/host", editor=FileEditor, force=frozenset({"newer-turns"})
+)
 for line in sys.stdin:
     child = os.fork()
     if not child:
@@ -241,7 +243,8 @@ from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
-dice, how = random.Random(int(sys.argv[1])), RestoreRequest()
+dice = random.Random(int(sys.argv[1]))
+how = RestoreRequest(force=frozenset({"newer-turns"}))
 acts = {
     "restore": lambda r: restore(r, "@~1", how), "undo": lambda r: undo(r, how),
     "redo": lambda r: redo(r, how), "checkpoint": lambda r: capture(r, Request(chat="c")),

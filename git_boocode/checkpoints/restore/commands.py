@@ -7,10 +7,12 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import takewhile
 from typing import NoReturn
 
 from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
 from git_boocode.checkpoints.restore.operation import (
+    NEWER_TURNS,
     REDO,
     RESTORE,
     TRIM,
@@ -66,7 +68,10 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
     with _locked_planner(repository, request) as planner:
         operation = planner.repair(request) or planner.undo(request)
         if operation is None:
-            raise RefusedError("there is no restore to undo in this worktree", code="not_found")
+            hint = "'git boocode restore @' goes back to before the latest turn"
+            message = "there is no restore to undo in this worktree"
+            raise RefusedError(message, code="not_found", hints=(hint,))
+        planner.refuse_newer_turns(operation)
         return Transaction(repository, planner.catalog, operation).run()
 
 
@@ -75,7 +80,9 @@ def redo(repository: Repository, request: RestoreRequest) -> Result:
     with _locked_planner(repository, request) as planner:
         if planner.interrupted is not None:
             _refuse(planner.interrupted, "undo it before a redo")
-        return Transaction(repository, planner.catalog, planner.redo(request)).run()
+        operation = planner.redo(request)
+        planner.refuse_newer_turns(operation)
+        return Transaction(repository, planner.catalog, operation).run()
 
 
 def repair(repository: Repository, request: RestoreRequest) -> Result | None:
@@ -192,6 +199,27 @@ class _OperationPlanner:
         head = _head_before(record.move, request)
         root = root._replace(before=root.before or record.id)
         return Operation(UNDO, safety, request, root, head, record.id, repairs, log)
+
+    def refuse_newer_turns(self, operation: Operation) -> None:
+        """Refuse an undo or redo that would replace what turns did that were recorded since."""
+        request, since = operation.request, operation.of or operation.target.id
+        if operation.repairs or request.dry_run or NEWER_TURNS in request.force:
+            return
+        newer = sum(1 for _ in takewhile(lambda each: each.id > since, self.catalog.history()))
+        if not newer or not request.files:
+            return
+        kind = UNDO if operation.kind == RESTORE else operation.kind
+        turns = "a turn was" if newer == 1 else f"{newer} turns were"
+        raise RefusedError(
+            f"{turns} recorded since that restore; {kind} would replace those changes, too",
+            code="newer_turns",
+            hints=(
+                "'git boocode restore @' goes back to before the latest turn",
+                f"'git boocode {kind} -n' shows what would be replaced",
+                f"'git boocode {kind} --force {NEWER_TURNS}' does it anyway",
+            ),
+            details={"newer_turns": newer},
+        )
 
     def redo(self, request: RestoreRequest) -> Operation:
         """The redo of the latest undo; after a repair, the interrupted operation is redone."""

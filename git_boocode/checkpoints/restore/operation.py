@@ -26,6 +26,7 @@ REDO = "redo"
 TRIM = "trim"
 # Refusals that a caller can override.
 IGNORED = "ignored"
+NEWER_TURNS = "newer-turns"
 FOREIGN = ("other-worktree", "other-session", "other-repository")
 
 
@@ -33,7 +34,8 @@ class RestoreRequest(NamedTuple):
     """The options of a restore, undo or redo; `force` names refusals to override.
 
     `ignored` replaces ignored files that are in the way, and records them in the safety checkpoint;
-    `other-worktree`, `other-session` and `other-repository` restore checkpoints taken there.
+    `other-worktree`, `other-session` and `other-repository` restore checkpoints taken there;
+    `newer-turns` undoes a restore, or redoes it, although turns were recorded since.
     """
 
     files: bool = True  # restore files and staging area
