@@ -72,15 +72,15 @@ _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
     shell_complete=paths,
 )
 @click.option("--old", metavar="<text>", help="The text to replace.")
-@click.option("--new", metavar="<text>", help="The text to put there.")
-@click.option("--replace-all", is_flag=True, help="Replace --old in every place.")
+@click.option("--new", metavar="<text>", help="The replacement text.")
+@click.option("--replace-all", is_flag=True, help="Replace every occurrence of --old.")
 @click.option(
     "--no-record", is_flag=True, help="Do not record the edit; it cannot be rewound then."
 )
 @click.option(
     "--retry-context",
     metavar="<file>",
-    help="On refusal, write what the model should know here.",
+    help="On refusal, write a report for the model to this file.",
     shell_complete=paths,
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")

@@ -23,7 +23,7 @@ _SCRIPTS = {
 def completion(shell: str | None) -> int:
     """Print the script that completes git boocode in a shell: bash, zsh or fish.
 
-    An installation puts it where the shell finds it, if the shell looks there.
+    An installation puts it below its prefix, where some shells load it by themselves.
     """
     if shell not in _SCRIPTS:
         said = "no shell given" if shell is None else f"unknown shell '{shell}'"

@@ -27,8 +27,8 @@ from git_boocode.repo.repository import Repository
 def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json: bool) -> int:
     """Delete the named checkpoints, all or none.
 
-    One that cannot be read is dropped by its full id. The objects stay until `git gc` removes
-    them; until then, the commit that is printed brings a checkpoint back.
+    A checkpoint that cannot be read must be named by its full id. The objects stay until `git gc`
+    removes them; until then, the commit that is printed brings a checkpoint back.
     """
     dropped = retention.drop(
         Repository.discover(), checkpoints, even_needed=even_needed, dry_run=dry_run

@@ -34,8 +34,8 @@ def fetch(
 ) -> int:
     """Fetch the checkpoints of a remote that are not here, or only those named.
 
-    They stay apart under the remote's name: git boocode log --remote shows them, and their ids
-    lead to them.
+    They are stored separately, under the remote's name: 'git boocode log --remote <name>' lists
+    them, and commands accept their ids.
     """
     refuse_together(("--prune", prune), ("names of checkpoints", checkpoints))
     repository = Repository.discover()

@@ -85,9 +85,9 @@ _WORDS = {
 def hook(arguments: tuple[str, ...]) -> int:
     """Take the checkpoint of a turn; for hooks of agents and of git to call.
 
-    The payload of an agent is read from standard input. Nothing is printed but what the agent wants
-    to read, the exit code is 0 whatever happens, and it takes no longer than boocode.hookTimeout
-    seconds. 'git boocode doctor' shows what went wrong.
+    The payload of an agent is read from standard input. Only what the agent expects is
+    printed, the exit code is always 0, and the hook ends within boocode.hookTimeout seconds.
+    'git boocode doctor' shows errors.
     """
     return run_hook(arguments)
 
@@ -329,10 +329,10 @@ def install(
 def uninstall(
     git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
 ) -> int:
-    """Remove our hooks; files that nobody else has changed are then as they were.
+    """Remove our hooks, and restore each file that nobody else has changed to its original bytes.
 
-    Without --agent, --git and a scope all of them go that are in this repository; those in your
-    home directory need --user.
+    Without --agent, --git or a scope, all hooks of this repository are removed; those in your home
+    directory need --user.
     """
     named = _named(names, scope, git=git)
     locations = Locations.here()

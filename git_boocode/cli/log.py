@@ -50,14 +50,14 @@ _Page = list[tuple[Checkpoint, dict[str, Any]]]
 @click.option(
     "-n", "--max-count", type=AtLeast(0), metavar="<n>", help="Limit the number of entries."
 )
-@click.option("--all", "everywhere", is_flag=True, help="List those of all worktrees.")
+@click.option("--all", "everywhere", is_flag=True, help="Include all worktrees.")
 @click.option(
     "--remote",
     metavar="<name>",
-    help="List those fetched from this remote instead.",
+    help="List checkpoints fetched from this remote instead.",
     shell_complete=remotes,
 )
-@click.option("--remotes", is_flag=True, help="List those fetched from any remote instead.")
+@click.option("--remotes", is_flag=True, help="List checkpoints fetched from any remote instead.")
 @click.option("--edits", is_flag=True, help="List the applied edits instead.")
 @json_option
 def log(

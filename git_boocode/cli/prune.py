@@ -61,7 +61,7 @@ def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[fl
     metavar="<age>",
     help="Delete what is older, instead of boocode.maxAge.",
 )
-@click.option("--all", "everywhere", is_flag=True, help="Prune those of all worktrees.")
+@click.option("--all", "everywhere", is_flag=True, help="Prune the checkpoints of all worktrees.")
 @json_option
 def prune(
     dry_run: bool,
@@ -72,9 +72,9 @@ def prune(
 ) -> int:
     """Delete the checkpoints of this worktree that are too old or too many.
 
-    Safety checkpoints, archived checkpoints and records of edits go, too, each at an age of its
-    own. The newest checkpoint of a worktree stays, and what an interrupted restore needs, or one
-    that can still be undone.
+    Safety checkpoints, archived checkpoints and edit records have age limits of their own. The
+    newest checkpoint of a worktree is never deleted, nor is what an interrupted restore needs, or
+    one that can still be undone.
     """
     repository = Repository.discover()
     with progress(repository, "pruning", as_json=as_json):

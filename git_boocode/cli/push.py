@@ -32,7 +32,7 @@ from git_boocode.repo.repository import Repository
     metavar="[<checkpoint>...]",
     shell_complete=candidates.checkpoints,
 )
-@click.option("--all", "everywhere", is_flag=True, help="Push those of all worktrees.")
+@click.option("--all", "everywhere", is_flag=True, help="Push the checkpoints of all worktrees.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only show what would be pushed.")
 @click.option("--no-verify", is_flag=True, help="Bypass the pre-push hook.")
 @json_option

@@ -18,10 +18,10 @@ from git_boocode.workflows import restore_with_edits
 @no_head_option
 @restore_options(NEWER_TURNS)
 def redo(request: RestoreRequest, as_json: bool) -> int:
-    """Do the restore again that was undone last.
+    """Redo the restore that was undone last.
 
-    Files and staging become what they were before the undo; of a restore that had been interrupted,
-    what it was to make of them. Called again, it redoes the next one. A new restore ends the chain.
+    Files and staging return to their state before the undo. An interrupted restore that was undone
+    is completed. Called again, it redoes the next one. A new restore ends the chain.
     """
     repository = Repository.discover()
     warn_of_interruption(repository)

@@ -152,8 +152,8 @@ def restore(
     """Take files, staging and, through the callback, the conversation back to a checkpoint.
 
     HEAD and branches stay where they are, unless asked for. What is there now is kept: `git boocode
-    undo` brings it back. With paths, only the files that they match go back, and what is staged of
-    them. Without a checkpoint, a terminal shows the newest ones and asks for one.
+    undo` brings it back. With paths, only the files that they match are restored, and their staged
+    content. Without a checkpoint, the command lists the newest ones on a terminal and asks.
     """
     after_dashes = click.get_current_context().meta.get(AFTER_DASHES)
     if checkpoint is not None and after_dashes == 1 + len(paths):

@@ -49,11 +49,11 @@ def rewind(
     no_record: bool,
     as_json: bool,
 ) -> int:
-    """Undo an applied edit, in all its files or in some, although they have moved on since.
+    """Undo an applied edit, in all its files or in some, although they have changed since.
 
-    By default the newest edit that is not rewound yet. A rewind is recorded like an edit, so that
-    rewinding it brings the edit back. Nothing is changed if a place is not certain, or holds
-    something else by now.
+    The default is the newest edit that has not been rewound. A rewind is recorded like an edit, so
+    rewinding it brings the edit back. Nothing is changed if a location is uncertain, or if the
+    edited text has changed since.
     """
     repository = Repository.discover()
     if not dry_run:

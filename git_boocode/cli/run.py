@@ -39,10 +39,10 @@ def run(
 ) -> int:
     """Take a checkpoint, then run a command.
 
-    It is for what git offers no hook for, such as 'git reset --hard', and for whatever else changes
-    files. Standard input, output and errors are the command's own, and so is the exit code. Without
-    the checkpoint the command is not run. If nothing changed since the latest one, that is named
-    instead.
+    It is for commands without a git hook, such as 'git reset --hard', and for any other program
+    that changes files. The command has standard input, output and errors to itself, and its exit
+    code is returned. If the checkpoint fails, the command is not run. If nothing changed since the
+    latest checkpoint, that one is reported.
     """
     try:
         program = find_command(command[0])

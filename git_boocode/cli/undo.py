@@ -17,7 +17,7 @@ from git_boocode.workflows import restore_with_edits
 @no_head_option
 @restore_options(NEWER_TURNS)
 def undo(request: RestoreRequest, as_json: bool) -> int:
-    """Undo the latest restore that has not been undone yet, also one that was interrupted.
+    """Undo the latest restore that has not been undone yet, even if it was interrupted.
 
     Called again, it undoes the one before. `git boocode redo` takes an undo back.
     """
