@@ -92,9 +92,14 @@ def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine
             output = git.run("blame", *options, now, "--", f"{repository.worktree}/{path}")
         except GitError as error:
             if lines:
-                reason = failure_reason(error.stderr) or "git blame cannot read it"
-                message = f"invalid range '{lines}': {reason}"
-                raise RefusedError(message, code="invalid_input") from None
+                reason = failure_reason(error.stderr)
+                # Git prints its usage if it cannot parse the range at all.
+                detail = f": {reason}" if reason and not reason.startswith("usage:") else ""
+                raise RefusedError(
+                    f"invalid range '{lines}'{detail}",
+                    code="invalid_input",
+                    hints=("examples of a range: 10,20 or 10,+5 or :function",),
+                ) from None
             raise
         return [*_parsed(output, dict(states))]
 

@@ -62,11 +62,14 @@ OPTION_HINTS = {
 }
 
 
+_SIMILAR = 0.65  # 'lgo' is meant as 'log', but 'frobnicate' not as 'locate'.
+
+
 def command_hints(group: str, name: str, commands: Iterable[str]) -> tuple[str, ...]:
     """What to type instead of a name that is not a command of a group."""
     known = OF_HOOKS if group == "hooks" else OF_BOOCODE
     if name in known:
         return known[name]
-    if near := get_close_matches(name, commands, n=1):
+    if near := get_close_matches(name, commands, n=1, cutoff=_SIMILAR):
         return (f"the most similar command is: {near[0]}",)
     return next((known[word] for word in get_close_matches(name, known, n=1)), ())

@@ -88,7 +88,7 @@ def test_a_restore_takes_the_line_back(file: Repo) -> None:
         (("missing",), "missing_file", "'missing' is not a file of the worktree"),
         (("../a",), "outside_worktree", "outside the worktree"),
         (("-L", "9,12", "src/a"), "invalid_input", "has only 7 lines"),
-        (("-L", "x", "src/a"), "invalid_input", "'x'"),
+        (("-L", "x", "src/a"), "invalid_input", "'x'\nhint: examples of a range: 10,20 "),
     ],
 )
 def test_what_cannot_be_blamed(
@@ -97,7 +97,7 @@ def test_what_cannot_be_blamed(
     done = file.boocode("blame", *arguments, "--json")
     error = json.loads(done.out)["error"]
     assert (done.code, error["code"]) == (1, code)
-    assert word in error["message"]
+    assert word in "\nhint: ".join((error["message"], error.get("hint", "")))
 
 
 def test_without_a_checkpoint_git_blame_is_named(repo: Repo) -> None:

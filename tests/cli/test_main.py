@@ -83,6 +83,10 @@ def test_a_word_of_another_tool_gets_a_hint(repo: Repo, word: str, hint: str) ->
     assert f"\nhint: {hint}" in repo.boocode("help", word).err
 
 
+def test_a_word_that_is_like_no_command_gets_no_hint(repo: Repo) -> None:
+    assert "hint: " not in repo.boocode("frobnicate").err
+
+
 def test_hints_name_commands_that_exist() -> None:
     hints = [*synonyms.OF_BOOCODE.values(), *synonyms.OF_HOOKS.values()]
     text = "\n".join(line for lines in (*hints, *synonyms.OPTION_HINTS.values()) for line in lines)
