@@ -37,7 +37,8 @@ TURNS = {
     "windsurf": "execution_id",
 }
 INVENTED = ("cursor", "windsurf")  # payloads that no program has sent
-ENDS = ("claude-code", "cline", "codex", "copilot", "gemini", "qwen")
+# The payload of Cursor at the end of a turn is unknown.
+ENDS = [agent.name for agent in AGENTS.values() if agent.end and agent.name not in INVENTED]
 PROMPT = "PROMPT-CHARLIE please do what you must"
 FIRST_LINE = b'{"type":"user"}'
 
