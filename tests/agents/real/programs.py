@@ -1,0 +1,173 @@
+"""The agents: how each is configured and started, so that it talks to the scripted model alone.
+
+In all texts, `{url}` is the model's address and `{top}` the top of the worktree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class RealAgent(NamedTuple):
+    """An agent, by its name in git-boocode.
+
+    `first` and `later` are its arguments for a turn with `{prompt}`, in a new session or in
+    `{session}`, if it can. The model writes the file `{path}` with one line, `{text}`, by `tool`,
+    whose `arguments` are an object or plain text. `files` are in the home directory, or in the
+    worktree if they begin with `{top}`.
+    """
+
+    name: str
+    first: tuple[str, ...]
+    later: tuple[str, ...]
+    tool: str
+    arguments: Mapping[str, str] | str
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, object] = {}
+
+    @property
+    def program(self) -> str:
+        return self.name.removesuffix("-code")
+
+
+_CLAUDE = ("--print", "--permission-mode", "acceptEdits")
+# Nobody is there to trust the hooks; which they are is known here.
+_CODEX = ("--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
+_GEMINI = ("-m", "gemini-2.5-pro", "--approval-mode", "auto_edit", "-p", "{prompt}")
+_QWEN = ("--approval-mode", "auto-edit", "-p", "{prompt}")
+_COPILOT = ("--prompt", "{prompt}")
+
+_CODEX_CONFIG = """\
+model = "gpt-5.5"
+model_provider = "scripted"
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+[analytics]
+enabled = false
+# The project's own hooks count only where the project is trusted.
+[projects."{top}"]
+trust_level = "trusted"
+"""
+
+
+def _gemini_settings(kind: str) -> dict[str, object]:
+    return {
+        "security": {"auth": {"selectedType": kind}, "folderTrust": {"enabled": False}},
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+    }
+
+
+_OPENCODE_PROVIDER = {
+    "npm": "@ai-sdk/openai-compatible",
+    "options": {"baseURL": "{url}/v1", "apiKey": "none"},
+    "models": {"scripted": {"tool_call": True}},
+}
+_OPENCODE_CONFIG = {
+    **dict.fromkeys(("model", "small_model"), "scripted/scripted"),
+    "provider": {"scripted": _OPENCODE_PROVIDER},
+}
+# Qwen Code adds the version to settings that lack it.
+_QWEN_VERSION = {"$version": 4}
+_CLINE_PROVIDER = {
+    "settings": {"apiKey": "none", "model": "scripted", "baseUrl": "{url}/v1"}
+    | {"provider": "openai-compatible"},
+    # Without these keys it ignores the settings.
+    "updatedAt": "2026-01-01T00:00:00.000Z",
+    "tokenSource": "manual",
+}
+_CLINE_CONFIG = {
+    "version": 1,
+    "lastUsedProvider": "openai-compatible",
+    "providers": {"openai-compatible": _CLINE_PROVIDER},
+}
+
+REAL_AGENTS = (
+    RealAgent(
+        "claude-code",
+        (*_CLAUDE, "{prompt}"),
+        (*_CLAUDE, "--resume", "{session}", "{prompt}"),
+        "Write",
+        {"file_path": "{top}/{path}", "content": "{text}\n"},
+        {
+            "ANTHROPIC_BASE_URL": "{url}",
+            "ANTHROPIC_API_KEY": "none",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        },
+    ),
+    RealAgent(
+        "codex",
+        ("exec", *_CODEX, "{prompt}"),
+        ("exec", "resume", *_CODEX, "{session}", "{prompt}"),
+        "apply_patch",
+        "*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch\n",
+        files={".codex/config.toml": _CODEX_CONFIG},
+    ),
+    RealAgent(
+        "gemini",
+        _GEMINI,
+        ("--resume", "{session}", *_GEMINI),
+        "write_file",
+        {"file_path": "{top}/{path}", "content": "{text}\n"},
+        {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "{url}"},
+        {".gemini/settings.json": _gemini_settings("gemini-api-key")},
+    ),
+    RealAgent(
+        "qwen",
+        _QWEN,
+        ("--resume", "{session}", *_QWEN),
+        "write_file",
+        {"file_path": "{top}/{path}", "content": "{text}\n"},
+        {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": "{url}/v1", "OPENAI_MODEL": "scripted"},
+        {
+            ".qwen/settings.json": _gemini_settings("openai") | _QWEN_VERSION,
+            "{top}/.qwen/settings.json": _QWEN_VERSION,
+        },
+    ),
+    RealAgent(
+        "copilot",
+        _COPILOT,
+        ("--resume={session}", *_COPILOT),
+        "create",
+        {"path": "{top}/{path}", "file_text": "{text}\n"},
+        {
+            # Exactly this value also trusts the directory, and with it the project's hooks.
+            "COPILOT_ALLOW_ALL": "true",
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": "{url}/v1",
+            "COPILOT_MODEL": "scripted",
+        },
+    ),
+    RealAgent(
+        "opencode",
+        ("run", "{prompt}"),
+        ("run", "--session", "{session}", "{prompt}"),
+        "write",
+        {"filePath": "{top}/{path}", "content": "{text}\n"},
+        # It installs packages beside plugins, and waits for that; here the attempt fails soon.
+        {"OPENCODE_DISABLE_MODELS_FETCH": "1", "npm_config_fetch_retries": "0"},
+        {".config/opencode/opencode.json": _OPENCODE_CONFIG},
+    ),
+    RealAgent(
+        "cline",
+        ("{prompt}",),
+        (),
+        "editor",
+        {"path": "{top}/{path}", "new_text": "{text}\n"},
+        # Otherwise it leaves a server behind, on a port that all sessions share.
+        {"CLINE_SESSION_BACKEND_MODE": "local"},
+        {".cline/data/settings/providers.json": _CLINE_CONFIG},
+    ),
+)
+
+
+def filled(value: object, **names: str) -> str:
+    """The text of a value, JSON unless it is text, with the names in braces filled in."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    for name, given in names.items():
+        text = text.replace(f"{{{name}}}", given)
+    return text
