@@ -85,7 +85,7 @@ def entries(state_dir: str, *, since: float) -> list[LogEntry]:
 def last_calls(repository: Repository) -> dict[str, str]:
     """When each agent last called a hook in this worktree, in the format of the metadata.
 
-    Calls that record nothing and do not fail, such as those of most tools, leave no trace.
+    Only calls that begin a turn, record a tool, or fail leave a trace.
     """
     reported = last_reports(repository.state_dir).items()
     calls = {agent: timestamp(when) for agent, when in reported}

@@ -56,7 +56,7 @@ def parts(repository: Repository) -> list[RemovalStep]:
     return [part for part in found if part.items]
 
 
-def refuse_interrupted(repository: Repository) -> None:
+def _refuse_interrupted(repository: Repository) -> None:
     """RefusedError (`interrupted`) if a restore or edit in any worktree was interrupted."""
     safety = {ref.id for ref in Store(repository).refs(SAFETY)}
     for state in repository.state_dirs():
@@ -76,7 +76,7 @@ def all_locked(repository: Repository) -> Iterator[None]:
     with ExitStack() as held:
         for state in filter(os.path.isdir, repository.state_dirs()):
             held.enter_context(worktree_lock(state, shared=False, patience=_PATIENCE))
-        refuse_interrupted(repository)
+        _refuse_interrupted(repository)
         yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import click
 
@@ -21,7 +22,6 @@ from git_boocode.checkpoints.removal import (
     RemovalStep,
     all_locked,
     parts,
-    refuse_interrupted,
     users_settings,
 )
 from git_boocode.checkpoints.store.catalog import SAFETY
@@ -62,16 +62,11 @@ def uninstall(everything: bool, dry_run: bool, as_json: bool) -> int:
     """
     repository = Repository.discover()
     hooks, found = _hooks(repository), parts(repository)
-    removed: set[str] = set()
     asks = can_ask() and not (everything or dry_run or as_json)
+    removes = asks or (everything and not dry_run)
+    removed = _chosen(found, ask=asks) if removes else set()
     if not dry_run:
-        if everything or asks:
-            refuse_interrupted(repository)
-        carry_out(hooks.changes, (*hooks.git, *hooks.exclude))
-        for line in () if as_json else hooks.lines():
-            print_feedback(printable(line))
-        removed = _chosen(found, ask=asks) if everything or asks else set()
-        _remove(repository, removed, as_json=as_json)
+        _remove(repository, hooks, removed, as_json=as_json)
     elif not as_json:
         _show(hooks, found)
     notes = list(_notes(repository, found))
@@ -88,11 +83,12 @@ def uninstall(everything: bool, dry_run: bool, as_json: bool) -> int:
     return 0
 
 
-def _remove(repository: Repository, names: set[str], *, as_json: bool) -> None:
-    """Remove parts, as they are now: other commands may have run during the questions."""
-    if not names:
-        return
-    with all_locked(repository):
+def _remove(repository: Repository, hooks: HooksPlan, names: set[str], *, as_json: bool) -> None:
+    """Remove hooks and parts, as they are now: other commands may have run during the questions."""
+    with all_locked(repository) if names else nullcontext():
+        carry_out(hooks.changes, (*hooks.git, *hooks.exclude))
+        for line in () if as_json else hooks.lines():
+            print_feedback(printable(line))
         for part in [part for part in parts(repository) if part.name in names]:
             part.remove()
             if not as_json:

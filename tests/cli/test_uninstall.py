@@ -131,6 +131,7 @@ def test_the_users_own_settings_are_only_named(repo: Repo) -> None:
 def test_a_running_command_is_waited_for_no_longer_than_a_while(repo: Repo) -> None:
     repo.commit(a="one\n")
     repo.boocode("checkpoint")
+    repo.boocode("hooks", "install", "--agent", "cursor")
     code = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.flock(f, fcntl.LOCK_EX); "
     code += "print('held', flush=True); input()"
     command = (sys.executable, "-c", code, str(repo.top / ".git/boocode/lock"))
@@ -143,6 +144,7 @@ def test_a_running_command_is_waited_for_no_longer_than_a_while(repo: Repo) -> N
         holder.stdin.flush()
     assert (done.code, done.json["error"]["code"]) == (1, "locked")
     assert repo.git("for-each-ref", "refs/boocode") != ""
+    assert (repo.top / ".cursor/hooks.json").exists()
 
 
 def test_what_a_killed_removal_left_goes_with_the_next_one(repo: Repo) -> None:

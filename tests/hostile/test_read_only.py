@@ -16,7 +16,13 @@ LOOKING = (
     *("log --json", "show @ --json", "diff", "diff --json", "diff --stat @~1", "undo -n --json"),
     *("restore -n --json @", "restore -n --json @~1 a sub", "restore -n --head @~1"),
     *("redo -n", "prune -n --keep 1 --json", "prune -n --all --keep 1", "drop -n @~2"),
-    *("doctor", "apply-edit -n --path a --old c --new d --diff", "rewind -n"),
+    *(
+        "doctor",
+        "status --json",
+        "uninstall -n",
+        "apply-edit -n --path a --old c --new d --diff",
+        "rewind -n",
+    ),
 )
 
 
@@ -114,7 +120,7 @@ def test_an_existing_lock_is_respected(messy: Repo) -> None:
     state = Repository.discover().state_dir
     with worktree_lock(state, shared=False, patience=0), read_only(messy.top / ".git"):
         with (
-            pytest.raises(RefusedError, match="at work"),
+            pytest.raises(RefusedError, match="is running"),
             worktree_lock(state, shared=True, patience=0, read_only=True),
         ):
             pass
