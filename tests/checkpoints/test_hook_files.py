@@ -112,12 +112,13 @@ def test_ignored_hooks_are_not_in_the_way_of_their_own_copy(installed: Repo) -> 
     assert installed.read(PATH) == f"{HOOKS}more\n".encode()
 
 
-def test_a_file_in_place_of_the_directory_is_restored(repo: Repo) -> None:
-    repo.write(".agent", "a file\n")
+@pytest.mark.parametrize("other", [".agent", f"{PATH}/below"])
+def test_what_replaces_the_file_or_its_directory_is_restored(repo: Repo, other: str) -> None:
+    repo.write(other, "a file\n")
     take(label="A")
-    (repo.top / ".agent").unlink()
+    repo.git("clean", "-fdq")
     repo.write(PATH, HOOKS)
     assert lost(back("label:A", agents=AGENTS)) == [(PATH, INSTALL)]
-    assert repo.read(".agent") == b"a file\n"
+    assert repo.read(other) == b"a file\n"
     undone(agents=AGENTS)
     assert repo.read(PATH) == HOOKS.encode()

@@ -53,9 +53,10 @@ def hooks_to_keep(
     """The untracked files that have our hooks before or after some changes, and why they stay."""
     for change in changes:
         file = files.get(change.path)
-        # A file that replaces the directory takes precedence.
-        replaced = any(change.path.startswith(f"{other.path}/") for other in changes)
-        if file is None or change.path in tracked or replaced:
+        if file is None or change.path in tracked:
+            continue
+        if any(_is_below(change.path, each.path) for each in changes):
+            # What replaces the file or its directory takes precedence.
             continue
         now, then = _before(repository, change), _after(repository, change)
         if now == then:
@@ -77,6 +78,11 @@ def lost_hooks(
             continue
         if not file.has_hooks(_after(repository, change)):
             yield LostHooks(change.path, file.title, file.install)
+
+
+def _is_below(path: str, other: str) -> bool:
+    """Whether one of two paths is below the other."""
+    return path.startswith(f"{other}/") or other.startswith(f"{path}/")
 
 
 def _before(repository: Repository, change: Change) -> bytes:
