@@ -141,7 +141,8 @@ class RestoreResult:
 
     `undo` is the id of the safety checkpoint, None if nothing was done. `kept` lists the paths that
     were not restored, each with the reason; `hooks_lost` those that lost the hooks of agents, each
-    with the command that installs them again. `edited` lists the absolute paths of the host's own
+    with the command that installs them again. `archived` lists the checkpoints that left the log,
+    `returned` those that came back to it; `edited` lists the absolute paths of the host's own
     files that the callback's edits changed.
     """
 
@@ -155,6 +156,7 @@ class RestoreResult:
     head_moved: bool
     conversation_left: bool
     archived: tuple[str, ...]
+    returned: tuple[str, ...]
     edited: tuple[str, ...]
     messages_deleted: int = 0
     backend_reset: bool = False
@@ -454,6 +456,7 @@ def _restored(work: Callable[[Repository], Result], root: str) -> RestoreResult:
         head_moved=result.head_moved,
         conversation_left=result.conversation_left,
         archived=tuple(result.archived),
+        returned=tuple(result.returned),
         edited=tuple(result.edited),
         messages_deleted=answer.messages_deleted if answer else 0,
         backend_reset=answer.backend_reset if answer else False,

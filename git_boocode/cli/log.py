@@ -58,6 +58,7 @@ _Page = list[tuple[Checkpoint, dict[str, Any]]]
     shell_complete=remotes,
 )
 @click.option("--remotes", is_flag=True, help="List checkpoints fetched from any remote instead.")
+@click.option("--archived", is_flag=True, help="List checkpoints that restores archived instead.")
 @click.option("--edits", is_flag=True, help="List the applied edits instead.")
 @json_option
 def log(
@@ -65,13 +66,14 @@ def log(
     everywhere: bool,
     remote: str | None,
     remotes: bool,
+    archived: bool,
     edits: bool,
     as_json: bool,
 ) -> int:
     """List the checkpoints of this worktree, newest first."""
     fetched = remotes or remote is not None
     sources = (("--remote", remote is not None), ("--remotes", remotes))
-    refuse_together(("--edits", edits), *sources)
+    refuse_together(("--edits", edits), ("--archived", archived), *sources)
     refuse_together(("--all", everywhere), *sources)
     repository = Repository.discover()
     warn_of_interruption(repository)
@@ -85,6 +87,8 @@ def log(
     # Who sees the list itself sees the first page at once.
     with progress(repository, "listing", as_json=as_json or sys.stdout.isatty()):
         found = catalog.fetched(remote) if fetched else catalog.newest_first(everywhere=everywhere)
+        if archived:
+            found = catalog.archived(everywhere=everywhere)
         return _list(repository, catalog, _pages(catalog, found, limit), as_json=as_json)
 
 
@@ -100,7 +104,7 @@ def _list(
         for page in pages:
             for entry, row in page:
                 # `@~N` counts the checkpoints of this worktree alone.
-                ours = not entry.remote and catalog.is_ours(entry)
+                ours = entry.ref.startswith(CHECKPOINTS) and catalog.is_ours(entry)
                 where = f"@~{next(number)}" if ours else f"({entry.remote or row['worktree']})"
                 stream.write(encode_text(_line(where, row, style)))
             # Someone is reading, and the next page takes its time.

@@ -300,6 +300,8 @@ def print_result(
     if result.conversation_left:
         warn("the conversation was not restored: the callback that trimmed it is not configured")
     print_feedback(_summary(result), dry_run=result.dry_run)
+    if moved := _moved_checkpoints(result):
+        print_feedback(moved)
     for line in result.answer.message.splitlines() if result.answer else ():
         print_feedback(printable(line), dry_run=result.dry_run)
     if resume := resume_command(result):
@@ -332,6 +334,17 @@ def _print_paths(result: Result, style: Style) -> None:
 def _path_line(change: Change, style: Style) -> str:
     letter, colour = _LETTERS[change.action]
     return f" {style(letter, colour)} {quote_path(change.path)}"
+
+
+def _moved_checkpoints(result: Result) -> str:
+    """The checkpoints that left the log or came back to it; empty for none."""
+    if result.archived:
+        back = "redo" if result.kind == "undo" else "undo"
+        later = _count(len(result.archived), "later checkpoint")
+        return f"{later} left the log until the next {back}"
+    if result.returned:
+        return f"{_count(len(result.returned), 'checkpoint')} returned to the log"
+    return ""
 
 
 def _ways_back(result: Result, callback: str | None) -> Iterator[str]:
@@ -386,6 +399,7 @@ def _as_json(result: Result) -> dict[str, object]:
         "messages_deleted": answer.messages_deleted if answer else 0,
         "backend_reset": answer.backend_reset if answer else False,
         "archived": result.archived,
+        "returned": result.returned,
         "changed": [_change_as_json(result, change) for change in result.changes],
         "staged": [change.as_json() for change in result.staged],
         "kept": [kept._asdict() for kept in result.kept],

@@ -144,7 +144,7 @@ def test_the_archive_follows(three: Three) -> None:
     first = back(taken[0])
     assert sorted(first.archived) == taken[1:]
     for _ in range(2):
-        assert sorted(undone().archived) == taken[1:]
+        assert sorted(undone().returned) == taken[1:]
         assert (names("checkpoints"), names("archive")) == (checkpoints, [])
         again = redone()
         assert sorted(again.archived) == taken[1:]
@@ -165,7 +165,7 @@ def test_the_log_stays_where_the_conversation_does(
     ):
         assert outcome.archived == []
         assert names("checkpoints") == taken[:1]
-    assert sorted(undone(files=False, callback=host.path).archived) == taken[1:]
+    assert sorted(undone(files=False, callback=host.path).returned) == taken[1:]
     assert seen(repo) == mess
 
 
@@ -177,7 +177,7 @@ def test_an_undo_to_the_same_files_returns_the_log(three: Three) -> None:
     for number in range(3):
         repo.write(f"f{number}", "x")
         repo.git("add", f"f{number}")
-    assert sorted(back(first).archived) == taken[1:]
+    assert sorted(back(first).returned) == taken[1:]
     assert names("checkpoints") == taken
 
 
@@ -187,20 +187,20 @@ def test_the_undo_of_a_return_archives_the_checkpoints_again(
     repo, _, taken = three
     first = back(taken[0]).undo
     assert first is not None
-    assert sorted(back(first).archived) == taken[1:]
+    assert sorted(back(first).returned) == taken[1:]
     later = take(chat="c").id
     for _ in range(2):
         assert sorted(undone().archived) == taken[1:]
         assert names("checkpoints") == [taken[0], later]
-        assert sorted(redone().archived) == taken[1:]
+        assert sorted(redone().returned) == taken[1:]
         assert names("checkpoints") == [*taken, later]
     undone()
-    assert sorted(undone().archived) == taken[1:]
+    assert sorted(undone().returned) == taken[1:]
     assert names("archive") == []
     # What is in the log already does not leave it.
     repo.write("a", "another mess\n")
     assert back(first).archived == []
-    assert undone().archived == []
+    assert undone().returned == []
     assert names("checkpoints") == [*taken, later]
 
 

@@ -860,7 +860,7 @@ def test_later_checkpoints_of_the_same_chat_are_archived_and_come_back(repo: Rep
     ]  # fmt: skip
     assert len(refs(repo, "checkpoints")) == 4
     again = undone()
-    assert sorted(again.archived) == sorted(outcome.archived)
+    assert (sorted(again.returned), again.archived) == (sorted(outcome.archived), [])
     assert refs(repo, "checkpoints") == refs_before
     assert refs(repo, "archive") == []
 
@@ -899,7 +899,7 @@ def test_archived_checkpoints_return_even_if_no_file_changes(repo: Repo) -> None
     later = take(chat="x")
     assert back(target.id).archived == [later.id]
     repo.write("a", "1\n")
-    assert undone().archived == [later.id]
+    assert undone().returned == [later.id]
     assert refs(repo, "archive") == []
 
 

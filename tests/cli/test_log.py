@@ -224,3 +224,19 @@ def test_edits_in_colour(repo: Repo) -> None:
     edit(repo, {"path": "n", "content": ""})
     repo.git("config", "color.ui", "always")
     assert repo.boocode("log", "--edits").out.startswith("\x1b[33m")
+
+
+def test_archived_checkpoints(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    for label in ("first", "second", "third"):
+        repo.boocode("checkpoint", "-m", label, "--chat", "c")
+        repo.write("a", f"{label}\n")
+    done = repo.boocode("restore", "@~2")
+    assert "2 later checkpoints left the log until the next undo\n" in done.out
+    assert [row["label"] for row in repo.boocode("log", "--json").json["checkpoints"]] == ["first"]
+    rows = repo.boocode("log", "--archived", "--json").json["checkpoints"]
+    assert [row["label"] for row in rows] == ["third", "second"]
+    assert "(main)" in repo.boocode("log", "--archived").out
+    assert repo.boocode("log", "--archived", "--edits").code == 129
+    assert "2 checkpoints returned to the log\n" in repo.boocode("undo").out
+    assert repo.boocode("log", "--archived").out == ""

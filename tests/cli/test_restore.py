@@ -13,9 +13,9 @@ pytestmark = pytest.mark.slow
 KEYS = {
     "ok": bool, "checkpoint_id": str, "commit": str, "undo": str, "worktree_reset": bool,
     "index_reset": bool, "head_moved": bool, "dry_run": bool, "head_differs": bool,
-    "messages_deleted": int, "backend_reset": bool, "archived": list, "changed": list, "kept": list,
-    "edited": list, "staged": list, "conversation_left": bool, "message": str, "resume": type(None),
-    "hooks_lost": list,
+    "messages_deleted": int, "backend_reset": bool, "archived": list, "returned": list,
+    "changed": list, "kept": list, "edited": list, "staged": list, "conversation_left": bool,
+    "message": str, "resume": type(None), "hooks_lost": list,
 }  # fmt: skip
 
 
@@ -56,6 +56,7 @@ def test_the_json_answer(repo: Repo, taken: Checkpoint) -> None:
         "messages_deleted": 3,
         "backend_reset": True,
         "archived": [later.id],
+        "returned": [],
         "changed": [
             {"path": "a", "action": "modify"},
             {"path": "b", "action": "create"},

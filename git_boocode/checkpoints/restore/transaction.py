@@ -79,7 +79,8 @@ class Result(NamedTuple):
     hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
     undo: str | None = None  # the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
-    archived: Sequence[str] = []  # the checkpoints that were archived or returned to the log
+    archived: Sequence[str] = []  # the checkpoints that left the log for the archive
+    returned: Sequence[str] = []  # the checkpoints that returned from it
     edited: Sequence[str] = []  # the host's own files that were written, absolute
     # The added and removed lines of a dry run by path; None for binary files.
     lines: Mapping[str, tuple[int, int] | None] = MappingProxyType({})
@@ -287,7 +288,7 @@ class Transaction:
             if plan.move is not None:
                 self._move_head(plan.move)
             answer = self._commit()
-            archived = self._archive(safety)
+            moved = self._archive(safety)
         except BaseException as error:
             failed = self._roll_back(safety, error)
             if self._forget(safety):
@@ -297,7 +298,9 @@ class Transaction:
             raise
         end_restore(repository.state_dir, self._still_open())
         edited = self._conversation.paths
-        return result._replace(undo=safety.id, answer=answer, archived=archived, edited=edited)
+        result = result._replace(undo=safety.id, answer=answer, edited=edited)
+        returns = self._operation.log is not None and self._operation.log.about is None
+        return result._replace(returned=moved) if returns else result._replace(archived=moved)
 
     def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
         """The fields of every event of this operation; a redo names the restored checkpoint."""
@@ -358,6 +361,7 @@ class Transaction:
         return answer
 
     def _archive(self, safety: Checkpoint) -> list[str]:
+        """Move checkpoints to the archive, or back to the log; returns their ids."""
         store, state_dir = self._catalog.store, self._repository.state_dir
         for other in operations_with_files(state_dir):
             if not store.refs(f"{SAFETY}{other}"):

@@ -92,6 +92,12 @@ class Catalog(EntryCatalog[Checkpoint]):
         entries = self.entries(self.store.refs(SAFETY))
         return [each for each in entries if isinstance(each, Checkpoint) and self.is_ours(each)]
 
+    def archived(self, *, everywhere: bool = False) -> Iterator[Checkpoint | Unusable]:
+        """The checkpoints of this worktree, or of all, that restores archived, newest first."""
+        refs = sorted(self.store.refs(ARCHIVE), key=lambda ref: ref.id, reverse=True)
+        entries = self.entries(refs)
+        return (e for e in entries if everywhere or isinstance(e, Unusable) or self.is_ours(e))
+
     def fetched(self, remote: str | None = None) -> Iterator[Checkpoint | Unusable]:
         """The checkpoints fetched from one remote, or from all remotes, newest first."""
         refs = self.store.refs(REMOTES if remote is None else f"{REMOTES}{remote}/")
