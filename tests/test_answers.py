@@ -15,6 +15,8 @@ from git_boocode.matching.types import Code
 from tests.manual import ANSWERS, commands_of
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).parents[1] / "git_boocode"
 DEFINED = ANSWERS["$defs"]
 CODES = {row["const"] for row in DEFINED["code"]["oneOf"]}

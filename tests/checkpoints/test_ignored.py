@@ -8,6 +8,8 @@ from git_boocode.repo.errors import FatalError
 from tests.checkpoints.kit import Host, back, interrupted, redone, sound, take, undone
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 SECRET = "TOPSECRET\n"
 
 

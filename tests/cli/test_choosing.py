@@ -10,6 +10,8 @@ from tests.checkpoints.kit import seen, take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "restore the state before which turn?"
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 ESCAPE = "\033["
 RED_ERROR = "\033[1;31merror:\033[m "
 YELLOW_HINT = "\033[33mhint: "

@@ -17,6 +17,8 @@ from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = Path(__file__).parents[2] / "hooks/completion"
 SHELLS = {"bash": "git-boocode.bash", "zsh": "_git-boocode", "fish": "git-boocode.fish"}
 PATHS = ""

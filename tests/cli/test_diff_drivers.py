@@ -8,6 +8,8 @@ from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal, what_stays
 
+pytestmark = pytest.mark.slow
+
 PAGER = "sed -e 's/^/paged: /'"
 
 

@@ -14,6 +14,8 @@ import pytest
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
+pytestmark = pytest.mark.slow
+
 FULL = "cannot write standard output: no space left on device"
 
 

@@ -9,6 +9,8 @@ from tests.checkpoints.kit import take
 from tests.hostile.test_metadata import BYTES, EVIL, STEERING, evil_everywhere, rewrite
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def clone(repo: Repo, tmp_path: Path) -> Repo:

@@ -10,6 +10,8 @@ import pytest
 from git_boocode.cli.framework import COMMANDS
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def below(repo: Repo) -> Repo:

@@ -13,6 +13,8 @@ from git_boocode.cli import help as module
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
+pytestmark = pytest.mark.slow
+
 TOP = Path(__file__).parents[2]
 
 

@@ -17,6 +17,8 @@ from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal, what_stays
 
+pytestmark = pytest.mark.slow
+
 COMMAND = (sys.executable, "-m", "git_boocode")
 
 

@@ -9,6 +9,8 @@ from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
+pytestmark = pytest.mark.slow
+
 HINT = (
     "hint: checkpoints hold untracked files, labels, session ids and the worktree's path:\n"
     "hint: whoever can read that remote can read them\n"

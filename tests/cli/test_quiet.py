@@ -6,6 +6,8 @@ import pytest
 
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def changed(repo: Repo) -> Repo:

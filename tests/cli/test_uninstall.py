@@ -16,6 +16,8 @@ import pytest
 from tests.cli.test_hooks import on_a_terminal
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def ours(repo: Repo) -> list[str]:
     """What is left of git-boocode in a repository."""
