@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -112,40 +112,38 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
     """Take a checkpoint of some paths; None without an earlier checkpoint to build on."""
     from git_boocode.checkpoints.store.catalog import Catalog
     from git_boocode.checkpoints.worktree.partial import PartialScan
-    from git_boocode.checkpoints.worktree.pathspecs import refuse_unmatched
 
     catalog = Catalog(repository)
     base = catalog.latest()
     if base is None:
-        _refuse_unmatched(repository, request)
+        if request.require_match:
+            _refuse_unmatched(repository, request.paths)
         return None
     try:
         scan = PartialScan(repository, scratch, base, request.paths)
     except GitError:
         # The base lacks trees, or the user's index cannot be read.
         return None
-    snapshot = scan.finish()
-    if request.require_match:
-        refuse_unmatched(request.paths, scan.unmatched or ())
+    snapshot = scan.finish(require_match=request.require_match)
     partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
     return _write_checkpoint(catalog, request, snapshot, scan.cache, {"partial": partial})
 
 
-def _refuse_unmatched(repository: Repository, request: Request) -> None:
+def _refuse_unmatched(repository: Repository, paths: Sequence[str]) -> None:
     """Refuse paths of which neither the index nor the worktree has anything."""
     from git_boocode.checkpoints.worktree.indexer import OTHERS
     from git_boocode.checkpoints.worktree.pathspecs import (
-        checked_pathspecs,
         list_files,
         refuse_unmatched,
+        resolve_pathspec,
     )
 
-    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
-    specs = checked_pathspecs(repository, request.paths)
-    if request.require_match:
-        _, untracked = list_files(git, *OTHERS, "--", *specs)
-        _, tracked = list_files(git, "--cached", "--", *specs) if untracked else ([], set())
-        refuse_unmatched(request.paths, untracked & tracked)
+    top, prefix = repository.worktree, repository.prefix
+    git = repository.git.bind(cwd=os.path.join(top, prefix))
+    specs = [resolve_pathspec(top, prefix, path) for path in paths]
+    _, untracked = list_files(git, *OTHERS, "--", *specs)
+    _, tracked = list_files(git, "--cached", "--", *specs)
+    refuse_unmatched(paths, untracked & tracked)
 
 
 def _write_checkpoint(

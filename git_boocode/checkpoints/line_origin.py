@@ -81,7 +81,7 @@ def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine
             )
         raw = raw_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
         now = git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
-        states = [*_states(catalog, taken), (now, _after(catalog, taken[-1]))]
+        states = [*_states(catalog, taken, now)]
         ancestry = os.path.join(scratch, "ancestry")
         base = taken[0].head
         with open(ancestry, "w", encoding="ascii") as file:
@@ -104,7 +104,9 @@ def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine
         return [*_parsed(output, dict(states))]
 
 
-def _states(catalog: Catalog, taken: list[Checkpoint]) -> Iterator[tuple[str, LineOrigin]]:
+def _states(
+    catalog: Catalog, taken: list[Checkpoint], now: str
+) -> Iterator[tuple[str, LineOrigin]]:
     """The states of the worktree, oldest first, with the origin of lines that appear in each."""
     ends = {ref.id: ref.target for ref in catalog.store.refs(TURN_ENDS)}
     origin = LineOrigin(BEFORE)
@@ -114,11 +116,7 @@ def _states(catalog: Catalog, taken: list[Checkpoint]) -> Iterator[tuple[str, Li
         if end := ends.get(checkpoint.id):
             yield end, origin
             origin = LineOrigin(LATER, checkpoint)
-
-
-def _after(catalog: Catalog, newest: Checkpoint) -> LineOrigin:
-    """The origin of lines that only the worktree has."""
-    return LineOrigin(LATER if catalog.turn_end(newest) else TURN, newest)
+    yield now, origin
 
 
 def _parsed(output: bytes, states: dict[str, LineOrigin]) -> Iterator[BlamedLine]:

@@ -82,11 +82,6 @@ class Catalog(EntryCatalog[Checkpoint]):
         """The newest checkpoint of this worktree; None if there is none."""
         return next(self.history(), None)
 
-    def turn_end(self, checkpoint: Checkpoint) -> Checkpoint | None:
-        """The state at the end of the turn that a checkpoint began; None if it is not known."""
-        found = next(self.entries(self.store.refs(f"{TURN_ENDS}{checkpoint.id}")), None)
-        return None if isinstance(found, Unusable) else found
-
     def safety(self) -> list[Checkpoint]:
         """The safety checkpoints of this worktree, newest first."""
         entries = self.entries(self.store.refs(SAFETY))

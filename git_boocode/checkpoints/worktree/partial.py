@@ -22,7 +22,11 @@ from git_boocode.checkpoints.worktree.indexer import (
     is_recorded,
     select_untracked,
 )
-from git_boocode.checkpoints.worktree.pathspecs import list_files, resolve_pathspec
+from git_boocode.checkpoints.worktree.pathspecs import (
+    list_files,
+    refuse_unmatched,
+    resolve_pathspec,
+)
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import UserIndex
 from git_boocode.repo.head import read_head
@@ -39,9 +43,6 @@ class PartialScan:
     that the scan builds on, None if it starts from the trees of `base`. GitError if those trees are
     missing, or the user's index is damaged.
     """
-
-    unmatched: set[str] | None = None
-    """Git's complaints about pathspecs that match nothing; None before `finish`."""
 
     def __init__(
         self, repository: Repository, scratch: str, base: Checkpoint, pathspecs: Sequence[str]
@@ -72,15 +73,18 @@ class PartialScan:
         same = cache.rules == conversion_rules(self._repository)
         return is_base and same and not cache.content.special and cache.is_intact()
 
-    def finish(self) -> Snapshot:
+    def finish(self, *, require_match: bool) -> Snapshot:
         """Read the paths and return the snapshot, whose objects the caller publishes.
 
         RefusedError if a pathspec is outside the worktree (`outside_worktree`) or invalid
-        (`invalid_pathspec`), GitError if git failed otherwise.
+        (`invalid_pathspec`), or with `require_match` if one matches no file (`not_found`); GitError
+        if git failed otherwise.
         """
-        held = self._list(self._index, "--cached")
-        tracked = self._list(self._user.index, "--cached")
-        others = self._list(self._user.index, *OTHERS)
+        held, not_held = self._list(self._index, "--cached")
+        tracked, not_tracked = self._list(self._user.index, "--cached")
+        others, not_others = self._list(self._user.index, *OTHERS)
+        if require_match:
+            refuse_unmatched(self._pathspecs, not_held & not_tracked & not_others)
         limit = self._repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         extra, skipped = select_untracked(self._repository.worktree, others, limit)
         old_names = self._old_names({*tracked, *extra}.difference(held))
@@ -96,11 +100,9 @@ class PartialScan:
         snapshot.cache = self._new_cache({*held, *tracked, *extra}, tracked, extra)
         return snapshot
 
-    def _list(self, index: Index, *options: str) -> list[str]:
+    def _list(self, index: Index, *options: str) -> tuple[list[str], set[str]]:
         git = index.git.bind(cwd=self._here)
-        found, unmatched = list_files(git, *options, "--", *self._resolved())
-        self.unmatched = unmatched if self.unmatched is None else self.unmatched & unmatched
-        return found
+        return list_files(git, *options, "--", *self._resolved())
 
     def _resolved(self) -> Iterator[str]:
         repository = self._repository

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git, GitError, nul_records
@@ -29,15 +29,19 @@ def pathspec_error(error: GitError) -> RefusedError | None:
     return None
 
 
-def list_files(git: Git, *arguments: str) -> tuple[list[str], set[str]]:
+def list_files(
+    git: Git, *arguments: str, shown: Callable[[str], str] = str
+) -> tuple[list[str], set[str]]:
     """What `git ls-files` lists, and its complaints about pathspecs that match nothing of it.
+
+    `shown` makes git's messages those of the real worktree.
 
     RefusedError if a pathspec is outside the worktree (`outside_worktree`) or invalid
     (`invalid_pathspec`), GitError if git failed otherwise.
     """
     command = ("ls-files", "-z", "--error-unmatch", "--full-name", *arguments)
     done = git.attempt(*command)
-    stderr = os.fsdecode(done.stderr)
+    stderr = shown(os.fsdecode(done.stderr))
     if done.status not in (0, 1):
         error = GitError(command, done.status, stderr)
         raise pathspec_error(error) or error
@@ -136,6 +140,6 @@ class Pathspecs:
         directory = os.path.join(top, self.prefix)
         os.makedirs(directory, exist_ok=True)
         git = index.git.bind(cwd=directory, GIT_WORK_TREE=top)
-        found, unmatched = list_files(git, "--cached", "--", *self._pathspecs)
-        # Messages name the real worktree.
-        return found, {line.replace(top, self._top) for line in unmatched}
+        real = self._top
+        arguments = ("--cached", "--", *self._pathspecs)
+        return list_files(git, *arguments, shown=lambda text: text.replace(top, real))
