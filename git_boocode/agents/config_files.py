@@ -18,6 +18,7 @@ from git_boocode.agents.registry import (
     Program,
     Settings,
     home_of,
+    xdg_directory,
 )
 from git_boocode.repo.durable import refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
@@ -125,7 +126,7 @@ class Locations(NamedTuple):
         config = agent.config
         given = config.places[scope]
         if isinstance(config, Program):
-            events = (*agent.turn_events, agent.tool) if "{event}" in given else ("",)
+            events = agent.events() if "{event}" in given else [""]
             return [
                 self._file(agent, scope, PROGRAM, given.replace("{event}", event), event)
                 for event in events
@@ -141,8 +142,7 @@ class Locations(NamedTuple):
         repository = self.repository
         if scope == USER:
             path = name = os.path.join(home_of(agent, self.home), relative)
-            state = os.environ.get("XDG_STATE_HOME", "")
-            state = state if os.path.isabs(state) else os.path.join(self.home, ".local", "state")
+            state = xdg_directory("XDG_STATE_HOME", self.home, ".local/state")
             state = os.path.join(state, "git-boocode")
         elif repository is None:
             raise FatalError(

@@ -56,8 +56,7 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     ours = wanted._replace(commands=commands)
     versions = (ours, ours._replace(per_tool=not ours.per_tool))
     found = next((each for each in versions if data == install(file, data, each)[0]), None)
-    tools = [agent.tool] if (found or wanted).per_tool else []
-    events = [*agent.turn_events, *tools]
+    events = agent.events(per_tool=(found or wanted).per_tool)
     return dict.fromkeys([event] if event else events, found is not None)
 
 

@@ -99,7 +99,6 @@ def _read(file: ConfigFile, data: bytes) -> Document:
         raise file.unusable(reason, "save it as UTF-8 without one and try again")
     try:
         document = (read_toml if file.kind == TOML else read_json)(text)
-        plain(document.root)
     except ValueError as error:
         raise file.unusable(str(error)) from None
     except RecursionError:
@@ -110,10 +109,10 @@ def _read(file: ConfigFile, data: bytes) -> Document:
 def _written(file: ConfigFile, data: bytes, document: Document) -> bytes:
     """The bytes of a document; RefusedError if they do not read as the document does."""
     values = plain(document.root)
-    if values == plain(_read(file, data).root):
+    if values == document.before:
         return data
     after = file.encoded(document.text())
-    if plain(_read(file, after).root) != values:
+    if _read(file, after).before != values:
         raise file.unusable("its hooks would not read as they do now")
     return after
 
@@ -123,7 +122,7 @@ def _check_shape(file: ConfigFile, root: Mapping[str, Any]) -> None:
     hooks = root.get(_HOOKS, {})
     if not isinstance(hooks, MutableMapping):
         raise file.unusable(f"'{_HOOKS}' in it is not an object")
-    for event in (*file.agent.turn_events, file.agent.tool):
+    for event in file.agent.events():
         if not isinstance(hooks.get(event, []), MutableSequence):
             raise file.unusable(f"'{_HOOKS}.{event}' in it is not an array")
 

@@ -189,7 +189,7 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
         raise FatalError(f"no event of {agent.title} is named", code="unknown_event")
     kind = _kind(sender, name) or _kind(agent, name)
     if kind is None:
-        *most, last = [f"'{event}'" for event in (*agent.turn_events, agent.tool)]
+        *most, last = [f"'{event}'" for event in agent.events()]
         raise FatalError(
             f"unknown event '{name}' of {agent.title} (expected {', '.join(most)} or {last})",
             code="unknown_event",

@@ -88,7 +88,7 @@ class State(NamedTuple):
 def wanted_hooks(agent: Agent, config: Config) -> Wanted:
     """The hooks to install for an agent; FatalError (`bad_config`) if a setting is invalid."""
     per_tool = config.boolean("boocode.perTool", default=False)
-    events = [*agent.turn_events, *([agent.tool] if per_tool or agent.tool_begins else [])]
+    events = agent.events(per_tool=per_tool or agent.tool_begins)
     commands = {event: installed_command("hook", agent.name, event) for event in events}
     if isinstance(agent.config, Program) and "{event}" not in agent.config.places[USER]:
         commands = {"": installed_command("hook", agent.name)}
@@ -165,7 +165,7 @@ def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> 
         return state
     expected = list(wanted.commands)
     if "" in expected:
-        expected = [*agent.turn_events, *([agent.tool] if wanted.per_tool else [])]
+        expected = agent.events(per_tool=wanted.per_tool)
     missing = tuple(event for event in expected if event not in events)
     same = all(events[event] for event in expected if event in events)
     reviewed = [untrusted_events(locations, file) for file, there in found if there]

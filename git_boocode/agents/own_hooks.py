@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from git_boocode.agents.registry import USER, Agent, Program, Settings
 
@@ -35,14 +35,9 @@ def has_own_hooks(agent: Agent, data: bytes) -> bool:
 
 def worktree_paths(agent: Agent) -> Iterator[tuple[str, str]]:
     """The scopes of an agent other than the user's, each with a path below the worktree."""
-    events = [*agent.turn_events, agent.tool]
     tables = agent.config.toml if isinstance(agent.config, Settings) else {}
     for scope, place in agent.config.places.items():
-        if scope != USER:
-            places = [place, *filter(None, [tables.get(scope)])]
-            yield from ((scope, each) for path in places for each in _by_event(path, events))
-
-
-def _by_event(path: str, events: Iterable[str]) -> list[str]:
-    """The paths of one file for each event, or of one file for all."""
-    return [path.replace("{event}", event) for event in events] if "{event}" in path else [path]
+        for path in filter(None, (place, tables.get(scope))) if scope != USER else ():
+            # A file for each event, or one for all.
+            events = agent.events() if "{event}" in path else [""]
+            yield from ((scope, path.replace("{event}", event)) for event in events)

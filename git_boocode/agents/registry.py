@@ -118,6 +118,10 @@ class Agent(NamedTuple):
         """The events at which a turn begins or ends."""
         return [event for event in (self.turn, self.older_turn, self.end) if event]
 
+    def events(self, *, per_tool: bool = True) -> list[str]:
+        """The events of turns, and with `per_tool` the one before a tool."""
+        return [*self.turn_events, *([self.tool] if per_tool else [])]
+
 
 # Several agents list a command in a group of hooks, as Claude Code does.
 _GROUP = {"hooks": [{"type": "command", "command": "{command}", "timeout": "{timeout}"}]}
@@ -358,6 +362,12 @@ def home_of(agent: Agent, home: str = "") -> str:
         chosen = os.path.abspath(os.path.expanduser(chosen))
         return os.path.join(chosen, agent.home) if agent.home_below_variable else chosen
     first, _, rest = agent.home.partition("/")
-    if first == ".config" and os.path.isabs(os.environ.get("XDG_CONFIG_HOME", "")):
-        return os.path.join(os.environ["XDG_CONFIG_HOME"], rest)
+    if first == ".config":
+        return os.path.join(xdg_directory("XDG_CONFIG_HOME", home, first), rest)
     return os.path.join(home, agent.home)
+
+
+def xdg_directory(variable: str, home: str, default: str) -> str:
+    """A base directory of the XDG specification, by default `default` in the home directory."""
+    chosen = os.environ.get(variable, "")
+    return chosen if os.path.isabs(chosen) else os.path.join(home, default)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from git_boocode.agents.own_hooks import has_own_hooks, worktree_paths
-from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.registry import AGENTS, xdg_directory
 from git_boocode.checkpoints.callback import AgentCallback
 from git_boocode.checkpoints.restore.hook_files import AgentSupport, HookFile
 
@@ -19,8 +19,7 @@ def agent_support() -> AgentSupport:
 
 def _callbacks() -> dict[str, AgentCallback]:
     """The shipped callback of each agent that has one, by the agent's name."""
-    home = os.environ.get("XDG_DATA_HOME", "")
-    data = home if os.path.isabs(home) else os.path.expanduser("~/.local/share")
+    data = xdg_directory("XDG_DATA_HOME", os.path.expanduser("~"), ".local/share")
     found = {}
     for agent in AGENTS.values():
         values = agent.callback_environment.items()

@@ -29,9 +29,14 @@ Spacing = list[str | Comment]
 
 
 class Document(NamedTuple):
-    """A file that was read; `root` is its outermost object, None if it holds something else."""
+    """A file that was read.
+
+    `root` is its outermost object, None if it holds something else; `before` is the same as it was
+    read, in dicts and lists.
+    """
 
     root: MutableMapping[str, Any] | None
+    before: dict[str, Any] | None
     model: Any
     newline: str
 
@@ -65,7 +70,7 @@ def read_toml(text: str) -> Document:
     except TOMLKitError as error:
         reason = str(error)[:1].lower() + str(error)[1:]
         raise ValueError(f"it is not valid TOML: {reason}") from None
-    return Document(document, document, newline)
+    return Document(document, plain(document), document, newline)
 
 
 def read_json(text: str) -> Document:
@@ -87,8 +92,8 @@ def read_json(text: str) -> Document:
         is_compact=bool(bare) and not re.search(r"[:,]\s", bare),
         is_ascii=bool(bare) and bare.isascii(),
     )
-    is_object = isinstance(model.value, JSONObject)
-    return Document(_Object(model.value, style, "") if is_object else None, model, newline)
+    root = _Object(model.value, style, "") if isinstance(model.value, JSONObject) else None
+    return Document(root, plain(root), model, newline)
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value

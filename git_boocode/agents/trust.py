@@ -12,7 +12,7 @@ from git_boocode.agents.config_files import ConfigFile, Locations
 from git_boocode.agents.file_edits import read_file
 from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import USER, Agent, home_of
-from git_boocode.agents.round_trip import plain, read_json, read_toml
+from git_boocode.agents.round_trip import read_json, read_toml
 from git_boocode.repo.errors import RefusedError
 
 
@@ -58,8 +58,7 @@ def _recorded(agent: Agent, home: str) -> Iterator[Mapping[str, Any]]:
 def _values(path: str) -> Mapping[str, Any]:
     data = read_file(path)
     text = (data or b"").decode("utf-8")
-    root = (read_toml if path.endswith(".toml") else read_json)(text).root
-    return plain(root) or {}
+    return (read_toml if path.endswith(".toml") else read_json)(text).before or {}
 
 
 def _our_hooks(file: ConfigFile) -> Iterator[tuple[str, str]]:
