@@ -342,13 +342,8 @@ def undo(
     `force` names refusals to override: `ignored`, as in `restore`, and `newer-turns`, if turns were
     recorded since. Errors are those of `restore`.
     """
-    request = RestoreRequest(
-        files=files,
-        conversation=conversation,
-        dry_run=dry_run,
-        callback=callback,
-        force=_overridden(force, (IGNORED, NEWER_TURNS)),
-        agents=agent_support(),
+    request = _step_request(
+        files=files, conversation=conversation, dry_run=dry_run, callback=callback, force=force
     )
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
@@ -364,7 +359,22 @@ def redo(
     force: Sequence[str] = (),
 ) -> RestoreResult:
     """Redo the latest undone restore; arguments and errors are those of `undo`."""
-    request = RestoreRequest(
+    request = _step_request(
+        files=files, conversation=conversation, dry_run=dry_run, callback=callback, force=force
+    )
+    return _restored(lambda here: restore_with_edits.redo(here, request), root)
+
+
+def _step_request(
+    *,
+    files: bool,
+    conversation: bool,
+    dry_run: bool,
+    callback: RestoreCallback | None,
+    force: Sequence[str],
+) -> RestoreRequest:
+    """The request of an undo or a redo."""
+    return RestoreRequest(
         files=files,
         conversation=conversation,
         dry_run=dry_run,
@@ -372,7 +382,6 @@ def redo(
         force=_overridden(force, (IGNORED, NEWER_TURNS)),
         agents=agent_support(),
     )
-    return _restored(lambda here: restore_with_edits.redo(here, request), root)
 
 
 def _strings(values: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.conversation_files import damaged_files
 from git_boocode.checkpoints.store.catalog import (
+    ALL_REFS,
     ARCHIVE,
     CHECKPOINTS,
     REMOTES,
@@ -56,7 +57,6 @@ _MOMENT = 10.0
 _ABANDONED = 60.0
 """A lock of our refs that is older, in seconds, is abandoned."""
 _FIX = "'git boocode doctor --fix'"
-_OURS = "refs/boocode/"
 _EDITS = "refs/boocode/edits/"
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
@@ -311,7 +311,7 @@ def _age(path: str) -> float:
 
 def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     """Refs whose file a crash left empty; git can neither read nor delete them."""
-    listed = repository.git.attempt("for-each-ref", "--format=", _OURS)
+    listed = repository.git.attempt("for-each-ref", "--format=", ALL_REFS)
     for name in broken_refs(os.fsdecode(listed.stderr)):
         path = os.path.join(repository.common_dir, name)
         yield _broken_ref(name, path).repaired(
@@ -323,7 +323,7 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
     """Refs that this version does not write and that name no object."""
-    for ref in store.refs(_OURS):
+    for ref in store.refs(ALL_REFS):
         if not ref.name.startswith((*KINDS, REMOTES, _EDITS)) and _is_gone(repository, ref):
             yield remove_broken(store, ref, _broken_ref(ref.name), fix=fix)
 

@@ -12,7 +12,14 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import (
+    ALL_REFS,
+    ARCHIVE,
+    CHECKPOINTS,
+    SAFETY,
+    Catalog,
+    Checkpoint,
+)
 from git_boocode.repo.durable import remove
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
@@ -20,7 +27,6 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange, Store
 
 SIDE_FILES, REFS, FILES, SETTINGS = "side_files", "refs", "files", "settings"
-_OURS = "refs/boocode/"
 _PATIENCE = 5.0
 """Seconds to wait for a running command."""
 # What the shipped callbacks leave beside a transcript, with the id of a safety checkpoint.
@@ -44,7 +50,7 @@ def parts(repository: Repository) -> list[RemovalStep]:
 
     Checkpoints name the transcripts beside which side files are, and need the private files.
     """
-    refs = Store(repository).refs(_OURS)
+    refs = Store(repository).refs(ALL_REFS)
     files, directories = _side_files(repository), _directories(repository)
     settings = list(_settings(repository))
     found = [

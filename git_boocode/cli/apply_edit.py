@@ -45,6 +45,15 @@ _DONE = {"write": "rewritten", "delete": "deleted", "rename": "renamed"}
 _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
 
 
+profile_option = click.option(
+    "--profile",
+    metavar="<name>",
+    default="default",
+    help="How tolerantly to match.",
+    shell_complete=profiles,
+)
+
+
 @click.command("apply-edit", cls=Command)
 @click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths)
 @click.option(
@@ -57,13 +66,7 @@ _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
-@click.option(
-    "--profile",
-    metavar="<name>",
-    default="default",
-    help="How tolerantly to match.",
-    shell_complete=profiles,
-)
+@profile_option
 @click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it.")
 @click.option(
     "--path",

@@ -196,6 +196,7 @@ def _by_place(catalog: EntryCatalog[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
+    from git_boocode.checkpoints.store.catalog import ALL_REFS
     from git_boocode.repo.metadata import Unusable
     from git_boocode.repo.store import abbreviations
 
@@ -205,7 +206,7 @@ def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
     matching.sort(key=lambda ref: ref.id, reverse=True)
     # One that is archived may have been kept, too.
     some = list({ref.id: ref for ref in matching[: 2 * _SHOWN]}.values())[:_SHOWN]
-    short = abbreviations(catalog.store, "refs/boocode/")
+    short = abbreviations(catalog.store, ALL_REFS)
     for ref, entry in zip(some, catalog.entries(some), strict=True):
         if not isinstance(entry, Unusable):
             part, whole = short.get(ref.id, ref.id), ref.id

@@ -8,6 +8,7 @@ from typing import Any
 from git_boocode.checkpoints.capture import Captured, Request, capture
 from git_boocode.cli.options import JSON, Option, output_options
 from git_boocode.cli.output import (
+    counted,
     first_lines,
     print_json,
     print_text,
@@ -111,7 +112,7 @@ def _print_details(repository: Repository, taken: Captured) -> None:
 
     print_text(f"commit {taken.checkpoint.commit.id}", to_stderr=True)
     [files] = Catalog(repository).count_files([taken.checkpoint])
-    count = "unknown files" if files is None else f"{files} file" + ("" if files == 1 else "s")
+    count = "unknown files" if files is None else counted(files, "file")
     latest = "" if taken.changed else ", none since the latest checkpoint"
     print_text(f"{count} changed since HEAD{latest}", to_stderr=True)
 

@@ -25,6 +25,7 @@ from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
+    half_way,
     is_kept,
     print_feedback,
     print_json,
@@ -156,7 +157,7 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
     safety = interrupted_restore(repository.state_dir)
     if safety is None or not is_kept(repository, safety):
         return None
-    message = f"a restore was interrupted half-way; the state before it is kept as {safety}"
+    message = half_way(safety)
     if not fix:
         way_back = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
         return Finding("interrupted_restore", message, (), way_back)

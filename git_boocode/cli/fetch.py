@@ -9,6 +9,7 @@ from git_boocode.checkpoints.store.sharing import Fetched
 from git_boocode.cli.candidates import remotes
 from git_boocode.cli.framework import Command, json_option, refuse_together
 from git_boocode.cli.output import (
+    counted,
     first_lines,
     print_feedback,
     print_hints,
@@ -19,7 +20,7 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
-from git_boocode.cli.push import counted, reasons
+from git_boocode.cli.push import reasons
 from git_boocode.repo.repository import Repository
 
 
@@ -64,17 +65,18 @@ def _print(fetched: Fetched) -> None:
             print_feedback(line, dry_run=fetched.dry_run)
     come, gone = len(fetched.ids) + len(fetched.moved), len(fetched.pruned)
     fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
-    done = [f"{fetch} {counted(come)} from {remote}"] if come else []
-    done += [f"{prune} {counted(gone)} of {remote}"] if gone else []
+    done = [f"{fetch} {counted(come, 'checkpoint')} from {remote}"] if come else []
+    done += [f"{prune} {counted(gone, 'checkpoint')} of {remote}"] if gone else []
     summary = "; ".join(done) or f"nothing to fetch: what {remote} has is here"
     print_feedback(summary, dry_run=fetched.dry_run)
     differ = f"is another checkpoint here than on '{remote}'; ours is untouched"
     for line in first_lines([f"{identifier} {differ}" for identifier in fetched.differing]):
         warn(line)
     if fetched.moved:
-        warn(f"'{remote}' has other commits now for {counted(len(fetched.moved))}")
+        warn(f"'{remote}' has other commits now for {counted(len(fetched.moved), 'checkpoint')}")
     if fetched.rejected:
-        warn(f"skipped {counted(len(fetched.rejected))} of '{remote}' that cannot be used")
+        skipped = counted(len(fetched.rejected), "checkpoint")
+        warn(f"skipped {skipped} of '{remote}' that cannot be used")
         print_text(reasons(fetched.rejected), to_stderr=True)
     if fetched.ids and not fetched.dry_run:
         print_hints((f"'git boocode log --remote {remote}' shows them",))

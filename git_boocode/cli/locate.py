@@ -6,8 +6,13 @@ import sys
 
 import click
 
-from git_boocode.cli.apply_edit import candidate_lines, check_profile, require_input
-from git_boocode.cli.candidates import paths, profiles
+from git_boocode.cli.apply_edit import (
+    candidate_lines,
+    check_profile,
+    profile_option,
+    require_input,
+)
+from git_boocode.cli.candidates import paths
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import print_json, print_text, quote_path
 from git_boocode.editing.service import LocateResult
@@ -21,13 +26,7 @@ _CANDIDATE_LINES = 12
 
 @click.command(cls=Command)
 @click.argument("path", metavar="<path>", shell_complete=paths)
-@click.option(
-    "--profile",
-    metavar="<name>",
-    default="default",
-    help="How tolerantly to match.",
-    shell_complete=profiles,
-)
+@profile_option
 @click.option(
     "--start-line",
     type=AtLeast(1),

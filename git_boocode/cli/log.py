@@ -22,6 +22,7 @@ from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
 from git_boocode.cli.output import (
     ABBREVIATION,
+    counted,
     encode_text,
     paged,
     print_json,
@@ -205,7 +206,7 @@ def _edit_row(record: EditRecord) -> dict[str, Any]:
 def _edit_line(record: EditRecord, where: str, short: dict[str, str], style: Style) -> str:
     edits, more = len(record.edits), len(record.files) - _SHOWN_FILES
     shown = ", ".join(quote_path(file.path) for file in record.files[:_SHOWN_FILES])
-    what = f"{edits} edit" + ("" if edits == 1 else "s")
+    what = counted(edits, "edit")
     if record.rewinds:
         what = f"rewinds {printable(short.get(record.rewinds, record.rewinds))}"
     state = edit_state(record)

@@ -153,6 +153,11 @@ def label_of(checkpoint: Checkpoint) -> str:
     return f"before the restore to {printable(target)}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, such as `1 file` or `2 files`."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
 def human_size(size: int) -> str:
     """A number of bytes as git shows it, such as `1.21 MiB`."""
     for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
@@ -247,10 +252,13 @@ def warn_of_interruption(repository: Repository) -> None:
         # It is still running.
         return
     if safety is not None and is_kept(repository, safety):
-        warn(
-            f"a restore was interrupted half-way; the state before it is kept as {safety}",
-            ("'git boocode undo' or 'git boocode doctor --fix' goes back to it",),
-        )
+        way_back = "'git boocode undo' or 'git boocode doctor --fix' goes back to it"
+        warn(half_way(safety), (way_back,))
+
+
+def half_way(safety: str) -> str:
+    """What to say of a restore that was killed; `safety` is the id of its safety checkpoint."""
+    return f"a restore was interrupted half-way; the state before it is kept as {safety}"
 
 
 def _warn_of_edit(repository: Repository) -> None:

@@ -11,6 +11,7 @@ from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 from git_boocode.cli import candidates
 from git_boocode.cli.framework import Command, json_option, refuse_together
 from git_boocode.cli.output import (
+    counted,
     first_lines,
     print_feedback,
     print_hints,
@@ -78,7 +79,8 @@ def _print(pushed: Pushed) -> None:
         print_feedback(line, dry_run=pushed.dry_run)
     if pushed.ids:
         verb = "would push" if pushed.dry_run else "pushed"
-        print_feedback(f"{verb} {counted(len(pushed.ids))} to {remote}", dry_run=pushed.dry_run)
+        number = counted(len(pushed.ids), "checkpoint")
+        print_feedback(f"{verb} {number} to {remote}", dry_run=pushed.dry_run)
     elif not pushed.rejected:
         print_feedback(f"nothing to push: {remote} has them all", dry_run=pushed.dry_run)
     if pushed.first and pushed.ids:
@@ -92,7 +94,7 @@ def _print(pushed: Pushed) -> None:
 
 def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
     kind = FatalError if pushed.ids and not pushed.dry_run else RefusedError
-    refused = f"'{pushed.remote}' did not take {counted(len(pushed.rejected))}"
+    refused = f"'{pushed.remote}' did not take {counted(len(pushed.rejected), 'checkpoint')}"
     hint = "what it has is never overwritten: git push <remote> --delete <ref> removes it there"
     taken = any("another commit" in reason for _, reason in pushed.rejected)
     return kind(
@@ -107,8 +109,3 @@ def reasons(rejected: list[Rejected]) -> str:
     """What was rejected, and why, a line each."""
     lines = [f" ! {printable(name)}: {printable(reason)}" for name, reason in rejected]
     return "\n".join(first_lines(lines))
-
-
-def counted(number: int) -> str:
-    """A number of checkpoints, in words."""
-    return f"{number} checkpoint" + ("" if number == 1 else "s")

@@ -32,6 +32,7 @@ from git_boocode.cli.output import (
     agrees,
     ask,
     can_ask,
+    counted,
     first_lines,
     label_of,
     print_feedback,
@@ -274,18 +275,22 @@ def carry_out(
     as_json: bool = False,
 ) -> int:
     """Do what is requested and print the result; returns the exit code."""
-    try:
+
+    def run(asked: RestoreRequest) -> Result:
         with progress(repository, "restoring", as_json=as_json):
-            result = work(request)
+            return work(asked)
+
+    try:
+        result = run(request)
     except RefusedError as error:
         if error.code != "newer_turns" or as_json or not can_ask():
             raise
         warn(error.message, error.hints[:1])
-        print_result(repository, work(request._replace(dry_run=True)), request)
+        print_result(repository, run(request._replace(dry_run=True)), request)
         if not agrees("replace that, too?"):
             print_text("nothing was changed")
             return 1
-        result = work(request._replace(force=request.force | {NEWER_TURNS}))
+        result = run(request._replace(force=request.force | {NEWER_TURNS}))
     return print_result(repository, result, request, as_json=as_json)
 
 
@@ -340,10 +345,10 @@ def _moved_checkpoints(result: Result) -> str:
     """The checkpoints that left the log or came back to it; empty for none."""
     if result.archived:
         back = "redo" if result.kind == "undo" else "undo"
-        later = _count(len(result.archived), "later checkpoint")
+        later = counted(len(result.archived), "later checkpoint")
         return f"{later} left the log until the next {back}"
     if result.returned:
-        return f"{_count(len(result.returned), 'checkpoint')} returned to the log"
+        return f"{counted(len(result.returned), 'checkpoint')} returned to the log"
     return ""
 
 
@@ -414,18 +419,18 @@ def _as_json(result: Result) -> dict[str, object]:
 def _change_as_json(result: Result, change: Change) -> dict[str, object]:
     if not result.dry_run:
         return change.as_json()
-    counted = result.lines.get(change.path)
-    lines = {"added": counted[0], "removed": counted[1]} if counted else None
+    both = result.lines.get(change.path)
+    lines = {"added": both[0], "removed": both[1]} if both else None
     return {**change.as_json(), "lines": lines}
 
 
 def _summary(result: Result) -> str:
-    parts = [_count(len(result.changes), "file")] if result.changes else []
+    parts = [counted(len(result.changes), "file")] if result.changes else []
     parts += ["the staging area"] if result.index_reset else []
     parts += ["HEAD"] if result.head_moved else []
     trimmed = result.answer.messages_deleted if result.answer else 0
     if trimmed:
-        parts.append(f"the conversation ({_count(trimmed, 'message')} cut)")
+        parts.append(f"the conversation ({counted(trimmed, 'message')} cut)")
     elif result.answer or result.edited or (result.dry_run and result.callback):
         parts.append("the conversation")
     label = label_of(result.checkpoint)
@@ -436,7 +441,3 @@ def _summary(result: Result) -> str:
     *first, last = parts
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"{'would restore' if result.dry_run else 'restored'} {listed} to {where}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

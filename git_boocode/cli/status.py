@@ -10,7 +10,14 @@ import click
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.git_install import git_hooks_status
 from git_boocode.agents.install import NOT_INSTALLED, State, states_here
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY, Catalog
+from git_boocode.checkpoints.store.catalog import (
+    ALL_REFS,
+    ARCHIVE,
+    CHECKPOINTS,
+    REMOTES,
+    SAFETY,
+    Catalog,
+)
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.doctor import interruptions
 from git_boocode.cli.framework import Command, json_option
@@ -29,7 +36,6 @@ from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, Store, abbreviations
 
-_OURS = "refs/boocode/"
 _KINDS = {
     "count": (CHECKPOINTS, "checkpoint", "checkpoints"),
     "safety": (SAFETY, "safety checkpoint", "safety checkpoints"),
@@ -72,7 +78,7 @@ def status(as_json: bool) -> int:
 
 
 def _sections(repository: Repository) -> Iterator[OverviewSection]:
-    refs = Store(repository).refs(_OURS)
+    refs = Store(repository).refs(ALL_REFS)
     found = interruptions(repository)
     rows = [finding._asdict() for finding in found]
     remedies = [finding.remedy for finding in found]
@@ -118,7 +124,7 @@ def _checkpoints(repository: Repository, refs: list[Ref]) -> OverviewSection:
     latest, newest, lines = catalog.latest(), None, []
     if latest is not None:
         newest = {"id": latest.id, **{key: text or None for key, text in latest.texts.items()}}
-        short = abbreviations(catalog.store, CHECKPOINTS, _OURS)[latest.id]
+        short = abbreviations(catalog.store, CHECKPOINTS, ALL_REFS)[latest.id]
         label = label_of(latest)
         lines.append(f"newest: {short}, {age_of(latest.id)}{label and f': {label}'}")
     listed = (_counted(counts[key], *nouns) for key, (_, *nouns) in _KINDS.items() if counts[key])

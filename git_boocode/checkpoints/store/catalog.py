@@ -16,6 +16,7 @@ from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref
 
+ALL_REFS = "refs/boocode/"  # those of edits as well
 CHECKPOINTS = "refs/boocode/checkpoints/"
 SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
