@@ -6,18 +6,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from git_boocode.agents.config_files import Locations, Wanted, default_scope
-from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, diff_text
 from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
 from git_boocode.agents.info_exclude import (
-    exclude_path,
-    exclude_paths,
-    sort_paths,
     stop_excluding,
 )
 from git_boocode.agents.install import (
@@ -28,7 +24,6 @@ from git_boocode.agents.install import (
     PlannedChange,
     State,
     carry_out,
-    makes_file,
     plan_install,
     plan_uninstall,
     state_of,
@@ -41,6 +36,14 @@ from git_boocode.cli.candidates import agents, ago
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option, refuse_together
 from git_boocode.cli.hook import run_hook
+from git_boocode.cli.hooks_plan import (
+    HooksPlan,
+    changed_hooks,
+    exclusion,
+    package_notes,
+    sharing_notes,
+    shown_path,
+)
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     agrees,
@@ -50,7 +53,6 @@ from git_boocode.cli.output import (
     print_json,
     print_text,
     printable,
-    quote_path,
     warn,
 )
 from git_boocode.repo.config import Config
@@ -67,7 +69,6 @@ COMMANDS = {
         ("uninstall", "Remove what was installed."),
     )
 }
-_LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 _WORDS = {
     "installed": "installed",
     "partly": "partly installed",
@@ -142,16 +143,6 @@ def _configuration(locations: Locations) -> Config:
     return Config.read(Git(".", clean_environment(os.environ)))
 
 
-def _shown_path(locations: Locations, path: str) -> str:
-    """A path as a user would write it: from here, or from the home directory."""
-    top = locations.repository.worktree if locations.repository else None
-    if top is not None and path.startswith(os.path.join(top, "")):
-        return quote_path(os.path.relpath(path))
-    if path.startswith(os.path.join(locations.home, "")):
-        return quote_path(os.path.join("~", os.path.relpath(path, locations.home)))
-    return quote_path(path)
-
-
 @click.command(cls=Command)
 @json_option
 def status(as_json: bool) -> int:
@@ -176,7 +167,7 @@ def _agent_lines(locations: Locations, states: list[State]) -> Iterator[str]:
         if not found:
             yield f"{title}: not installed"
         for state in found:
-            paths = ", ".join(_shown_path(locations, path) for path in state.paths)
+            paths = ", ".join(shown_path(locations, path) for path in state.paths)
             described = (
                 state.message or f"{_WORDS[state.state]} for {', '.join(state.events)} in {paths}"
             )
@@ -239,47 +230,6 @@ def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
 # Installing and uninstalling.
 
 
-class HooksPlan(NamedTuple):
-    """What will change, for agents and for git."""
-
-    locations: Locations
-    changes: list[PlannedChange]
-    git: list[FileEdit]
-    exclude: Sequence[FileEdit] = ()  # the change of `info/exclude`, if there is one
-
-    @property
-    def edits(self) -> list[FileEdit]:
-        """The changes of all files."""
-        edits = (change.edit for change in self.changes if change.edit is not None)
-        return [*edits, *self.git, *self.exclude]
-
-    def in_worktree(self) -> dict[str, PlannedChange]:
-        """The changes of files in the worktree, by the path below it."""
-        repository = self.locations.repository
-        prefix = f"{repository.worktree}/" if repository else ""
-        changes = (change for change in self.changes if change.file.scope != USER)
-        return {change.file.path.removeprefix(prefix): change for change in changes}
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Each file that changes, as in the JSON answer."""
-        agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
-        rows = []
-        of_git = (("git", None, edit) for edit in (*self.git, *self.exclude))
-        for agent, scope, edit in (*agents, *of_git):
-            action = "delete" if edit.after is None else "modify"
-            action = "create" if edit.before is None else action
-            row = {"agent": agent, "scope": scope, "path": edit.path, "action": action}
-            rows.append({**row, "title": edit.title})
-        return rows
-
-    def lines(self) -> Iterator[str]:
-        """Each file that changes, for people; without those of our own."""
-        for row in self.rows():
-            if row["title"]:
-                path = _shown_path(self.locations, row["path"])
-                yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
-
-
 @click.command(cls=Command, surplus="an agent is named by --agent {}")
 @click.option(
     "--exclude", is_flag=True, help="Add the files that it makes to .git/info/exclude; do not ask."
@@ -310,17 +260,17 @@ def install(
     if not as_json:
         for message, *hints in (each.split("\n") for each in left_out):
             warn(message, tuple(hints))
-    notes = [*(left_out if as_json else ()), *_package_notes(plan)]
+    notes = [*(left_out if as_json else ()), *package_notes(plan)]
     if asks and not dry_run and plan.edits:
         if not _agreed(plan, scope, notes, as_json):
             return 1
         notes = []
     asks_to_exclude = not (exclude or dry_run or as_json) and can_ask()
     if exclude or asks_to_exclude:
-        plan = plan._replace(exclude=_exclusion(plan, asks=asks_to_exclude))
+        plan = plan._replace(exclude=exclusion(plan, asks=asks_to_exclude))
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
-    notes += _shared(plan)
+    notes += sharing_notes(plan)
     return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
 
 
@@ -348,7 +298,7 @@ def uninstall(
     if locations.repository is not None:
         unlisted = stop_excluding(locations.repository, plan.in_worktree())
         plan = plan._replace(exclude=list(unlisted))
-    notes += _package_notes(plan)
+    notes += package_notes(plan)
     return _finish(plan, "uninstalled", notes, dry_run=dry_run, as_json=as_json)
 
 
@@ -494,85 +444,10 @@ def _finish(plan: HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_j
     if not plan.edits:
         nothing = "no hooks are installed" if done == "uninstalled" else "nothing to install"
         print_feedback(nothing, dry_run=dry_run)
-    elif not dry_run and (changed := _changed_hooks(plan, done)):
+    elif not dry_run and (changed := changed_hooks(plan, done)):
         print_feedback(changed)
     print_hints(tuple(notes))
     return 0
-
-
-def _changed_hooks(plan: HooksPlan, done: str) -> str:
-    """Whose hooks were changed; empty if none were."""
-    if done == "installed" and any(edit.after is None for edit in plan.edits):
-        # Git's hooks that boocode.gitHooks no longer names go when the others come.
-        done = "changed"
-    titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
-    *most, last = ["", *titles, *(["git"] if plan.git else [])]
-    listed = ", ".join(filter(None, most))
-    return last and f"{done} hooks for {listed}{' and ' if listed else ''}{last}"
-
-
-def _package_notes(plan: HooksPlan) -> list[str]:
-    """Notes about directories of the worktree into which agents install packages."""
-    repository = plan.locations.repository
-    notes = {}
-    for file, edit, *_ in plan.changes:
-        directory = file.agent.package_directory
-        if repository is None or file.scope == USER or not directory or edit is None:
-            continue
-        path, title = os.path.join(repository.worktree, directory), file.agent.title
-        if edit.after is not None and not os.path.isdir(path):
-            notes[path] = (
-                f"{title} will install dozens of packages into '{directory}', which does not exist "
-                "yet; 'git boocode hooks install "
-                f"--agent {file.agent.name} --user' leaves the worktree as it is"
-            )
-        elif edit.after is None and os.path.isdir(os.path.join(path, "node_modules")):
-            notes[path] = f"the packages that {title} installed into '{directory}' stay there"
-    return list(notes.values())
-
-
-def _exclusion(plan: HooksPlan, *, asks: bool) -> list[FileEdit]:
-    """The change that keeps the files that are made from git, unless the user declines."""
-    repository = plan.locations.repository
-    made = [path for path, change in plan.in_worktree().items() if makes_file(change)]
-    if repository is None or not made:
-        return []
-    paths = sort_paths(repository, made).addable
-    where = _shown_path(plan.locations, exclude_path(repository))
-    if not paths or (asks and not agrees(f"add {', '.join(paths)} to {where}?")):
-        return []
-    return [exclude_paths(repository, paths)]
-
-
-def _shared(plan: HooksPlan) -> list[str]:
-    """Notes about files that others get with git."""
-    repository, changes = plan.locations.repository, plan.in_worktree()
-    below = {
-        path: change.edit.path
-        for path, change in changes.items()
-        if change.edit is not None and change.edit.after is not None
-    }
-    if repository is None or not below:
-        return []
-    found = sort_paths(repository, below)
-
-    def shown(names: Iterable[str]) -> str:
-        return ", ".join(_shown_path(plan.locations, below[name]) for name in names)
-
-    notes = []
-    if found.tracked:
-        notes.append(f"tracked, so others get them with the next commit: {shown(found.tracked)}")
-    addable = [path for path in found.addable if not (plan.exclude and makes_file(changes[path]))]
-    if addable:
-        exclude = _shown_path(plan.locations, exclude_path(repository))
-        notes.append(
-            f"not ignored, so they can be committed: {shown(addable)}\n"
-            f"lines in {exclude} keep them to yourself; --exclude adds them"
-        )
-    command = installed_command("hook")
-    if notes and not command.startswith("git "):
-        notes.append(f"they use this machine's path '{command}'; do not commit them")
-    return notes
 
 
 def _left(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:

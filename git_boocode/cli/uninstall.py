@@ -26,7 +26,7 @@ from git_boocode.checkpoints.removal import (
 )
 from git_boocode.checkpoints.store.catalog import SAFETY
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.hooks import HooksPlan
+from git_boocode.cli.hooks_plan import HooksPlan
 from git_boocode.cli.output import (
     agrees,
     can_ask,

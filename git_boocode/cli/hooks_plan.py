@@ -1,0 +1,143 @@
+"""What a change of hooks will do, for people: the files that change, and notes about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from git_boocode.agents.config_files import Locations
+from git_boocode.agents.config_program import installed_command
+from git_boocode.agents.file_edits import FileEdit
+from git_boocode.agents.info_exclude import exclude_path, exclude_paths, sort_paths
+from git_boocode.agents.install import PlannedChange, makes_file
+from git_boocode.agents.registry import USER
+from git_boocode.cli.output import agrees, quote_path
+
+_LETTERS = {"create": "A", "modify": "M", "delete": "D"}
+
+
+def shown_path(locations: Locations, path: str) -> str:
+    """A path as a user would write it: from here, or from the home directory."""
+    top = locations.repository.worktree if locations.repository else None
+    if top is not None and path.startswith(os.path.join(top, "")):
+        return quote_path(os.path.relpath(path))
+    if path.startswith(os.path.join(locations.home, "")):
+        return quote_path(os.path.join("~", os.path.relpath(path, locations.home)))
+    return quote_path(path)
+
+
+class HooksPlan(NamedTuple):
+    """What will change, for agents and for git."""
+
+    locations: Locations
+    changes: list[PlannedChange]
+    git: list[FileEdit]
+    exclude: Sequence[FileEdit] = ()  # the change of `info/exclude`, if there is one
+
+    @property
+    def edits(self) -> list[FileEdit]:
+        """The changes of all files."""
+        edits = (change.edit for change in self.changes if change.edit is not None)
+        return [*edits, *self.git, *self.exclude]
+
+    def in_worktree(self) -> dict[str, PlannedChange]:
+        """The changes of files in the worktree, by the path below it."""
+        repository = self.locations.repository
+        prefix = f"{repository.worktree}/" if repository else ""
+        changes = (change for change in self.changes if change.file.scope != USER)
+        return {change.file.path.removeprefix(prefix): change for change in changes}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Each file that changes, as in the JSON answer."""
+        agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
+        rows = []
+        of_git = (("git", None, edit) for edit in (*self.git, *self.exclude))
+        for agent, scope, edit in (*agents, *of_git):
+            action = "delete" if edit.after is None else "modify"
+            action = "create" if edit.before is None else action
+            row = {"agent": agent, "scope": scope, "path": edit.path, "action": action}
+            rows.append({**row, "title": edit.title})
+        return rows
+
+    def lines(self) -> Iterator[str]:
+        """Each file that changes, for people; without those of our own."""
+        for row in self.rows():
+            if row["title"]:
+                path = shown_path(self.locations, row["path"])
+                yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
+
+
+def changed_hooks(plan: HooksPlan, done: str) -> str:
+    """Whose hooks were changed; empty if none were."""
+    if done == "installed" and any(edit.after is None for edit in plan.edits):
+        # Git's hooks that boocode.gitHooks no longer names go when the others come.
+        done = "changed"
+    titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
+    *most, last = ["", *titles, *(["git"] if plan.git else [])]
+    listed = ", ".join(filter(None, most))
+    return last and f"{done} hooks for {listed}{' and ' if listed else ''}{last}"
+
+
+def package_notes(plan: HooksPlan) -> list[str]:
+    """Notes about directories of the worktree into which agents install packages."""
+    repository = plan.locations.repository
+    notes = {}
+    for file, edit, *_ in plan.changes:
+        directory = file.agent.package_directory
+        if repository is None or file.scope == USER or not directory or edit is None:
+            continue
+        path, title = os.path.join(repository.worktree, directory), file.agent.title
+        if edit.after is not None and not os.path.isdir(path):
+            notes[path] = (
+                f"{title} will install dozens of packages into '{directory}', which does not exist "
+                "yet; 'git boocode hooks install "
+                f"--agent {file.agent.name} --user' leaves the worktree as it is"
+            )
+        elif edit.after is None and os.path.isdir(os.path.join(path, "node_modules")):
+            notes[path] = f"the packages that {title} installed into '{directory}' stay there"
+    return list(notes.values())
+
+
+def exclusion(plan: HooksPlan, *, asks: bool) -> list[FileEdit]:
+    """The change that keeps the files that are made from git, unless the user declines."""
+    repository = plan.locations.repository
+    made = [path for path, change in plan.in_worktree().items() if makes_file(change)]
+    if repository is None or not made:
+        return []
+    paths = sort_paths(repository, made).addable
+    where = shown_path(plan.locations, exclude_path(repository))
+    if not paths or (asks and not agrees(f"add {', '.join(paths)} to {where}?")):
+        return []
+    return [exclude_paths(repository, paths)]
+
+
+def sharing_notes(plan: HooksPlan) -> list[str]:
+    """Notes about files that others get with git."""
+    repository, changes = plan.locations.repository, plan.in_worktree()
+    below = {
+        path: change.edit.path
+        for path, change in changes.items()
+        if change.edit is not None and change.edit.after is not None
+    }
+    if repository is None or not below:
+        return []
+    found = sort_paths(repository, below)
+
+    def shown(names: Iterable[str]) -> str:
+        return ", ".join(shown_path(plan.locations, below[name]) for name in names)
+
+    notes = []
+    if found.tracked:
+        notes.append(f"tracked, so others get them with the next commit: {shown(found.tracked)}")
+    addable = [path for path in found.addable if not (plan.exclude and makes_file(changes[path]))]
+    if addable:
+        exclude = shown_path(plan.locations, exclude_path(repository))
+        notes.append(
+            f"not ignored, so they can be committed: {shown(addable)}\n"
+            f"lines in {exclude} keep them to yourself; --exclude adds them"
+        )
+    command = installed_command("hook")
+    if notes and not command.startswith("git "):
+        notes.append(f"they use this machine's path '{command}'; do not commit them")
+    return notes
