@@ -186,7 +186,7 @@ def _list_edits(
 def warn_of_unreadable(records: Records) -> None:
     """Warn of the edit records that were read and cannot be used."""
     if found := len(records.unreadable):
-        what = "1 record of an edit" if found == 1 else f"{found} records of edits"
+        what = counted(found, "edit record")
         warn(f"{what} cannot be read", ("'git boocode doctor' shows which, and why",))
 
 

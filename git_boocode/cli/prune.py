@@ -33,7 +33,7 @@ _NOUNS = {
     "checkpoint": ("checkpoint", "checkpoints"),
     "safety": ("safety checkpoint", "safety checkpoints"),
     "archived": ("archived checkpoint", "archived checkpoints"),
-    _EDIT: ("record of an edit", "records of edits"),
+    _EDIT: ("edit record", "edit records"),
 }
 _REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
 

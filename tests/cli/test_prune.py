@@ -94,7 +94,7 @@ def test_records_of_edits_go_too(repo: Repo) -> None:
     repo.boocode("apply-edit", "--path", "a", "--old", "a", "--new", "b")
     repo.git("config", "boocode.editsMaxAge", "now")
     done = repo.boocode("prune", "-n")
-    assert "would prune 1 record of an edit: " in done.out
+    assert "would prune 1 edit record: " in done.out
     assert repo.boocode("prune", "--json").json["pruned"][0]["kind"] == "edit"
     assert repo.git("for-each-ref", "refs/boocode") == ""
 

@@ -247,7 +247,7 @@ def test_records_that_cannot_be_read_are_warned_of(repo: Repo, name: tuple[str, 
     done = repo.boocode("rewind", *name)
     assert done.code == 1
     warning, hint, *_ = done.err.splitlines()
-    assert warning == "warning: 1 record of an edit cannot be read"
+    assert warning == "warning: 1 edit record cannot be read"
     assert hint == "hint: 'git boocode doctor' shows which, and why"
     if not name:
         assert "error: this worktree has no edit left to rewind that can be read\n" in done.err
