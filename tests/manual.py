@@ -42,6 +42,7 @@ _INLINE = re.compile(
     r"(?:`([^`]+)`|\*\*([^*]+)\*\*|" + _PLACE.pattern + r"|\b(git[a-z-]*|man)(?=\([1-8]\)))"
 )
 _ROFF = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
+_ROFF |= {"−": r"\(mi"}
 _WRAP = textwrap.TextWrapper(70, subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
@@ -92,7 +93,7 @@ def commands_of(name: str) -> Iterator[tuple[str, click.Command]]:
 
 def _options(command: click.Command, longer: str) -> str:
     """The options as definitions, with the longer text where there is one."""
-    texts = dict(re.findall(r"^`(--?[a-z-]+)`\n: ((?:.+\n|\n(?=  ))+)", longer, re.MULTILINE))
+    texts = dict(re.findall(r"^`(--?[A-Za-z-]+)`\n: ((?:.+\n|\n(?=  ))+)", longer, re.MULTILINE))
     assert len(texts) == longer.count("\n: "), f"{command.name}: {list(texts)}"
     made = ""
     for option in command.params:

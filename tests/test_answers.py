@@ -126,6 +126,9 @@ def test_apply_edit_and_rewind(work: Repo) -> None:
     assert renamed["files"][0]["from"] == "c"
     assert check(work, "log", "--edits")["edits"][0]["files"][0]["from"] == "c"
     check(work, "show", renamed["id"])
+    check(work, "show", "@:a")
+    check(work, "show", "@:")
+    check(work, "show", "@:gone", code=1)
     for old, path in (("nothing", "a"), ("same", "moved"), ("x", "nowhere"), ("fou", "a")):
         given = edit(path, old, f"{old} new")
         answer = check(work, "apply-edit", "--profile=exact", stdin=given, code=int(old != "fou"))

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.conversation_files import damaged_files
 from git_boocode.checkpoints.store.catalog import (
-    ALL_REFS,
     ARCHIVE,
     CHECKPOINTS,
     REMOTES,
@@ -50,7 +49,7 @@ from git_boocode.repo.lock import (
 from git_boocode.repo.messages import broken_refs, failure_reason
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
-from git_boocode.repo.store import Ref, RefChange, Store
+from git_boocode.repo.store import ALL_REFS, Ref, RefChange, Store
 
 _MOMENT = 10.0
 """A lock of a ref that is younger, in seconds, is normal."""

@@ -13,7 +13,6 @@ from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
-    ALL_REFS,
     ARCHIVE,
     CHECKPOINTS,
     SAFETY,
@@ -24,7 +23,7 @@ from git_boocode.repo.durable import remove
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, RefChange, Store
+from git_boocode.repo.store import ALL_REFS, Ref, RefChange, Store
 
 SIDE_FILES, REFS, FILES, SETTINGS = "side_files", "refs", "files", "settings"
 _PATIENCE = 5.0

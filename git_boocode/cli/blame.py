@@ -11,9 +11,11 @@ from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.cli.candidates import age_of, paths
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import ABBREVIATION, encode_text, paged, print_json, printable, progress
-from git_boocode.repo.ids import timestamp
+from git_boocode.cli.output import encode_text, paged, print_json, printable, progress
+from git_boocode.cli.turn_rows import fitted
+from git_boocode.repo.ids import SHORT_ID, timestamp
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds, Store
 
 # Columns.
 _WHO, _LABEL, _AGE = 12, 24, 13
@@ -40,27 +42,30 @@ def blame(path: str, lines: str, as_json: bool) -> int:
         print_json({"ok": True, "path": path, "ranges": [*_ranges(found)]})
         return 0
     style = Style(enabled=colour_wanted(repository.config))
+    short = ShortIds(Store(repository))
     width = len(str(found[-1].number)) if found else 1
     with paged(repository.users_git) as stream:
         for line in found:
-            commit, who, label, age = _columns(line.origin)
-            about = f"{who:<{_WHO}} {label:<{_LABEL}} {age:>{_AGE}} {line.number:>{width}}"
-            place = style(f"{commit:<{ABBREVIATION}} ({about})", "yellow")
+            name, who, label, age = _columns(line.origin, short)
+            about = (
+                f"{fitted(who, _WHO)} {fitted(label, _LABEL)} {age:>{_AGE}} {line.number:>{width}}"
+            )
+            place = style(f"{name:<{SHORT_ID}} ({about})", "yellow")
             stream.write(encode_text(f"{place} {printable(line.text)}\n"))
     return 0
 
 
-def _columns(origin: LineOrigin) -> tuple[str, str, str, str]:
-    """The abbreviated commit, the author, the label and the age of a line."""
+def _columns(origin: LineOrigin, short: ShortIds) -> tuple[str, str, str, str]:
+    """The abbreviated id or commit, the author, the label and the age of a line."""
     if origin.source == COMMIT:
-        author, date = printable(origin.author)[:_WHO], timestamp(origin.time)[:10]
-        return origin.commit[:ABBREVIATION], author, "", date
+        author, date = printable(origin.author), timestamp(origin.time)[:10]
+        return origin.commit[:SHORT_ID], author, "", date
     if origin.checkpoint is None:
         return "", "uncommitted", "", ""
-    meta, commit = origin.checkpoint.meta, origin.checkpoint.commit.id
+    meta, identifier = origin.checkpoint.meta, origin.checkpoint.id
     who = "by hand" if origin.source == LATER else printable(meta.text("agent") or "-")
-    label = printable(meta.text("label"))[:_LABEL]
-    return commit[:ABBREVIATION], who[:_WHO], label, age_of(origin.checkpoint.id)
+    label = printable(meta.text("label"))
+    return short(identifier), who, label, age_of(identifier)
 
 
 def _ranges(found: list[BlamedLine]) -> list[dict[str, object]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PATIENCE = 2.0
 """Seconds after which a slow repository has nothing to offer."""
 _SHOWN = 25
-_ID_LENGTH = 10
+_COMMIT_LENGTH = 10
 _LONGEST = 100
 _AGES = (
     (1_209_600, 604_800, "weeks"),
@@ -196,9 +196,8 @@ def _by_place(catalog: EntryCatalog[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
-    from git_boocode.checkpoints.store.catalog import ALL_REFS
     from git_boocode.repo.metadata import Unusable
-    from git_boocode.repo.store import abbreviations
+    from git_boocode.repo.store import ShortIds
 
     refs = catalog.store.refs(*catalog.prefixes)
     matching = [ref for ref in refs if ref.id.startswith(begun) or ref.target.startswith(begun)]
@@ -206,12 +205,12 @@ def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
     matching.sort(key=lambda ref: ref.id, reverse=True)
     # One that is archived may have been kept, too.
     some = list({ref.id: ref for ref in matching[: 2 * _SHOWN]}.values())[:_SHOWN]
-    short = abbreviations(catalog.store, ALL_REFS)
+    short = ShortIds(catalog.store)
     for ref, entry in zip(some, catalog.entries(some), strict=True):
         if not isinstance(entry, Unusable):
-            part, whole = short.get(ref.id, ref.id), ref.id
+            part, whole = short(ref.id), ref.id
             if not ref.id.startswith(begun):
-                part, whole = ref.target[:_ID_LENGTH], ref.target
+                part, whole = ref.target[:_COMMIT_LENGTH], ref.target
             yield part if part.startswith(begun) else whole, entry
 
 

@@ -108,11 +108,11 @@ def take(
 
 def _print_details(repository: Repository, taken: Captured) -> None:
     """Print what the checkpoint holds; on standard error, as scripts read the id."""
-    from git_boocode.checkpoints.store.catalog import Catalog
+    from git_boocode.checkpoints.store.catalog import tree_changes
 
     print_text(f"commit {taken.checkpoint.commit.id}", to_stderr=True)
-    [files] = Catalog(repository).count_files([taken.checkpoint])
-    count = "unknown files" if files is None else counted(files, "file")
+    head = taken.checkpoint.head or repository.empty_tree
+    count = counted(len(tree_changes(repository.git, head, taken.checkpoint.tree)), "file")
     latest = "" if taken.changed else ", none since the latest checkpoint"
     print_text(f"{count} changed since HEAD{latest}", to_stderr=True)
 

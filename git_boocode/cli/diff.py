@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import IO
 
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
+from git_boocode.checkpoints.turns import Turn, turn_of
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.candidates import checkpoints, or_paths
@@ -15,11 +18,11 @@ from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
 from git_boocode.cli.output import encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
-from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.git import GitError
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 
-_READER_GONE = (-13, 141)
+READER_GONE = (-13, 141)
 """How git ends when it writes to a closed pipe: by the signal, or with a shell's status for it."""
 
 
@@ -30,28 +33,34 @@ _READER_GONE = (-13, 141)
     metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]",
     shell_complete=or_paths(checkpoints, most=2),
 )
+@click.option("--turn", is_flag=True, help="Compare the beginning of a turn with its end.")
 @click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
 @click.option("--name-only", is_flag=True, help="Show only the names of changed files.")
 @json_option
 @click.pass_context
 def diff(
-    context: click.Context, arguments: tuple[str, ...], stat: bool, name_only: bool, as_json: bool
+    context: click.Context,
+    arguments: tuple[str, ...],
+    turn: bool,
+    stat: bool,
+    name_only: bool,
+    as_json: bool,
 ) -> int:
     """Compare a checkpoint with the worktree, or two checkpoints; by default the newest.
 
-    The output is git's own, with the user's pager, colours and diff drivers.
+    Two checkpoints may also be given as <checkpoint>..<checkpoint>. The output is git's own, with
+    the user's pager, colours and diff drivers.
     """
     repository = Repository.discover()
     after_dashes = context.meta.get(AFTER_DASHES)
-    named, paths = _split(repository, Catalog(repository), list(arguments), after_dashes)
+    catalog = Catalog(repository)
+    named, paths = _split(repository, catalog, list(arguments), after_dashes)
+    if turn and len(named) == 2:
+        raise misused("'--turn' takes one checkpoint")
     paths = checked_pathspecs(repository, paths) if paths else paths
-    old = named[0].tree
     with temporary_objects(repository):
-        if len(named) == 2:
-            new = named[1].tree
-        else:
-            with progress(repository, "reading the worktree", as_json=as_json):
-                new = current_tree(repository)
+        with progress(repository, "reading the worktree", as_json=as_json):
+            old, new = _compared(repository, catalog, named, turn=turn)
         if as_json:
             changes, text = compare_trees(repository, old, new, paths)
             files = [change.as_json() for change in changes]
@@ -61,13 +70,36 @@ def diff(
         # Git knows nothing of NO_COLOR.
         options += ["--no-color"] * colour_forbidden(repository.config, "color.diff")
         # Git itself finds the user's pager for `git diff`, and the colours.
-        status = _here(repository.users_git, repository).run_in_foreground(
+        status = repository.users_git.bind(cwd=repository.directory).run_in_foreground(
             "diff", *options, old, new, "--", *paths
         )
-    if status in _READER_GONE:
+    if status in READER_GONE:
         raise BrokenPipeError
     # Git has printed what is wrong.
     return EXIT_FATAL if status else 0
+
+
+def _compared(
+    repository: Repository, catalog: Catalog, named: list[Checkpoint], *, turn: bool
+) -> tuple[str, str]:
+    """The old and the new commit or tree."""
+    old, *more = named
+    if turn:
+        found = turn_of(catalog, old, partial(current_tree, repository))
+        return found.before, known_end(found)
+    return old.tree, more[0].tree if more else current_tree(repository)
+
+
+def known_end(turn: Turn) -> str:
+    """The state at the end of a turn (RefusedError if it is unknown)."""
+    if not turn.after:
+        checkpoint = turn.checkpoint
+        raise RefusedError(
+            f"the end of the turn of {checkpoint.id} is unknown",
+            code="not_found",
+            hints=("it was not recorded, and no later checkpoint of that worktree is here",),
+        )
+    return turn.after
 
 
 def _split(
@@ -78,10 +110,17 @@ def _split(
     paths = [] if behind is None else arguments[len(arguments) - behind :]
     named: list[Checkpoint] = []
     while front and len(named) < 2:
+        old, dots, new = front[0].partition("..")
+        is_range = bool(dots) and not named and not {"/", ":"} & set(front[0])
+        is_range = is_range and not _exists(repository, front[0])
         try:
-            named.append(catalog.find(front[0]))
+            if is_range:
+                # As in git, a missing side is the newest.
+                named = [catalog.find(old or "@"), catalog.find(new or "@")]
+            else:
+                named.append(catalog.find(front[0]))
         except RefusedError:
-            if behind is not None or not _exists(repository, front[0]):
+            if behind is not None or is_range or not _exists(repository, front[0]):
                 raise
             break
         front = front[1:]
@@ -99,32 +138,33 @@ def _split(
 
 
 def _exists(repository: Repository, path: str) -> bool:
-    return os.path.lexists(os.path.join(repository.worktree, repository.prefix, path))
+    return os.path.lexists(os.path.join(repository.directory, path))
 
 
 def print_page(
-    repository: Repository, head: Callable[[Style], str], arguments: list[str], *, stat: bool
+    repository: Repository, head: Callable[[Style], str], arguments: Sequence[str]
 ) -> int:
-    """Print a text, and below it git's diff or its summary, in the user's pager.
+    """Print a text, and below it what `git diff` prints with these arguments, in the user's pager.
 
-    Git writes the diff in the user's colours and with the user's drivers. BrokenPipeError if the
-    reader has seen enough, GitError if git failed.
+    BrokenPipeError if the reader has seen enough, GitError if git failed.
     """
-    colour = "always" if colour_wanted(repository.config, "color.diff") else "never"
-    options = [f"--color={colour}", *(["--stat"] if stat else [])]
-    style = Style(enabled=colour_wanted(repository.config))
     with paged(repository.users_git) as stream:
-        stream.write(encode_text(head(style)))
-        stream.flush()
-        git = _here(repository.users_git, repository)
-        try:
-            git.stream("--no-pager", "diff", *options, *arguments, "--", to=stream)
-        except GitError as error:
-            if error.status in _READER_GONE:
-                raise BrokenPipeError from None
-            raise
+        stream.write(encode_text(head(Style(enabled=colour_wanted(repository.config)))))
+        diff_into(stream, repository, arguments)
     return 0
 
 
-def _here(git: Git, repository: Repository) -> Git:
-    return git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+def diff_into(stream: IO[bytes], repository: Repository, arguments: Sequence[str]) -> None:
+    """Write what `git diff` prints with these arguments, in the user's colours and with drivers.
+
+    Pathspecs are relative to the caller's directory. The errors are those of `print_page`.
+    """
+    stream.flush()
+    colour = "always" if colour_wanted(repository.config, "color.diff") else "never"
+    git = repository.users_git.bind(cwd=repository.directory)
+    try:
+        git.stream("--no-pager", "diff", f"--color={colour}", *arguments, to=stream)
+    except GitError as error:
+        if error.status in READER_GONE:
+            raise BrokenPipeError from None
+        raise

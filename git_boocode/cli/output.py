@@ -19,7 +19,7 @@ from git_boocode.cli.options import output_options
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, clean_environment, wait_in_foreground
-from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.ids import ID, SHORT_ID
 from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, interrupted_restore, worktree_lock
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _IN_JSON = f"[{_STEERING}\ud800-\udfff]"
 _CONTROL = f"[\x00-\x08\x0b-\x1f{_STEERING}\udc80-\udc9f]"
 _ESCAPES = {"\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES |= {"\r": "\\r", '"': '\\"', "\\": "\\\\"}
-ABBREVIATION = 10  # Characters of a commit.
 _FIRST_LINES = 20  # of a long list
 _INTERVAL = 1.0  # Seconds of work before its progress is shown, and shown again.
 
@@ -148,9 +147,9 @@ def label_of(checkpoint: Checkpoint) -> str:
         return printable(checkpoint.meta.text("label"))
     if operation.kind != RESTORE:
         return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"
-    commit = checkpoint.meta.part("restore", "target_commit") or ""
-    target = commit[:ABBREVIATION] if OBJECT_ID.fullmatch(commit) else operation.target
-    return f"before the restore to {printable(target)}"
+    target = operation.target
+    short = target[:SHORT_ID] if ID.fullmatch(target) else printable(target)
+    return f"before the restore to {short}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,12 +9,12 @@ import click
 from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.output import warn_of_interruption
-from git_boocode.cli.restore import carry_out, no_head_option, restore_options
+from git_boocode.cli.restore import SURPLUS, carry_out, no_head_option, restore_options
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 
 
-@click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
+@click.command(cls=Command, surplus=SURPLUS)
 @no_head_option
 @restore_options(NEWER_TURNS)
 def redo(request: RestoreRequest, as_json: bool) -> int:

@@ -24,7 +24,8 @@ from git_boocode.checkpoints.restore.operation import (
     RestoreRequest,
 )
 from git_boocode.checkpoints.restore.transaction import Result
-from git_boocode.checkpoints.store.catalog import Change, RecentTurn, newest_turns
+from git_boocode.checkpoints.store.catalog import Change
+from git_boocode.checkpoints.turns import ChangeCounts, Turn, newest_turns
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, refuse_together
@@ -49,11 +50,18 @@ from git_boocode.cli.output import (
 from git_boocode.repo.errors import RefusedError, UsageError, shortened
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import MOST_DIGITS
+from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds, Store
 from git_boocode.workflows import restore_with_edits
 
 # A screenful; who wants an older one knows its name, or finds it in the log.
 SHOWN = 20
+
+SURPLUS = (
+    "'git boocode restore {}' goes back to a checkpoint, 'git boocode rewind {}' undoes an edit"
+)
+"""The hint for a name, which neither undo nor redo takes."""
 
 _IGNORED_HELP = (
     "ignored (replace ignored files that are in the way, and record them in the safety checkpoint)"
@@ -152,8 +160,9 @@ def restore(
 ) -> int:
     """Take files, staging and, through the callback, the conversation back to a checkpoint.
 
-    HEAD and branches stay where they are, unless asked for. What is there now is kept: `git boocode
-    undo` brings it back. With paths, only the files that they match are restored, and their staged
+    This takes back what an agent did since; for a single edit, use `git boocode rewind`. HEAD and
+    branches stay where they are, unless asked for. What is there now is kept: `git boocode undo`
+    brings it back. With paths, only the files that they match are restored, and their staged
     content. Without a checkpoint, the command lists the newest ones on a terminal and asks.
     """
     after_dashes = click.get_current_context().meta.get(AFTER_DASHES)
@@ -173,12 +182,22 @@ def restore(
         work = partial(restore_with_edits.restore, repository, checkpoint)
         return carry_out(repository, work, request, as_json=as_json)
     except RefusedError as error:
-        if error.code != "not_found" or not os.path.lexists(checkpoint):
+        if error.code != "not_found" or not (hint := _meant(repository, checkpoint)):
             raise
-        # Whoever knows `git restore` names a path.
-        command = f"git boocode restore @ -- {shlex.quote(checkpoint)}"
-        hint = f"'{checkpoint}' is a path: '{command}' restores it alone"
         raise RefusedError(error.message, code=error.code, hints=(hint, *error.hints)) from None
+
+
+def _meant(repository: Repository, name: str) -> str:
+    """The hint for a name that is of no checkpoint; empty for none."""
+    from git_boocode.editing.records import Records
+
+    if os.path.lexists(name):
+        # Whoever knows `git restore` names a path.
+        command = f"git boocode restore @ -- {shlex.quote(name)}"
+        return f"'{name}' is a path: '{command}' restores it alone"
+    if Records(repository).matching(name):
+        return f"'{name}' is an edit: 'git boocode rewind {name}' undoes it"
+    return ""
 
 
 def _refuse_combinations(request: RestoreRequest) -> None:
@@ -193,18 +212,19 @@ def _refuse_combinations(request: RestoreRequest) -> None:
 
 def _list_turns(repository: Repository, *, as_json: bool) -> int:
     """Print the turns if there is no terminal to ask on; returns the exit code for usage."""
-    turns = newest_turns(repository, SHOWN)
+    with temporary_objects(repository):
+        turns = newest_turns(repository, SHOWN)
     hint = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
     if turns:
         example = "@~1" if len(turns) > 1 else "@"
         hint = f"give one of those listed: git boocode restore {example}"
     error = UsageError("no checkpoint given", hints=(hint,))
     if as_json:
-        print_json({**error.as_json(), "checkpoints": list(map(_turn_json, turns))})
+        print_json({**error.as_json(), "checkpoints": [_turn_json(*each) for each in turns]})
         return error.exit_code
     style = Style(enabled=colour_wanted(repository.config))
     for number, turn in enumerate(turns):
-        print_text(f"{style(f'@~{number}'.ljust(5), 'yellow')} {_turn_line(turn, style)}")
+        print_text(f"{style(f'@~{number}'.ljust(5), 'yellow')} {_turn_line(*turn, style)}")
     return report(error, as_json=False)
 
 
@@ -213,16 +233,16 @@ def _choose(repository: Repository, request: RestoreRequest) -> int:
 
     Returns the exit code: 0 if it was done, 1 if the user wants none of it.
     """
-    with progress(repository, "reading the worktree"):
+    with progress(repository, "reading the worktree"), temporary_objects(repository):
         turns = newest_turns(repository, SHOWN)
     if not turns:
         return _list_turns(repository, as_json=False)
     style = Style(enabled=colour_wanted(repository.config))
     for number, turn in enumerate(turns, 1):
-        print_text(f"{style(f'{number:>3}', 'yellow')}  {_turn_line(turn, style)}")
+        print_text(f"{style(f'{number:>3}', 'yellow')}  {_turn_line(*turn, style)}")
     chosen = _ask_number(len(turns))
     if chosen is not None:
-        name = turns[chosen - 1].checkpoint.id
+        name = turns[chosen - 1][0].checkpoint.id
         work = partial(restore_with_edits.restore, repository, name)
         expected = work(request._replace(dry_run=True))
         print_result(repository, expected, request)
@@ -247,9 +267,9 @@ def _ask_number(count: int) -> int | None:
     return None
 
 
-def _turn_line(turn: RecentTurn, style: Style) -> str:
+def _turn_line(turn: Turn, counts: ChangeCounts | None, style: Style) -> str:
     meta = turn.checkpoint.meta
-    files = "  ?" if turn.files is None else f"{turn.files:>3}"
+    files = "  ?" if counts is None else f"{counts.files:>3}"
     parts = [
         printable(meta.text("created_at")).replace("T", " ")[:19],
         style(printable(meta.text("agent") or "-").ljust(11), "cyan"),
@@ -259,9 +279,9 @@ def _turn_line(turn: RecentTurn, style: Style) -> str:
     return "  ".join(parts).rstrip()
 
 
-def _turn_json(turn: RecentTurn) -> dict[str, object]:
+def _turn_json(turn: Turn, counts: ChangeCounts | None) -> dict[str, object]:
     values = {key: text or None for key, text in turn.checkpoint.texts.items()}
-    return {"id": turn.checkpoint.id, **values, "files": turn.files}
+    return {"id": turn.checkpoint.id, **values, "files": counts.files if counts else None}
 
 
 # What is printed.
@@ -304,7 +324,8 @@ def print_result(
     _print_paths(result, Style(enabled=colour_wanted(repository.config)))
     if result.conversation_left:
         warn("the conversation was not restored: the callback that trimmed it is not configured")
-    print_feedback(_summary(result), dry_run=result.dry_run)
+    name = ShortIds(Store(repository))(result.checkpoint.id)
+    print_feedback(_summary(result, name), dry_run=result.dry_run)
     if moved := _moved_checkpoints(result):
         print_feedback(moved)
     for line in result.answer.message.splitlines() if result.answer else ():
@@ -424,7 +445,7 @@ def _change_as_json(result: Result, change: Change) -> dict[str, object]:
     return {**change.as_json(), "lines": lines}
 
 
-def _summary(result: Result) -> str:
+def _summary(result: Result, name: str) -> str:
     parts = [counted(len(result.changes), "file")] if result.changes else []
     parts += ["the staging area"] if result.index_reset else []
     parts += ["HEAD"] if result.head_moved else []
@@ -434,7 +455,7 @@ def _summary(result: Result) -> str:
     elif result.answer or result.edited or (result.dry_run and result.callback):
         parts.append("the conversation")
     label = label_of(result.checkpoint)
-    where = result.checkpoint.id + (f" ({label})" if label else "")
+    where = name + (f" ({label})" if label else "")
     if not parts:
         as_then = "everything else is" if result.kept else "the worktree is"
         return f"nothing to do: {as_then} as at {where}"

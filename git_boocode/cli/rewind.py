@@ -7,10 +7,11 @@ from functools import partial
 
 import click
 
+from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.cli.apply_edit import print_diffs, refuse, summary
 from git_boocode.cli.candidates import edits, or_paths
+from git_boocode.cli.edit_list import warn_of_unreadable
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
-from git_boocode.cli.log import warn_of_unreadable
 from git_boocode.cli.output import (
     print_feedback,
     print_hints,
@@ -53,7 +54,7 @@ def rewind(
 
     The default is the newest edit that has not been rewound. A rewind is recorded like an edit, so
     rewinding it brings the edit back. Nothing is changed if a location is uncertain, or if the
-    edited text has changed since.
+    edited text has changed since. `git boocode restore` takes back a whole turn.
     """
     repository = Repository.discover()
     if not dry_run:
@@ -65,8 +66,9 @@ def rewind(
         if error.code != "not_found":
             raise
         # Other tools rewind to a checkpoint.
-        hint = "'git boocode restore <checkpoint>' goes back to a checkpoint"
-        hints = (*error.hints, hint)
+        name = arguments[0] if arguments and _is_checkpoint(repository, arguments[0]) else ""
+        hint = f"'git boocode restore {name or '<checkpoint>'}' goes back to a checkpoint"
+        hints = (hint,) if name else (*error.hints, hint)
         raise RefusedError(error.message, code=error.code, hints=hints) from None
     try:
         with progress(repository, "rewinding", as_json=as_json):
@@ -82,6 +84,14 @@ def rewind(
         if dry_run:
             print_text("dry run: nothing was written")
     return 0
+
+
+def _is_checkpoint(repository: Repository, name: str) -> bool:
+    try:
+        Catalog(repository).find(name)
+    except RefusedError as error:
+        return error.code == "ambiguous"
+    return True
 
 
 def _split(

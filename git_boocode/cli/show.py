@@ -3,47 +3,72 @@
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Iterator
 
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
+from git_boocode.checkpoints.turns import (
+    END,
+    NEXT,
+    NOW,
+    ChangeCounts,
+    Turn,
+    Worktree,
+    count_changes,
+    turn_of,
+)
 from git_boocode.cli.candidates import checkpoint_or_edit
 from git_boocode.cli.colour import Style
-from git_boocode.cli.diff import print_page
-from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.log import edit_state
-from git_boocode.cli.output import label_of, print_json, printable, quote_path
+from git_boocode.cli.diff import READER_GONE, print_page
+from git_boocode.cli.edit_list import edit_state
+from git_boocode.cli.framework import Command, json_option, refuse_together
+from git_boocode.cli.output import label_of, print_json, printable, progress, quote_path
+from git_boocode.cli.turn_rows import Dates, counts_text
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.matching.text import lines_of
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import EXIT_FATAL, RefusedError
+from git_boocode.repo.git import nul_records
 from git_boocode.repo.head import tree_of
+from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 
 _SHOWN_EDITS = 3
-_LINES = ("created_at", "label", "agent", "session", "chat", "message", "trigger", "state")
+_ENDS = {END: "its recorded end", NEXT: "the next checkpoint", NOW: "now"}
+_LINES = ("agent", "session", "chat", "message", "trigger", "state")
 
 
 @click.command(cls=Command)
 @click.argument(
     "name",
-    metavar="[<checkpoint> | <edit>]",
+    metavar="[<checkpoint>[:<path>] | <edit>]",
     default="@",
     shell_complete=checkpoint_or_edit,
 )
 @click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
+@click.option("--head", is_flag=True, help="Show what differs from HEAD instead of the turn.")
 @json_option
-def show(name: str, stat: bool, as_json: bool) -> int:
-    """Show a checkpoint's metadata and what it changes against its HEAD; by default the newest.
+def show(name: str, stat: bool, head: bool, as_json: bool) -> int:
+    """Show a checkpoint's metadata and what its turn changed; by default the newest.
 
-    Of an applied edit, show where it landed and what it changed.
+    With a path behind a colon, show that file as it was. Of an applied edit, show where it landed
+    and what it changed.
     """
     repository = Repository.discover()
     records, catalog = Records(repository), Catalog(repository)
+    start, colon, path = name.partition(":")
+    if colon and start not in ("label", "message"):
+        refuse_together(("--stat", stat), ("--head", head), ("<checkpoint>:<path>", True))
+        return _show_file(repository, catalog.find(start or "@"), path, as_json=as_json)
     edits = records.matching(name)
     if not edits:
-        return _show_checkpoint(repository, catalog.find(name), stat=stat, as_json=as_json)
+        found = catalog.find(name)
+        with temporary_objects(repository):
+            with progress(repository, "reading the worktree", as_json=as_json):
+                turn = None if head else turn_of(catalog, found, Worktree(repository))
+            return _show_checkpoint(repository, found, turn, stat=stat, as_json=as_json)
     if not (checkpoints := catalog.matching(name)):
         if len(edits) > 1:
             raise records.ambiguous(name, edits)
@@ -59,26 +84,42 @@ def show(name: str, stat: bool, as_json: bool) -> int:
 
 
 def _show_checkpoint(
-    repository: Repository, found: Checkpoint, *, stat: bool, as_json: bool
+    repository: Repository, found: Checkpoint, turn: Turn | None, *, stat: bool, as_json: bool
 ) -> int:
-    old = tree_of(repository.git, found.head) if found.head else repository.empty_tree
+    if turn is not None and not turn.after:
+        turn = None
+    head = tree_of(repository.git, found.head) if found.head else repository.empty_tree
+    old, new = (turn.before, turn.after) if turn else (head, found.tree)
     if as_json:
         own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
-        files = [each.as_json() for each in tree_changes(repository.git, old, found.tree)]
-        print_json({"ok": True, "checkpoint": {**found.meta.values, **own}, "files": files})
+        files = [each.as_json() for each in tree_changes(repository.git, old, new)]
+        checkpoint = {**found.meta.values, **own}
+        until = turn.until if turn else None
+        print_json({"ok": True, "checkpoint": checkpoint, "until": until, "files": files})
         return 0
-    compared = [old, found.tree]
-    return print_page(repository, lambda style: _text(found, style), compared, stat=stat)
+    [counts] = count_changes(repository.git, [turn]) if turn else [None]
+    [date] = Dates(repository, default="iso")([found])
+    more = {"date": date, "changes": _changes(turn, counts)}
+    arguments = [*(["--stat"] if stat else []), old, new, "--"]
+    return print_page(repository, lambda style: _text(found, more, style), arguments)
 
 
-def _text(found: Checkpoint, style: Style) -> str:
+def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:
+    """What the diff below shows."""
+    if turn is None:
+        return "since HEAD"
+    number = "unknown files" if counts is None else counts_text(counts)
+    return f"{number}, until {_ENDS[turn.until]}"
+
+
+def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     meta = found.meta
-    values = {key: meta.text(key) for key in _LINES} | {"label": label_of(found)}
+    values = {**more, **{key: meta.text(key) for key in _LINES}, "label": label_of(found)}
     lines = [_row(key, printable(value)) for key, value in values.items() if value]
     ref = printable(meta.part("head", "ref") or "detached")
     lines.append(_row("head", f"{ref} {found.head or '(unborn)'}"))
-    if more := meta.table("meta"):
-        lines.append(_row("meta", printable(json.dumps(more))))
+    if table := meta.table("meta"):
+        lines.append(_row("meta", printable(json.dumps(table))))
     if base := meta.part("partial", "base"):
         paths = printable(json.dumps(meta.table("partial").get("paths")))
         lines.append(_row("only", f"{paths}, the rest as in {printable(base)}"))
@@ -87,6 +128,49 @@ def _text(found: Checkpoint, style: Style) -> str:
         why = f" ({printable(reason)})" if isinstance(reason, str) else ""
         lines.append(_row("not kept", quote_path(path if isinstance(path, str) else "?") + why))
     return _head("checkpoint", found, style) + "".join(lines) + "\n"
+
+
+# A file of a checkpoint.
+
+
+def _show_file(repository: Repository, found: Checkpoint, path: str, *, as_json: bool) -> int:
+    """Print a file as it was; a path counts from the top, or after `./` from the directory."""
+    if path.startswith(("./", "../")) or path in (".", ".."):
+        path = posixpath.normpath(posixpath.join(repository.prefix, path))
+    path = "" if path == "." else path.rstrip("/")
+    name = f"{found.commit.id}:{path}"
+    kind = repository.git.attempt("cat-file", "-t", name)
+    if kind.status or path.startswith("/"):
+        raise _missing_file(repository, found, path)
+    if not as_json:
+        status = repository.users_git.run_in_foreground("show", name)
+        if status in READER_GONE:
+            raise BrokenPipeError
+        return EXIT_FATAL if status else 0
+    is_directory = kind.stdout.strip() == b"tree"
+    answer: dict[str, object] = {"ok": True, "checkpoint_id": found.id, "path": path}
+    if is_directory:
+        answer["entries"] = nul_records(repository.git.run("ls-tree", "-z", "--name-only", name))
+    else:
+        content = repository.git.run("cat-file", "blob", name)
+        answer["content"] = content.decode("utf-8", "surrogateescape")
+    print_json(answer)
+    return 0
+
+
+def _missing_file(repository: Repository, found: Checkpoint, path: str) -> RefusedError:
+    """The error for a path that a checkpoint does not have, with the nearest that it has."""
+    # Only here.
+    from difflib import get_close_matches
+
+    listed = repository.git.run("ls-tree", "-r", "-z", "--name-only", found.commit.id)
+    names = nul_records(listed)
+    here = posixpath.normpath(posixpath.join(repository.prefix, path))
+    near = [here] if here in names else get_close_matches(path, names, 1)
+    hints = tuple(f"did you mean '{found.id}:{quote_path(each)}'?" for each in near)
+    return RefusedError(
+        f"'{quote_path(path)}' is not in checkpoint {found.id}", code="missing_file", hints=hints
+    )
 
 
 def _head(kind: str, found: Checkpoint | EditRecord, style: Style) -> str:
@@ -111,13 +195,14 @@ def _show_edit(
         print_json({"ok": True, "edit": edit, "files": files, "diff": text})
         return 0
     # As in the JSON answer, whatever `diff.renames` says: the record knows of renames.
-    compared = ["-M", before, after]
-    return print_page(repository, lambda style: _edit_text(record, style), compared, stat=stat)
+    arguments = ["-M", *(["--stat"] if stat else []), before, after, "--"]
+    [date] = Dates(repository, default="iso")([record])
+    return print_page(repository, lambda style: _edit_text(record, date, style), arguments)
 
 
-def _edit_text(record: EditRecord, style: Style) -> str:
+def _edit_text(record: EditRecord, date: str, style: Style) -> str:
     values = {
-        "created_at": record.meta.text("created_at"),
+        "date": date,
         "worktree": record.meta.worktree_name,
         "rewinds": record.rewinds or "",
         "state": edit_state(record),

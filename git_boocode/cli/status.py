@@ -11,7 +11,6 @@ from git_boocode.agents.config_files import Locations
 from git_boocode.agents.git_install import git_hooks_status
 from git_boocode.agents.install import NOT_INSTALLED, State, states_here
 from git_boocode.checkpoints.store.catalog import (
-    ALL_REFS,
     ARCHIVE,
     CHECKPOINTS,
     REMOTES,
@@ -34,7 +33,7 @@ from git_boocode.cli.output import (
 from git_boocode.editing.records import EDITS
 from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, Store, abbreviations
+from git_boocode.repo.store import ALL_REFS, Ref, ShortIds, Store
 
 _KINDS = {
     "count": (CHECKPOINTS, "checkpoint", "checkpoints"),
@@ -124,7 +123,7 @@ def _checkpoints(repository: Repository, refs: list[Ref]) -> OverviewSection:
     latest, newest, lines = catalog.latest(), None, []
     if latest is not None:
         newest = {"id": latest.id, **{key: text or None for key, text in latest.texts.items()}}
-        short = abbreviations(catalog.store, CHECKPOINTS, ALL_REFS)[latest.id]
+        short = ShortIds(catalog.store)(latest.id)
         label = label_of(latest)
         lines.append(f"newest: {short}, {age_of(latest.id)}{label and f': {label}'}")
     listed = (_counted(counts[key], *nouns) for key, (_, *nouns) in _KINDS.items() if counts[key])

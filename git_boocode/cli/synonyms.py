@@ -52,12 +52,9 @@ OF_HOOKS = {
     **dict.fromkeys(("list", "ls", "show"), (_STATUS,)),
 }
 
-_TURN = "'git boocode diff @~1 @' compares the two newest checkpoints: the turn before the last"
 _SOURCE = "the checkpoint is the first argument: git boocode restore <checkpoint> [--] <path>..."
 
 OPTION_HINTS = {
-    ("diff", "--turn"): (_TURN, _SHOW),
-    **dict.fromkeys((("log", "-p"), ("log", "--patch"), ("log", "--stat")), (_SHOW,)),
     **dict.fromkeys((("restore", "-s"), ("restore", "--source")), (_SOURCE,)),
 }
 

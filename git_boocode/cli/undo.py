@@ -8,18 +8,19 @@ import click
 
 from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
 from git_boocode.cli.framework import Command
-from git_boocode.cli.restore import carry_out, no_head_option, restore_options
+from git_boocode.cli.restore import SURPLUS, carry_out, no_head_option, restore_options
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 
 
-@click.command(cls=Command, surplus="'git boocode restore {}' goes to the checkpoint of that name")
+@click.command(cls=Command, surplus=SURPLUS)
 @no_head_option
 @restore_options(NEWER_TURNS)
 def undo(request: RestoreRequest, as_json: bool) -> int:
     """Undo the latest restore that has not been undone yet, even if it was interrupted.
 
-    Called again, it undoes the one before. `git boocode redo` takes an undo back.
+    Called again, it undoes the one before. `git boocode redo` takes an undo back. To take back
+    what an agent did, use `git boocode restore`; for a single edit, `git boocode rewind`.
     """
     repository = Repository.discover()
     work = partial(restore_with_edits.undo, repository)

@@ -11,6 +11,9 @@ OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # A prefix of an id or of a commit's hash, up to a complete SHA-256 hash.
 ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 
+SHORT_ID = 13
+"""Characters of an abbreviated id: the time in it. The hyphen distinguishes it from a hash."""
+
 _RELATIVE = re.compile(r"@(?:~(?P<back>[0-9]*))?")
 # Python refuses to convert more than 4,300 digits.
 MOST_DIGITS = 4000

@@ -122,6 +122,11 @@ class Repository:
         return self._git
 
     @property
+    def directory(self) -> str:
+        """The caller's directory, to which pathspecs are relative."""
+        return os.path.join(self.worktree, self.prefix)
+
+    @property
     def users_git(self) -> Git:
         """Git with the user's configuration, for output that the user reads."""
         environ = self._environment()

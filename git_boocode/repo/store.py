@@ -7,7 +7,9 @@ short-lived process. `git_boocode.repo.libgit2` has the same interface for a lon
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -15,8 +17,11 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import batch_bodies
+from git_boocode.repo.ids import SHORT_ID
 from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, failure_reason, is_disk_full, says
 from git_boocode.repo.repository import Repository
+
+ALL_REFS = "refs/boocode/"
 
 
 class Ref(NamedTuple):
@@ -29,9 +34,6 @@ class Ref(NamedTuple):
     def id(self) -> str:
         """The last component of its name; an id for most of our refs."""
         return self.name.rpartition("/")[2]
-
-
-_LEAST_ABBREVIATION = 13  # the time in an id; its hyphen distinguishes it from a hash
 
 
 class Commit(NamedTuple):
@@ -181,12 +183,24 @@ def ref_error(stderr: str) -> BoocodeError:
     return FatalError(f"cannot update refs: {reason}", code="refs")
 
 
-def abbreviations(store: Store, prefix: str, *others: str) -> dict[str, str]:
-    """The shortest unique prefix of each id below `prefix`, among those below all prefixes."""
-    refs = store.refs(prefix, *others)
-    ids, short = sorted({ref.id for ref in refs}), dict[str, str]()
-    for own, *near in zip(ids, ["", *ids], [*ids[1:], ""], strict=False):
-        starts = (own[:size] for size in range(_LEAST_ABBREVIATION, len(own)))
-        alone = (start for start in starts if not any(other.startswith(start) for other in near))
-        short[own] = next(alone, own)
-    return {ref.id: short[ref.id] for ref in refs if ref.name.startswith(prefix)}
+class ShortIds:
+    """The ids of a repository, each abbreviated to what is unique in it.
+
+    All refs are listed when the first one is asked for.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __call__(self, identifier: str) -> str:
+        """The shortest unique prefix of an id; other names of refs as they are."""
+        ids = self._ids
+        at = bisect_left(ids, identifier)
+        near = [each for each in ids[max(at - 1, 0) : at + 2] if each != identifier]
+        sizes = range(SHORT_ID, len(identifier))
+        starts = (identifier[:size] for size in sizes)
+        return next((s for s in starts if not any(n.startswith(s) for n in near)), identifier)
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        return sorted({ref.id for ref in self._store.refs(ALL_REFS)})

@@ -66,7 +66,7 @@ def test_people_see_agent_label_and_age(file: Repo) -> None:
     done = file.boocode("blame", "a", cwd=file.top / "src")
     rows = done.out.splitlines()
     assert (done.code, len(rows)) == (0, 7)
-    commit = file.git("rev-parse", "HEAD")[:10]
+    commit = file.git("rev-parse", "HEAD")[:13]
     assert rows[0].startswith(f"{commit} (")
     assert "uncommitted" in rows[1]
     assert "claude-code  do one " in rows[3]

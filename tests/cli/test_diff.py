@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.checkpoints.capture import capture_turn_end
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from tests.checkpoints.kit import take
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
@@ -172,3 +174,57 @@ def test_the_reader_closes_the_pipe(repo: Repo) -> None:
     take()
     repo.write("a", "a line that is changed\n" * 20_000)
     assert repo.reader_that_leaves("git", "boocode", "diff") == (141, b"")
+
+
+def test_a_turn(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n")
+    first = take()
+    repo.write("a", "turn\n")
+    repo.write("b", "turn\n")
+    capture_turn_end(Repository.discover(), first.id, "Stop")
+    repo.write("a", "by hand\n")
+    take()
+    repo.write("b", "now\n")
+    shown = repo.boocode("diff", "--turn", "@~1").out
+    assert "-a\n+turn\n" in shown
+    assert "-b\n+turn\n" in shown
+    only = repo.boocode("diff", "@~1", "--turn", "--", "b").out
+    assert "a/a" not in only
+    assert repo.boocode("diff", "--turn", "--name-only").out == "b\n"
+    answer = repo.boocode("diff", "--turn", "@~1", "--json").json
+    assert [row["path"] for row in answer["files"]] == ["a", "b"]
+    assert repo.boocode("diff", "--turn", "@~1", "@").code == 129
+
+
+def test_the_end_of_a_turn_is_unknown(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take()
+    repo.write("a", "b\n")
+    undo = back().undo
+    assert undo is not None
+    refused = repo.boocode("diff", "--turn", undo)
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith(f"error: the end of the turn of {undo} is unknown\nhint: ")
+
+
+def test_a_range_of_checkpoints(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    for number in range(3):
+        repo.write("a", f"{number}\n")
+        taken = take()
+    repo.write("a", "now\n")
+    wanted = repo.boocode("diff", "@~2", "@").out
+    assert "-0\n+2\n" in wanted
+    for name in ("@~2..@", "@~2..", f"@~2..{taken.id[:13]}"):
+        assert repo.boocode("diff", name).out == wanted
+    assert "-2\n+1\n" in repo.boocode("diff", "..@~1", "--", "a").out
+    assert repo.boocode("diff", "@~2..@", "b").code == 1
+    assert "this worktree has only 3 checkpoints" in repo.boocode("diff", "@~2..@~9").err
+
+
+def test_a_path_with_dots_is_no_range(repo: Repo) -> None:
+    repo.commit(**{"a..b": "1\n", "sub/c": "c\n"})
+    take()
+    repo.write("a..b", "2\n")
+    assert "-1\n+2\n" in repo.boocode("diff", "a..b").out
+    assert "-1\n+2\n" in repo.boocode("diff", "../a..b", cwd="sub").out

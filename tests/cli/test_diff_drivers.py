@@ -33,7 +33,7 @@ def on_a_terminal(*command: str, **environ: str) -> str:
 def test_an_external_diff(changed: Repo) -> None:
     changed.git("config", "diff.external", 'f() { echo "external $1"; cat "$2" "$5"; }; f')
     assert changed.boocode("diff") == (0, "external a\nb\nc\n", "")
-    assert changed.boocode("show").out.endswith("\n\nexternal a\na\nb\n")
+    assert changed.boocode("show", "--head").out.endswith("\n\nexternal a\na\nb\n")
     assert "external" not in changed.boocode("diff", "--json").json["diff"]
 
 
@@ -70,7 +70,7 @@ def test_colours_when_they_are_always_wanted(changed: Repo, key: str) -> None:
     changed.git("config", key, "always")
     changed.git("config", "color.diff.new", "magenta")
     assert "\x1b[35m+\x1b[m\x1b[35mc" in changed.boocode("diff").out
-    assert "\x1b[35m+\x1b[m\x1b[35mb" in changed.boocode("show").out
+    assert "\x1b[35m+\x1b[m\x1b[35mb" in changed.boocode("show", "--head").out
     assert "\x1b" not in changed.boocode("diff", "--json").out
 
 
@@ -109,13 +109,13 @@ def test_a_pager_that_only_a_shell_understands(changed: Repo) -> None:
 
 def test_no_pager_there(changed: Repo) -> None:
     shown = on_a_terminal("git", "boocode", "log", GIT_PAGER="no-such-pager")
-    assert "1 changed" in shown
+    assert "1 file" in shown
 
 
 def test_git_runs_the_pager(changed: Repo) -> None:
     changed.git("config", "core.pager", PAGER)
     shown = on_a_terminal("git", "-p", "boocode", "log")
-    assert shown.count("paged: ") == 1
+    assert all(line.count("paged: ") == 1 for line in shown.splitlines())
     assert "\x1b[33m" in shown
     assert "paged: " not in on_a_terminal("git", "--no-pager", "boocode", "log")
     assert "paged: " not in on_a_terminal("git", "--no-pager", "boocode", "diff")

@@ -95,9 +95,9 @@ def test_the_log_of_what_was_fetched(repo: Repo, clone: Repo, tmp_path: Path) ->
     assert (row["id"], row["remote"], row["label"]) == (taken.id, "team/alice", "theirs")
     rows = clone.boocode("log", "--remotes", "--json").json["checkpoints"]
     assert sorted(row["remote"] for row in rows) == ["origin", "team/alice"]
-    line = clone.boocode("log", "--remotes", "-n", "1").out
-    assert line.startswith(taken.commit.id[:10])
-    assert "(origin)" in line or "(team/alice)" in line
+    above, line = clone.boocode("log", "--remotes", "-n", "1").out.splitlines()
+    assert line.startswith(taken.id[:13])
+    assert above in ("by hand on main, remote origin", "by hand on main, remote team/alice")
     for name in ("nix", "", "*"):
         refused = clone.boocode("log", "--remote", name)
         assert (refused.code, refused.err.splitlines()[0]) == (
@@ -105,8 +105,8 @@ def test_the_log_of_what_was_fetched(repo: Repo, clone: Repo, tmp_path: Path) ->
         )  # fmt: skip
     assert clone.boocode("log", "--remotes", "--edits").code == 129
     clone.git("remote", "remove", "team/alice")
-    assert clone.boocode("log", "--remote", "team/alice").out == line.replace(
-        "(origin)", "(team/alice)"
+    assert clone.boocode("log", "--remote", "team/alice").out.startswith(
+        f"by hand on main, remote team/alice\n{taken.id[:13]} "
     )
 
 

@@ -97,7 +97,6 @@ def test_hints_name_commands_that_exist() -> None:
 
 
 def test_an_option_that_others_would_have_gets_a_hint(repo: Repo) -> None:
-    assert "hint: 'git boocode diff @~1 @' compares" in repo.boocode("diff", "--turn").err
     assert "git boocode restore <checkpoint> [--]" in repo.boocode("restore", "--source", "@").err
 
 
@@ -107,7 +106,19 @@ def test_a_rewind_of_a_checkpoint_is_a_restore(repo: Repo) -> None:
     for arguments in ((), ("@",), (checkpoint,)):
         done = repo.boocode("rewind", *arguments)
         assert done.code == 1
-        assert "hint: 'git boocode restore <checkpoint>' goes back to a checkpoint\n" in done.err
+        name = arguments[0] if arguments else "<checkpoint>"
+        assert f"hint: 'git boocode restore {name}' goes back to a checkpoint\n" in done.err
+
+
+def test_a_restore_of_an_edit_is_a_rewind(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    edit = repo.boocode("apply-edit", "--path", "a", "--old", "a", "--new", "b", "--json").json[
+        "id"
+    ]
+    done = repo.boocode("restore", edit)
+    assert (done.code, repo.read("a")) == (1, b"b\n")
+    assert f"hint: '{edit}' is an edit: 'git boocode rewind {edit}' undoes it\n" in done.err
 
 
 @pytest.mark.parametrize("command", COMMANDS)

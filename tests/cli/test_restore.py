@@ -73,7 +73,7 @@ def test_what_people_read(repo: Repo, taken: Checkpoint) -> None:
     done = repo.boocode("restore", "@")
     assert done.code == 0
     assert done.out == (
-        f" M a\n A b\n D new\nrestored 3 files and the staging area to {taken.id} (before)\n"
+        f" M a\n A b\n D new\nrestored 3 files and the staging area to {taken.id[:13]} (before)\n"
     )
     alone, back = done.err.splitlines()
     command = f"git boocode restore {taken.id} --conversation-only --callback <file>"
@@ -84,7 +84,7 @@ def test_what_people_read(repo: Repo, taken: Checkpoint) -> None:
     assert repo.status().count("\0") == 2
     assert repo.read("a") == b"a\n"
     again = repo.boocode("restore", "@")
-    assert again == (0, f"nothing to do: the worktree is as at {taken.id} (before)\n", "")
+    assert again == (0, f"nothing to do: the worktree is as at {taken.id[:13]} (before)\n", "")
 
 
 def test_a_preview(repo: Repo, taken: Checkpoint) -> None:
@@ -153,7 +153,7 @@ def test_the_way_back_names_the_callback_that_was_given(repo: Repo, taken: Check
 def test_the_conversation_is_reported(repo: Repo, taken: Checkpoint) -> None:
     host = Host(repo, trim="echo '{\"messages_deleted\": 1}'")
     done = repo.boocode("restore", "@", "--conversation-only", "--callback", host.path)
-    assert done.out == f"restored the conversation (1 message cut) to {taken.id} (before)\n"
+    assert done.out == f"restored the conversation (1 message cut) to {taken.id[:13]} (before)\n"
     assert repo.read("a") == b"mess\n"
 
 
@@ -170,7 +170,7 @@ def test_the_message_of_the_callback_is_printed(
     repo.write(".git/answer", f'{{"message": {message}}}')
     host = Host(repo, trim="cat .git/answer")
     done = repo.boocode("restore", "@", "--conversation-only", "--callback", host.path)
-    assert done.out == f"restored the conversation to {taken.id} (before)\n{shown}"
+    assert done.out == f"restored the conversation to {taken.id[:13]} (before)\n{shown}"
 
 
 @pytest.mark.parametrize(

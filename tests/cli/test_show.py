@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from tests.checkpoints.kit import take
+from git_boocode.checkpoints.capture import capture_turn_end
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
 
@@ -15,20 +18,21 @@ def test_the_newest_by_default(repo: Repo) -> None:
     repo.git("config", "boocode.maxFileSize", "5")
     repo.write("large\n", "too large")
     taken = take(label="l", agent="g", session="s", chat="c", message="m", meta={"k": "v"})
-    done = repo.boocode("show")
+    done = repo.boocode("show", "--head")
     assert (done.code, done.err) == (0, "")
     header, _, diff = done.out.partition("\n\n")
     lines = header.split("\n")
-    assert lines.pop(2) == f"created_at  {taken.meta.text('created_at')}"
+    assert re.fullmatch(r"date        [0-9]{4}-[-0-9]+ [:0-9]+ [+-][0-9]{4}", lines.pop(2))
     assert lines == [
         f"checkpoint {taken.id}",
         f"commit      {taken.commit.id}",
-        "label       l",
+        "changes     since HEAD",
         "agent       g",
         "session     s",
         "chat        c",
         "message     m",
         "trigger     manual",
+        "label       l",
         f"head        refs/heads/main {head}",
         'meta        {"k": "v"}',
         'not kept    "large\\n" (larger than boocode.maxFileSize (5 bytes))',
@@ -42,8 +46,8 @@ def test_the_json_answer(repo: Repo) -> None:
     repo.write("c", "x\n")
     (repo.top / "b").unlink()
     taken = take(label="l")
-    answer = repo.boocode("show", taken.id[:-2], "--json").json
-    assert list(answer) == ["ok", "checkpoint", "files"]
+    answer = repo.boocode("show", taken.id[:-2], "--head", "--json").json
+    assert list(answer) == ["ok", "checkpoint", "until", "files"]
     shown = answer["checkpoint"]
     extra = {"commit": taken.commit.id, "tree": taken.tree}
     assert shown == {**taken.meta.values, **extra}
@@ -52,6 +56,78 @@ def test_the_json_answer(repo: Repo) -> None:
         {"path": "b", "action": "delete"},
         {"path": "c", "action": "create"},
     ]
+
+
+def test_what_a_turn_changed(repo: Repo) -> None:
+    head = repo.commit(a="a\n", b="b\n")
+    repo.write("b", "before the turn\n")
+    first = take(label="first")
+    repo.write("a", "in the turn\n")
+    capture_turn_end(Repository.discover(), first.id, "Stop")
+    repo.write("b", "by hand\n")
+    second = take(label="second")
+    repo.write("b", "now\n")
+    done = repo.boocode("show", "@~1")
+    assert (done.code, done.err) == (0, "")
+    assert "\nchanges     1 file +1 −1, until its recorded end\n" in done.out
+    assert "-a\n+in the turn\n" in done.out
+    assert "b/b" not in done.out
+    newest = repo.boocode("show").out
+    assert "\nchanges     1 file +1 −1, until now\n" in newest
+    assert "-by hand\n+now\n" in newest
+    assert "until the next checkpoint" not in newest
+    answers = [repo.boocode("show", name, "--json").json for name in ("@", "@~1")]
+    assert [(each["until"], each["files"]) for each in answers] == [
+        ("now", [{"path": "b", "action": "modify"}]),
+        ("end", [{"path": "a", "action": "modify"}]),
+    ]
+    against_head = repo.boocode("show", "@", "--head").out
+    assert against_head.endswith(repo.git("diff", head, second.commit.id))
+    assert repo.boocode("show", "@", "--head", "--json").json["until"] is None
+
+
+def test_a_safety_checkpoint_is_compared_with_head(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take()
+    repo.write("a", "b\n")
+    undo = back().undo
+    assert undo is not None
+    done = repo.boocode("show", undo)
+    assert "\nchanges     since HEAD\n" in done.out
+    assert "-a\n+b\n" in done.out
+
+
+def test_a_file_as_it_was(repo: Repo) -> None:
+    repo.commit(**{"sub/a": "old\n", "b": "\xff\n"})
+    repo.write("raw", b"\xff\r\n")
+    take()
+    repo.write("sub/a", "new\n")
+    taken = take()
+    assert repo.boocode("show", "@~1:sub/a") == (0, "old\n", "")
+    assert repo.boocode("show", f"{taken.id[:13]}:sub/a") == (0, "new\n", "")
+    assert repo.boocode("show", "@:./a", cwd="sub") == (0, "new\n", "")
+    assert repo.boocode("show", "@:../sub/a", cwd="sub") == (0, "new\n", "")
+    answer = repo.boocode("show", "@:raw", "--json").json
+    assert answer == {
+        "ok": True, "checkpoint_id": taken.id, "path": "raw", "content": "\udcff\r\n"
+    }  # fmt: skip
+    assert repo.boocode("show", "@:", "--json").json["entries"] == ["b", "raw", "sub"]
+    assert "a\n" in repo.boocode("show", "@:sub").out
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("@:sub/aa", ":sub/a'?"), ("@:a", ":sub/a'?"), ("@:/sub/a", ":sub/a'?"), ("@:../b", "")],
+)
+def test_a_file_that_is_not_in_the_checkpoint(repo: Repo, name: str, hint: str) -> None:
+    repo.commit(**{"sub/a": "a\n"})
+    take()
+    done = repo.boocode("show", name, cwd="sub")
+    assert (done.code, done.out) == (1, "")
+    assert "is not in checkpoint" in done.err
+    assert hint in done.err
+    answer = repo.boocode("show", name, "--json", cwd="sub")
+    assert answer.json["error"]["code"] == "missing_file"
 
 
 def test_on_an_unborn_branch_and_detached(repo: Repo) -> None:
@@ -68,7 +144,7 @@ def test_a_summary(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write("a", "x\n")
     take()
-    assert " a | 2 +-\n" in repo.boocode("show", "--stat").out
+    assert " a | 2 +-\n" in repo.boocode("show", "--head", "--stat").out
 
 
 @pytest.mark.parametrize("name", ["nonsense", "@~5", "ffffffff", "label:none"])
@@ -87,6 +163,7 @@ def test_there_is_no_such_checkpoint(repo: Repo, name: str) -> None:
 
 def test_usage_errors(repo: Repo) -> None:
     assert repo.boocode("show", "@", "@").code == 129
+    assert repo.boocode("show", "@:a", "--stat").code == 129
     assert repo.boocode("show", "--json", "@", "@").json["error"]["code"] == "usage"
     assert repo.boocode("show", "-h").code == 129
 
@@ -110,7 +187,7 @@ def test_an_edit(repo: Repo) -> None:
     lines = header.split("\n")
     ref = f"refs/boocode/edits/{identifier}"
     assert lines[:2] == [f"edit {identifier}", f"commit      {repo.git('rev-parse', ref).strip()}"]
-    assert lines[2].startswith("created_at  ")
+    assert lines[2].startswith("date        ")
     assert lines[3:6] == [
         "worktree    main", 'file        "a\\tb": modify', "file        sub/n: create"
     ]  # fmt: skip
@@ -197,8 +274,8 @@ def test_the_reader_closes_the_pipe(repo: Repo, kind: str) -> None:
         )
         name = done.json["id"]
     else:
-        repo.write("a", content)
         name = take().id
+        repo.write("a", content)
     assert repo.reader_that_leaves("git", "boocode", "show", name) == (141, b"")
 
 

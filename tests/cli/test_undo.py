@@ -22,15 +22,15 @@ def restored(repo: Repo) -> Repo:
 
 
 def test_what_people_read(restored: Repo) -> None:
-    target = restored.boocode("log", "--json").json["checkpoints"][0]["commit"]
+    target = restored.boocode("log", "--json").json["checkpoints"][0]["id"]
     done = restored.boocode("undo")
     assert done.code == 0
     first, second, third = done.out.splitlines()
     assert (first, third) == (" M a", "1 checkpoint returned to the log")
     assert second.startswith("restored 1 file and the staging area to ")
-    assert second.endswith(f"(before the restore to {target[:10]})")
+    assert second.endswith(f"(before the restore to {target[:13]})")
     shown = restored.boocode("show", second.split()[-6]).out
-    assert f"\nlabel       before the restore to {target[:10]}\n" in shown
+    assert f"\nlabel       before the restore to {target[:13]}\n" in shown
     assert restored.read("a") == b"mess\n"
     assert done.err == "hint: 'git boocode redo' brings back what was here before\n"
     redone = restored.boocode("redo")

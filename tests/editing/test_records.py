@@ -18,7 +18,7 @@ from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import abbreviations
+from git_boocode.repo.store import ShortIds
 from tests.editing.kit import apply, records, replace
 from tests.repo_kit import Repo
 
@@ -239,9 +239,9 @@ def test_abbreviations_are_unique_and_lead_back(repo: Repo) -> None:
     ids = [stem[:30] + digit + stem[31:] for digit in "01"] + [new_id(0)]
     for identifier in ids:
         forged(repo, message(), identifier)
-    short = abbreviations(catalog().store, EDITS)
-    assert [len(short[identifier]) for identifier in ids] == [31, 31, 13]
-    assert [catalog().find(short[identifier]).id for identifier in ids] == ids
+    short = ShortIds(catalog().store)
+    assert [len(short(identifier)) for identifier in ids] == [31, 31, 13]
+    assert [catalog().find(short(identifier)).id for identifier in ids] == ids
 
 
 def aged(days: float) -> str:

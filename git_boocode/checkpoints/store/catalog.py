@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git, nul_records
 from git_boocode.repo.ids import OBJECT_ID, relative_offset
-from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import EntryCatalog, Metadata, Unusable
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref
 
-ALL_REFS = "refs/boocode/"  # those of edits as well
 CHECKPOINTS = "refs/boocode/checkpoints/"
 SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
@@ -144,43 +141,6 @@ class Catalog(EntryCatalog[Checkpoint]):
         same = (ref for ref in self.store.refs(*self.prefixes) if ref.id == found.id)
         return [ref for ref in same if ref.target == found.target]
 
-    def count_files(self, checkpoints: list[Checkpoint]) -> list[int | None]:
-        """The number of files that differ between each checkpoint and its HEAD.
-
-        None if objects are missing.
-        """
-        empty = self.repository.empty_tree
-        pairs = [
-            (entry.commit.id, head) if (head := entry.head) else (empty, entry.tree)
-            for entry in checkpoints
-        ]
-        return count_changes(self.repository.git, pairs)
-
-
-class RecentTurn(NamedTuple):
-    """A checkpoint, and the number of files that changed until the next one or until now.
-
-    `files` is None if objects are missing.
-    """
-
-    checkpoint: Checkpoint
-    files: int | None
-
-
-def newest_turns(repository: Repository, count: int) -> list[RecentTurn]:
-    """The newest `count` turns of this worktree; BoocodeError if the worktree cannot be read."""
-    # Commands that only list checkpoints do not need it.
-    from git_boocode.checkpoints.worktree.scan import take_snapshot
-
-    found = list(islice(Catalog(repository).history(), count))
-    if not found:
-        return []
-    with scratch_directory(repository.state_dir) as scratch:
-        now = take_snapshot(repository, scratch).tree
-    trees = [now, *(entry.tree for entry in found)]
-    counts = count_changes(repository.git, list(zip(trees[1:], trees, strict=False)))
-    return [RecentTurn(entry, files) for entry, files in zip(found, counts, strict=True)]
-
 
 def remote_of(ref: str) -> str:
     """The remote of a fetched checkpoint's ref; empty for any other ref."""
@@ -217,7 +177,7 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
     """The paths that differ between two trees, in git's order."""
     if old == new:
         return []
-    raw = _without_index(git).run(*_DIFF_TREE, "--raw", "--abbrev=64", old, new, "--", *pathspecs)
+    raw = without_index(git).run(*_DIFF_TREE, "--raw", "--abbrev=64", old, new, "--", *pathspecs)
     records = nul_records(raw)
     changes = []
     for fields, path in zip(records[::2], records[1::2], strict=True):
@@ -235,7 +195,7 @@ def compare_trees(
     Pathspecs are relative to the caller's directory. The text does not depend on the user's diff
     settings; bytes that are not UTF-8 become surrogates.
     """
-    git = repository.git.bind(cwd=os.path.join(repository.worktree, repository.prefix))
+    git = repository.git.bind(cwd=repository.directory)
     specs = list(pathspecs)
     changes = tree_changes(git, old, new, specs)
     text = git.run("diff-tree", "-r", "-p", old, new, "--", *specs)
@@ -246,41 +206,17 @@ def count_lines(git: Git, old: str, new: str) -> dict[str, tuple[int, int] | Non
     """The added and removed lines by path, counted as `git diff --numstat`; None if binary."""
     options = ("--numstat", "--no-ext-diff", "--no-textconv")
     counts: dict[str, tuple[int, int] | None] = {}
-    for record in nul_records(_without_index(git).run(*_DIFF_TREE, *options, old, new)):
+    for record in nul_records(without_index(git).run(*_DIFF_TREE, *options, old, new)):
         added, removed, path = record.split("\t", 2)
         counts[path] = None if added == "-" else (int(added), int(removed))
     return counts
 
 
-def count_changes(git: Git, pairs: list[tuple[str, str]]) -> list[int | None]:
-    """The number of paths that differ in each pair of trees or commits.
+def without_index(git: Git) -> Git:
+    """Git without the user's index, which comparing trees does not need.
 
-    None if objects are missing. The second commit of a pair is the older one.
+    Git would read it first, and fail if it is damaged.
     """
-    if not pairs:
-        return []
-    request = "".join(f"{one} {other}\n" for one, other in pairs).encode()
-    done = _without_index(git).attempt(
-        "diff-tree", "--stdin", "-r", "--raw", "--no-renames", "--always", stdin=request
-    )
-    counts: list[int | None] = []
-    for line in done.stdout.splitlines():
-        # Git prints one line for each pair, then one for each path that differs.
-        if line.startswith(b":"):
-            counts[-1] = (counts[-1] or 0) + 1
-        else:
-            counts.append(0)
-    # Git skips a pair whose trees are missing, or stops there.
-    if done.status == 0 and len(counts) == len(pairs):
-        return counts
-    if len(pairs) == 1:
-        return [None]
-    middle = len(pairs) // 2
-    return [*count_changes(git, pairs[:middle]), *count_changes(git, pairs[middle:])]
-
-
-def _without_index(git: Git) -> Git:
-    # Comparing trees needs no index, but git reads it first and fails if it is damaged. The name is
-    # random, so that the file does not exist.
+    # The name is random, so that the file does not exist.
     name = f"no-index-{os.urandom(6).hex()}"
     return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], name))

@@ -24,6 +24,8 @@ from tests.benchmarks.measure import Candidate, print_table, side_by_side
 
 PAGE = 20
 SIZE = 300
+SEARCHED, TURNS = 5_000, 500
+_NEEDLES = ("-Sturn 77", "-Gturn 7[0-9]$")
 ROUNDS = 15
 _BASELINE = "git for-each-ref --count=20 --sort=-refname"
 _MINUTE_NS = 60 * 10**9
@@ -36,6 +38,35 @@ def run(count: int = 10_000) -> None:
         report(f"log of {count:,} checkpoints, objects and refs loose", top, ROUNDS)
         git(top, "gc", "--quiet")
         report(f"log of {count:,} checkpoints, objects and refs packed (git gc)", top, ROUNDS)
+    with tempfile.TemporaryDirectory() as top:
+        make_checkpoints(Worktree(top, SEARCHED), TURNS)
+        make_branch(top)
+        for needle in _NEEDLES:
+            compare_search(top, needle)
+
+
+def compare_search(top: str, needle: str) -> None:
+    """Print the table of a search of all turns, beside the one of the same trees by git."""
+    baseline = f"git log {needle}"
+    ours = process(top, *OURS, "log", needle)
+    labels = json.loads(process(top, *OURS, "log", needle, "--json")())["checkpoints"]
+    assert labels, f"nothing is found by {needle}"
+    compared = {
+        baseline: Candidate(process(top, "git", "log", needle, "turns")),
+        f"git boocode log {needle}": Candidate(ours),
+    }
+    title = f"search {TURNS} turns of {SEARCHED:,} files"
+    print_table(title, side_by_side(compared, ROUNDS), {"x git log": baseline})
+
+
+def make_branch(top: str) -> None:
+    """Make a branch `turns` of commits with the trees of the checkpoints."""
+    trees = git(top, "for-each-ref", "--sort=refname", "--format=%(tree)", CHECKPOINTS).split()
+    stream = "".join(
+        f"commit refs/heads/turns\ncommitter b <b> {number} +0000\ndata 1\nt\nM 040000 {tree} \n\n"
+        for number, tree in enumerate(trees)
+    )
+    git(top, "fast-import", "--quiet", stdin=stream.encode())
 
 
 def report(title: str, top: str, rounds: int) -> None:
@@ -90,7 +121,8 @@ class FirstPage:
             start_new_session=True,
         )
         os.close(inner)
-        while self._shown.count(b"\n") < PAGE:
+        # The first line is that of the session.
+        while self._shown.count(b"\n") <= PAGE:
             self._shown += os.read(self._terminal, 1 << 16)
 
     def close(self) -> None:
@@ -103,11 +135,10 @@ class FirstPage:
 
     def check(self) -> None:
         """See that the lines are those of the newest checkpoints."""
-        refs = newest_checkpoints(self._top, PAGE)
-        expected = git(self._top, "rev-parse", *refs).split()
-        lines = self._shown.decode().splitlines()[:PAGE]
+        lines = self._shown.decode().splitlines()[1 : PAGE + 1]
         shown = [line.split()[0] for line in lines]
-        assert all(map(str.startswith, expected, shown)), "the first page is not the newest"
+        expected = ["@", *(f"@~{number}" for number in range(1, PAGE))]
+        assert shown == expected, "the first page is not the newest"
 
 
 def make_checkpoints(worktree: Worktree, count: int, *, loose: bool = True) -> None:
