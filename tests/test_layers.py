@@ -63,6 +63,14 @@ def test_only_repo_runs_git_or_uses_libgit2() -> None:
         assert "pygit2" not in source, module
 
 
+def test_only_the_picker_uses_prompt_toolkit() -> None:
+    """It takes longer to load than all else that a command needs."""
+    sources = {module: (PACKAGE / module).read_text(encoding="utf-8") for module in MODULES}
+    users = [module for module, source in sources.items() if "import prompt_toolkit" in source]
+    users += [module for module, source in sources.items() if "from prompt_toolkit" in source]
+    assert users == [Path("cli/picker.py")]
+
+
 @pytest.mark.parametrize("layer", sorted(set(MAY_IMPORT) - {"cli"}))
 def test_services_know_nothing_of_the_command_line(layer: str) -> None:
     for module in (path for path in MODULES if path.parts[0] == layer):

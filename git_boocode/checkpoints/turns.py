@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
 from threading import Lock, Thread
 from typing import NamedTuple
 
@@ -157,18 +156,6 @@ def count_changes(
     else:
         _count(git, known, options, pathspecs, counted)
     return [counted.get(_key(turn)) if turn.after else None for turn in compared]
-
-
-def newest_turns(
-    repository: Repository, most: int, pathspecs: Sequence[str] = ()
-) -> list[tuple[Turn, ChangeCounts | None]]:
-    """The newest turns of this worktree, and what changed in each; see `count_changes`.
-
-    The caller provides for temporary objects.
-    """
-    catalog = Catalog(repository)
-    found = [*islice(turns(catalog, catalog.newest_first(), Worktree(repository)), most)]
-    return [*zip(found, count_changes(repository.git, found, (), pathspecs), strict=True)]
 
 
 def _count(

@@ -25,7 +25,6 @@ from git_boocode.checkpoints.restore.operation import (
 )
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change
-from git_boocode.checkpoints.turns import ChangeCounts, Turn, newest_turns
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, refuse_together
@@ -43,20 +42,15 @@ from git_boocode.cli.output import (
     printable,
     progress,
     quote_path,
-    report,
     warn,
     warn_of_interruption,
 )
-from git_boocode.repo.errors import RefusedError, UsageError, shortened
+from git_boocode.cli.turn_choice import choose_turn, list_turns
+from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.head import operation_in_progress
-from git_boocode.repo.ids import MOST_DIGITS
-from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds, Store
 from git_boocode.workflows import restore_with_edits
-
-# A screenful; who wants an older one knows its name, or finds it in the log.
-SHOWN = 20
 
 SURPLUS = (
     "'git boocode restore {}' goes back to a checkpoint, 'git boocode rewind {}' undoes an edit"
@@ -163,7 +157,7 @@ def restore(
     This takes back what an agent did since; for a single edit, use `git boocode rewind`. HEAD and
     branches stay where they are, unless asked for. What is there now is kept: `git boocode undo`
     brings it back. With paths, only the files that they match are restored, and their staged
-    content. Without a checkpoint, the command lists the newest ones on a terminal and asks.
+    content. Without a checkpoint, pick a turn from all of them on a terminal, with a preview.
     """
     after_dashes = click.get_current_context().meta.get(AFTER_DASHES)
     if checkpoint is not None and after_dashes == 1 + len(paths):
@@ -176,8 +170,8 @@ def restore(
     warn_of_interruption(repository)
     if checkpoint is None:
         if as_json or not (can_ask() and sys.stdout.isatty()):
-            return _list_turns(repository, as_json=as_json)
-        return _choose(repository, request)
+            return list_turns(repository, paths, as_json=as_json)
+        return _restore_chosen(repository, request)
     try:
         work = partial(restore_with_edits.restore, repository, checkpoint)
         return carry_out(repository, work, request, as_json=as_json)
@@ -210,78 +204,45 @@ def _refuse_combinations(request: RestoreRequest) -> None:
 # Without a checkpoint.
 
 
-def _list_turns(repository: Repository, *, as_json: bool) -> int:
-    """Print the turns if there is no terminal to ask on; returns the exit code for usage."""
-    with temporary_objects(repository):
-        turns = newest_turns(repository, SHOWN)
-    hint = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
-    if turns:
-        example = "@~1" if len(turns) > 1 else "@"
-        hint = f"give one of those listed: git boocode restore {example}"
-    error = UsageError("no checkpoint given", hints=(hint,))
-    if as_json:
-        print_json({**error.as_json(), "checkpoints": [_turn_json(*each) for each in turns]})
-        return error.exit_code
-    style = Style(enabled=colour_wanted(repository.config))
-    for number, turn in enumerate(turns):
-        print_text(f"{style(f'@~{number}'.ljust(5), 'yellow')} {_turn_line(*turn, style)}")
-    return report(error, as_json=False)
-
-
-def _choose(repository: Repository, request: RestoreRequest) -> int:
-    """Show the turns, let one be chosen, show what would change, ask, and restore it.
+def _restore_chosen(repository: Repository, request: RestoreRequest) -> int:
+    """Let a turn be chosen, show what would change, ask, and restore it.
 
     Returns the exit code: 0 if it was done, 1 if the user wants none of it.
     """
-    with progress(repository, "reading the worktree"), temporary_objects(repository):
-        turns = newest_turns(repository, SHOWN)
-    if not turns:
-        return _list_turns(repository, as_json=False)
-    style = Style(enabled=colour_wanted(repository.config))
-    for number, turn in enumerate(turns, 1):
-        print_text(f"{style(f'{number:>3}', 'yellow')}  {_turn_line(*turn, style)}")
-    chosen = _ask_number(len(turns))
-    if chosen is not None:
-        name = turns[chosen - 1][0].checkpoint.id
-        work = partial(restore_with_edits.restore, repository, name)
-        expected = work(request._replace(dry_run=True))
-        print_result(repository, expected, request)
-        if request.dry_run or not expected.changes_something:
-            return 0
-        if agrees("restore this?"):
-            return carry_out(repository, work, request)
+    name = choose_turn(repository, request)
+    if name is None:
+        print_text("nothing was changed")
+        return 1
+    work = partial(restore_with_edits.restore, repository, name)
+    expected = work(request._replace(dry_run=True))
+    print_result(repository, expected, request)
+    if request.dry_run or not expected.changes_something:
+        return 0
+    scope: RestoreRequest | None = request
+    if expected.callback and (expected.changes or expected.index_reset or expected.head_moved):
+        scope = _ask_scope(request)
+        if scope is not None and scope != request:
+            print_result(repository, work(scope._replace(dry_run=True)), scope)
+    if scope is not None and agrees("restore this?"):
+        return carry_out(repository, work, scope)
     print_text("nothing was changed")
     return 1
 
 
-def _ask_number(count: int) -> int | None:
-    """The number that the user chooses; None for none."""
-    while answer := ask(f"restore the state before which turn? [1-{count}, empty for none]"):
-        if answer.isascii() and answer.isdigit() and len(answer) <= MOST_DIGITS:
-            number = int(answer)
-            if 1 <= number <= count:
-                return number
-        if answer.lower() in ("q", "quit", "n", "no"):
+def _ask_scope(request: RestoreRequest) -> RestoreRequest | None:
+    """The request for the files, the conversation or both, as the user answers; None for none."""
+    question = "restore [f]iles, [c]onversation or [b]oth? (empty for none)"
+    while answer := ask(question).lower():
+        if answer in ("b", "both"):
+            return request
+        if answer in ("f", "files"):
+            return request._replace(conversation=False, callback=None)
+        if answer in ("c", "conversation"):
+            return request._replace(files=False, head=False)
+        if answer in ("q", "quit", "n", "no"):
             return None
-        print_text(f"'{printable(answer)}' is not a number from 1 to {count}")
+        print_text(f"'{printable(answer)}' is not one of files, conversation and both")
     return None
-
-
-def _turn_line(turn: Turn, counts: ChangeCounts | None, style: Style) -> str:
-    meta = turn.checkpoint.meta
-    files = "  ?" if counts is None else f"{counts.files:>3}"
-    parts = [
-        printable(meta.text("created_at")).replace("T", " ")[:19],
-        style(printable(meta.text("agent") or "-").ljust(11), "cyan"),
-        f"{files} changed",
-        printable(meta.text("label")),
-    ]
-    return "  ".join(parts).rstrip()
-
-
-def _turn_json(turn: Turn, counts: ChangeCounts | None) -> dict[str, object]:
-    values = {key: text or None for key, text in turn.checkpoint.texts.items()}
-    return {"id": turn.checkpoint.id, **values, "files": counts.files if counts else None}
 
 
 # What is printed.

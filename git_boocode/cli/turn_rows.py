@@ -28,15 +28,21 @@ _SESSION_LENGTH = 8
 _GAP = "  "
 # Characters; a wider name or time is rare, and moves the columns behind it.
 _NAME, _TIME = 5, 11
+_NARROW = 60  # columns, for which the label matters more than the counts of lines
 
 
 class TurnRow(NamedTuple):
-    """A turn, what changed in it, and the name and the time that are shown for it."""
+    """A turn, what changed in it, and the name and the time that are shown for it.
+
+    The agent is shown if one is given.
+    """
 
     turn: Turn
     counts: ChangeCounts | None
     name: str
     time: str
+    agent: str = ""
+    is_counted: bool = True
 
 
 def time_of(entry: Checkpoint | EditRecord) -> float:
@@ -117,22 +123,28 @@ def counts_text(counts: ChangeCounts) -> str:
 
 def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) -> list[str]:
     """The lines of some turns, aligned with each other, and cut to `width` columns."""
-    files = [_files(row.counts) for row in rows]
+    is_narrow = width is not None and width < _NARROW
+    files = [_files(row) for row in rows]
     added = [f"+{row.counts.added:,}" if row.counts else "" for row in rows]
     removed = [f"−{row.counts.removed:,}" if row.counts else "" for row in rows]
-    columns = (
-        _padded([row.name for row in rows], _NAME, colour="yellow", style=style),
-        _padded([row.time for row in rows], _TIME, style=style, to_the_right=True),
-        _padded(files, len("10 files"), style=style, to_the_right=True),
-        _padded(added, len("+1"), colour="green", style=style, to_the_right=True),
-        _padded(removed, len("−1"), colour="red", style=style, to_the_right=True),
-    )
+    columns = [
+        ("", _padded([row.name for row in rows], _NAME, colour="yellow", style=style)),
+        (" ", _padded([row.time for row in rows], _TIME, style=style, to_the_right=True)),
+        (_GAP, _padded(files, len("10 files"), style=style, to_the_right=True)),
+    ]
+    if not is_narrow:
+        least = len("+1")
+        more = _padded(added, least, colour="green", style=style, to_the_right=True)
+        less = _padded(removed, least, colour="red", style=style, to_the_right=True)
+        columns += [(" ", more), (" ", less)]
+        agents = [row.agent for row in rows]
+        if any(agents):
+            columns += [(_GAP, _padded(agents, 0, colour="cyan", style=style))]
     lines = []
-    for row, (name, time, count, more, less) in zip(rows, zip(*columns, strict=True), strict=True):
+    for number, row in enumerate(rows):
         painted, used = "", 0
-        for gap, (text, shown) in zip(
-            ("", " ", _GAP, " ", " "), (name, time, count, more, less), strict=True
-        ):
+        for gap, column in columns:
+            text, shown = column[number]
             painted, used = painted + gap + shown, used + len(gap) + display_width(text)
         label = turn_label(row.turn.checkpoint)
         if width is not None:
@@ -141,11 +153,11 @@ def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) 
     return lines
 
 
-def _files(counts: ChangeCounts | None) -> str:
-    if counts is None:
-        return "?"
+def _files(row: TurnRow) -> str:
+    if row.counts is None:
+        return "?" if row.is_counted else "…"
     # Aligned with the plural.
-    return counted(counts.files, "file") + (" " if counts.files == 1 else "")
+    return counted(row.counts.files, "file") + (" " if row.counts.files == 1 else "")
 
 
 def _padded(

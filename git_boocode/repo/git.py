@@ -113,6 +113,21 @@ class Running:
             raise
         return self.finish(stdin)
 
+    def beginning(self, size: int) -> bytes:
+        """The first bytes of its output, at most `size`; then it is stopped.
+
+        Another thread may call `cancel`, and there are fewer bytes then.
+        """
+        assert self._process.stdout is not None
+        try:
+            return self._process.stdout.read(size)
+        finally:
+            self.stop()
+
+    def cancel(self) -> None:
+        """Terminate it if it is still running, without waiting for it."""
+        self._process.terminate()
+
     def stop(self) -> None:
         """Terminate it if it is still running; git removes its locks."""
         self._process.terminate()

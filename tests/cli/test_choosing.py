@@ -1,4 +1,5 @@
-"""`git boocode restore` without a checkpoint: a terminal is asked, all else gets a list."""
+"""`git boocode restore` without a checkpoint: a simple terminal is asked for a number, and all that
+is no terminal gets a list; `test_picker` has the other terminals."""
 
 from __future__ import annotations
 
@@ -31,14 +32,14 @@ def turns(repo: Repo) -> Repo:
 def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
     terminal = Terminal("git-boocode", "restore")
     listed = terminal.wait_for(QUESTION).splitlines()
-    rows = (("1", "-", "1", "third"), ("2", "cursor", "2", r"second\?\[31m"))
-    for row, line in zip(rows, listed, strict=False):
-        pattern = r" +{}  [-0-9]+ [:0-9]+  {} +{} changed  {}".format(*row)
-        assert re.fullmatch(pattern, line)
-    assert "first" in listed[2]
+    assert [re.sub("just now|[0-9] s ago", "TIME", " ".join(line.split())) for line in listed] == [
+        "@ TIME 1 file +1 −1 third",
+        "@~1 TIME 2 files +2 −1 cursor second?[31m",
+        "@~2 TIME 0 files +0 −0 claude-code first",
+    ]
     terminal.type("7\n")
-    assert "'7' is not a number from 1 to 3" in terminal.wait_for(QUESTION)
-    terminal.type("2\n")
+    assert "'7' is not a number from 0 to 2" in terminal.wait_for(QUESTION)
+    terminal.type("1\n")
     preview = terminal.wait_for("restore this? [y/N]")
     assert " M a\r\n D b\r\n" in preview
     assert "would restore 2 files" in preview
@@ -50,7 +51,7 @@ def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
     assert not (turns.top / "b").exists()
 
 
-@pytest.mark.parametrize("answers", [["\n"], ["q\n"], ["\x04"], ["1\n", "\n"], ["1\n", "no\n"]])
+@pytest.mark.parametrize("answers", [["\n"], ["q\n"], ["\x04"], ["0\n", "\n"], ["0\n", "no\n"]])
 def test_a_no_changes_nothing(turns: Repo, answers: list[str]) -> None:
     before = seen(turns)
     terminal = Terminal("git-boocode", "restore")
@@ -74,7 +75,7 @@ def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
     before = seen(turns)
     terminal = Terminal("git-boocode", "restore", "-n")
     terminal.wait_for(QUESTION)
-    terminal.type("3\n")
+    terminal.type("2\n")
     code, shown = terminal.end()
     assert (code, seen(turns)) == (0, before)
     assert "would restore" in shown
@@ -83,8 +84,8 @@ def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
 
 def test_behind_dashes_there_are_only_paths(turns: Repo) -> None:
     terminal = Terminal("git-boocode", "restore", "--", "b")
-    terminal.wait_for(QUESTION)
-    terminal.type("2\n")
+    assert re.search("@ .* 0 files .*\n@~1 .* 1 file ", terminal.wait_for(QUESTION))
+    terminal.type("@~1\n")
     assert "would restore 1 file to" in terminal.wait_for("restore this? [y/N]")
     terminal.type("y\n")
     assert terminal.end()[0] == 0
@@ -96,7 +97,7 @@ def test_there_is_nothing_to_do(turns: Repo) -> None:
     take(label="now")
     terminal = Terminal("git-boocode", "restore")
     terminal.wait_for(QUESTION)
-    terminal.type("1\n")
+    terminal.type("0\n")
     code, shown = terminal.end()
     assert code == 0
     assert "nothing to do" in shown
@@ -106,13 +107,28 @@ def test_without_a_terminal_there_is_a_list(turns: Repo) -> None:
     done = turns.boocode("restore")
     assert done.code == 129
     names = [line.split()[0] for line in done.out.splitlines()]
-    assert names == ["@~0", "@~1", "@~2"]
+    assert names == ["@", "@~1", "@~2"]
     assert done.err.startswith("error: no checkpoint given\nhint: give one of those listed")
-    assert turns.boocode("restore", "--", "a") == done
+    some = turns.boocode("restore", "--", "b")
+    assert (some.code, some.err) == (done.code, done.err)
+    assert re.findall(r"\d files?", some.out) == ["0 files", "1 file", "0 files"]
     answer = turns.boocode("restore", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
     assert [row["files"] for row in answer.json["checkpoints"]] == [1, 2, 0]
     assert [row["agent"] for row in answer.json["checkpoints"]] == [None, "cursor", "claude-code"]
+
+
+def test_older_turns_are_a_page_further(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    for number in range(25):
+        take(label=f"turn {number}")
+    terminal = Terminal("git-boocode", "restore", "-n")
+    assert "turn 5\r\n" in terminal.wait_for("[0-19, m for older ones, empty for none]")
+    terminal.type("m\n")
+    assert "turn 0\r\n" in terminal.wait_for("[0-24, empty for none]")
+    terminal.type("24\n")
+    code, shown = terminal.end()
+    assert (code, "(turn 0)" in shown) == (0, True)
 
 
 def test_the_one_turn_that_there_is(repo: Repo) -> None:

@@ -1,0 +1,174 @@
+"""The turns that `git boocode restore` offers without a checkpoint, as a list or by number.
+
+Where the terminal can do more than print lines, `git_boocode.cli.picker` offers them instead.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.turns import Worktree, count_changes, turns
+from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.cli.colour import Style, colour_wanted
+from git_boocode.cli.output import (
+    ask,
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    progress,
+    report,
+)
+from git_boocode.cli.turn_rows import Dates, TurnRow, terminal_width, turn_lines
+from git_boocode.repo.errors import UsageError
+from git_boocode.repo.ids import relative_offset
+from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.repository import Repository
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+PAGE = 20
+_Chooser = Callable[[Repository, "TurnList", "Future[list[TurnRow]]"], "str | None"]
+_LEAST_COLUMNS, _LEAST_LINES = 20, 6  # of a terminal for the picker
+
+
+class TurnList:
+    """The turns of this worktree, newest first, read as far as they are asked for.
+
+    With pathspecs, which are relative to the caller's directory, only what they match is counted.
+    The caller provides for temporary objects.
+    """
+
+    def __init__(self, repository: Repository, pathspecs: Sequence[str] = ()) -> None:
+        catalog = Catalog(repository)
+        self.pathspecs = pathspecs
+        self.git = repository.git.bind(cwd=repository.directory)
+        self._found = enumerate(turns(catalog, catalog.newest_first(), Worktree(repository)))
+        self._dates = Dates(repository)
+
+    def read(self, most: int) -> list[TurnRow]:
+        """The next turns, without counts; fewer than `most` at the end."""
+        found = [*islice(self._found, most)]
+        times = self._dates([turn.checkpoint for _, turn in found])
+        rows = []
+        for (number, turn), time in zip(found, times, strict=True):
+            name, agent = f"@~{number}" if number else "@", turn.checkpoint.meta.text("agent")
+            rows.append(TurnRow(turn, None, name, time, printable(agent), is_counted=False))
+        return rows
+
+    def count(self, rows: Sequence[TurnRow]) -> list[TurnRow]:
+        """The same rows with the counts of what changed."""
+        counts = count_changes(self.git, [row.turn for row in rows], (), self.pathspecs)
+        pairs = zip(rows, counts, strict=True)
+        return [row._replace(counts=each, is_counted=True) for row, each in pairs]
+
+
+def list_turns(repository: Repository, paths: Sequence[str], *, as_json: bool) -> int:
+    """Print the turns if there is no terminal to ask on; returns the exit code for usage."""
+    pathspecs = checked_pathspecs(repository, paths) if paths else ()
+    with temporary_objects(repository):
+        turn_list = TurnList(repository, pathspecs)
+        rows = turn_list.count(turn_list.read(PAGE))
+    if not rows:
+        return report(no_checkpoints(), as_json=as_json)
+    example = "@~1" if len(rows) > 1 else "@"
+    hint = f"give one of those listed: git boocode restore {example}"
+    error = UsageError("no checkpoint given", hints=(hint,))
+    if as_json:
+        print_json({**error.as_json(), "checkpoints": [*map(_turn_json, rows)]})
+        return error.exit_code
+    _print_rows(repository, rows)
+    return report(error, as_json=False)
+
+
+def _print_rows(repository: Repository, rows: Sequence[TurnRow]) -> None:
+    style = Style(enabled=colour_wanted(repository.config))
+    for line in turn_lines(rows, style, terminal_width()):
+        print_text(line)
+
+
+def no_checkpoints() -> UsageError:
+    """The error if there is nothing to choose from."""
+    hint = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
+    return UsageError("no checkpoint given", hints=(hint,))
+
+
+def _turn_json(row: TurnRow) -> dict[str, object]:
+    checkpoint, counts = row.turn.checkpoint, row.counts
+    values = {key: text or None for key, text in checkpoint.texts.items()}
+    return {"id": checkpoint.id, **values, "files": counts.files if counts else None}
+
+
+def choose_turn(repository: Repository, request: RestoreRequest) -> str | None:
+    """The id of the checkpoint that the user chooses on the terminal; None for none.
+
+    UsageError if this worktree has no checkpoints.
+    """
+    pathspecs = checked_pathspecs(repository, request.paths) if request.paths else ()
+    # A restore of a named checkpoint does without it.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with temporary_objects(repository), ThreadPoolExecutor(1) as threads:
+        turn_list = TurnList(repository, pathspecs)
+        # Git reads the worktree while Python imports the picker.
+        first = threads.submit(turn_list.read, PAGE)
+        return (_picker(repository) or _ask_number)(repository, turn_list, first)
+
+
+def _picker(repository: Repository) -> _Chooser | None:
+    """The picker, if the terminal can show it."""
+    # Not what COLUMNS says: the picker draws on the terminal itself.
+    size = os.get_terminal_size(sys.stdout.fileno())
+    is_large = size.columns >= _LEAST_COLUMNS and size.lines >= _LEAST_LINES
+    if not is_large or os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return None
+    try:
+        # It takes longer to import than all else that a restore needs.
+        from git_boocode.cli.picker import pick
+    except ImportError:
+        hint = "a list to scroll and filter needs the Python package prompt_toolkit"
+        print_hints((hint,), repository.config)
+        return None
+    return pick
+
+
+def _ask_number(
+    repository: Repository, turn_list: TurnList, first: Future[list[TurnRow]]
+) -> str | None:
+    """Print the turns page by page, and ask for the number of one."""
+    found: list[TurnRow] = []
+    while True:
+        with progress(repository, "reading the worktree"):
+            page = turn_list.count(turn_list.read(PAGE) if found else first.result())
+        if not (found or page):
+            raise no_checkpoints()
+        _print_rows(repository, page)
+        found += page
+        answer = _number(len(found), may_continue=len(page) == PAGE)
+        if answer is None:
+            return None
+        if answer < len(found):
+            return found[answer].turn.checkpoint.id
+
+
+def _number(count: int, *, may_continue: bool) -> int | None:
+    """The number of the chosen turn, `count` to see more; None for none."""
+    older = ", m for older ones" if may_continue else ""
+    question = f"restore the state before which turn? [0-{count - 1}{older}, empty for none]"
+    while answer := ask(question).lower():
+        if answer in ("q", "quit", "n", "no"):
+            return None
+        if may_continue and answer in ("m", "more"):
+            return count
+        number = relative_offset(f"@~{answer}" if answer.isdigit() else answer)
+        if number is not None and number < count:
+            return number
+        print_text(f"'{printable(answer)}' is not a number from 0 to {count - 1}")
+    return None
