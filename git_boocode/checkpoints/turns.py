@@ -1,16 +1,20 @@
 """Turns: what changed between a checkpoint and the end of the turn that began with it.
 
-The end of a turn is the state that a hook recorded below `refs/boocode/turn-ends/`; without one,
-the next checkpoint of the worktree; without that, the worktree as it is now. Of the checkpoints
-that a restore archived, the last turn ends at the state before that restore.
+A turn ends at the state that a hook recorded below `refs/boocode/turn-ends/`; without one, at the
+next checkpoint of the worktree, or before the next restore there, whichever came first; without
+these, it goes on, and its end is the worktree as it is now. A checkpoint of some paths ends no turn
+but those of the same paths, and only these paths are compared in its own turn.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from threading import Lock, Thread
 from typing import NamedTuple
 
@@ -23,34 +27,43 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     without_index,
 )
-from git_boocode.checkpoints.worktree.scan import current_tree
+from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.git import Git
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref
 
-END, NEXT, NOW = "end", "next", "now"
-# Turns, of which a git process searches at least as many as it takes time to start, and processes.
-_LEAST_SHARE, _MOST_SHARES = 32, 8
+RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
+# A git process of a search starts faster than it searches this many turns.
+_TURNS_PER_PROCESS, _MOST_PROCESSES = 32, 8
 _HEADER = re.compile(rb"[0-9a-f]{40,64}(?: [0-9a-f]{40,64})?")
+_TOP = ":(top,literal)"
 
 
 class Turn(NamedTuple):
     """A checkpoint, and the state at the end of the turn that it began.
 
-    `until` is `end` if that state was recorded, `next` if it is a later checkpoint, `now` if it is
-    the worktree. `after` is a commit, of the worktree a tree; both are empty if it is unknown, as
-    for a checkpoint of another worktree that no other one follows.
+    `end` is `recorded`, `checkpoint` or `restore` for the state at the next one, or `now`. `after`
+    is a commit, of the worktree a tree. Both are empty if the end is unknown, as for a checkpoint
+    of another worktree that no other one follows. `paths` are pathspecs of the only paths to
+    compare, empty for all.
     """
 
     checkpoint: Checkpoint
-    until: str = ""
+    end: str = ""
     after: str = ""
+    paths: tuple[str, ...] = ()
 
     @property
     def before(self) -> str:
         """The state at its beginning, of the same type of object as `after`."""
-        return self.checkpoint.tree if self.until == NOW else self.checkpoint.commit.id
+        return self.checkpoint.tree if self.end == NOW else self.checkpoint.commit.id
+
+    def compared(self, pathspecs: Sequence[str] = ()) -> list[str]:
+        """The arguments with which git compares its beginning and its end, which is known."""
+        return [self.before, self.after, "--", *(self.paths or pathspecs)]
 
 
 class ChangeCounts(NamedTuple):
@@ -61,41 +74,37 @@ class ChangeCounts(NamedTuple):
     removed: int
 
 
+def _everything(_: Checkpoint) -> bool:
+    return True
+
+
 def turns(
-    catalog: Catalog, entries: Iterable[Checkpoint | Unusable], now: Callable[[], str]
+    catalog: Catalog,
+    entries: Iterable[Checkpoint | Unusable],
+    now: Callable[[], str],
+    wanted: Callable[[Checkpoint], bool] = _everything,
 ) -> Iterator[Turn]:
-    """The turns that some checkpoints began, which are listed newest first, and lazily.
+    """The turns that the wanted checkpoints began, which are listed newest first, and lazily.
 
     The entries include all checkpoints of a worktree that are newer than the one to end with. `now`
-    returns the tree of the worktree, or an empty string; it is called at most once.
+    returns the tree of the worktree, or an empty string if it cannot be read.
     """
-    ends: dict[str, str] | None = None
-    following: dict[tuple[str, str], str] = {}
+    recorded: _RecordedStates | None = None
+    histories: dict[tuple[str, str], _LaterCheckpoints] = defaultdict(_LaterCheckpoints)
     for entry in entries:
         if isinstance(entry, Unusable):
             continue
-        if ends is None:
-            ends = {ref.id: ref.target for ref in catalog.store.refs(TURN_ENDS)}
-        # All of one worktree, which were taken here or fetched from one remote.
-        line = entry.meta.worktree_key, entry.ref.rpartition("/")[0]
-        after = following.get(line)
-        following[line] = entry.commit.id
-        if not entry.remote and entry.id in ends:
-            yield Turn(entry, END, ends[entry.id])
-        elif after is not None or (after := _before_restore(catalog, entry)):
-            yield Turn(entry, NEXT, after)
-        elif entry.ref.startswith(CHECKPOINTS) and catalog.is_ours(entry) and (tree := now()):
-            yield Turn(entry, NOW, tree)
-        else:
-            yield Turn(entry)
-
-
-def _before_restore(catalog: Catalog, entry: Checkpoint) -> str:
-    """The safety checkpoint of the restore that archived a checkpoint; empty if there is none."""
-    if not entry.ref.startswith(ARCHIVE):
-        return ""
-    restore = entry.ref.removeprefix(ARCHIVE).partition("/")[0]
-    return next((ref.target for ref in catalog.store.refs(f"{SAFETY}{restore}")), "")
+        recorded = recorded or _RecordedStates(catalog)
+        # The checkpoints of one worktree, taken here, fetched from one remote, or archived at once.
+        later = histories[entry.meta.worktree_key, entry.ref.rpartition("/")[0]]
+        paths = _only_paths(entry)
+        if wanted(entry):
+            end, after = recorded.end_of(entry, later.after(paths))
+            is_open = entry.ref.startswith(CHECKPOINTS) and catalog.is_ours(entry)
+            if not after and is_open and paths is not None and (tree := now()):
+                end, after = NOW, tree
+            yield Turn(entry) if paths is None else Turn(entry, end, after, paths)
+        later.add(entry, paths)
 
 
 def turn_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) -> Turn:
@@ -108,27 +117,121 @@ def turn_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) ->
         entries = catalog.fetched(checkpoint.remote)
     else:
         entries = catalog.newest_first(everywhere=True)
-    found = turns(catalog, entries, now)
+    found = turns(catalog, entries, now, lambda entry: entry.ref == checkpoint.ref)
     # It may have been dropped meanwhile.
-    return next((turn for turn in found if turn.checkpoint.ref == checkpoint.ref), Turn(checkpoint))
+    return next(found, Turn(checkpoint))
 
 
-class Worktree:
-    """The tree of the worktree as it is now, read when it is first asked for, or ahead."""
+def _only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:
+    """Pathspecs of the only paths that a checkpoint recorded, empty for all; None if unknown.
+
+    A pattern is unknown, because it may match other paths at the end of the turn.
+    """
+    partial = checkpoint.meta.table("partial")
+    specs, prefix = partial.get("paths"), partial.get("prefix")
+    if not isinstance(specs, list) or not isinstance(prefix, str):
+        return None if partial else ()
+    names = []
+    for spec in specs:
+        if not isinstance(spec, str) or re.search(r"[*?\[\\]|^:(?!\(top,literal\))", spec):
+            return None
+        is_whole = spec.startswith(_TOP)
+        name = spec.removeprefix(_TOP) if is_whole else posixpath.join(prefix, spec)
+        names.append(_TOP + posixpath.normpath(name).removeprefix("."))
+    return tuple(sorted(names))
+
+
+class _LaterCheckpoints:
+    """The checkpoints of one worktree that are newer than those still to come."""
+
+    def __init__(self) -> None:
+        self._whole: Checkpoint | None = None
+        self._of_paths: dict[tuple[str, ...], Checkpoint] = {}
+
+    def after(self, paths: tuple[str, ...] | None) -> Checkpoint | None:
+        """The next checkpoint that recorded all of the paths, empty for all paths."""
+        return self._of_paths.get(paths or (), self._whole)
+
+    def add(self, checkpoint: Checkpoint, paths: tuple[str, ...] | None) -> None:
+        """Add the next older checkpoint."""
+        if paths:
+            self._of_paths[paths] = checkpoint
+        elif paths is not None:
+            self._whole = checkpoint
+            self._of_paths.clear()
+
+
+class _RecordedStates:
+    """The recorded ends of turns, and the states before restores."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        refs = catalog.store.refs(TURN_ENDS, SAFETY)
+        self._ends = {ref.id: ref.target for ref in refs if ref.name.startswith(TURN_ENDS)}
+        self._restores = sorted(ref for ref in refs if ref.name.startswith(SAFETY))
+        self._worktrees: dict[Ref, str] | None = None
+
+    def end_of(self, checkpoint: Checkpoint, following: Checkpoint | None) -> tuple[str, str]:
+        """How the turn of a checkpoint ended, and at which commit; empty if it is not recorded."""
+        if not checkpoint.remote:
+            if end := self._ends.get(checkpoint.id):
+                return RECORDED, end
+            if restore := self._restore_between(checkpoint, following.id if following else None):
+                return RESTORE, restore.target
+        return (CHECKPOINT, following.commit.id) if following else ("", "")
+
+    def _restore_between(self, checkpoint: Checkpoint, before: str | None) -> Ref | None:
+        """The first restore of the checkpoint's worktree after it, and before another id."""
+        first = bisect_right(self._restores, f"{SAFETY}{checkpoint.id}", key=lambda ref: ref.name)
+        for ref in self._restores[first:]:
+            if before is not None and ref.id > before:
+                return None
+            if self._worktree_of(ref) == checkpoint.meta.worktree_key:
+                return ref
+        return None
+
+    def _worktree_of(self, ref: Ref) -> str | None:
+        if self._worktrees is None:
+            entries = self._catalog.entries(self._restores)
+            self._worktrees = {
+                ref: entry.meta.worktree_key
+                for ref, entry in zip(self._restores, entries, strict=True)
+                if not isinstance(entry, Unusable)
+            }
+        return self._worktrees.get(ref)
+
+
+class CurrentTree:
+    """The tree of the worktree as it is now, read when it is first asked for, or ahead.
+
+    `error` is why it could not be read, `skipped` are files that could not be read, each with the
+    reason; both are known afterwards.
+    """
 
     def __init__(self, repository: Repository) -> None:
+        self.error: BoocodeError | OSError | None = None
+        self.skipped: list[tuple[str, str]] = []
         self._repository = repository
         self._tree: str | None = None
         self._lock = Lock()
 
     def __call__(self) -> str:
-        """The tree; empty if the worktree cannot be read. Its objects are temporary."""
+        """The tree, whose objects are temporary; empty if the worktree cannot be read."""
         with self._lock:
             if self._tree is None:
                 self._tree = ""
-                with suppress(BoocodeError, OSError):
-                    self._tree = current_tree(self._repository)
+                try:
+                    self._read()
+                except (BoocodeError, OSError) as error:
+                    self.error = error
             return self._tree
+
+    def _read(self) -> None:
+        repository = self._repository
+        with scratch_directory(repository.state_dir, read_only=True) as scratch:
+            snapshot = take_snapshot(repository, scratch)
+        self.skipped = [(each.path, each.reason) for each in snapshot.skipped]
+        self._tree = snapshot.tree
 
     @contextmanager
     def read_ahead(self) -> Iterator[None]:
@@ -142,85 +245,99 @@ class Worktree:
 
 
 def count_changes(
-    git: Git, compared: Sequence[Turn], options: Sequence[str] = (), pathspecs: Sequence[str] = ()
+    repository: Repository,
+    compared: Sequence[Turn],
+    options: Sequence[str] = (),
+    pathspecs: Sequence[str] = (),
 ) -> list[ChangeCounts | None]:
     """What changed in each turn; None if its end is unknown or objects are missing.
 
     `options` are those of `git diff-tree` that select changes, such as `-S<text>`; a turn without
-    such a change has changed no files. Pathspecs are relative to git's directory.
+    such a change has changed no files. Pathspecs are relative to the caller's directory. With
+    either, turns of some paths are not counted: a turn around them has the same changes. Renamed
+    files count as one if `diff.renames` says so, as in what `git diff` shows.
     """
-    counted: dict[str, ChangeCounts] = {}
-    known = [turn for turn in compared if turn.after]
-    if options and len(known) > _LEAST_SHARE:
-        _count_in_parallel(git, known, options, pathspecs, counted)
+    here = repository.git.bind(cwd=repository.directory) if pathspecs else repository.git
+    # As in `git log`, which also searches what a user's `textconv` makes of a file.
+    textconv = "--textconv" if options else "--no-textconv"
+    settings = (textconv, _rename_option(repository), *options)
+    counter = _Counter(without_index(here), (*settings, "--", *pathspecs))
+    whole = [turn for turn in compared if turn.after and not turn.paths]
+    shares = min(os.cpu_count() or 1, _MOST_PROCESSES, len(whole) // _TURNS_PER_PROCESS)
+    if options and shares > 1:
+        # Only here, as this module takes a while to load.
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(shares) as pool:
+            parts = [*pool.map(counter.compare, (whole[start::shares] for start in range(shares)))]
     else:
-        _count(git, known, options, pathspecs, counted)
-    return [counted.get(_key(turn)) if turn.after else None for turn in compared]
+        parts = [counter.compare(whole)]
+    if not options and not pathspecs:
+        partial = (turn for turn in compared if turn.after and turn.paths)
+        of_paths = (
+            (_Counter(counter.git, (*settings, "--", *turn.paths)), turn) for turn in partial
+        )
+        parts += (each.compare([turn]) for each, turn in of_paths)
+    counts = {turn.checkpoint.ref: count for part in parts for turn, count in part}
+    return [counts.get(turn.checkpoint.ref) for turn in compared]
 
 
-def _count(
-    git: Git,
-    compared: Sequence[Turn],
-    options: Sequence[str],
-    pathspecs: Sequence[str],
-    counted: dict[str, ChangeCounts],
-) -> None:
-    """Count by `_key`; turns for which objects are missing are left out."""
-    if not compared:
-        return
-    request = "".join(f"{_request(turn)}\n" for turn in compared).encode()
-    arguments = ("--stdin", "-r", "-M", "--numstat", "--always", "--ignore-submodules=none")
-    more = (*options, "--no-ext-diff", "--no-textconv", "--", *pathspecs)
-    done = without_index(git).attempt("diff-tree", *arguments, *more, stdin=request)
-    if done.status == 0:
-        _add_up(done.stdout, counted)
-    elif len(compared) > 1:
+def _rename_option(repository: Repository) -> str:
+    """The option for what the user configured for `git diff`."""
+    word = (repository.config.text("diff.renames") or "true").lower()
+    if word in ("copies", "copy"):
+        return "--find-copies"
+    return "--no-renames" if word in ("false", "no", "off", "0") else "--find-renames"
+
+
+class _Counter(NamedTuple):
+    """Counts what changed in turns, with git and its further arguments."""
+
+    git: Git
+    arguments: Sequence[str]
+
+    def compare(self, compared: Sequence[Turn]) -> list[tuple[Turn, ChangeCounts | None]]:
+        """The counts of each turn; None if objects are missing."""
+        if not compared:
+            return []
+        request = "".join(f"{_request(turn)}\n" for turn in compared).encode()
+        always = ("--stdin", "-r", "--numstat", "--always", "--ignore-submodules=none")
+        options = (*always, "--no-ext-diff", *self.arguments)
+        done = self.git.attempt("diff-tree", *options, stdin=request)
+        if done.status == 0:
+            return _parsed(done.stdout, compared)
+        if len(compared) == 1:
+            return [(compared[0], None)]
         # Git stops at a turn whose trees are missing.
         middle = len(compared) // 2
-        for half in (compared[:middle], compared[middle:]):
-            _count(git, half, options, pathspecs, counted)
-
-
-def _count_in_parallel(
-    git: Git,
-    compared: Sequence[Turn],
-    options: Sequence[str],
-    pathspecs: Sequence[str],
-    counted: dict[str, ChangeCounts],
-) -> None:
-    # A search reads every changed file. Only here, as this module takes a while to load.
-    from concurrent.futures import ThreadPoolExecutor
-
-    shares = min(os.cpu_count() or 1, _MOST_SHARES)
-    with ThreadPoolExecutor(shares) as pool:
-        running = [
-            pool.submit(_count, git, compared[start::shares], options, pathspecs, counted)
-            for start in range(shares)
-        ]
-        for each in running:
-            each.result()
+        return self.compare(compared[:middle]) + self.compare(compared[middle:])
 
 
 def _request(turn: Turn) -> str:
     # Git takes a commit and then its parent, but of two trees the old one first.
-    return _key(turn) if turn.until == NOW else f"{turn.after} {turn.before}"
+    return _header(turn) if turn.end == NOW else f"{turn.after} {turn.before}"
 
 
-def _key(turn: Turn) -> str:
+def _header(turn: Turn) -> str:
     """What git prints above the differences of a turn."""
-    return f"{turn.before} {turn.after}" if turn.until == NOW else turn.after
+    return f"{turn.before} {turn.after}" if turn.end == NOW else turn.after
 
 
-def _add_up(output: bytes, counted: dict[str, ChangeCounts]) -> None:
-    key, files, added, removed = "", 0, 0, 0
+def _parsed(output: bytes, compared: Sequence[Turn]) -> list[tuple[Turn, ChangeCounts | None]]:
+    """The counts in git's output, which leaves out turns whose commits are missing."""
+    counts: list[ChangeCounts | None] = [None] * len(compared)
+    number = -1
     for line in output.split(b"\n"):
         if _HEADER.fullmatch(line):
-            key, files, added, removed = line.decode("ascii"), 0, 0, 0
-            counted[key] = ChangeCounts(0, 0, 0)
+            header = line.decode("ascii")
+            number = next(
+                n for n in range(number + 1, len(compared)) if _header(compared[n]) == header
+            )
+            counts[number] = ChangeCounts(0, 0, 0)
         elif line:
-            more, less, _ = line.split(b"\t", 2)
-            files += 1
+            added, removed, _ = line.split(b"\t", 2)
+            files, *lines = counts[number] or ChangeCounts(0, 0, 0)
             # A binary file has no lines.
-            added += int(more) if more != b"-" else 0
-            removed += int(less) if less != b"-" else 0
-            counted[key] = ChangeCounts(files, added, removed)
+            more = (0 if each == b"-" else int(each) for each in (added, removed))
+            counts[number] = ChangeCounts(files + 1, *map(sum, zip(lines, more, strict=True)))
+    return [*zip(compared, counts, strict=True)]

@@ -145,10 +145,43 @@ def edits(context: click.Context, argument: click.Parameter, begun: str) -> list
     return _entries(records, begun, describe, _given(context, argument))
 
 
+def checkpoint_or_range(
+    context: click.Context, argument: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """Offer checkpoints, also as the second one of `<checkpoint>..<checkpoint>`."""
+    first, dots, second = begun.partition("..")
+    if not dots or "/" in begun:
+        return checkpoints(context, argument, begun)
+    found = checkpoints(context, argument, second)
+    return [_item(first + dots + item.value, item.help or "") for item in found]
+
+
+def _files_in(begun: str) -> list[CompletionItem]:
+    """Offer the files of `<checkpoint>:<path>`, and directories with a slash."""
+    from git_boocode.checkpoints.store.catalog import Catalog
+    from git_boocode.repo.git import nul_records
+    from git_boocode.repo.repository import Repository
+
+    name, _, path = begun.partition(":")
+    repository = Repository.discover()
+    tree = Catalog(repository).find(name or "@").tree
+    directory, slash, _ = path.rpartition("/")
+    listed = nul_records(repository.git.run("ls-tree", "-z", f"{tree}:{directory}"))
+    # Each has a mode, a type, an id, and behind a tab the name.
+    rows = (row.partition("\t") for row in listed)
+    offered = (
+        f"{name}:{directory}{slash}{entry}{'/' if ' tree ' in about else ''}"
+        for about, _, entry in rows
+    )
+    return [_item(each) for each in offered if each.startswith(begun)]
+
+
 def checkpoint_or_edit(
     context: click.Context, argument: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """Offer checkpoints, and with some characters of an id edit records, too."""
+    """Offer checkpoints, their files, and with some characters of an id edit records, too."""
+    if ":" in begun:
+        return _files_in(begun)
     found = checkpoints(context, argument, begun)
     return found if not begun or begun.startswith("@") else found + edits(context, argument, begun)
 

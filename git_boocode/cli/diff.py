@@ -10,10 +10,10 @@ from typing import IO
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
-from git_boocode.checkpoints.turns import Turn, turn_of
+from git_boocode.checkpoints.turns import NOW, Turn, turn_of
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
-from git_boocode.cli.candidates import checkpoints, or_paths
+from git_boocode.cli.candidates import checkpoint_or_range, or_paths
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
 from git_boocode.cli.output import encode_text, paged, print_json, progress
@@ -21,6 +21,7 @@ from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds
 
 READER_GONE = (-13, 141)
 """How git ends when it writes to a closed pipe: by the signal, or with a shell's status for it."""
@@ -31,7 +32,7 @@ READER_GONE = (-13, 141)
     "arguments",
     nargs=-1,
     metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]",
-    shell_complete=or_paths(checkpoints, most=2),
+    shell_complete=or_paths(checkpoint_or_range, most=2),
 )
 @click.option("--turn", is_flag=True, help="Compare the beginning of a turn with its end.")
 @click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
@@ -60,7 +61,8 @@ def diff(
     paths = checked_pathspecs(repository, paths) if paths else paths
     with temporary_objects(repository):
         with progress(repository, "reading the worktree", as_json=as_json):
-            old, new = _compared(repository, catalog, named, turn=turn)
+            states = _compared(repository, catalog, named, turn=turn)
+        old, new, dashes, *paths = states.compared(paths)
         if as_json:
             changes, text = compare_trees(repository, old, new, paths)
             files = [change.as_json() for change in changes]
@@ -71,7 +73,7 @@ def diff(
         options += ["--no-color"] * colour_forbidden(repository.config, "color.diff")
         # Git itself finds the user's pager for `git diff`, and the colours.
         status = repository.users_git.bind(cwd=repository.directory).run_in_foreground(
-            "diff", *options, old, new, "--", *paths
+            "diff", *options, old, new, dashes, *paths
         )
     if status in READER_GONE:
         raise BrokenPipeError
@@ -81,25 +83,21 @@ def diff(
 
 def _compared(
     repository: Repository, catalog: Catalog, named: list[Checkpoint], *, turn: bool
-) -> tuple[str, str]:
-    """The old and the new commit or tree."""
+) -> Turn:
+    """The old and the new state."""
     old, *more = named
     if turn:
         found = turn_of(catalog, old, partial(current_tree, repository))
-        return found.before, known_end(found)
-    return old.tree, more[0].tree if more else current_tree(repository)
-
-
-def known_end(turn: Turn) -> str:
-    """The state at the end of a turn (RefusedError if it is unknown)."""
-    if not turn.after:
-        checkpoint = turn.checkpoint
-        raise RefusedError(
-            f"the end of the turn of {checkpoint.id} is unknown",
-            code="not_found",
-            hints=("it was not recorded, and no later checkpoint of that worktree is here",),
-        )
-    return turn.after
+        if not found.after:
+            raise RefusedError(
+                f"it is unknown how the turn of {ShortIds(catalog.store)(old.id)} ended",
+                code="not_found",
+                hints=(
+                    "its end was not recorded, and no later checkpoint of that worktree is here",
+                ),
+            )
+        return found
+    return Turn(old, NOW, more[0].tree if more else current_tree(repository))
 
 
 def _split(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from itertools import count, islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from git_boocode.cli.candidates import age_of
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.output import (
     counted,
@@ -16,6 +15,7 @@ from git_boocode.cli.output import (
     quote_path,
     warn,
 )
+from git_boocode.cli.turn_rows import Dates
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -24,7 +24,7 @@ _SHOWN_FILES = 3
 
 
 def list_edits(
-    repository: Repository, limit: int | None, *, everywhere: bool, as_json: bool
+    repository: Repository, limit: int | None, date: str, *, everywhere: bool, as_json: bool
 ) -> int:
     """Print the applied edits of this worktree, or of all; returns the exit code."""
     records = Records(repository)
@@ -36,12 +36,16 @@ def list_edits(
     short = ShortIds(records.store)
     style = Style(enabled=colour_wanted(repository.config))
     number = count()
+    found = [*listed]
+    times = Dates(repository, date)(found)
     with paged(repository.users_git) as stream:
-        for record in listed:
+        for record, time in zip(found, times, strict=True):
+            name = f"({record.meta.worktree_name})"
             # `@~N` counts the edits of this worktree alone.
-            ours = records.is_ours(record)
-            where = f"@~{next(number)}" if ours else f"({record.meta.worktree_name})"
-            stream.write(encode_text(_edit_line(record, where, short, style)))
+            if records.is_ours(record):
+                name = f"@~{back}" if (back := next(number)) else "@"
+            about = _EditRow(record, printable(name), time, short)
+            stream.write(encode_text(_edit_line(about, style)))
     warn_of_unreadable(records)
     return 0
 
@@ -66,7 +70,17 @@ def _edit_row(record: EditRecord) -> dict[str, Any]:
     }
 
 
-def _edit_line(record: EditRecord, where: str, short: ShortIds, style: Style) -> str:
+class _EditRow(NamedTuple):
+    """A record, and the name and the time that are shown for it."""
+
+    record: EditRecord
+    name: str
+    time: str
+    short: ShortIds
+
+
+def _edit_line(row: _EditRow, style: Style) -> str:
+    record, short = row.record, row.short
     edits, more = len(record.edits), len(record.files) - _SHOWN_FILES
     shown = ", ".join(quote_path(file.path) for file in record.files[:_SHOWN_FILES])
     what = counted(edits, "edit")
@@ -75,8 +89,8 @@ def _edit_line(record: EditRecord, where: str, short: ShortIds, style: Style) ->
     state = edit_state(record)
     parts = (
         style(short(record.id), "yellow"),
-        printable(where).ljust(4),
-        age_of(record.id),
+        row.name.ljust(4),
+        row.time.rjust(11),
         shown + (f" and {more} more" if more > 0 else ""),
         what,
         style(f"[{state}]", "cyan") if state else "",

@@ -17,8 +17,9 @@ from git_boocode.checkpoints.store.catalog import (
     REMOTES,
     Catalog,
     Checkpoint,
+    without_index,
 )
-from git_boocode.checkpoints.turns import ChangeCounts, Turn, Worktree, count_changes, turns
+from git_boocode.checkpoints.turns import ChangeCounts, CurrentTree, Turn, count_changes, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import agents, paths, remotes
 from git_boocode.cli.colour import Style, colour_wanted
@@ -32,24 +33,30 @@ from git_boocode.cli.framework import (
     refuse_together,
 )
 from git_boocode.cli.output import (
+    counted,
     encode_text,
     paged,
     print_json,
     progress,
+    quote_path,
+    warn,
     warn_of_interruption,
 )
 from git_boocode.cli.turn_rows import (
     Dates,
     TurnRow,
+    cut,
+    group_of,
     heading,
     terminal_width,
     time_of,
     turn_label,
     turn_lines,
 )
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.messages import failure_reason
+from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.remotes import named_remote
 from git_boocode.repo.repository import Repository
@@ -59,7 +66,7 @@ from git_boocode.repo.store import ShortIds
 _FIRST_PAGE = 32
 _LARGEST_PAGE = 512
 _COUNT = re.compile(r"-[0-9]+")
-_ONLY_OF_TURNS = ("since", "until", "agent", "session", "date")
+_ONLY_OF_TURNS = ("since", "until", "agent", "session")
 
 
 class _LogCommand(Command):
@@ -77,7 +84,7 @@ class _LogCommand(Command):
         return super().parse_args(ctx, [*given, *args[behind:]])
 
 
-class _Options(NamedTuple):
+class _LogOptions(NamedTuple):
     """What is given on the command line; empty values and None select everything."""
 
     max_count: int | None
@@ -111,14 +118,9 @@ class _Options(NamedTuple):
         return ["--stat"] * self.stat + ["--patch"] * self.patch
 
     @property
-    def looks_into_files(self) -> bool:
+    def is_search(self) -> bool:
         """Whether only turns that changed something are wanted."""
         return bool(self.changes or self.pathspecs)
-
-    def wants(self, checkpoint: Checkpoint) -> bool:
-        """Whether a turn is wanted, by the metadata of its checkpoint."""
-        agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
-        return (not self.agent or agent == self.agent) and session.startswith(self.session)
 
 
 class _Listed(NamedTuple):
@@ -144,7 +146,10 @@ class _Listed(NamedTuple):
     "--agent", default="", metavar="<name>", help="Only turns of this agent.", shell_complete=agents
 )
 @click.option(
-    "--session", default="", metavar="<id>", help="Only turns of this session, or its first digits."
+    "--session",
+    default="",
+    metavar="<id>",
+    help="Only turns of sessions whose id starts with <id>.",
 )
 @click.option("--date", default="", metavar="<format>", help="Show times as git log --date does.")
 @click.option("--all", "everywhere", is_flag=True, help="Include all worktrees.")
@@ -165,13 +170,14 @@ def log(**given: Any) -> int:  # noqa: ANN401 - click's own
     A turn is what happened between a checkpoint and its recorded end, or else the next checkpoint,
     or else now. With paths, only turns that changed these are listed.
     """
-    options = _Options(**given)
+    options = _LogOptions(**given)
     fetched = options.remotes or options.remote is not None
     sources = (("--remote", options.remote is not None), ("--remotes", options.remotes))
     refuse_together(("--edits", options.edits), ("--archived", options.archived), *sources)
     refuse_together(("--all", options.everywhere), *sources)
     refuse_together(("-S", options.text is not None), ("-G", options.regex is not None))
-    refuse_together(("--oneline", options.oneline), ("--json", options.as_json))
+    for name in ("oneline", "stat", "patch", "date"):
+        refuse_together((f"--{name}", getattr(options, name)), ("--json", options.as_json))
     repository = Repository.discover()
     warn_of_interruption(repository)
     if options.edits:
@@ -183,25 +189,42 @@ def log(**given: Any) -> int:  # noqa: ANN401 - click's own
     ):
         named_remote(repository, options.remote)
     options = _checked(repository, options)
-    found = catalog.newest_first(everywhere=options.everywhere)
+    entries = catalog.newest_first(everywhere=options.everywhere)
     if fetched:
-        found = catalog.fetched(options.remote)
+        entries = catalog.fetched(options.remote)
     elif options.archived:
-        found = catalog.archived(everywhere=options.everywhere)
-    # Who sees the list itself sees the first page at once.
+        entries = catalog.archived(everywhere=options.everywhere)
+    # On a terminal the first page appears at once.
     quiet = options.as_json or sys.stdout.isatty()
-    worktree = Worktree(repository)
+    current = CurrentTree(repository)
     with (
         progress(repository, "listing", as_json=quiet),
         temporary_objects(repository),
-        worktree.read_ahead() if options.changes else nullcontext(),
+        current.read_ahead() if options.changes else nullcontext(),
     ):
-        listed = _selected(catalog, turns(catalog, found, worktree), options)
-        pages = _pages(repository, listed, options)
-        return _print(repository, catalog, pages, options)
+        selection = _Selection(catalog, options)
+        found = turns(catalog, selection.until_since(entries), current, selection.wants)
+        listed = (_Listed(turn, selection.name_of(turn.checkpoint)) for turn in found)
+        pages = _Pages(repository, listed, options)
+        code = _print(repository, catalog, pages, options)
+    _warn(current, pages)
+    return code
 
 
-def _list_edits(repository: Repository, options: _Options) -> int:
+def _warn(current: CurrentTree, pages: _Pages) -> None:
+    """Warn of what makes the list incomplete."""
+    if current.error is not None:
+        error = current.error
+        why = error.message if isinstance(error, BoocodeError) else str(error)
+        warn(f"the worktree cannot be read, so the latest turn is not counted: {why}")
+    for path, reason in current.skipped:
+        if path not in pages.skipped:
+            warn(f"not compared: {quote_path(path)}: {reason}")
+    if pages.missing:
+        warn(f"{counted(pages.missing, 'turn')} could not be searched: objects are missing")
+
+
+def _list_edits(repository: Repository, options: _LogOptions) -> int:
     from git_boocode.cli.edit_list import list_edits
 
     shown = (("--oneline", options.oneline), ("--stat", options.stat), ("--patch", options.patch))
@@ -209,16 +232,12 @@ def _list_edits(repository: Repository, options: _Options) -> int:
     searched += [(f"--{key}", getattr(options, key)) for key in _ONLY_OF_TURNS]
     for name, value in (*shown, *searched, ("paths", options.pathspecs)):
         refuse_together(("--edits", True), (name, value))
-    return list_edits(
-        repository, _limit(options), everywhere=options.everywhere, as_json=options.as_json
-    )
+    limit = None if options.max_count is None else min(options.max_count, sys.maxsize)
+    everywhere, as_json = options.everywhere, options.as_json
+    return list_edits(repository, limit, options.date, everywhere=everywhere, as_json=as_json)
 
 
-def _limit(options: _Options) -> int | None:
-    return None if options.max_count is None else min(options.max_count, sys.maxsize)
-
-
-def _checked(repository: Repository, options: _Options) -> _Options:
+def _checked(repository: Repository, options: _LogOptions) -> _LogOptions:
     """The options with pathspecs for git; RefusedError if git rejects a pathspec or a regex."""
     if options.pathspecs:
         after_dashes = click.get_current_context().meta.get(AFTER_DASHES, 0)
@@ -229,37 +248,63 @@ def _checked(repository: Repository, options: _Options) -> _Options:
         try:
             # Git reads the expression although there is nothing to compare.
             empty = repository.empty_tree
-            repository.git.run("diff-tree", *options.changes, empty, empty)
+            without_index(repository.git).run("diff-tree", *options.changes, empty, empty)
         except GitError as error:
             raise RefusedError(failure_reason(error.stderr), code="invalid_input") from None
     return options
 
 
 def _refuse_missing(repository: Repository, given: Iterable[str]) -> None:
-    """Refuse what stands before `--` and is no path, as it may be meant as something else."""
+    """Refuse arguments before `--` that are not existing paths, such as the name of a turn."""
     for path in given:
         if not os.path.lexists(os.path.join(repository.directory, path)):
-            hint = "put '--' before paths that no longer exist; 'git boocode show' takes names"
+            hint = "put '--' before paths that no longer exist"
             raise misused(f"'{path}' is not an existing path", hint)
 
 
-def _selected(catalog: Catalog, found: Iterable[Turn], options: _Options) -> Iterator[_Listed]:
-    """The wanted turns as far as their checkpoints say, with their names."""
-    since, until = _times(catalog.repository, options)
-    number = count()
-    for turn in found:
-        checkpoint = turn.checkpoint
-        # `@~N` counts the checkpoints of this worktree alone.
-        ours = checkpoint.ref.startswith(CHECKPOINTS) and catalog.is_ours(checkpoint)
-        name = (f"@~{back}" if (back := next(number)) else "@") if ours else ""
-        if since is not None and time_of(checkpoint) < since:
-            # The others are older.
-            return
-        if (until is None or time_of(checkpoint) <= until) and options.wants(checkpoint):
-            yield _Listed(turn, name)
+class _Selection:
+    """The wanted turns as far as their checkpoints indicate, and the names of all."""
+
+    def __init__(self, catalog: Catalog, options: _LogOptions) -> None:
+        self._catalog = catalog
+        self._options = options
+        self._since, self._until = _times(catalog.repository, options)
+        self._names: dict[str, str] = {}
+        self._number = count()
+
+    def until_since(
+        self, entries: Iterable[Checkpoint | Unusable]
+    ) -> Iterator[Checkpoint | Unusable]:
+        """The entries down to those before `--since`; all others are older."""
+        for entry in entries:
+            if isinstance(entry, Checkpoint):
+                # An id of another program has no time.
+                if self._since is not None and 0 < time_of(entry) < self._since:
+                    return
+                # `@~N` counts the checkpoints of this worktree alone.
+                if entry.ref.startswith(CHECKPOINTS) and self._catalog.is_ours(entry):
+                    self._names[entry.ref] = f"@~{back}" if (back := next(self._number)) else "@"
+            yield entry
+
+    def name_of(self, checkpoint: Checkpoint) -> str:
+        """The name, such as `@~1`; empty if it is not in the log of this worktree."""
+        return self._names.get(checkpoint.ref, "")
+
+    def wants(self, checkpoint: Checkpoint) -> bool:
+        """Whether the metadata fit the options."""
+        when = time_of(checkpoint)
+        agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
+        options = self._options
+        return (
+            (self._since is None or when > 0)
+            # Git knows no fractions of a second.
+            and (self._until is None or int(when) <= self._until)
+            and options.agent in ("", agent)
+            and session.startswith(options.session)
+        )
 
 
-def _times(repository: Repository, options: _Options) -> list[float | None]:
+def _times(repository: Repository, options: _LogOptions) -> list[float | None]:
     """The times of `--since` and `--until`, which git reads."""
     times: list[float | None] = []
     for name, text in (("since", options.since), ("until", options.until)):
@@ -272,37 +317,56 @@ def _times(repository: Repository, options: _Options) -> list[float | None]:
     return times
 
 
-def _pages(
-    repository: Repository, listed: Iterator[_Listed], options: _Options
-) -> Iterator[list[_Listed]]:
-    """The turns with the counts of their changes, page by page."""
-    git = repository.git.bind(cwd=repository.directory)
-    limit = _limit(options)
-    # A search needs few processes rather than a first line soon.
-    size = _LARGEST_PAGE if options.looks_into_files else _FIRST_PAGE
-    selection = [*options.changes, *(["--pickaxe-all"] if options.changes else [])]
-    shown = 0
-    while limit is None or shown < limit:
-        most = size if limit is None or options.looks_into_files else min(size, limit - shown)
-        if not (page := list(islice(listed, most))):
-            return
-        counts = count_changes(git, [each.turn for each in page], selection, options.pathspecs)
+class _Pages:
+    """The turns with the counts of their changes, page by page.
+
+    `missing` is the number of turns that could not be searched, `skipped` are the paths that the
+    checkpoints leave out.
+    """
+
+    def __init__(
+        self, repository: Repository, listed: Iterator[_Listed], options: _LogOptions
+    ) -> None:
+        self.missing = 0
+        self.skipped: set[str] = set()
+        self._repository = repository
+        self._listed = listed
+        self._options = options
+
+    def __iter__(self) -> Iterator[list[_Listed]]:
+        is_search = self._options.is_search
+        limit = sys.maxsize if self._options.max_count is None else self._options.max_count
+        # A search needs few processes rather than a first line soon.
+        size = _LARGEST_PAGE if is_search else _FIRST_PAGE
+        while limit > 0:
+            page = [*islice(self._listed, size if is_search else min(size, limit))]
+            if not page:
+                return
+            self.skipped.update(*(each.turn.checkpoint.meta.skipped_paths for each in page))
+            page = self._counted(page)[:limit]
+            limit -= len(page)
+            if page:
+                yield page
+            size = min(size * 2, _LARGEST_PAGE)
+
+    def _counted(self, page: list[_Listed]) -> list[_Listed]:
+        options = self._options
+        if options.oneline and not options.is_search:
+            return page
+        selection = [*options.changes, *(["--pickaxe-all"] if options.changes else [])]
+        found = [each.turn for each in page]
+        counts = count_changes(self._repository, found, selection, options.pathspecs)
         page = [one._replace(counts=each) for one, each in zip(page, counts, strict=True)]
-        if options.looks_into_files:
-            page = [each for each in page if each.counts is None or each.counts.files]
-            page = page if limit is None else page[: limit - shown]
-        shown += len(page)
-        if page:
-            yield page
-        size = min(size * 2, _LARGEST_PAGE)
+        if not options.is_search:
+            return page
+        self.missing += sum(each.counts is None and not each.turn.paths for each in page)
+        return [each for each in page if each.counts and each.counts.files]
 
 
 # Printing.
 
 
-def _print(
-    repository: Repository, catalog: Catalog, pages: Iterator[list[_Listed]], options: _Options
-) -> int:
+def _print(repository: Repository, catalog: Catalog, pages: _Pages, options: _LogOptions) -> int:
     if options.as_json:
         print_json({"ok": True, "checkpoints": [_row(each) for page in pages for each in page]})
         return 0
@@ -311,26 +375,27 @@ def _print(
     if not (first := next(lines, None)):
         return 0
     style = Style(enabled=colour_wanted(repository.config))
+    width = terminal_width()
     above, gap = None, b""
     with paged(repository.users_git) as stream:
-        for turn, line in chain([first], lines):
-            title = None if options.oneline else heading(turn)
-            if title != above:
-                stream.write(gap + encode_text(style(f"{title}", "cyan")) + b"\n")
-                above = title
+        for listed, line in chain([first], lines):
+            group = None if options.oneline else group_of(listed.turn.checkpoint)
+            if group is not None and group != above:
+                title = cut(heading(listed.turn.checkpoint), width)
+                stream.write(gap + encode_text(style(title, "cyan")) + b"\n")
             elif options.changes_shown:
                 stream.write(gap)
+            above, gap = group, b"\n"
             stream.write(encode_text(line) + b"\n")
-            _write_changes(repository, turn, stream, options)
-            gap = b"\n"
-            # Someone is reading, and the next page takes its time.
+            _write_changes(repository, listed, stream, options)
+            # The next page takes its time.
             stream.flush()
     return 0
 
 
 def _lines(
-    repository: Repository, catalog: Catalog, pages: Iterator[list[_Listed]], options: _Options
-) -> Iterator[tuple[Turn, str]]:
+    repository: Repository, catalog: Catalog, pages: _Pages, options: _LogOptions
+) -> Iterator[tuple[_Listed, str]]:
     """The turns, each with its line."""
     style = Style(enabled=colour_wanted(repository.config))
     dates, short = Dates(repository, options.date), ShortIds(catalog.store)
@@ -341,27 +406,34 @@ def _lines(
             for each, time in zip(page, times, strict=True)
         ]
         if options.oneline:
-            yield from ((row.turn, _one_line(row, short, style)) for row in rows)
+            lines = [_one_line(row, short, style) for row in rows]
         else:
             lines = turn_lines(rows, style, terminal_width())
-            yield from ((row.turn, line) for row, line in zip(rows, lines, strict=True))
+        yield from zip(page, lines, strict=True)
 
 
 def _one_line(row: TurnRow, short: ShortIds, style: Style) -> str:
     checkpoint = row.turn.checkpoint
     identifier = short(checkpoint.id)
-    name = row.name if row.name != identifier else ""
-    return " ".join(filter(None, (style(identifier, "yellow"), name, turn_label(checkpoint))))
+    front = f"{identifier} " if row.name == identifier else f"{identifier} {row.name} "
+    width = terminal_width()
+    label = cut(turn_label(checkpoint), None if width is None else width - len(front))
+    return f"{style(identifier, 'yellow')}{front[len(identifier) :]}{label}".rstrip()
 
 
 def _write_changes(
-    repository: Repository, turn: Turn, stream: IO[bytes], options: _Options
+    repository: Repository, listed: _Listed, stream: IO[bytes], options: _LogOptions
 ) -> None:
     """Write what a turn changed, as far as it is asked for."""
-    if options.changes_shown and turn.after:
-        arguments = (*options.changes, turn.before, turn.after, "--", *options.pathspecs)
-        stream.write(b"\n")
-        diff_into(stream, repository, [*options.changes_shown, *arguments])
+    turn, counts = listed.turn, listed.counts
+    if not options.changes_shown or (counts is not None and counts.files == 0):
+        return
+    stream.write(b"\n")
+    if turn.after and (counts is not None or options.oneline):
+        compared = turn.compared(options.pathspecs)
+        diff_into(stream, repository, [*options.changes_shown, *options.changes, *compared])
+    else:
+        stream.write(b"its changes are unknown\n")
 
 
 def _row(listed: _Listed) -> dict[str, Any]:
@@ -376,7 +448,7 @@ def _row(listed: _Listed) -> dict[str, Any]:
         "worktree": entry.meta.worktree_name,
         "remote": entry.remote or None,
         "only": [str(path) for path in only] if isinstance(only, list) else None,
-        "until": listed.turn.until or None,
+        "end": listed.turn.end or None,
         "files": counts.files if counts else None,
         "added": counts.added if counts else None,
         "removed": counts.removed if counts else None,

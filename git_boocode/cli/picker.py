@@ -449,7 +449,7 @@ class _Picker:
         before = signal.signal(signal.SIGINT, lambda *_: None)
         started = time.monotonic()
         try:
-            compared = (turn.before, turn.after, "--", *self._list.pathspecs)
+            compared = turn.compared(self._list.pathspecs)
             git.run_in_foreground("diff", *options, *compared)
             if time.monotonic() - started < _QUICK or git.line("var", "GIT_PAGER") == "cat":
                 input("press Enter to go back to the list ")

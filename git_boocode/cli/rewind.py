@@ -89,8 +89,8 @@ def rewind(
 def _is_checkpoint(repository: Repository, name: str) -> bool:
     try:
         Catalog(repository).find(name)
-    except RefusedError as error:
-        return error.code == "ambiguous"
+    except RefusedError:
+        return False
     return True
 
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator
+from functools import partial
 
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
 from git_boocode.checkpoints.turns import (
-    END,
-    NEXT,
+    CHECKPOINT,
     NOW,
+    RECORDED,
+    RESTORE,
     ChangeCounts,
     Turn,
-    Worktree,
     count_changes,
     turn_of,
 )
+from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.candidates import checkpoint_or_edit
 from git_boocode.cli.colour import Style
 from git_boocode.cli.diff import READER_GONE, print_page
@@ -33,10 +35,15 @@ from git_boocode.repo.git import nul_records
 from git_boocode.repo.head import tree_of
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref
+from git_boocode.repo.store import Ref, ShortIds, Store
 
 _SHOWN_EDITS = 3
-_ENDS = {END: "its recorded end", NEXT: "the next checkpoint", NOW: "now"}
+_ENDS = {
+    RECORDED: "its recorded end",
+    CHECKPOINT: "the next checkpoint",
+    RESTORE: "the restore after it",
+    NOW: "now",
+}
 _LINES = ("agent", "session", "chat", "message", "trigger", "state")
 
 
@@ -67,7 +74,7 @@ def show(name: str, stat: bool, head: bool, as_json: bool) -> int:
         found = catalog.find(name)
         with temporary_objects(repository):
             with progress(repository, "reading the worktree", as_json=as_json):
-                turn = None if head else turn_of(catalog, found, Worktree(repository))
+                turn = None if head else turn_of(catalog, found, partial(current_tree, repository))
             return _show_checkpoint(repository, found, turn, stat=stat, as_json=as_json)
     if not (checkpoints := catalog.matching(name)):
         if len(edits) > 1:
@@ -86,21 +93,20 @@ def show(name: str, stat: bool, head: bool, as_json: bool) -> int:
 def _show_checkpoint(
     repository: Repository, found: Checkpoint, turn: Turn | None, *, stat: bool, as_json: bool
 ) -> int:
-    if turn is not None and not turn.after:
-        turn = None
-    head = tree_of(repository.git, found.head) if found.head else repository.empty_tree
-    old, new = (turn.before, turn.after) if turn else (head, found.tree)
+    base = tree_of(repository.git, found.head) if found.head else repository.empty_tree
+    known = turn is not None and turn.after != ""
+    old, new, *paths = turn.compared() if turn and known else [base, found.tree, "--"]
     if as_json:
         own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
-        files = [each.as_json() for each in tree_changes(repository.git, old, new)]
+        files = [each.as_json() for each in tree_changes(repository.git, old, new, paths[1:])]
         checkpoint = {**found.meta.values, **own}
-        until = turn.until if turn else None
-        print_json({"ok": True, "checkpoint": checkpoint, "until": until, "files": files})
+        end = turn.end if turn and known else None
+        print_json({"ok": True, "checkpoint": checkpoint, "end": end, "files": files})
         return 0
-    [counts] = count_changes(repository.git, [turn]) if turn else [None]
+    [counts] = count_changes(repository, [turn]) if turn else [None]
     [date] = Dates(repository, default="iso")([found])
     more = {"date": date, "changes": _changes(turn, counts)}
-    arguments = [*(["--stat"] if stat else []), old, new, "--"]
+    arguments = [*(["--stat"] if stat else []), old, new, *paths]
     return print_page(repository, lambda style: _text(found, more, style), arguments)
 
 
@@ -108,8 +114,11 @@ def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:
     """What the diff below shows."""
     if turn is None:
         return "since HEAD"
+    if not turn.after:
+        # A safety checkpoint begins none.
+        return "since HEAD, as it is unknown how the turn ended"
     number = "unknown files" if counts is None else counts_text(counts)
-    return f"{number}, until {_ENDS[turn.until]}"
+    return f"{number}, until {_ENDS[turn.end]}"
 
 
 def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
@@ -139,17 +148,14 @@ def _show_file(repository: Repository, found: Checkpoint, path: str, *, as_json:
         path = posixpath.normpath(posixpath.join(repository.prefix, path))
     path = "" if path == "." else path.rstrip("/")
     name = f"{found.commit.id}:{path}"
-    kind = repository.git.attempt("cat-file", "-t", name)
-    if kind.status or path.startswith("/"):
-        raise _missing_file(repository, found, path)
+    kind = _kind_of(repository, found, path)
     if not as_json:
         status = repository.users_git.run_in_foreground("show", name)
         if status in READER_GONE:
             raise BrokenPipeError
         return EXIT_FATAL if status else 0
-    is_directory = kind.stdout.strip() == b"tree"
     answer: dict[str, object] = {"ok": True, "checkpoint_id": found.id, "path": path}
-    if is_directory:
+    if kind == "tree":
         answer["entries"] = nul_records(repository.git.run("ls-tree", "-z", "--name-only", name))
     else:
         content = repository.git.run("cat-file", "blob", name)
@@ -158,19 +164,37 @@ def _show_file(repository: Repository, found: Checkpoint, path: str, *, as_json:
     return 0
 
 
-def _missing_file(repository: Repository, found: Checkpoint, path: str) -> RefusedError:
+def _kind_of(repository: Repository, found: Checkpoint, path: str) -> str:
+    """The type of the object at a path: `blob` or `tree`; RefusedError if it cannot be shown."""
+    if not path:
+        return "tree"
+    shown, short = quote_path(path), ShortIds(Store(repository))(found.id)
+    listed = repository.git.line("ls-tree", "-z", found.tree, "--", f":(top,literal){path}")
+    fields = listed.partition("\t")[0].split(" ")
+    if len(fields) != len(("mode", "type", "id")):
+        raise _missing_file(repository, found, path, short)
+    _, kind, identifier = fields
+    if kind == "commit":
+        message = f"'{shown}' is a submodule or a nested repository, at commit {identifier}"
+        raise RefusedError(message, code="missing_file")
+    if repository.git.attempt("cat-file", "-e", identifier).status:
+        message = f"the object of '{shown}' in checkpoint {short} is missing"
+        hint = "'git boocode doctor' lists what is missing"
+        raise RefusedError(message, code="missing_file", hints=(hint,))
+    return kind
+
+
+def _missing_file(repository: Repository, found: Checkpoint, path: str, short: str) -> RefusedError:
     """The error for a path that a checkpoint does not have, with the nearest that it has."""
     # Only here.
     from difflib import get_close_matches
 
-    listed = repository.git.run("ls-tree", "-r", "-z", "--name-only", found.commit.id)
-    names = nul_records(listed)
+    names = nul_records(repository.git.run("ls-tree", "-r", "-z", "--name-only", found.tree))
     here = posixpath.normpath(posixpath.join(repository.prefix, path))
     near = [here] if here in names else get_close_matches(path, names, 1)
-    hints = tuple(f"did you mean '{found.id}:{quote_path(each)}'?" for each in near)
-    return RefusedError(
-        f"'{quote_path(path)}' is not in checkpoint {found.id}", code="missing_file", hints=hints
-    )
+    hints = tuple(f"did you mean '{short}:{quote_path(each)}'?" for each in near)
+    message = f"'{quote_path(path)}' is not in checkpoint {short}"
+    return RefusedError(message, code="missing_file", hints=hints)
 
 
 def _head(kind: str, found: Checkpoint | EditRecord, style: Style) -> str:

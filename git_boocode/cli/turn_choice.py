@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.checkpoints.turns import Worktree, count_changes, turns
+from git_boocode.checkpoints.turns import CurrentTree, count_changes, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.output import (
@@ -43,14 +43,15 @@ class TurnList:
     """The turns of this worktree, newest first, read as far as they are asked for.
 
     With pathspecs, which are relative to the caller's directory, only what they match is counted.
-    The caller provides for temporary objects.
+    Use it inside of `temporary_objects`.
     """
 
     def __init__(self, repository: Repository, pathspecs: Sequence[str] = ()) -> None:
         catalog = Catalog(repository)
         self.pathspecs = pathspecs
+        self._repository = repository
         self.git = repository.git.bind(cwd=repository.directory)
-        self._found = enumerate(turns(catalog, catalog.newest_first(), Worktree(repository)))
+        self._found = enumerate(turns(catalog, catalog.newest_first(), CurrentTree(repository)))
         self._dates = Dates(repository)
 
     def read(self, most: int) -> list[TurnRow]:
@@ -65,7 +66,7 @@ class TurnList:
 
     def count(self, rows: Sequence[TurnRow]) -> list[TurnRow]:
         """The same rows with the counts of what changed."""
-        counts = count_changes(self.git, [row.turn for row in rows], (), self.pathspecs)
+        counts = count_changes(self._repository, [row.turn for row in rows], (), self.pathspecs)
         pairs = zip(rows, counts, strict=True)
         return [row._replace(counts=each, is_counted=True) for row, each in pairs]
 

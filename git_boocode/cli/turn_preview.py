@@ -49,8 +49,7 @@ def begin_diff(git: Git, turn: Turn, pathspecs: Sequence[str], width: int) -> Ru
     """Start git, which writes a summary of what a turn changed, and the diff."""
     options = ("-r", "-M", "-p", f"--stat={max(width, 20)}", f"--stat-count={_STAT_FILES}")
     safe = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
-    compared = (turn.before, turn.after, "--", *pathspecs)
-    return without_index(git).begin("diff-tree", *options, *safe, *compared)
+    return without_index(git).begin("diff-tree", *options, *safe, *turn.compared(pathspecs))
 
 
 def diff_lines(content: bytes, paint: Callable[[str], str]) -> list[str]:

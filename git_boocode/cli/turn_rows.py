@@ -1,4 +1,4 @@
-"""Turns as people see them: one line each, aligned, and cut to the width of the terminal."""
+"""Print turns for people: one line each, aligned, and cut to the width of the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from git_boocode.cli.colour import Style
 from git_boocode.cli.output import counted, label_of, printable, quote_path
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import ID, id_time
+from git_boocode.repo.ids import ID, SHORT_ID, id_time
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Dates:
         commits = "".join(f"{each.commit.id}\n" for each in entries).encode()
         arguments = ("--no-walk=unsorted", "--format=%H %cd", f"--date={self._format}", "--stdin")
         try:
-            lines = self._repository.git.line("log", *arguments, stdin=commits).split("\n")
+            git = self._repository.git.bind("log.date=default")
+            lines = git.line("log", *arguments, stdin=commits).split("\n")
         except GitError:
             form = self._format.replace("-local", "")
             message = f"'{form}' is not a valid date format ({self._origin})"
@@ -91,29 +92,36 @@ class Dates:
         return [printable(times.get(each.commit.id, "")) for each in entries]
 
 
-def heading(turn: Turn) -> str:
-    """What the turns of a session have in common: the agent, the branch, the session."""
-    checkpoint = turn.checkpoint
+def group_of(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """What the turns below one heading have in common."""
     meta, ref = checkpoint.meta, checkpoint.meta.part("head", "ref")
-    agent, session = (printable(meta.text(key)) for key in ("agent", "session"))
-    branch = printable(ref.removeprefix("refs/heads/")) if ref else "a detached HEAD"
-    trigger = printable(meta.text("trigger"))
-    by = "by hand" if trigger in ("", "manual") else f"by {trigger}"
-    parts = [f"{agent or by} on {branch}"]
-    parts += [f"session {session[:_SESSION_LENGTH]}"] if session else []
-    parts += [f"worktree {printable(meta.worktree_name)}"] if meta.worktree_name != "main" else []
-    parts += [f"remote {printable(checkpoint.remote)}"] if checkpoint.remote else []
+    agent, session, trigger = (meta.text(key) for key in ("agent", "session", "trigger"))
+    by = agent or ("by hand" if trigger in ("", "manual") else f"by {trigger}")
+    branch = ref.removeprefix("refs/heads/") if ref else "a detached HEAD"
+    return by, branch, session, meta.worktree_name, checkpoint.remote
+
+
+def heading(checkpoint: Checkpoint) -> str:
+    """The heading of a group of turns: the agent, the branch, the session."""
+    by, branch, session, worktree, remote = map(printable, group_of(checkpoint))
+    # Ids of version 7 that were made in the same minute begin alike.
+    length = SHORT_ID if ID.fullmatch(session) else _SESSION_LENGTH
+    parts = [f"{by} on {branch}"]
+    parts += [f"session {session[:length]}"] if session else []
+    parts += [f"worktree {worktree}"] if worktree != "main" else []
+    parts += [f"remote {remote}"] if remote else []
     return ", ".join(parts)
 
 
 def turn_label(checkpoint: Checkpoint) -> str:
     """The label; of a checkpoint of some paths only, these before it."""
     paths = checkpoint.meta.table("partial").get("paths")
+    label = label_of(checkpoint).replace("\t", " ")
     if not isinstance(paths, list):
-        return label_of(checkpoint)
+        return label
     shown = ", ".join(quote_path(str(path)) for path in islice(paths, _SHOWN_PATHS))
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
-    return f"(only {shown}{more}) {label_of(checkpoint)}".rstrip()
+    return f"(only {shown}{more}) {label}".rstrip()
 
 
 def counts_text(counts: ChangeCounts) -> str:
@@ -129,13 +137,13 @@ def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) 
     removed = [f"−{row.counts.removed:,}" if row.counts else "" for row in rows]
     columns = [
         ("", _padded([row.name for row in rows], _NAME, colour="yellow", style=style)),
-        (" ", _padded([row.time for row in rows], _TIME, style=style, to_the_right=True)),
-        (_GAP, _padded(files, len("10 files"), style=style, to_the_right=True)),
+        (" ", _padded([row.time for row in rows], _TIME, style=style, align_right=True)),
+        (_GAP, _padded(files, len("10 files"), style=style, align_right=True)),
     ]
     if not is_narrow:
         least = len("+1")
-        more = _padded(added, least, colour="green", style=style, to_the_right=True)
-        less = _padded(removed, least, colour="red", style=style, to_the_right=True)
+        more = _padded(added, least, colour="green", style=style, align_right=True)
+        less = _padded(removed, least, colour="red", style=style, align_right=True)
         columns += [(" ", more), (" ", less)]
         agents = [row.agent for row in rows]
         if any(agents):
@@ -146,9 +154,8 @@ def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) 
         for gap, column in columns:
             text, shown = column[number]
             painted, used = painted + gap + shown, used + len(gap) + display_width(text)
-        label = turn_label(row.turn.checkpoint)
-        if width is not None:
-            label = cut(label, width - used - len(_GAP))
+        left = None if width is None else width - used - len(_GAP)
+        label = cut(turn_label(row.turn.checkpoint), left)
         lines.append(f"{painted}{_GAP}{label}" if label else painted.rstrip())
     return lines
 
@@ -161,21 +168,21 @@ def _files(row: TurnRow) -> str:
 
 
 def _padded(
-    texts: Sequence[str], least: int, *, style: Style, colour: str = "", to_the_right: bool = False
+    texts: Sequence[str], least: int, *, style: Style, colour: str = "", align_right: bool = False
 ) -> list[tuple[str, str]]:
     """Texts that are equally wide, each as it is and painted."""
     width = max((least, *map(display_width, texts)))
     padded = []
     for text in texts:
         space = " " * (width - display_width(text))
-        whole = space + text if to_the_right else text + space
+        whole = space + text if align_right else text + space
         painted = style(text, colour) if colour and text else text
-        padded.append((whole, space + painted if to_the_right else painted + space))
+        padded.append((whole, space + painted if align_right else painted + space))
     return padded
 
 
 def terminal_width() -> int | None:
-    """The columns of the terminal that standard output is; None if it is none."""
+    """The width of the terminal; None if standard output is none."""
     if not (sys.stdout.isatty() or os.environ.get("GIT_PAGER_IN_USE") == "true"):
         return None
     return shutil.get_terminal_size().columns
@@ -199,9 +206,9 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def cut(text: str, width: int) -> str:
+def cut(text: str, width: int | None) -> str:
     """A text that takes at most `width` columns, and ends in `…` if something is left out."""
-    if display_width(text) <= width:
+    if width is None or display_width(text) <= width:
         return text
     kept, used = "", 1
     for character in text:

@@ -71,8 +71,9 @@ class GitError(FatalError):
     def __init__(self, arguments: tuple[str, ...], status: int, stderr: str) -> None:
         ended = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
         full = is_disk_full(stderr)
+        command = next(each for each in arguments if not each.startswith("-"))
         super().__init__(
-            f"git {arguments[0]} {ended}: {failure_reason(stderr) or 'no reason given'}",
+            f"git {command} {ended}: {failure_reason(stderr) or 'no reason given'}",
             code="disk_full" if full else "git",
             hints=(MAKE_ROOM,) if full else (),
         )

@@ -29,9 +29,11 @@ __git_boocode_offer ()
 {
 	local at=$((${#__boocode_words[@]} - 1)) head= word text offered=() shown=() width=0
 	# Bash replaces only what stands behind these.
-	case ${__boocode_words[at]},$COMP_WORDBREAKS in
-		*=*,*=*) head=${__boocode_words[at]%"${__boocode_words[at]##*=}"} ;;
-	esac
+	for text in = :; do
+		case ${__boocode_words[at]#"$head"},$COMP_WORDBREAKS in
+			*"$text"*,*"$text"*) head=${__boocode_words[at]%"${__boocode_words[at]##*"$text"}"} ;;
+		esac
+	done
 	COMPREPLY=()
 	while IFS=$'\t' read -r word text; do
 		if [ -n "$word" ]; then
@@ -47,6 +49,8 @@ __git_boocode_offer ()
 	done < <(git "$@" boocode completion --candidates "${__boocode_words[@]}" 2>/dev/null)
 	if [ ${#offered[@]} -eq 1 ]; then
 		COMPREPLY=("$offered ")
+		# The files of a directory are offered next.
+		[ "${offered%/}" = "$offered" ] || COMPREPLY=("$offered")
 	else
 		for ((at = 0; at < ${#offered[@]}; at++)); do
 			word=${offered[at]} text=${shown[at]}

@@ -8,12 +8,13 @@ import pytest
 from git_boocode.checkpoints.capture import capture_turn_end
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.turns import (
-    END,
-    NEXT,
+    CHECKPOINT,
     NOW,
+    RECORDED,
+    RESTORE,
     ChangeCounts,
+    CurrentTree,
     Turn,
-    Worktree,
     count_changes,
     turn_of,
     turns,
@@ -30,10 +31,10 @@ def listed(*, everywhere: bool = False) -> list[tuple[str, str, ChangeCounts | N
     catalog = Catalog(repository)
     with temporary_objects(repository):
         entries = catalog.newest_first(everywhere=everywhere)
-        found = [*turns(catalog, entries, Worktree(repository))]
-        counts = count_changes(repository.git, found)
+        found = [*turns(catalog, entries, CurrentTree(repository))]
+        counts = count_changes(repository, found)
     labels = (turn.checkpoint.meta.text("label") for turn in found)
-    return [*zip(labels, (turn.until for turn in found), counts, strict=True)]
+    return [*zip(labels, (turn.end for turn in found), counts, strict=True)]
 
 
 def test_a_turn_ends_at_its_recorded_end_or_the_next_checkpoint_or_now(repo: Repo) -> None:
@@ -51,8 +52,8 @@ def test_a_turn_ends_at_its_recorded_end_or_the_next_checkpoint_or_now(repo: Rep
     objects = repo.git("count-objects")
     assert listed() == [
         ("third", NOW, ChangeCounts(1, 0, 1)),
-        ("second", NEXT, ChangeCounts(2, 3, 1)),
-        ("first", END, ChangeCounts(1, 1, 0)),
+        ("second", CHECKPOINT, ChangeCounts(2, 3, 1)),
+        ("first", RECORDED, ChangeCounts(1, 1, 0)),
     ]
     assert repo.git("count-objects") == objects
 
@@ -79,7 +80,7 @@ def test_every_worktree_has_its_own_turns(repo: Repo, monkeypatch: pytest.Monkey
         ("ours 2", NOW, ChangeCounts(0, 0, 0)),
         # Nothing here says how that one ends.
         ("theirs", "", None),
-        ("ours 1", NEXT, ChangeCounts(1, 1, 0)),
+        ("ours 1", CHECKPOINT, ChangeCounts(1, 1, 0)),
     ]
 
 
@@ -93,9 +94,75 @@ def test_archived_turns_end_where_the_restore_began(repo: Repo) -> None:
     repo.write("a", "else\n")
     repository = Repository.discover()
     catalog = Catalog(repository)
-    turn = turn_of(catalog, catalog.find(archived.id), Worktree(repository))
-    assert turn.until == NEXT
-    assert count_changes(repository.git, [turn]) == [ChangeCounts(1, 2, 0)]
+    turn = turn_of(catalog, catalog.find(archived.id), CurrentTree(repository))
+    assert turn.end == RESTORE
+    assert count_changes(repository, [turn]) == [ChangeCounts(1, 2, 0)]
+
+
+def test_a_turn_that_was_taken_back_still_has_its_changes(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take(label="agent")
+    repo.write("a", "a\nwork\n")
+    back()
+    assert listed() == [("agent", RESTORE, ChangeCounts(1, 1, 0))]
+    repo.write("a", "by hand\n")
+    take(label="next")
+    assert listed()[1] == ("agent", RESTORE, ChangeCounts(1, 1, 0))
+
+
+def test_a_restore_of_another_worktree_ends_no_turn(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n")
+    repo.git("worktree", "add", "-q", "-b", "side", "linked")
+    repo.write(".git/info/exclude", "linked\n")
+    take(label="ours")
+    monkeypatch.chdir(repo.top / "linked")
+    take()
+    Repo(repo.top / "linked").write("a", "b\n")
+    back()
+    monkeypatch.chdir(repo.top)
+    assert listed() == [("ours", NOW, ChangeCounts(0, 0, 0))]
+
+
+def test_checkpoints_of_some_paths_divide_no_turn(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n")
+    take(label="turn")
+    repo.write("a", "1\n")
+    repo.write("b", "1\n")
+    take(label="tool 1", paths=("a",))
+    repo.write("a", "2\n2\n")
+    take(label="tool 2", paths=(":(top,literal)a",))
+    repo.write("a", "3\n3\n3\n")
+    take(label="pattern", paths=("a*",))
+    take(label="next")
+    assert listed()[1:] == [
+        ("pattern", "", None),
+        ("tool 2", CHECKPOINT, ChangeCounts(1, 3, 2)),
+        ("tool 1", CHECKPOINT, ChangeCounts(1, 2, 1)),
+        ("turn", CHECKPOINT, ChangeCounts(2, 4, 2)),
+    ]
+
+
+def test_fetched_checkpoints_with_the_same_successor_are_counted_apart(repo: Repo) -> None:
+    repo.commit(a="")
+    for number in range(3):
+        repo.write("a", "line\n" * number)
+        take(label=str(number))
+    repo.git("push", "-q", ".", "refs/boocode/checkpoints/*:refs/boocode/remotes/one/*")
+    middle = repo.boocode("log", "--json").json["checkpoints"][1]["id"]
+    repo.git("push", "-q", ".", "refs/boocode/checkpoints/*:refs/boocode/remotes/two/*")
+    repo.git("update-ref", "-d", f"refs/boocode/remotes/two/{middle}")
+    repository = Repository.discover()
+    catalog = Catalog(repository)
+    found = [*turns(catalog, catalog.fetched(), CurrentTree(repository))]
+    counts = count_changes(repository, found)
+    added = [
+        (turn.checkpoint.remote, each.added)
+        for turn, each in zip(found, counts, strict=True)
+        if each
+    ]
+    assert sorted(added) == [("one", 1), ("one", 1), ("two", 2)]
 
 
 def test_the_end_of_a_safety_checkpoint_is_unknown(repo: Repo) -> None:
@@ -106,8 +173,8 @@ def test_the_end_of_a_safety_checkpoint_is_unknown(repo: Repo) -> None:
     assert undo is not None
     repository = Repository.discover()
     catalog = Catalog(repository)
-    turn = turn_of(catalog, catalog.find(undo), Worktree(repository))
-    assert (turn.until, count_changes(repository.git, [turn])) == ("", [None])
+    turn = turn_of(catalog, catalog.find(undo), CurrentTree(repository))
+    assert (turn.end, count_changes(repository, [turn])) == ("", [None])
 
 
 def test_a_selection_of_changes_and_paths(repo: Repo) -> None:
@@ -123,8 +190,8 @@ def test_a_selection_of_changes_and_paths(repo: Repo) -> None:
     catalog = Catalog(repository)
 
     def counted(*options: str, paths: tuple[str, ...] = ()) -> list[int | None]:
-        found = [*turns(catalog, catalog.newest_first(), Worktree(repository))]
-        counts = count_changes(repository.git, found, options, paths)
+        found = [*turns(catalog, catalog.newest_first(), CurrentTree(repository))]
+        counts = count_changes(repository, found, options, paths)
         return [each.files if each else None for each in counts]
 
     with temporary_objects(repository):
@@ -146,7 +213,7 @@ def test_missing_objects_hide_no_other_turn(
         taken.append(take())
     if missing == "blob":
         missing = repo.git("rev-parse", "HEAD:a").strip()
-    compared = [Turn(one, NEXT, two.commit.id) for one, two in pairwise(taken)]
+    compared = [Turn(one, CHECKPOINT, two.commit.id) for one, two in pairwise(taken)]
     compared[7] = compared[7]._replace(after=missing)
     compared[30] = compared[30]._replace(after=missing)
     calls = 0
@@ -157,11 +224,12 @@ def test_missing_objects_hide_no_other_turn(
         calls += 1
         return real(*args, **kwargs)  # type: ignore[call-overload]
 
-    git = Repository.discover().git
+    repository = Repository.discover()
+    assert repository.config
     monkeypatch.setattr(subprocess, "Popen", run)
-    counts = count_changes(git, compared)
+    counts = count_changes(repository, compared)
     assert [number for number, each in enumerate(counts) if each is None] == [7, 30]
     assert {each for each in counts if each is not None} == {ChangeCounts(1, 1, 1)}
     # Not one process for every turn.
     assert 0 < calls < 25
-    assert count_changes(git, []) == []
+    assert count_changes(repository, []) == []

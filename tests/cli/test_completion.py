@@ -147,6 +147,22 @@ def test_several_checkpoints_and_then_paths(turns: Repo) -> None:
     assert offered(turns, "restore", "@", "") == [PATHS]
 
 
+def test_files_of_a_checkpoint(turns: Repo) -> None:
+    turns.write("dir/sub/b c", "b\n")
+    turns.write("dir/a", "a\n")
+    take()
+    assert offered(turns, "show", "@:") == ["@:a", "@:dir/", "@:my notes"]
+    assert offered(turns, "show", "@:dir/") == ["@:dir/a", "@:dir/sub/"]
+    assert offered(turns, "show", "@:dir/sub/b") == ["@:dir/sub/b c"]
+    assert offered(turns, "show", "@~1:d") == offered(turns, "show", "@~9:") == []
+
+
+def test_ranges_of_checkpoints(turns: Repo) -> None:
+    found = described(turns, "diff", "@~1..")
+    assert [*found][:3] == ["@~1..@", "@~1..@~1", "@~1..@~2"]
+    assert found["@~1..@"] == described(turns, "diff", "")["@"]
+
+
 def test_edits_and_remotes(turns: Repo) -> None:
     found = described(turns, "rewind", "")
     assert list(found) == ["@", PATHS]
@@ -268,6 +284,15 @@ def test_bash_takes_words_together_that_it_has_parted(turns: Repo) -> None:
     assert bash("git-boocode restore --force=ig", parts, alone=True) == "ignored \n"
 
 
+def test_bash_goes_on_behind_a_colon(turns: Repo) -> None:
+    turns.write("dir/a", "a\n")
+    take()
+    parts = ["git-boocode", "show", "@", ":", "di"]
+    assert bash("git-boocode show @:di", parts, alone=True) == "dir/\n"
+    parts[-1] = "dir/"
+    assert bash("git-boocode show @:dir/", parts, alone=True) == "dir/a \n"
+
+
 def test_bash_completes_paths_itself(turns: Repo) -> None:
     line = "git boocode restore @ my"
     assert bash(line, line.split()) == "\n"
@@ -316,5 +341,19 @@ def test_a_terminal(shell: str, command: str, turns: Repo, startup: Path) -> Non
         terminal.type(typed)
     terminal.type("\x01printf '<%s>' \x05\n")
     terminal.wait_for("<restore><@~1><my notes><--force=ignored>")
+    terminal.type("exit\n")
+    terminal.end()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_path_of_a_checkpoint_on_a_terminal(shell: str, turns: Repo, startup: Path) -> None:
+    turns.write("dir/a", "a\n")
+    take()
+    rest = ["--rcfile", str(startup / ".bashrc"), "-i"] if shell == "bash" else ["-d", "-i"]
+    terminal = Terminal(program(shell), *rest)
+    terminal.wait_for("ready> ")
+    terminal.type("git-boocode show @:di\t\t")
+    terminal.type("\x01printf '<%s>' \x05\n")
+    terminal.wait_for("<show><@:dir/a>")
     terminal.type("exit\n")
     terminal.end()

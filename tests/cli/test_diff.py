@@ -204,7 +204,7 @@ def test_the_end_of_a_turn_is_unknown(repo: Repo) -> None:
     assert undo is not None
     refused = repo.boocode("diff", "--turn", undo)
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err.startswith(f"error: the end of the turn of {undo} is unknown\nhint: ")
+    assert refused.err.startswith(f"error: it is unknown how the turn of {undo[:13]} ended\nhint: ")
 
 
 def test_a_range_of_checkpoints(repo: Repo) -> None:

@@ -47,7 +47,7 @@ def test_the_json_answer(repo: Repo) -> None:
     (repo.top / "b").unlink()
     taken = take(label="l")
     answer = repo.boocode("show", taken.id[:-2], "--head", "--json").json
-    assert list(answer) == ["ok", "checkpoint", "until", "files"]
+    assert list(answer) == ["ok", "checkpoint", "end", "files"]
     shown = answer["checkpoint"]
     extra = {"commit": taken.commit.id, "tree": taken.tree}
     assert shown == {**taken.meta.values, **extra}
@@ -77,13 +77,13 @@ def test_what_a_turn_changed(repo: Repo) -> None:
     assert "-by hand\n+now\n" in newest
     assert "until the next checkpoint" not in newest
     answers = [repo.boocode("show", name, "--json").json for name in ("@", "@~1")]
-    assert [(each["until"], each["files"]) for each in answers] == [
+    assert [(each["end"], each["files"]) for each in answers] == [
         ("now", [{"path": "b", "action": "modify"}]),
-        ("end", [{"path": "a", "action": "modify"}]),
+        ("recorded", [{"path": "a", "action": "modify"}]),
     ]
     against_head = repo.boocode("show", "@", "--head").out
     assert against_head.endswith(repo.git("diff", head, second.commit.id))
-    assert repo.boocode("show", "@", "--head", "--json").json["until"] is None
+    assert repo.boocode("show", "@", "--head", "--json").json["end"] is None
 
 
 def test_a_safety_checkpoint_is_compared_with_head(repo: Repo) -> None:
@@ -93,7 +93,7 @@ def test_a_safety_checkpoint_is_compared_with_head(repo: Repo) -> None:
     undo = back().undo
     assert undo is not None
     done = repo.boocode("show", undo)
-    assert "\nchanges     since HEAD\n" in done.out
+    assert "\nchanges     since HEAD, as it is unknown how the turn ended\n" in done.out
     assert "-a\n+b\n" in done.out
 
 
