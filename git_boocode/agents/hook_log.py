@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from git_boocode.agents.dedupe import last_reports
-from git_boocode.repo.durable import open_private, read_private
-from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.ids import timestamp
-from git_boocode.repo.lock import file_lock
-from git_boocode.repo.repository import Repository, make_state_dir
+from git_boocode.repo.line_log import LineLog
+from git_boocode.repo.repository import Repository
 
 _LARGEST = 64 << 10
 _LONGEST = 1000
-# In seconds; short, because other hooks only write a line.
-_PATIENCE = 0.2
 
 
 class LogEntry(NamedTuple):
@@ -45,40 +38,16 @@ def log(state_dir: str, agent: str, event: str, worktree: str, what: str, messag
     """Write an entry (see `LogEntry`) if possible; drops the oldest ones."""
     texts = (text[:_LONGEST] for text in (agent, event, worktree, what, message))
     entry = LogEntry(timestamp(time.time()), *texts)
-    line = json.dumps(entry._asdict()).encode("ascii") + b"\n"
-    path = log_path(state_dir)
-    # Errors here cannot be reported anywhere.
-    with suppress(OSError, BoocodeError):
-        make_state_dir(state_dir)
-        _rotate(path, len(line))
-        descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
-        try:
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                # The last entry is incomplete, for example because the disk was full.
-                line = b"\n" + line
-            os.write(descriptor, line)
-        finally:
-            os.close(descriptor)
+    _log_file(state_dir).append(entry._asdict())
 
 
-def _rotate(path: str, more: int) -> None:
-    if not _is_full(path, more):
-        return
-    # If another process is doing this, nothing is left to do.
-    with suppress(RefusedError), file_lock(f"{path}.lock", patience=_PATIENCE):
-        if _is_full(path, more):
-            os.replace(path, f"{path}.1")
-
-
-def _is_full(path: str, more: int) -> bool:
-    return os.path.lexists(path) and os.lstat(path).st_size + more > _LARGEST
+def _log_file(state_dir: str) -> LineLog:
+    return LineLog(log_path(state_dir), _LARGEST)
 
 
 def entries(state_dir: str, *, since: float) -> list[LogEntry]:
     """The entries since a time (seconds since 1970), oldest first, without unreadable lines."""
-    path = log_path(state_dir)
-    found = [*_read(f"{path}.1"), *_read(path)]
+    found = filter(None, map(_entry, _log_file(state_dir).read()))
     return [entry for entry in found if entry.time >= timestamp(since)]
 
 
@@ -103,15 +72,8 @@ def newest(found: list[LogEntry], count: int) -> list[tuple[LogEntry, int]]:
     return [(entries[0], len(entries)) for entries in alike.values()][:count]
 
 
-def _read(path: str) -> Iterator[LogEntry]:
-    data = None
-    with suppress(OSError):
-        data = read_private(path)
-    for line in (data or b"").decode("utf-8", "replace").splitlines():
-        try:
-            values = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(values, dict) and isinstance(values.get("time"), str):
-            texts = (values.get(key) for key in LogEntry._fields)
-            yield LogEntry(*(text if isinstance(text, str) else "" for text in texts))
+def _entry(values: dict[str, Any]) -> LogEntry | None:
+    if not isinstance(values.get("time"), str):
+        return None
+    texts = (values.get(key) for key in LogEntry._fields)
+    return LogEntry(*(text if isinstance(text, str) else "" for text in texts))

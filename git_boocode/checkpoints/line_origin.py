@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -64,32 +65,30 @@ def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine
     checkpoint was taken yet (`not_found`).
     """
     path = inside_worktree(repository.worktree, os.path.join(repository.prefix, path))
-    catalog = Catalog(repository)
-    taken = [*catalog.history()][::-1]
-    if not taken:
-        hint = "'git boocode checkpoint' takes one; until then, use 'git blame'"
-        raise RefusedError("this worktree has no checkpoints", code="not_found", hints=(hint,))
-    with (
-        temporary_objects(repository),
-        scratch_directory(repository.state_dir, read_only=True) as scratch,
-    ):
-        git = repository.git
-        tree = current_tree(repository)
-        if not git.line("ls-tree", tree, "--", f":(top,literal){path}"):
+    with line_history(repository) as history:
+        return history.blame(path, lines)
+
+
+class LineHistory:
+    """The states of a worktree as one line of history, in which files are blamed."""
+
+    def __init__(
+        self, repository: Repository, ancestry: str, states: dict[str, LineOrigin]
+    ) -> None:
+        self._repository = repository
+        self._ancestry = ancestry
+        self._states = states
+
+    def blame(self, path: str, lines: str = "") -> list[BlamedLine]:
+        """As the function; `path` counts from the top of the worktree."""
+        git, now = self._repository.git, next(reversed(self._states))
+        if not git.line("ls-tree", now, "--", f":(top,literal){path}"):
             raise RefusedError(
                 f"'{path}' is not a file of the worktree, or is ignored", code="missing_file"
             )
-        raw = raw_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
-        now = git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
-        states = [*_states(catalog, taken, now)]
-        ancestry = os.path.join(scratch, "ancestry")
-        base = taken[0].head
-        with open(ancestry, "w", encoding="ascii") as file:
-            file.write(f"{states[0][0]} {base or ''}\n")
-            file.writelines(f"{new} {old}\n" for (old, _), (new, _) in pairwise(states))
-        options = ["-S", ancestry, "--porcelain", *(["-L", lines] if lines else [])]
+        options = ["-S", self._ancestry, "--porcelain", *(["-L", lines] if lines else [])]
         try:
-            output = git.run("blame", *options, now, "--", f"{repository.worktree}/{path}")
+            output = git.run("blame", *options, now, "--", f"{self._repository.worktree}/{path}")
         except GitError as error:
             if lines:
                 reason = failure_reason(error.stderr)
@@ -101,7 +100,31 @@ def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine
                     hints=("examples of a range: 10,20 or 10,+5 or :function",),
                 ) from None
             raise
-        return [*_parsed(output, dict(states))]
+        return [*_parsed(output, self._states)]
+
+
+@contextmanager
+def line_history(repository: Repository) -> Iterator[LineHistory]:
+    """The line history of a worktree as it is now; RefusedError if there are no checkpoints."""
+    catalog = Catalog(repository)
+    taken = [*catalog.history()][::-1]
+    if not taken:
+        hint = "'git boocode checkpoint' takes one; until then, use 'git blame'"
+        raise RefusedError("this worktree has no checkpoints", code="not_found", hints=(hint,))
+    with (
+        temporary_objects(repository),
+        scratch_directory(repository.state_dir, read_only=True) as scratch,
+    ):
+        tree = current_tree(repository)
+        raw = raw_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
+        now = repository.git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
+        states = [*_states(catalog, taken, now)]
+        ancestry = os.path.join(scratch, "ancestry")
+        base = taken[0].head
+        with open(ancestry, "w", encoding="ascii") as file:
+            file.write(f"{states[0][0]} {base or ''}\n")
+            file.writelines(f"{new} {old}\n" for (old, _), (new, _) in pairwise(states))
+        yield LineHistory(repository, ancestry, dict(states))
 
 
 def _states(

@@ -57,9 +57,17 @@ def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Option
     """Apply the edits of one call, all or none.
 
     EditsRefusedError if an edit cannot be applied, a file changed meanwhile, or another command is
-    running here (`locked`); FatalError if a file cannot be read, recorded or written.
+    running here (`locked`); FatalError if a file cannot be read, recorded or written. A refusal is
+    noted for `git boocode view`, unless edits are not recorded.
     """
-    return apply_inputs(read_inputs(sources, options.format), workspace, options)
+    try:
+        return apply_inputs(read_inputs(sources, options.format), workspace, options)
+    except EditsRefusedError as error:
+        if options.record and not options.dry_run and workspace.repository is not None:
+            from git_boocode.editing.refusals import note_refusal
+
+            note_refusal(workspace.repository, error)
+        raise
 
 
 def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answer:
