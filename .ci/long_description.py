@@ -1,7 +1,7 @@
 """The README as a package index can show it: a hook of hatchling, which builds the package.
 
 An index resolves no relative link and shows no picture of the source. So the text of a link stays
-without the link, and the lines that the picture shows stand there instead of it.
+without the link, and the lines that a drawn picture shows stand there instead of it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ class LongDescription(MetadataHookInterface):
 
 
 def _shown(picture: Path) -> str:
+    if picture.suffix != ".svg":
+        return ""
     lines, last = [], 0
     for height, line in _LINE.findall(picture.read_text(encoding="utf-8")):
         lines += [""] * bool(last and int(height) > last + _HEIGHT) + [html.unescape(line)]

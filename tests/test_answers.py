@@ -171,6 +171,8 @@ def test_checkpoints(work: Repo) -> None:
     check(work, "diff")
     check(work, "diff", "nothing", code=1)
     assert check(work, "blame", "a")["ranges"]
+    assert check(work, "view", "--no-open")["turns"] == 3
+    check(work, "view", "--port", "1", code=129)
     check(work, "blame", "nothing", code=1)
 
 

@@ -121,6 +121,20 @@ def test_an_exact_edit_loads_no_checkpoints(repo: Repo) -> None:
     assert not {name for name in loaded if name.startswith("git_boocode.checkpoints")}
 
 
+@pytest.mark.parametrize(
+    "command", [("checkpoint",), ("hook", "claude-code", "Stop"), ("apply-edit", "--json", "edit")]
+)
+def test_what_is_called_at_every_turn_loads_nothing_of_the_page(
+    repo: Repo, command: tuple[str, ...]
+) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.write("edit", '{"path": "a", "old_string": "a", "new_string": "b"}')
+    names = {name.rpartition(".")[2] for name in modules_of_command(*command)}
+    page = {"timeline", "turns", "view", "view_data", "view_page", "view_server", "refusals"}
+    assert not names & {*page, "line_origin", "webbrowser", "socketserver"}
+
+
 def test_a_git_hook_loads_what_a_checkpoint_loads(repo: Repo) -> None:
     repo.write("a", "a\n")
     repo.boocode("checkpoint")

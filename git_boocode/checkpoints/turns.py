@@ -300,7 +300,7 @@ class _Counter(NamedTuple):
         """The counts of each turn; None if objects are missing."""
         if not compared:
             return []
-        request = "".join(f"{_request(turn)}\n" for turn in compared).encode()
+        request = "".join(f"{diff_request(turn)}\n" for turn in compared).encode()
         always = ("--stdin", "-r", "--numstat", "--always", "--ignore-submodules=none")
         options = (*always, "--no-ext-diff", *self.arguments)
         done = self.git.attempt("diff-tree", *options, stdin=request)
@@ -313,12 +313,13 @@ class _Counter(NamedTuple):
         return self.compare(compared[:middle]) + self.compare(compared[middle:])
 
 
-def _request(turn: Turn) -> str:
+def diff_request(turn: Turn) -> str:
+    """The line that asks `git diff-tree --stdin` for the differences of a turn."""
     # Git takes a commit and then its parent, but of two trees the old one first.
-    return _header(turn) if turn.end == NOW else f"{turn.after} {turn.before}"
+    return diff_header(turn) if turn.end == NOW else f"{turn.after} {turn.before}"
 
 
-def _header(turn: Turn) -> str:
+def diff_header(turn: Turn) -> str:
     """What git prints above the differences of a turn."""
     return f"{turn.before} {turn.after}" if turn.end == NOW else turn.after
 
@@ -331,7 +332,7 @@ def _parsed(output: bytes, compared: Sequence[Turn]) -> list[tuple[Turn, ChangeC
         if _HEADER.fullmatch(line):
             header = line.decode("ascii")
             number = next(
-                n for n in range(number + 1, len(compared)) if _header(compared[n]) == header
+                n for n in range(number + 1, len(compared)) if diff_header(compared[n]) == header
             )
             counts[number] = ChangeCounts(0, 0, 0)
         elif line:

@@ -257,6 +257,7 @@ _SUMMARIES = {
     "show": "Show a checkpoint and what it changes.",
     "diff": "Compare a checkpoint with the worktree.",
     "blame": "Show which turn wrote each line of a file.",
+    "view": "Show all turns as a page in the browser.",
     "restore": "Take files, staging and conversation back.",
     "undo": "Undo the latest restore.",
     "redo": "Redo a restore that was undone.",

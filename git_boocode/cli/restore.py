@@ -280,7 +280,7 @@ def print_result(
 ) -> int:
     """Print a result; returns the exit code."""
     if as_json:
-        print_json(_as_json(result))
+        print_json(result_json(result))
         return 0
     _print_paths(result, Style(enabled=colour_wanted(repository.config)))
     if result.conversation_left:
@@ -371,7 +371,8 @@ def _left_alone(repository: Repository, result: Result) -> Iterator[str]:
         yield f"a {now} is in progress, which was not so at the checkpoint"
 
 
-def _as_json(result: Result) -> dict[str, object]:
+def result_json(result: Result) -> dict[str, object]:
+    """The JSON answer of a restore, undo or redo."""
     answer = result.answer
     return {
         "ok": True,

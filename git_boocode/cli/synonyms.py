@@ -21,6 +21,7 @@ _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversa
 _SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
 _STATUS = "'git boocode hooks status' shows what is installed"
 _UNINSTALL = "'git boocode hooks uninstall' removes what was installed"
+_VIEW = "'git boocode view' shows all turns in the browser"
 
 OF_BOOCODE = {
     **dict.fromkeys(("apply", "edit", "patch"), (_APPLY,)),
@@ -41,7 +42,8 @@ OF_BOOCODE = {
         ("back", "checkout", "goto", "recover", "reset", "revert", "rollback", "switch"),
         (_RESTORE, _LOG),
     ),
-    **dict.fromkeys(("cat", "inspect", "view"), (_SHOW,)),
+    **dict.fromkeys(("cat", "inspect"), (_SHOW,)),
+    **dict.fromkeys(("browse", "gui", "instaweb", "timeline", "ui", "web"), (_VIEW,)),
     "agents": (_STATUS,),
     **dict.fromkeys(("info", "overview"), (_OVERVIEW,)),
 }

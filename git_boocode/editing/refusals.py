@@ -18,6 +18,7 @@ _LONGEST_LINE = 4096
 # Characters of a path and of a message, and failures of a call.
 _MAX_PATH, _MAX_MESSAGE = 100, 200
 _MAX_FAILURES = 10
+_LATEST = 1 << 40  # seconds since 1970
 
 
 class RefusedEdit(NamedTuple):
@@ -60,6 +61,9 @@ def refusals(repository: Repository) -> Iterator[Refusal]:
         when, worktree, edits = (values.get(key) for key in ("time", "worktree", "edits"))
         rows = values.get("failures")
         if not (isinstance(when, int | float) and isinstance(worktree, str)):
+            continue
+        if not 0 <= when <= _LATEST:
+            # Not a number, either.
             continue
         listed = rows if isinstance(rows, list) else []
         failures = tuple(_parsed(row) for row in listed if isinstance(row, dict))

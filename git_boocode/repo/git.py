@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import IO, NamedTuple, TypeVar
@@ -259,6 +259,32 @@ class Git:
             sys.stderr.buffer.write(done.stderr)
             sys.stderr.flush()
 
+    def pieces(self, *arguments: str, stdin: bytes) -> Generator[bytes, None, None]:
+        """Run git and yield its output in pieces (GitError); it ends when the caller stops."""
+        process = self._start(arguments)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        stderr = [b""]
+        threads = (
+            Thread(target=_feed, args=(process.stdin, stdin), daemon=True),
+            Thread(target=_relay, args=(process.stderr, stderr, None), daemon=True),
+        )
+        try:
+            for thread in threads:
+                thread.start()
+            while piece := os.read(process.stdout.fileno(), _PIECE):
+                yield piece
+            if process.wait():
+                threads[1].join(_OUTPUT_PATIENCE)
+                raise GitError(arguments, process.returncode, os.fsdecode(b"".join(stderr)))
+        finally:
+            process.terminate()
+            for thread in threads:
+                thread.join(_GRACE)
+            process.stdout.close()
+            process.wait()
+
     @contextmanager
     def writing_blobs(self) -> Iterator[Callable[[str, IO[bytes]], None]]:
         """Copy blobs to streams in pieces, because they may be large, with one git (GitError)."""
@@ -372,6 +398,13 @@ class Git:
             if min(disk.f_bavail * disk.f_frsize for disk in disks) < _SCARCE:
                 return stderr.rstrip() + b": " + NO_ROOM[0].encode()
         return stderr
+
+
+def _feed(stdin: IO[bytes], data: bytes) -> None:
+    with suppress(BrokenPipeError):
+        stdin.write(data)
+    with suppress(BrokenPipeError):
+        stdin.close()
 
 
 def _counted(observer: Observer, doing: str, items: Iterable[_Item]) -> Iterator[_Item]:

@@ -25,6 +25,7 @@ from git_boocode.checkpoints import conversation_files as transcripts
 from git_boocode.checkpoints.worktree import index_cache as kept
 from git_boocode.editing.records import Records
 from git_boocode.editing.recovery import interrupted_edit, noted_record
+from git_boocode.editing.refusals import refusals
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.lock import EDIT_NOTE, interrupted_restore
@@ -169,6 +170,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     },
     "private-turns": in_state("turns.json", read_turns),
     "private-log": in_state("hooks.log", read_log),
+    "private-refusals": in_state("refusals.log", lambda repository: [*refusals(repository)]),
     "private-kept": in_state("kept-index.json", read_kept),
     "private-edit": in_state(EDIT_NOTE, read_edit_note),
     "private-restore": in_state(
@@ -213,6 +215,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     },
     "private-turns": (*_JSON, b'[["claude-code","s","1","6-00000000",3,1.5]]'),
     "private-log": (*_JSON, *_keys("time", "agent", "event"), b'"2026-01-01T00:00:00.000Z"'),
+    "private-refusals": (*_JSON, *_keys("time", "worktree", "edits", "failures", "path"), b"1e3"),
     "private-kept": (
         *_JSON,
         *_keys("version", "tree", "content", "special", "ref", "commit", "users_index", "number"),

@@ -1,0 +1,145 @@
+"""`git boocode view`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from git_boocode.cli.candidates import paths
+from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
+from git_boocode.cli.output import (
+    counted,
+    print_feedback,
+    print_json,
+    print_text,
+    progress,
+    quote_path,
+    warn_of_interruption,
+)
+from git_boocode.cli.view_page import PAGE_TITLE, page_html
+from git_boocode.repo.durable import write_private
+from git_boocode.repo.errors import UsageError, from_os
+from git_boocode.repo.repository import Repository, make_state_dir
+from git_boocode.workflows.view_data import page_data
+
+_MOST = 1000
+_MAX_PORT = 65_535
+_BEGINNING = 4096  # bytes of a page, which contain its title
+# Without one of these, a browser would be one for terminals, which runs no scripts.
+_DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+
+
+@click.command(cls=Command)
+@click.option(
+    "-o",
+    "--output",
+    metavar="<file>",
+    help="Write the page to this file, '-' for standard output, and do not open it.",
+    shell_complete=paths,
+)
+@click.option("--serve", is_flag=True, help="Serve the page on this machine until Ctrl-C.")
+@click.option(
+    "--port",
+    type=AtLeast(0),
+    metavar="<number>",
+    help="With --serve, listen on this port; by default, one that is free.",
+)
+@click.option("--no-open", is_flag=True, help="Do not open a browser.")
+@click.option(
+    "-n",
+    "--max-count",
+    type=AtLeast(1),
+    default=_MOST,
+    metavar="<n>",
+    help=f"Show the newest <n> turns; by default, {_MOST:,}.",
+)
+@json_option
+def view(
+    output: str | None,
+    serve: bool,
+    port: int | None,
+    no_open: bool,
+    max_count: int,
+    as_json: bool,
+) -> int:
+    """Show the turns of all sessions and worktrees as a page in the browser.
+
+    The page is one file that needs no network. Each turn has its prompt, its diff, and the command
+    that goes back to before it. A page that is served follows new turns, and can restore.
+    """
+    refuse_together(("--output", output is not None), ("--serve", serve))
+    refuse_together(("--output -", output == "-"), ("--json", as_json))
+    if port is not None and not serve:
+        raise click.UsageError("option '--port' needs '--serve'")
+    if port is not None and port > _MAX_PORT:
+        raise click.BadParameter(f"'{port}' is not a port", param_hint="'--port'")
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    most = min(max_count, sys.maxsize - 1)
+    if serve:
+        from git_boocode.cli.view_server import serve_page
+
+        return serve_page(repository, most, port or 0, opens=not no_open, as_json=as_json)
+    with progress(repository, "reading the turns", as_json=as_json):
+        data = page_data(repository, most)
+        page = page_html(data, served=False)
+    turns = len(data["turns"])
+    if output == "-":
+        print_text(page.decode())
+        return 0
+    path = _write(repository, output, page)
+    opened = output is None and not no_open and open_in_browser(path)
+    if as_json:
+        print_json({"ok": True, "path": path, "turns": turns})
+    elif output is None and not opened:
+        print_text(quote_path(path))
+    else:
+        done = "opened" if opened else "wrote"
+        print_feedback(f"{done} {quote_path(path)} ({counted(turns, 'turn')})")
+    return 0
+
+
+def _write(repository: Repository, output: str | None, page: bytes) -> str:
+    """Write the page, which only the user may read, as it quotes files; returns the path."""
+    if output is None:
+        make_state_dir(repository.state_dir)
+        path = os.path.join(repository.state_dir, "view.html")
+    else:
+        path = os.path.abspath(output)
+        _refuse_other_file(path, output)
+    try:
+        write_private(os.path.realpath(path), page, to_disk=False)
+    except OSError as error:
+        error.filename = path
+        raise from_os(error) from None
+    return path
+
+
+def _refuse_other_file(path: str, name: str) -> None:
+    """Refuse to replace anything but an earlier page (UsageError)."""
+    if not os.path.exists(path):
+        return
+    begin = b""
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            begin = file.read(_BEGINNING)
+        if not begin or PAGE_TITLE in begin:
+            return
+    raise UsageError(
+        f"'{name}' exists and is not a page of git boocode view",
+        hints=("name a file that does not exist, or '-' for standard output",),
+    )
+
+
+def open_in_browser(path: str) -> bool:
+    """Open a file in the user's browser; False if there is none, or no display."""
+    if sys.platform != "darwin" and not any(map(os.environ.get, _DISPLAYS)):
+        return False
+    with suppress(webbrowser.Error, OSError):
+        return webbrowser.open(Path(path).as_uri())
+    return False

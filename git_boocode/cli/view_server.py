@@ -1,0 +1,314 @@
+"""`git boocode view --serve`: the page on a loopback address, its news, and its restores.
+
+Every request must carry the random token, the right Host, and, where it changes something, the
+page's own Origin. Nothing else is served, and no file by its name.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import socketserver
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from git_boocode.agents.restore_support import agent_support
+from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.timeline import FileCache
+from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
+from git_boocode.cli.restore import result_json
+from git_boocode.cli.view_page import page_html
+from git_boocode.repo.durable import remove, write_private
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
+from git_boocode.repo.ids import ID
+from git_boocode.repo.repository import Repository, make_state_dir
+from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
+
+_HOST = "127.0.0.1"
+_TOKEN_HEADER = "Boocode-Token"
+_LARGEST_BODY = 64 << 10
+_MOST_CONNECTIONS = 32
+_PATIENCE = 10  # seconds for each read of a slow client
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+}
+
+Answer = dict[str, Any]
+
+
+def serve_page(repository: Repository, most: int, port: int, *, opens: bool, as_json: bool) -> int:
+    """Serve until Ctrl-C; FatalError if the port cannot be used."""
+    try:
+        server = ViewServer(repository, most, port)
+    except OSError as error:
+        hint = "without --port, one that is free is chosen"
+        reason = (error.strerror or str(error)).lower()
+        raise FatalError(
+            f"cannot listen on port {port}: {reason}", code="io", hints=(hint,)
+        ) from None
+    if as_json:
+        print_json({"ok": True, "url": server.url})
+    else:
+        print_text(server.url)
+        print_feedback("serving until Ctrl-C; whoever knows this address can restore")
+    entrance = os.path.join(repository.state_dir, "view-serve.html")
+    try:
+        if opens:
+            # A browser may stay in the foreground.
+            threading.Thread(target=_open, args=(server.url, entrance), daemon=True).start()
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        with suppress(OSError):
+            remove(entrance)
+        # A restore that is running is finished first.
+        server.changing.acquire()
+        server.server_close()
+    return 0
+
+
+def _open(url: str, entrance: str) -> None:
+    """Open the page by a private file, as all users see the arguments of a browser."""
+    from git_boocode.cli.view import open_in_browser
+
+    text = f'<!doctype html>\n<meta http-equiv="refresh" content="0;url={url}">\n'
+    with suppress(OSError, BoocodeError):
+        make_state_dir(os.path.dirname(entrance))
+        write_private(entrance, text.encode(), to_disk=False)
+        if not open_in_browser(entrance):
+            print_hints(("no browser was found; open the address above in one",))
+
+
+class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    """A server of one page of one worktree, at `url`; `changing` is held during a restore."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, repository: Repository, most: int, port: int) -> None:
+        self.most = most
+        self.cache: FileCache = {}
+        self.changing = threading.Lock()
+        self.token = secrets.token_urlsafe(32)
+        self._worktree, self._git_dir = repository.worktree, repository.git_dir
+        self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        super().__init__((_HOST, port), _Handler)
+        self.port = self.server_address[1]
+        self.url = f"http://{_HOST}:{self.port}/{self.token}/"
+
+    def repository(self) -> Repository:
+        """The worktree, found anew: each request binds its git differently (RefusedError)."""
+        found = Repository.discover(self._worktree)
+        if (found.worktree, found.git_dir) != (self._worktree, self._git_dir):
+            raise RefusedError(
+                f"'{self._worktree}' is no longer the worktree that was opened",
+                code="other_worktree",
+                hints=("start 'git boocode view --serve' again",),
+            )
+        return found
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver's own
+        """Handle a connection in a thread, unless there are too many."""
+        if not self._connections.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver's own
+        """Handle a connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._connections.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - socketserver's own
+        """Report errors that are no fault of the client."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            print_text(f"error: {type(error).__name__}: {error}", to_stderr=True)
+
+    # What the page asks for.
+
+    def page(self) -> bytes:
+        """The page with its turns."""
+        return page_html(self.rows(), served=True)
+
+    def rows(self) -> Answer:
+        """The turns, and a state that changes with them."""
+        state = state_of(self.repository())
+        return {"ok": True, "state": state, **row_data(self.repository(), self.most, self.cache)}
+
+    def turn(self, identifier: str) -> Answer:
+        """The details of a turn."""
+        return {"ok": True, **turn_data(self.repository(), identifier, self.most)}
+
+    def blame(self, body: Answer) -> Answer:
+        """Who wrote which line of a file."""
+        path = body.get("path")
+        if not isinstance(path, str) or not path or "\0" in path:
+            raise _invalid("path")
+        return {"ok": True, **blame_file(self.repository(), path)}
+
+    def preview(self, body: Answer) -> Answer:
+        """What a restore would change."""
+        return self._restored(body, dry_run=True)
+
+    def restore(self, body: Answer) -> Answer:
+        """Restore the worktree to before a turn."""
+        with self.changing:
+            return self._restored(body, dry_run=False)
+
+    def _restored(self, body: Answer, *, dry_run: bool) -> Answer:
+        identifier = _id(body, "id")
+        conversation = body.get("conversation") is not False
+        request = RestoreRequest(conversation=conversation, dry_run=dry_run, agents=agent_support())
+        return result_json(restore_with_edits.restore(self.repository(), identifier, request))
+
+    def undo(self, body: Answer) -> Answer:
+        """Undo the restore whose safety checkpoint the page names, if it is the latest one."""
+        restored = _id(body, "restored")
+        force = frozenset({NEWER_TURNS} if body.get("anyway") is True else ())
+        request = RestoreRequest(force=force, agents=agent_support())
+        with self.changing:
+            planned = restore_with_edits.undo(self.repository(), request._replace(dry_run=True))
+            if planned.checkpoint.id != restored:
+                raise RefusedError(
+                    "another restore was made, or this one was undone",
+                    code="conflict",
+                    hints=("'git boocode undo' undoes the latest one",),
+                )
+            return result_json(restore_with_edits.undo(self.repository(), request))
+
+
+def _id(body: Answer, key: str) -> str:
+    identifier = body.get(key)
+    if not isinstance(identifier, str) or not ID.fullmatch(identifier):
+        raise _invalid(key)
+    return identifier
+
+
+def _invalid(key: str) -> RefusedError:
+    return RefusedError(f"the request has no valid '{key}'", code="invalid_input")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Checks a request, and answers it."""
+
+    server: ViewServer
+    timeout = _PATIENCE
+    server_version = "git-boocode"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Answer the page, its news, and the details of a turn."""
+        if not self._is_own(changes=False):
+            self._reply(HTTPStatus.FORBIDDEN)
+        elif self.path == f"/{self.server.token}/":
+            self._reply(HTTPStatus.OK, self.server.page(), "text/html; charset=utf-8")
+        elif not self._has_token():
+            self._reply(HTTPStatus.FORBIDDEN)
+        elif self.path == "/data":
+            self._news()
+        elif self.path.startswith("/turn/"):
+            self._answer(lambda: self.server.turn(self.path.removeprefix("/turn/")))
+        else:
+            self._reply(HTTPStatus.NOT_FOUND)
+
+    def do_POST(self) -> None:
+        """Answer what needs a body, and what changes something."""
+        actions = {
+            "/blame": self.server.blame,
+            "/preview": self.server.preview,
+            "/restore": self.server.restore,
+            "/undo": self.server.undo,
+        }
+        if not (self._is_own(changes=True) and self._has_token()):
+            self._reply(HTTPStatus.FORBIDDEN)
+        elif self.path not in actions:
+            self._reply(HTTPStatus.NOT_FOUND)
+        elif (body := self._body()) is not None:
+            self._answer(lambda: actions[self.path](body))
+
+    def _is_own(self, *, changes: bool) -> bool:
+        """Whether Host is this server's, and Origin, if given or needed, that of its page."""
+        hosts, origins = (self.headers.get_all(name, []) for name in ("Host", "Origin"))
+        own = {f"{name}:{self.server.port}" for name in (_HOST, "localhost")}
+        if len(hosts) != 1 or hosts[0] not in own:
+            return False
+        return origins == [f"http://{hosts[0]}"] or (not changes and not origins)
+
+    def _has_token(self) -> bool:
+        given = self.headers.get_all(_TOKEN_HEADER, [])
+        if len(given) != 1:
+            return False
+        return hmac.compare_digest(given[0].encode("utf-8", "replace"), self.server.token.encode())
+
+    def _body(self) -> Answer | None:
+        """The JSON object that was sent; None if it was refused."""
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
+            self._reply(HTTPStatus.LENGTH_REQUIRED)
+        elif len(length) > len(str(_LARGEST_BODY)) or int(length) > _LARGEST_BODY:
+            self._reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        elif self.headers.get_content_type() != "application/json":
+            self._reply(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        else:
+            with suppress(ValueError, RecursionError):
+                body = json.loads(self.rfile.read(int(length)))
+                if isinstance(body, dict):
+                    return body
+            self._reply(HTTPStatus.BAD_REQUEST)
+        return None
+
+    def _news(self) -> None:
+        """The turns, unless the page has them."""
+        known = self.headers.get("If-None-Match")
+        with suppress(BoocodeError, OSError):
+            if known and known == state_of(self.server.repository()):
+                self._reply(HTTPStatus.NOT_MODIFIED)
+                return
+        self._answer(self.server.rows)
+
+    def _answer(self, work: Callable[[], Answer]) -> None:
+        try:
+            answer = work()
+        except OSError as error:
+            answer = from_os(error).as_json()
+        except BoocodeError as error:
+            answer = error.as_json()
+        self._reply(HTTPStatus.OK, json.dumps(answer).encode("ascii"), "application/json")
+
+    def _reply(self, status: HTTPStatus, body: bytes = b"", kind: str = "text/plain") -> None:
+        self.send_response(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        if status != HTTPStatus.NOT_MODIFIED:
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002 - http.server's own
+        """Answer a request that cannot be read, or another method, without any detail."""
+        self.close_connection = True
+        with suppress(ValueError):
+            self._reply(HTTPStatus(code))
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's own
+        """Log nothing: addresses contain the token."""

@@ -1,0 +1,312 @@
+"""The data of the page that `git boocode view` shows: turns, their diffs, edits and refusals.
+
+Everything is plain JSON. Texts come from checkpoints as they are; whoever shows them must keep them
+from becoming markup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import shlex
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.timeline import (
+    DiffLimits,
+    FileCache,
+    TurnDetails,
+    TurnFile,
+    newest_everywhere,
+    with_details,
+)
+from git_boocode.checkpoints.turns import NOW, CurrentTree
+from git_boocode.editing.records import EditRecord, Records
+from git_boocode.editing.refusals import Refusal, refusals, refusals_path
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.ids import ID, id_time
+from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ALL_REFS, ShortIds, Store
+
+_ROWS_ONLY = DiffLimits(0, 0)
+_ONE_TURN = DiffLimits(2_000_000, 2_000_000)
+_MOST_PATHS = 100  # of a turn, for the search
+# The files that a page without a server blames: how many, their lines, their bytes, seconds in all.
+_BLAMED_FILES, _BLAMED_LINES, _BLAMED_SIZE, _BLAME_TIME = 30, 2000, 300_000, 0.8
+_THREADS = 4  # Each waits for its own git.
+
+JsonObject = dict[str, Any]
+
+
+class _Events(NamedTuple):
+    """What was edited and refused in a turn."""
+
+    edits: list[EditRecord]
+    refusals: list[Refusal]
+
+
+def page_data(repository: Repository, most: int) -> JsonObject:
+    """All that a page needs which nothing serves; `most` limits the number of turns."""
+    return {**_data(repository, most, DiffLimits(), {}), "blame": blame_newest(repository, most)}
+
+
+def row_data(repository: Repository, most: int, cache: FileCache) -> JsonObject:
+    """The turns without their details, for which a served page asks when they are opened."""
+    return _data(repository, most, _ROWS_ONLY, cache)
+
+
+def turn_data(repository: Repository, identifier: str, most: int) -> JsonObject:
+    """The details of one of the newest turns; RefusedError (`not_found`)."""
+    with temporary_objects(repository):
+        catalog, now = Catalog(repository), CurrentTree(repository)
+        found = newest_everywhere(catalog, now, most)
+        chosen = [turn for turn in found if turn.checkpoint.id == identifier]
+        if not chosen:
+            raise RefusedError(
+                "that turn is no longer among the newest ones",
+                code="not_found",
+                hints=("reload the page",),
+            )
+        # The next checkpoint is there for its time.
+        following = [turn for turn in found if turn.checkpoint.commit.id == chosen[0].after]
+        [details] = with_details(repository, chosen, _ONE_TURN, {}, following)
+        return _details_json(details, *_events(repository, [details]))
+
+
+def state_of(repository: Repository) -> str:
+    """Changes when the timeline or the worktree does."""
+    refs = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", ALL_REFS)
+    with temporary_objects(repository):
+        tree = CurrentTree(repository)()
+    refused = ""
+    with suppress(OSError):
+        found = os.stat(refusals_path(repository))
+        refused = f"{found.st_mtime_ns} {found.st_size}"
+    return hashlib.sha256(f"{tree}\n{refused}\n".encode() + refs).hexdigest()
+
+
+def blame_file(repository: Repository, path: str) -> JsonObject:
+    """Who wrote which line of a file; RefusedError as for `blame`."""
+    return _blame_json(blame(repository, path), cut=False)
+
+
+def blame_newest(repository: Repository, most: int) -> dict[str, JsonObject]:
+    """Who wrote which line of the files that the newest turns of this worktree changed."""
+    with suppress(RefusedError), line_history(repository) as history:
+        catalog = Catalog(repository)
+        found = newest_everywhere(catalog, CurrentTree(repository), min(most, _BLAMED_FILES))
+        ours = [turn for turn in found if catalog.is_ours(turn.checkpoint)]
+        changed = with_details(repository, ours, _ROWS_ONLY, {})
+        paths = dict.fromkeys(file.path for turn in changed for file in turn.files or ())
+        return dict(_blamed(repository, history, paths))
+    return {}
+
+
+def _blamed(
+    repository: Repository, history: LineHistory, paths: Iterable[str]
+) -> Iterator[tuple[str, JsonObject]]:
+    deadline = time.monotonic() + _BLAME_TIME
+
+    def blamed(path: str) -> JsonObject | None:
+        with suppress(OSError, RefusedError, ValueError):
+            size = os.lstat(os.path.join(repository.worktree, path)).st_size
+            if size <= _BLAMED_SIZE and time.monotonic() < deadline:
+                lines = history.blame(path, f"1,{_BLAMED_LINES}")
+                if not any("\0" in line.text for line in lines):
+                    return _blame_json(lines, cut=len(lines) == _BLAMED_LINES)
+        return None
+
+    some = [*islice(paths, _BLAMED_FILES)]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for path, found in zip(some, threads.map(blamed, some), strict=True):
+            if found is not None:
+                yield path, found
+
+
+def _blame_json(lines: Sequence[BlamedLine], *, cut: bool) -> JsonObject:
+    ranges = []
+    for origin, group in groupby(lines, key=attrgetter("origin")):
+        numbers = [line.number for line in group]
+        checkpoint = origin.checkpoint
+        ranges.append(
+            {
+                "start": numbers[0],
+                "end": numbers[-1],
+                "source": origin.source,
+                "turn": checkpoint.id if checkpoint else None,
+                "agent": checkpoint.meta.text("agent") if checkpoint else origin.author,
+                "label": checkpoint.meta.text("label") if checkpoint else origin.commit[:10],
+                "time": _time(checkpoint.id) if checkpoint else origin.time,
+            }
+        )
+    return {"lines": [line.text for line in lines], "ranges": ranges, "cut": cut}
+
+
+def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCache) -> JsonObject:
+    with temporary_objects(repository):
+        catalog = Catalog(repository)
+        found = newest_everywhere(catalog, CurrentTree(repository), most + 1)
+        rows = with_details(repository, found[:most], limits, cache)
+    events, short = _events(repository, rows), ShortIds(Store(repository))
+    data = {
+        "repository": os.path.basename(repository.worktree),
+        "generated_at": time.time(),
+        "more": len(found) > most,
+        "turns": [
+            {**_row(catalog, row, each), "short": short(row.checkpoint.id)}
+            for row, each in zip(rows, events, strict=True)
+        ],
+    }
+    if limits != _ROWS_ONLY:
+        data["details"] = {
+            row.checkpoint.id: _details_json(row, each)
+            for row, each in zip(rows, events, strict=True)
+        }
+    return data
+
+
+def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
+    checkpoint, counts = row.checkpoint, row.counts
+    texts = {key: checkpoint.texts[key] for key in ("label", "agent", "session")}
+    ref = checkpoint.meta.part("head", "ref") or ""
+    return {
+        "id": checkpoint.id,
+        **texts,
+        "branch": ref.removeprefix("refs/heads/"),
+        "worktree": checkpoint.meta.worktree_name,
+        "here": catalog.is_ours(checkpoint),
+        "command": command_back(checkpoint, here=catalog.is_ours(checkpoint)),
+        "started": row.started,
+        "ended": row.ended,
+        "end": row.turn.end,
+        "files": counts.files if counts else None,
+        "added": counts.added if counts else None,
+        "removed": counts.removed if counts else None,
+        "paths": [file.path for file in (row.files or ())[:_MOST_PATHS]],
+        "edits": sum(max(len(record.edits), 1) for record in events.edits),
+        "refusals": sum(len(refusal.failures) for refusal in events.refusals),
+    }
+
+
+def command_back(checkpoint: Checkpoint, *, here: bool) -> str:
+    """The command that goes back to before a turn; empty if it cannot be typed safely."""
+    # A line that is pasted into a terminal must not contain control characters.
+    if not ID.fullmatch(checkpoint.id):
+        return ""
+    command = f"boocode restore {checkpoint.id}"
+    if here:
+        return f"git {command}"
+    where = checkpoint.meta.part("worktree", "path") or ""
+    return f"git -C {shlex.quote(where)} {command}" if where and where.isprintable() else ""
+
+
+def _details_json(row: TurnDetails, events: _Events) -> JsonObject:
+    return {
+        "files": None if row.files is None else [_file_json(file) for file in row.files],
+        "edits": [_edit_json(record) for record in events.edits],
+        "refusals": [refusal._asdict() for refusal in map(_with_dicts, events.refusals)],
+    }
+
+
+def _with_dicts(refusal: Refusal) -> Refusal:
+    rows: Any = [failure._asdict() for failure in refusal.failures]
+    return refusal._replace(failures=rows)
+
+
+def _file_json(file: TurnFile) -> JsonObject:
+    modes = [file.old_mode, file.mode] if file.action in ("modify", "rename") else []
+    changed = modes if len(set(modes)) == 2 else []
+    return {
+        "path": file.path,
+        "action": file.action,
+        "source": file.source,
+        "modes": changed,
+        "added": file.added,
+        "removed": file.removed,
+        "diff": file.diff,
+        "cut": file.cut,
+    }
+
+
+def _edit_json(record: EditRecord) -> JsonObject:
+    keys = (("path", str), ("kind", str), ("rung", str), ("similarity", int | float))
+    more = (("start_line", int), ("end_line", int), ("count", int))
+    return {
+        "id": record.id,
+        "time": _time(record.id),
+        "rewinds": record.rewinds or "",
+        "rewound": record.rewound,
+        "files": [{"from": file.source or "", **file.as_json()} for file in record.files],
+        "edits": [
+            {
+                **{key: _of_type(edit.get(key), kind) for key, kind in (*keys, *more)},
+                "notes": list(filter(lambda note: isinstance(note, str), _list(edit.get("notes")))),
+            }
+            for edit in record.edits
+        ],
+    }
+
+
+def _of_type(value: object, kind: Any) -> object:  # noqa: ANN401 - a type or a union of types
+    # JSON has no infinite numbers.
+    is_number = not isinstance(value, float) or math.isfinite(value)
+    return value if isinstance(value, kind) and is_number else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _time(identifier: str) -> float:
+    return id_time(identifier) if ID.fullmatch(identifier) else 0.0
+
+
+def _events(repository: Repository, rows: Sequence[TurnDetails]) -> list[_Events]:
+    """The edits and refusals of each turn, oldest first: by worktree and time."""
+    found = [_Events([], []) for _ in rows]
+    if not rows:
+        return found
+    windows = _windows(rows)
+    oldest = min(row.started for row in rows)
+    for record in Records(repository).history(everywhere=True):
+        when = _time(record.id)
+        if when < oldest:
+            break
+        number = _turn_at(windows.get(record.meta.worktree_key, []), when)
+        if number is not None:
+            found[number].edits.insert(0, record)
+    for refusal in refusals(repository):
+        number = _turn_at(windows.get(refusal.worktree, []), refusal.time)
+        if number is not None:
+            found[number].refusals.append(refusal)
+    return found
+
+
+def _windows(rows: Sequence[TurnDetails]) -> dict[str, list[tuple[float, float, int]]]:
+    """The beginning, the end and the number of each turn, oldest first, by worktree."""
+    windows: dict[str, list[tuple[float, float, int]]] = {}
+    for number, row in enumerate(rows):
+        end = row.following
+        if end is None:
+            end = float("inf") if row.turn.end in (NOW, "") else row.started
+        key = row.checkpoint.meta.worktree_key
+        windows.setdefault(key, []).append((row.started, end, number))
+    return {key: sorted(listed) for key, listed in windows.items()}
+
+
+def _turn_at(windows: Sequence[tuple[float, float, int]], when: float) -> int | None:
+    place = bisect_right(windows, when, key=lambda window: window[0]) - 1
+    if place < 0:
+        return None
+    _, end, number = windows[place]
+    return number if when <= end else None

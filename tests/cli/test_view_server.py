@@ -1,0 +1,311 @@
+"""`git boocode view --serve` answers its own page alone, and restores as the command line does."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.client import HTTPConnection
+from typing import Any, NamedTuple
+
+import pytest
+
+from git_boocode.cli.view_server import ViewServer
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Client:
+    """Sends requests as the page does, unless a test says otherwise."""
+
+    def __init__(self, server: ViewServer) -> None:
+        self.server = server
+        self.origin = f"http://127.0.0.1:{server.port}"
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        **headers: str | None,
+    ) -> Reply:
+        given: dict[str, str | None] = {
+            "Host": f"127.0.0.1:{self.server.port}",
+            "Boocode-Token": self.server.token,
+        }
+        data = None
+        if method == "POST":
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            given |= {
+                "Origin": self.origin,
+                "Content-Type": "application/json",
+                "Content-Length": str(len(data)),
+            }
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=20)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in given.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders(data)
+        response = connection.getresponse()
+        reply = Reply(response.status, dict(response.getheaders()), response.read())
+        connection.close()
+        return reply
+
+    def get(self, path: str, **headers: str | None) -> Reply:
+        return self.ask("GET", path, **headers)
+
+    def post(self, path: str, body: object, **headers: str | None) -> Reply:
+        return self.ask("POST", path, body, **headers)
+
+
+@pytest.fixture
+def client(repo: Repo) -> Iterator[Client]:
+    """A server of a worktree with two turns."""
+    repo.commit(a="one\n")
+    take(label="first")
+    repo.write("a", "two\n")
+    take(label="second")
+    repo.write("a", "three\n")
+    server = ViewServer(Repository.discover(), 1000, 0)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield Client(server)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def ids(client: Client) -> list[str]:
+    return [turn["id"] for turn in client.get("/data").json["turns"]]
+
+
+def test_the_page_has_its_turns_and_headers(client: Client) -> None:
+    page = client.get(f"/{client.server.token}/", Boocode_Token=None)
+    assert page.status == 200
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b'"label":"second"' in page.body
+    for reply in (page, client.get("/data"), client.get("/nowhere"), client.get("/", Host="x")):
+        headers = reply.headers
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+        assert not [name for name in headers if name.startswith("Access-Control")]
+
+
+FORBIDDEN: list[dict[str, str | None]] = [
+    {"Boocode_Token": None},
+    {"Boocode_Token": ""},
+    {"Boocode_Token": "x" * 43},
+    {"Host": None},
+    {"Host": "127.0.0.1"},
+    {"Host": "example.com"},
+    {"Host": "127.0.0.1.example.com:80"},
+    {"Origin": "http://example.com"},
+    {"Origin": "null"},
+]
+
+
+@pytest.mark.parametrize("headers", FORBIDDEN, ids=str)
+def test_what_is_not_the_page_is_forbidden_without_a_detail(
+    client: Client, headers: dict[str, str | None]
+) -> None:
+    for path in ("/data", "/turn/x", "/nowhere"):
+        reply = client.get(path, **headers)
+        assert (reply.status, reply.body) == (403, b"")
+    for path in ("/blame", "/preview", "/restore", "/undo", "/nowhere"):
+        reply = client.post(path, {}, **headers)
+        assert (reply.status, reply.body) == (403, b"")
+
+
+def test_a_change_needs_the_origin_of_the_page(client: Client) -> None:
+    for path in ("/preview", "/restore", "/undo", "/blame"):
+        assert client.post(path, {}, Origin=None).status == 403
+        other = client.post(path, {}, Origin=client.origin.replace("127.0.0.1", "localhost"))
+        assert other.status == 403
+        https = client.post(path, {}, Origin=client.origin.replace("http:", "https:"))
+        assert https.status == 403
+    port = client.server.port
+    local = {"Host": f"localhost:{port}", "Origin": f"http://localhost:{port}"}
+    assert client.post("/blame", {"path": "a"}, **local).json["ok"]
+
+
+def test_nothing_else_is_served(client: Client) -> None:
+    token = client.server.token
+    for path in (
+        "/",
+        f"/{token}",
+        f"/{token}/view.js",
+        "/../../etc/passwd",
+        "/.git/config",
+        "/restore",
+    ):
+        assert client.get(path).status == 404
+        assert client.get(path, Boocode_Token=None).status == 403
+    assert client.get(f"/{token[:-1]}x/", Boocode_Token=None).status == 403
+    for method in ("PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "CONNECT"):
+        reply = client.ask(method, "/data")
+        assert (reply.status, reply.body) == (501, b"")
+    assert client.post("/data", {}).status == 404
+
+
+def test_bodies_are_small_json_objects(client: Client) -> None:
+    assert client.post("/blame", b"x" * 65_537).status == 413
+    for large in ("9" * 30, "65537"):
+        assert client.post("/blame", {}, Content_Length=large).status == 413
+    for length in (None, "-1", "+2", "x", ""):
+        assert client.post("/blame", {}, Content_Length=length).status == 411
+    assert client.post("/blame", {}, Transfer_Encoding="chunked").status == 411
+    for body in (b"", b"{", b"[]", b"\xff", b"[" * 60_000):
+        assert client.post("/blame", body).status == 400
+    assert client.post("/blame", {"path": "a"}, Content_Type="text/plain").status == 415
+
+
+def test_requests_that_cannot_be_read_get_no_detail(client: Client) -> None:
+    for request in (b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"\xff\x00" * 40_000):
+        with socket.create_connection(("127.0.0.1", client.server.port), 20) as connection:
+            reply = b""
+            # The server may close the connection before it has read everything.
+            with suppress(OSError):
+                connection.sendall(request)
+                connection.shutdown(socket.SHUT_WR)
+            with suppress(OSError):
+                while piece := connection.recv(1 << 16):
+                    reply += piece
+        assert b"<" not in reply
+    assert client.get("/data").status == 200
+
+
+def test_two_headers_of_a_kind_are_refused(client: Client) -> None:
+    port, token = client.server.port, client.server.token
+    for doubled in (f"Host: 127.0.0.1:{port}", f"Boocode-Token: {token}"):
+        with socket.create_connection(("127.0.0.1", port), 20) as connection:
+            lines = (f"Host: 127.0.0.1:{port}", f"Boocode-Token: {token}", doubled)
+            connection.sendall("\r\n".join(("GET /data HTTP/1.1", *lines, "", "")).encode())
+            assert b" 403 " in connection.recv(100)
+
+
+def test_news_come_when_there_are_some(client: Client, repo: Repo) -> None:
+    first = client.get("/data").json
+    assert [turn["label"] for turn in first["turns"]] == ["second", "first"]
+    known = client.get("/data", If_None_Match=first["state"])
+    assert (known.status, known.body) == (304, b"")
+    take(label="third")
+    news = client.get("/data", If_None_Match=first["state"]).json
+    assert [turn["label"] for turn in news["turns"]] == ["third", "second", "first"]
+    assert "details" not in news
+
+
+def test_details_and_blame_come_on_demand(client: Client, repo: Repo) -> None:
+    second, first = ids(client)
+    found = client.get(f"/turn/{first}").json
+    assert found["files"][0]["diff"] == "@@ -1 +1 @@\n-one\n+two"
+    for missing in ("x", "..", "%2e%2e", second[:-1]):
+        assert client.get(f"/turn/{missing}").json["error"]["code"] == "not_found"
+    blame = client.post("/blame", {"path": "a"}).json
+    assert blame["lines"] == ["three"]
+    assert blame["ranges"][0]["turn"] == second
+    for path in ("/etc/passwd", "../a", "../../etc/passwd", ".git/config", "nowhere", "a/../../x"):
+        answer = client.post("/blame", {"path": path}).json
+        assert answer["error"]["code"] in ("missing_file", "outside_worktree"), path
+    for value in ("", "a\0b", 1, None, ["a"]):
+        answer = client.post("/blame", {"path": value}).json
+        assert answer["error"]["code"] == "invalid_input"
+
+
+def test_restore_and_undo(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    looked = client.post("/preview", {"id": first}).json
+    assert looked["changed"][0]["path"] == "a"
+    assert repo.read("a") == b"three\n"
+    done = client.post("/restore", {"id": first, "conversation": True}).json
+    assert (done["ok"], repo.read("a")) == (True, b"one\n")
+    undone = client.post("/undo", {"restored": done["undo"]}).json
+    assert (undone["ok"], repo.read("a")) == (True, b"three\n")
+    again = client.post("/undo", {"restored": done["undo"]}).json
+    assert again["error"]["code"] in ("not_found", "conflict")
+
+
+def test_undo_asks_again_if_turns_were_recorded_since(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    done = client.post("/restore", {"id": first}).json
+    repo.write("a", "new work\n")
+    take(label="newer")
+    refused = client.post("/undo", {"restored": done["undo"]}).json
+    assert refused["error"]["code"] == "newer_turns"
+    assert repo.read("a") == b"new work\n"
+    assert client.post("/undo", {"restored": done["undo"], "anyway": True}).json["ok"]
+    assert repo.read("a") == b"three\n"
+
+
+def test_the_page_undoes_its_own_restore_alone(client: Client, repo: Repo) -> None:
+    second, first = ids(client)
+    done = client.post("/restore", {"id": first}).json
+    repo.boocode("restore", second)
+    refused = client.post("/undo", {"restored": done["undo"]}).json
+    assert refused["error"]["code"] == "conflict"
+    assert repo.read("a") == b"two\n"
+
+
+def test_only_ids_are_restored(client: Client, repo: Repo) -> None:
+    for name in ("@", "@~1", "label:first", "HEAD", "--force", "", None, 1):
+        for path in ("/preview", "/restore"):
+            assert client.post(path, {"id": name}).json["error"]["code"] == "invalid_input"
+        answer = client.post("/undo", {"restored": name}).json
+        assert answer["error"]["code"] == "invalid_input"
+    assert repo.read("a") == b"three\n"
+
+
+def test_other_worktrees_are_not_restored_from_here(client: Client, repo: Repo) -> None:
+    repo.git("worktree", "add", "-q", "linked")
+    repo.boocode("checkpoint", "-m", "there", cwd="linked")
+    newest = ids(client)[0]
+    for path in ("/preview", "/restore"):
+        assert client.post(path, {"id": newest}).json["error"]["code"] == "other_worktree"
+    assert repo.read("a") == b"three\n"
+
+
+def test_refusals_are_passed_on_with_their_hints(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    repo.write(".git/index.lock")
+    answer = client.post("/restore", {"id": first}).json
+    assert (answer["ok"], answer["error"]["code"]) == (False, "locked")
+    assert answer["error"]["hint"]
+    assert repo.read("a") == b"three\n"
+
+
+def test_requests_are_answered_side_by_side(client: Client) -> None:
+    _, first = ids(client)
+    with ThreadPoolExecutor(12) as threads:
+        work = [threads.submit(client.get, "/data") for _ in range(4)]
+        work += [threads.submit(client.get, f"/turn/{first}") for _ in range(4)]
+        work += [threads.submit(client.post, "/blame", {"path": "a"}) for _ in range(4)]
+        assert all(done.result().json["ok"] for done in work)
+
+
+def test_slow_clients_hold_up_nobody(client: Client) -> None:
+    slow = [socket.create_connection(("127.0.0.1", client.server.port)) for _ in range(10)]
+    for connection in slow:
+        connection.sendall(b"POST /restore HTTP/1.1\r\n")
+    begun = time.monotonic()
+    assert client.get("/data").status == 200
+    assert time.monotonic() - begun < 5
+    for connection in slow:
+        connection.close()
