@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -208,9 +207,13 @@ def preview_edits(
 
     Raises the errors of `apply_edits`, and TypeError or ValueError for contents that are not text.
     """
-    buffers = {posixpath.normpath(path): _encodable(text) for path, text in contents.items()}
     with TemporaryDirectory() as empty:
-        workspace = Workspace(os.path.realpath(empty), "", None, buffers=buffers)
+        top = os.path.realpath(empty)
+        buffers = {
+            os.path.normpath(os.path.join(top, path)): _encoded(text)
+            for path, text in contents.items()
+        }
+        workspace = Workspace(top, "", None, buffers=buffers)
         options = Options(MatchOptions(profile_named(profile).name), dry_run=True)
         return _edits_result(apply_sources([_source(edits)], workspace, options))
 
@@ -412,12 +415,11 @@ def _json_value(value: object) -> object:
     raise TypeError(f"edits contain a {type(value).__name__}, which is not JSON")
 
 
-def _encodable(text: str) -> str:
+def _encoded(text: str) -> bytes:
     if not isinstance(text, str):
         raise TypeError(f"contents contain a {type(text).__name__} instead of a str")
     # Surrogate escapes stand for bytes that are not UTF-8; other surrogates are invalid.
-    text.encode("utf-8", "surrogateescape")
-    return text
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _edits_result(answer: Answer) -> EditsResult:

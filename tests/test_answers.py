@@ -121,6 +121,8 @@ def test_apply_edit_and_rewind(work: Repo) -> None:
     made = check(work, "apply-edit", stdin=edit("a", "three", "four"))
     assert made["files"][0]["edits"][0]["rung"] == "exact"
     check(work, "apply-edit", "-n", stdin=json.dumps({"path": "d", "content": "x\n"}))
+    work.write("unsaved", "three\n")
+    check(work, "apply-edit", "--buffer", "a=unsaved", stdin=edit("a", "three", "four"))
     patch = "diff --git a/c b/moved\nsimilarity index 100%\nrename from c\nrename to moved\n"
     renamed = check(work, "apply-edit", stdin=patch)
     assert renamed["files"][0]["from"] == "c"

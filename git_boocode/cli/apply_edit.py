@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import one_of, paths, profiles
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, json_option, refuse_together
@@ -87,6 +88,8 @@ profile_option = click.option(
     shell_complete=paths,
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
+@buffer_options
+@encoding_option
 @json_option
 def apply_edit(
     files: tuple[str, ...],
@@ -102,6 +105,8 @@ def apply_edit(
     no_record: bool,
     retry_context: str | None,
     no_index: bool,
+    buffers: BufferOptions,
+    encoding: str,
     as_json: bool,
 ) -> int:
     """Apply a model's edits to files although its text has drifted, all of them or none.
@@ -120,8 +125,14 @@ def apply_edit(
             refuse_together(*given, ("--replace-all", replace_all), ("<file>", True))
         sources = [_from_options(path, old, new, replace_all=replace_all)]
     else:
-        sources = [_from_file(name) for name in files or ("-",)]
+        names = files or ("-",)
+        if buffers.read_standard_input and "-" in names:
+            hint = "give the edits as a file: git boocode apply-edit --buffers - EDITS.json"
+            message = "edits and buffers cannot both come on standard input"
+            raise UsageError(message, hints=(hint,))
+        sources = [_from_file(name) for name in names]
     workspace = Workspace.find(index=not no_index, from_here=path is not None)
+    workspace = buffers.fill(workspace)
     options = Options(MatchOptions(profile, verbatim), format_, dry_run, not no_record)
     _check_retry_context(retry_context)
     _keep_retry_context(retry_context, "")
@@ -137,7 +148,7 @@ def apply_edit(
             raise
         refuse(error)
     if as_json:
-        print_json(answer.as_json())
+        print_json(answer.as_json(encoding))
     else:
         _print_answer(answer, workspace, show_diff=show_diff)
     return 0
@@ -225,6 +236,9 @@ def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> N
             print_feedback(summary(file, applied, done), dry_run=not answer.applied)
     if show_diff:
         print_diffs(answer, workspace.repository.config if workspace.repository else Config({}))
+    for file in answer.files:
+        if file.in_buffer:
+            print_feedback(f"{quote_path(file.path)} is a buffer, which --json prints; not written")
     if not answer.applied:
         print_text("dry run: nothing was written")
     if answer.id:

@@ -12,6 +12,7 @@ from git_boocode.cli.apply_edit import (
     profile_option,
     require_input,
 )
+from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.candidates import paths
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import print_json, print_text, quote_path
@@ -19,7 +20,7 @@ from git_boocode.editing.service import LocateResult
 from git_boocode.editing.service import locate as find
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching.text import lines_of
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, UsageError
 
 _CANDIDATE_LINES = 12
 
@@ -34,12 +35,23 @@ _CANDIDATE_LINES = 12
     help="The expected line; decides between equally good places.",
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
+@buffer_options
 @json_option
-def locate(path: str, profile: str, start_line: int | None, no_index: bool, as_json: bool) -> int:
+def locate(
+    path: str,
+    profile: str,
+    start_line: int | None,
+    no_index: bool,
+    buffers: BufferOptions,
+    as_json: bool,
+) -> int:
     """Find the text on standard input in the file <path>, although it has drifted."""
     check_profile(profile)
+    if buffers.read_standard_input:
+        message = "the text to find and buffers cannot both come on standard input"
+        raise UsageError(message, hints=("give the buffers as a file: --buffers BUFFERS.json",))
     require_input("the text to find", "git boocode locate <path> < needle.txt")
-    workspace = Workspace.find(index=not no_index, from_here=True)
+    workspace = buffers.fill(Workspace.find(index=not no_index, from_here=True))
     needle = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     found = find(workspace, path, needle, profile, start_line)
     if not found.found:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.editing.edits import EditedFile, Failure, edit_name
+from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, Failure, edit_name
 from git_boocode.matching import Candidate
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import RefusedError
@@ -74,13 +74,13 @@ class Answer(NamedTuple):
     id: str | None
     files: tuple[EditedFile, ...]
 
-    def as_json(self) -> dict[str, object]:
-        """The JSON answer."""
+    def as_json(self, encoding: str = DEFAULT_ENCODING) -> dict[str, object]:
+        """The JSON answer; `encoding` is the one of the positions in text edits."""
         return {
             "ok": True,
             "applied": self.applied,
             "id": self.id,
-            "files": [_file_json(file) for file in self.files],
+            "files": [_file_json(file, encoding) for file in self.files],
         }
 
 
@@ -108,13 +108,18 @@ def _failure_json(failure: Failure) -> dict[str, object]:
     }
 
 
-def _file_json(file: EditedFile) -> dict[str, object]:
+def _file_json(file: EditedFile, encoding: str) -> dict[str, object]:
+    from git_boocode.editing.text_edits import text_edits
+
+    old, text = (side.text if side else "" for side in (file.old, file.text))
     return {
         "path": file.path,
         "action": file.action,
         **({"from": file.moved_from} if file.moved_from else {}),
         "edits": [{"index": edit.number, **applied._asdict()} for edit, applied in file.applied],
         "diff": diff_of(file),
+        "text_edits": text_edits(old, text, encoding),
+        **({"text": file.text and file.text.text} if file.in_buffer else {}),
     }
 
 

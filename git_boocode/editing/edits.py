@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from git_boocode.matching import Candidate
 
 DEFAULT_PROFILE = "default"
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+"""What a position in a text may count: code units of these encodings."""
+DEFAULT_ENCODING = "utf-16"
 
 
 class MatchOptions(NamedTuple):
@@ -123,7 +126,8 @@ class EditedFile(NamedTuple):
     """The result of a call for one file; `old` and `text` are None if the file does not exist.
 
     `action` is `create`, `modify`, `rename` or `delete`, `changes` whether anything was written.
-    `moved_from` is the path before the call, if different.
+    `moved_from` is the path before the call, if different. `in_buffer` is whether the buffer of an
+    editor was edited instead of the file.
     """
 
     path: str
@@ -133,6 +137,7 @@ class EditedFile(NamedTuple):
     old: FileText | None
     text: FileText | None
     applied: tuple[tuple[Edit, AppliedEdit], ...]
+    in_buffer: bool = False
 
 
 class Failure(NamedTuple):

@@ -56,6 +56,7 @@ class PlannedFile:
         self.gone: str | None = None
         self.bases: dict[str, FileText] = {}
         self.versions: FileVersions | None = None
+        self.in_buffer = False
 
     @property
     def after(self) -> bytes | None:
@@ -100,7 +101,7 @@ class PlannedFile:
         """The result for the answer."""
         old = self.source.old if self.source else None
         what = self.path, self.action, self.moved_from, self.changes
-        return EditedFile(*what, old, self.text, tuple(self.applied))
+        return EditedFile(*what, old, self.text, tuple(self.applied), self.in_buffer)
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:
         """The lines, both ends inclusive, before the call."""
@@ -132,6 +133,7 @@ class EditPlan:
             if file is not None:
                 self._try(file, edit)
         self._check_nesting()
+        self._mark_buffers()
         if not self.failures and len(self._applied) == len(inputs.edits):
             self.failures = self._applied
         self.failures.sort(key=lambda failure: -1 if failure.number is None else failure.number)
@@ -142,6 +144,19 @@ class EditPlan:
         moved = {file.source for file in self.files if file.moved_from is not None}
         there = [file for file in self.files if file.before is not None or file.text is not None]
         return [file for file in there if file.text is not None or file not in moved]
+
+    @property
+    def written(self) -> list[PlannedFile]:
+        """The files on disk, which are read and written; the others are buffers."""
+        return [file for file in self.files if not file.in_buffer]
+
+    def _mark_buffers(self) -> None:
+        """A rename from or to a buffer concerns no file on disk."""
+        for file in self.files:
+            pair = [each for each in (file, file.origin) if each is not None]
+            if any(each.target.real in self._workspace.buffers for each in pair):
+                for each in pair:
+                    each.in_buffer = True
 
     def _file_of(self, edit: Edit) -> PlannedFile | None:
         try:

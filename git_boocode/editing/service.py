@@ -14,7 +14,7 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.plan import EditPlan, PlannedFile
-from git_boocode.editing.textfile import decode, read_file
+from git_boocode.editing.textfile import decode
 from git_boocode.editing.workspace import Target, Workspace
 from git_boocode.editing.write import (
     ChangedMeanwhileError,
@@ -74,7 +74,7 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
     """Apply parsed edits; see `apply_edits`."""
     plan = EditPlan(inputs, workspace, options.how)
     identifier = None
-    if not options.dry_run:
+    if plan.written and not options.dry_run:
         plan, identifier = _carry_out(plan, inputs, workspace, options)
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
@@ -93,7 +93,7 @@ def _carry_out(
         if attempt:
             plan = EditPlan(inputs, workspace, options.how)
         with _locked(workspace, inputs.total):
-            read = [(file.target, file.before) for file in plan.files]
+            read = [(file.target, file.before) for file in plan.written]
             changed = next((file for file, before in read if not file.is_unchanged(before)), None)
             if changed is None:
                 if plan.failures:
@@ -122,7 +122,7 @@ def _locked(workspace: Workspace, count: int) -> Iterator[None]:
 
 def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options) -> str | None:
     """Record and write the files; returns the id of the record, if any."""
-    files = [file for file in plan.files if file.changes]
+    files = [file for file in plan.written if file.changes]
     if not files:
         return None
     record, journal = None, options.journal
@@ -184,7 +184,7 @@ def _record(
 ) -> Record:
     from git_boocode.editing.records import Record
 
-    files = [file for file in plan.listed if file.changes]
+    files = [file for file in plan.listed if file.changes and not file.in_buffer]
     edits = [
         {
             "path": edit.path,
@@ -267,7 +267,7 @@ def locate(
 
     try:
         target = workspace.target(path)
-        snapshot = read_file(target.real)
+        snapshot = workspace.read(target)
         if snapshot is None:
             raise workspace.missing_file(path)
     except MissError as miss:

@@ -54,14 +54,15 @@ class Workspace(NamedTuple):
     The caller's directory is `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths are
     relative to that directory, as on git's command line; otherwise to the top, or to that directory
     if nothing exists at the top. `repository` is the repository of the worktree, or None. `buffers`
-    are texts, by path relative to the top, that replace the files on disk.
+    are contents, by absolute path without symlinks, that replace the files on disk, as an editor
+    holds them; what is edited in them is not written.
     """
 
     top: str
     prefix: str
     repository: Repository | None
     from_here: bool = False
-    buffers: Mapping[str, str] = MappingProxyType({})
+    buffers: Mapping[str, bytes] = MappingProxyType({})
 
     @classmethod
     def find(cls, *, index: bool, from_here: bool = False) -> Workspace:
@@ -138,11 +139,11 @@ class Workspace(NamedTuple):
 
     def read(self, target: Target) -> FileState | None:
         """Read a file, or the buffer that replaces it; see `read_file`."""
-        if target.path not in self.buffers:
+        data = self.buffers.get(target.real)
+        if data is None:
             return read_file(target.real)
-        data = self.buffers[target.path].encode("utf-8", "surrogateescape")
         # A unique inode, because every buffer is a separate file.
-        inode = -1 - list(self.buffers).index(target.path)
+        inode = -1 - list(self.buffers).index(target.real)
         return mode_only(0o644)._replace(data=data, inode=inode)
 
     def names(self, real: str, before: FileState | None) -> list[tuple[object, ...]]:
@@ -182,7 +183,7 @@ class Workspace(NamedTuple):
         start = self.prefix if self.from_here else ""
         missing = os.path.normpath(os.path.join(start, path))
         there = [other for other in self._paths(missing) if os.path.exists(f"{self.top}/{other}")]
-        paths = [*self.buffers, *there]
+        paths = [*(os.path.relpath(real, self.top) for real in self.buffers), *there]
         name = os.path.basename(missing).casefold()
         same_name = [other for other in paths if os.path.basename(other).casefold() == name]
         others, cutoff = (same_name, 0) if same_name else (paths, 70)

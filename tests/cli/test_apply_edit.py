@@ -55,6 +55,10 @@ def test_the_json_answer(repo: Repo) -> None:
                      "start_line": 2, "end_line": 2, "notes": []}
                 ],
                 "diff": "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+                "text_edits": [
+                    {"range": {"start": {"line": 1, "character": 0},
+                               "end": {"line": 1, "character": 3}}, "newText": "2"}
+                ],
             },
             {
                 "path": "b",
@@ -64,6 +68,10 @@ def test_the_json_answer(repo: Repo) -> None:
                      "start_line": 1, "end_line": 0, "notes": []}
                 ],
                 "diff": "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n",
+                "text_edits": [
+                    {"range": {"start": {"line": 0, "character": 0},
+                               "end": {"line": 0, "character": 0}}, "newText": "x\n"}
+                ],
             },
         ],
     }  # fmt: skip
