@@ -8,7 +8,6 @@ but those of the same paths, and only these paths are compared in its own turn.
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from bisect import bisect_right
@@ -36,8 +35,6 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 
 RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
-# A git process of a search starts faster than it searches this many turns.
-_TURNS_PER_PROCESS, _MOST_PROCESSES = 32, 8
 _HEADER = re.compile(rb"[0-9a-f]{40,64}(?: [0-9a-f]{40,64})?")
 _TOP = ":(top,literal)"
 
@@ -263,15 +260,7 @@ def count_changes(
     settings = (textconv, _rename_option(repository), *options)
     counter = _Counter(without_index(here), (*settings, "--", *pathspecs))
     whole = [turn for turn in compared if turn.after and not turn.paths]
-    shares = min(os.cpu_count() or 1, _MOST_PROCESSES, len(whole) // _TURNS_PER_PROCESS)
-    if options and shares > 1:
-        # Only here, as this module takes a while to load.
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(shares) as pool:
-            parts = [*pool.map(counter.compare, (whole[start::shares] for start in range(shares)))]
-    else:
-        parts = [counter.compare(whole)]
+    parts = [counter.compare(whole)]
     if not options and not pathspecs:
         partial = (turn for turn in compared if turn.after and turn.paths)
         of_paths = (

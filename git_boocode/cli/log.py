@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import nullcontext
 from itertools import chain, count, islice
 from typing import IO, Any, NamedTuple
@@ -65,6 +65,8 @@ from git_boocode.repo.store import ShortIds
 # A screenful first, then larger and larger pages: each costs a git process.
 _FIRST_PAGE = 32
 _LARGEST_PAGE = 512
+# Turns that a git process searches, and processes at once.
+_SEARCHED_PAGE, _MOST_PROCESSES = 96, 8
 _COUNT = re.compile(r"-[0-9]+")
 _ONLY_OF_TURNS = ("since", "until", "agent", "session")
 
@@ -334,33 +336,55 @@ class _Pages:
         self._options = options
 
     def __iter__(self) -> Iterator[list[_Listed]]:
-        is_search = self._options.is_search
         limit = sys.maxsize if self._options.max_count is None else self._options.max_count
-        # A search needs few processes rather than a first line soon.
-        size = _LARGEST_PAGE if is_search else _FIRST_PAGE
-        while limit > 0:
-            page = [*islice(self._listed, size if is_search else min(size, limit))]
-            if not page:
-                return
-            self.skipped.update(*(each.turn.checkpoint.meta.skipped_paths for each in page))
-            page = self._counted(page)[:limit]
+        pages = self._searched() if self._options.is_search else self._counted(limit)
+        while limit > 0 and (page := next(pages, None)) is not None:
+            page = page[:limit]
             limit -= len(page)
             if page:
                 yield page
+        pages.close()
+
+    def _counted(self, limit: int) -> Generator[list[_Listed], None, None]:
+        """All turns, a screenful first."""
+        size = _FIRST_PAGE
+        while page := self._next(min(size, limit)):
+            limit -= len(page)
+            yield page if self._options.oneline else self._count(page)
             size = min(size * 2, _LARGEST_PAGE)
 
-    def _counted(self, page: list[_Listed]) -> list[_Listed]:
+    def _searched(self) -> Generator[list[_Listed], None, None]:
+        """The turns that are found, by several git processes while the next turns are read."""
+        # Only here, as this module takes a while to load.
+        from concurrent.futures import Future, ThreadPoolExecutor
+
+        pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_PROCESSES))
+        running: list[Future[list[_Listed]]] = []
+        try:
+            for page in iter(lambda: self._next(_SEARCHED_PAGE), []):
+                running.append(pool.submit(self._count, page))
+                if len(running) > _MOST_PROCESSES:
+                    yield self._matching(running.pop(0).result())
+            for each in running:
+                yield self._matching(each.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _matching(self, page: list[_Listed]) -> list[_Listed]:
+        self.missing += sum(each.counts is None and not each.turn.paths for each in page)
+        return [each for each in page if each.counts and each.counts.files]
+
+    def _next(self, size: int) -> list[_Listed]:
+        page = [*islice(self._listed, size)]
+        self.skipped.update(*(each.turn.checkpoint.meta.skipped_paths for each in page))
+        return page
+
+    def _count(self, page: list[_Listed]) -> list[_Listed]:
         options = self._options
-        if options.oneline and not options.is_search:
-            return page
         selection = [*options.changes, *(["--pickaxe-all"] if options.changes else [])]
         found = [each.turn for each in page]
         counts = count_changes(self._repository, found, selection, options.pathspecs)
-        page = [one._replace(counts=each) for one, each in zip(page, counts, strict=True)]
-        if not options.is_search:
-            return page
-        self.missing += sum(each.counts is None and not each.turn.paths for each in page)
-        return [each for each in page if each.counts and each.counts.files]
+        return [one._replace(counts=each) for one, each in zip(page, counts, strict=True)]
 
 
 # Printing.

@@ -24,7 +24,7 @@ _TOKENS = re.compile(r"\w+|\r\n|\s|.", re.DOTALL)
 _MOST_TOKENS = 5_000
 
 
-class Replacement(NamedTuple):
+class TextChange(NamedTuple):
     """The characters ``start:end`` of a text, as offsets, and what replaces them."""
 
     start: int
@@ -40,25 +40,25 @@ def text_edits(old: str, new: str, encoding: str = DEFAULT_ENCODING) -> list[dic
             "range": {"start": positions.of(each.start), "end": positions.of(each.end)},
             "newText": each.text,
         }
-        for each in replacements(old, new)
+        for each in changed_texts(old, new)
     ]
 
 
-def replacements(old: str, new: str) -> list[Replacement]:
+def changed_texts(old: str, new: str) -> list[TextChange]:
     """The changed parts of a text, in order; none begins or ends inside of a CR LF."""
     before, after = split_lines(old), split_lines(new)
     starts, new_starts = _offsets(before), _offsets(after)
-    found: list[Replacement] = []
+    found: list[TextChange] = []
     for hunk in changed_hunks(before, after):
         at, new_at = starts[hunk.i1], new_starts[hunk.j1]
         part, new_part = old[at : starts[hunk.i2]], new[new_at : new_starts[hunk.j2]]
         found += (
-            Replacement(at + start, at + end, text) for start, end, text in _within(part, new_part)
+            TextChange(at + start, at + end, text) for start, end, text in _within(part, new_part)
         )
     return found
 
 
-def _within(old: str, new: str) -> Iterator[Replacement]:
+def _within(old: str, new: str) -> Iterator[TextChange]:
     """The changed parts of some lines, token by token."""
     before, after = _TOKENS.findall(old), _TOKENS.findall(new)
     if max(len(before), len(after)) > _MOST_TOKENS:
@@ -71,7 +71,7 @@ def _within(old: str, new: str) -> Iterator[Replacement]:
         above -= _is_inside_line_end(part, above)
         below = common_prefix(part[above:][::-1], text[above:][::-1])
         below -= _is_inside_line_end(part, len(part) - below)
-        yield Replacement(start + above, end - below, text[above : len(text) - below])
+        yield TextChange(start + above, end - below, text[above : len(text) - below])
 
 
 def _is_inside_line_end(text: str, offset: int) -> bool:

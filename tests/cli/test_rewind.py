@@ -48,7 +48,7 @@ def test_the_json_answer(repo: Repo) -> None:
         "already_rewound": ["n"], "files": None,
     }  # fmt: skip
     (file,) = answer["files"]
-    assert list(file) == ["path", "action", "edits", "diff"]
+    assert list(file) == ["path", "action", "edits", "diff", "text_edits"]
     assert (file["path"], file["action"]) == ("a", "modify")
     assert file["diff"] == "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"
     assert f"refs/boocode/edits/{answer['id']}" in records(repo)
