@@ -82,7 +82,8 @@ class LineHistory:
     def blame(self, path: str, lines: str = "") -> list[BlamedLine]:
         """As the function; `path` counts from the top of the worktree."""
         git, now = self._repository.git, next(reversed(self._states))
-        if not git.line("ls-tree", now, "--", f":(top,literal){path}"):
+        # A mode, a type, an id, and the path.
+        if " blob " not in git.line("ls-tree", now, "--", f":(top,literal){path}")[:12]:
             raise RefusedError(
                 f"'{path}' is not a file of the worktree, or is ignored", code="missing_file"
             )

@@ -207,6 +207,11 @@ def _invalid(key: str) -> RefusedError:
     return RefusedError(f"the request has no valid '{key}'", code="invalid_input")
 
 
+def _same(given: str, secret: str) -> bool:
+    """Whether a text is a secret one; the time that this takes does not depend on it."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Checks a request, and answers it."""
 
@@ -219,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer the page, its news, and the details of a turn."""
         if not self._is_own(changes=False):
             self._reply(HTTPStatus.FORBIDDEN)
-        elif self.path == f"/{self.server.token}/":
+        elif _same(self.path, f"/{self.server.token}/"):
             self._reply(HTTPStatus.OK, self.server.page(), "text/html; charset=utf-8")
         elif not self._has_token():
             self._reply(HTTPStatus.FORBIDDEN)
@@ -255,9 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _has_token(self) -> bool:
         given = self.headers.get_all(_TOKEN_HEADER, [])
-        if len(given) != 1:
-            return False
-        return hmac.compare_digest(given[0].encode("utf-8", "replace"), self.server.token.encode())
+        return len(given) == 1 and _same(given[0], self.server.token)
 
     def _body(self) -> Answer | None:
         """The JSON object that was sent; None if it was refused."""

@@ -86,6 +86,7 @@ def test_a_restore_takes_the_line_back(file: Repo) -> None:
     ("arguments", "code", "word"),
     [
         (("missing",), "missing_file", "'missing' is not a file of the worktree"),
+        (("src",), "missing_file", "'src' is not a file of the worktree"),
         (("../a",), "outside_worktree", "outside the worktree"),
         (("-L", "9,12", "src/a"), "invalid_input", "has only 7 lines"),
         (("-L", "x", "src/a"), "invalid_input", "'x'\nhint: examples of a range: 10,20 "),
