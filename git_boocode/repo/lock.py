@@ -192,9 +192,11 @@ def fresh_path(path: str) -> str:
 def scratch_directory(state_dir: str, *, read_only: bool = False) -> Iterator[str]:
     """A temporary directory for this process; also removes those of killed processes.
 
-    For a `read_only` command it may lie elsewhere. FatalError (`io`) if nothing is writable.
+    For a `read_only` command it may lie elsewhere, and `state_dir` is not created. FatalError
+    (`io`) if nothing is writable.
     """
-    if read_only and (not _may_write(state_dir) or is_blocked(state_dir)):
+    is_there = os.path.isdir(state_dir) and _may_write(state_dir)
+    if read_only and (not is_there or is_blocked(state_dir)):
         # Imported late, because it is slow to import and rarely needed.
         import tempfile
 
