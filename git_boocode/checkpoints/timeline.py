@@ -23,9 +23,10 @@ from git_boocode.checkpoints.turns import (
     count_changes,
     diff_header,
     diff_request,
+    rename_option,
     turns,
 )
-from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID, id_time
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
@@ -37,7 +38,7 @@ _HEADER = re.compile(rb"([0-9a-f]{40,64})(?:\0| ([0-9a-f]{40,64})\n)")
 _LONGEST_HEADER = 2 * 64 + 2
 _LINE_STARTS = (b" ", b"+", b"-", b"\\", b"@")  # of nearly all lines of a diff
 _ACTIONS = {"A": "create", "D": "delete", "R": "rename", "C": "copy"}
-_OPTIONS = ("-r", "-z", "-p", "-M", "--raw", "--numstat", "--no-ext-diff", "--no-textconv")
+_OPTIONS = ("-r", "-z", "-p", "--raw", "--numstat", "--no-ext-diff", "--no-textconv")
 
 
 class DiffLimits(NamedTuple):
@@ -108,10 +109,13 @@ def with_details(
     Turns that follow one of them, and are not among them, are `following`.
     """
     files = _files(repository, found, limits, cache)
-    unknown = [turn for turn in found if turn.after and _key(turn) not in files]
     counts: dict[str, ChangeCounts | None] = {
-        key: ChangeCounts(len(files[key]), *_sum_lines(files[key])) for key in files
+        key: ChangeCounts(len(files[key]), *_sum_lines(files[key]))
+        for key in files
+        # It may also be text that is too large to show.
+        if all(file.added is not None for file in files[key])
     }
+    unknown = [turn for turn in found if turn.after and _key(turn) not in counts]
     for turn, counted in zip(unknown, count_changes(repository, unknown), strict=True):
         counts[_key(turn)] = counted
         if counted is not None and not counted.files:
@@ -160,9 +164,9 @@ def _files(
     wanted = [turn for turn in found if turn.after and _key(turn) not in files]
     while wanted:
         try:
-            _compare(repository.git, [turn for turn in wanted if not turn.paths], limits, files)
+            _compare(repository, [turn for turn in wanted if not turn.paths], limits, files)
             for turn in [turn for turn in wanted if turn.paths]:
-                _compare(repository.git, [turn], limits, files)
+                _compare(repository, [turn], limits, files)
             break
         except GitError:
             # Git stops at a turn whose objects are missing; `count_changes` finds all of those.
@@ -176,7 +180,10 @@ def _files(
 
 
 def _compare(
-    git: Git, compared: Sequence[Turn], limits: DiffLimits, files: dict[str, Sequence[TurnFile]]
+    repository: Repository,
+    compared: Sequence[Turn],
+    limits: DiffLimits,
+    files: dict[str, Sequence[TurnFile]],
 ) -> None:
     """Add the files of turns by `_key`; after a GitError, some are missing.
 
@@ -185,13 +192,14 @@ def _compare(
     if not compared:
         return
     request = "".join(f"{diff_request(turn)}\n" for turn in compared).encode()
-    plain = without_index(git).bind(
+    plain = without_index(repository.git).bind(
         f"core.bigFileThreshold={_LARGEST_FILE}", "diff.suppressBlankEmpty=false"
     )
     arguments = (
         "diff-tree",
         "--stdin",
         *_OPTIONS,
+        rename_option(repository),
         "--ignore-submodules=none",
         "--",
         *compared[0].paths,

@@ -257,7 +257,7 @@ def count_changes(
     here = repository.git.bind(cwd=repository.directory) if pathspecs else repository.git
     # As in `git log`, which also searches what a user's `textconv` makes of a file.
     textconv = "--textconv" if options else "--no-textconv"
-    settings = (textconv, _rename_option(repository), *options)
+    settings = (textconv, rename_option(repository), *options)
     counter = _Counter(without_index(here), (*settings, "--", *pathspecs))
     whole = [turn for turn in compared if turn.after and not turn.paths]
     parts = [counter.compare(whole)]
@@ -271,7 +271,7 @@ def count_changes(
     return [counts.get(turn.checkpoint.ref) for turn in compared]
 
 
-def _rename_option(repository: Repository) -> str:
+def rename_option(repository: Repository) -> str:
     """The option for what the user configured for `git diff`."""
     word = (repository.config.text("diff.renames") or "true").lower()
     if word in ("copies", "copy"):

@@ -38,7 +38,7 @@ from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted, diff_
 from git_boocode.cli.output import printable
 from git_boocode.cli.turn_choice import PAGE, TurnList, no_checkpoints
 from git_boocode.cli.turn_preview import PREVIEW_SIZE, about, begin_diff, diff_lines
-from git_boocode.cli.turn_rows import TurnRow, cut, turn_label, turn_lines
+from git_boocode.cli.turn_rows import TurnRow, cut, fitted, turn_label, turn_lines
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.git import Running
 from git_boocode.repo.ids import ID_PART
@@ -351,7 +351,7 @@ class _Picker:
         painted = turn_lines(rows, self._style, room)
         for number, line, coloured in zip(numbers, plain, painted, strict=True):
             if number == selected:
-                found.append(("reverse", self._symbol(cut(f"> {line}", room + 2).ljust(room))))
+                found.append(("reverse", self._symbol(fitted(f"> {line}", self._size.columns))))
             else:
                 found += to_formatted_text(ANSI(self._symbol(f"  {coloured}")))
             found.append(("", "\n"))

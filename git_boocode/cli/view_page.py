@@ -15,7 +15,7 @@ from typing import Any
 PAGE_TITLE = b"<title>git boocode view</title>"
 
 _PAGE = Path(__file__).with_name("page")
-_SCRIPTS = ("diff.js", "view.js")
+_SCRIPTS = ("diff.js", "served.js", "view.js")
 # What could end the element or be taken for a comment; the rest of the text is ASCII.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 

@@ -10,9 +10,11 @@ import hmac
 import json
 import os
 import secrets
+import socket
 import socketserver
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -36,7 +38,8 @@ _HOST = "127.0.0.1"
 _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
 _MOST_CONNECTIONS = 32
-_PATIENCE = 10  # seconds for each read of a slow client
+_PATIENCE = 10  # seconds in which a request has to be there
+_FAREWELL = 5  # seconds for requests that are being answered at the end
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -65,11 +68,12 @@ def serve_page(repository: Repository, most: int, port: int, *, opens: bool, as_
     else:
         print_text(server.url)
         print_feedback("serving until Ctrl-C; whoever knows this address can restore")
-    entrance = os.path.join(repository.state_dir, "view-serve.html")
+    name = f"view-serve-{secrets.token_hex(6)}.html"
+    entrance = os.path.join(repository.state_dir, name)
     try:
-        if opens:
+        if opens and _write_entrance(server.url, entrance):
             # A browser may stay in the foreground.
-            threading.Thread(target=_open, args=(server.url, entrance), daemon=True).start()
+            threading.Thread(target=_open, args=(entrance,), daemon=True).start()
         server.serve_forever()
     except KeyboardInterrupt:
         pass
@@ -79,19 +83,25 @@ def serve_page(repository: Repository, most: int, port: int, *, opens: bool, as_
         # A restore that is running is finished first.
         server.changing.acquire()
         server.server_close()
+        server.wait_for_requests()
     return 0
 
 
-def _open(url: str, entrance: str) -> None:
-    """Open the page by a private file, as all users see the arguments of a browser."""
-    from git_boocode.cli.view import open_in_browser
-
+def _write_entrance(url: str, path: str) -> bool:
+    """Write a private file that leads to the page; all users see the arguments of a browser."""
     text = f'<!doctype html>\n<meta http-equiv="refresh" content="0;url={url}">\n'
     with suppress(OSError, BoocodeError):
-        make_state_dir(os.path.dirname(entrance))
-        write_private(entrance, text.encode(), to_disk=False)
-        if not open_in_browser(entrance):
-            print_hints(("no browser was found; open the address above in one",))
+        make_state_dir(os.path.dirname(path))
+        write_private(path, text.encode(), to_disk=False)
+        return True
+    return False
+
+
+def _open(entrance: str) -> None:
+    from git_boocode.cli.view import open_in_browser
+
+    if not open_in_browser(entrance):
+        print_hints(("no browser was found; open the address above in one",))
 
 
 class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
@@ -128,7 +138,12 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         if not self._connections.acquire(blocking=False):
             self.shutdown_request(request)
             return
-        super().process_request(request, client_address)
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:
+            # No thread can be started.
+            self._connections.release()
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver's own
         """Handle a connection."""
@@ -136,6 +151,12 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             super().process_request_thread(request, client_address)
         finally:
             self._connections.release()
+
+    def wait_for_requests(self) -> None:
+        """Wait a while for what is being answered, whose private files are removed at its end."""
+        deadline = time.monotonic() + _FAREWELL
+        for _ in range(_MOST_CONNECTIONS):
+            self._connections.acquire(timeout=max(0.0, deadline - time.monotonic()))
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - socketserver's own
         """Report errors that are no fault of the client."""
@@ -182,17 +203,13 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def undo(self, body: Answer) -> Answer:
         """Undo the restore whose safety checkpoint the page names, if it is the latest one."""
-        restored = _id(body, "restored")
-        force = frozenset({NEWER_TURNS} if body.get("anyway") is True else ())
-        request = RestoreRequest(force=force, agents=agent_support())
+        request = RestoreRequest(
+            force=frozenset({NEWER_TURNS} if body.get("anyway") is True else ()),
+            dry_run=body.get("preview") is True,
+            only_to=_id(body, "restored"),
+            agents=agent_support(),
+        )
         with self.changing:
-            planned = restore_with_edits.undo(self.repository(), request._replace(dry_run=True))
-            if planned.checkpoint.id != restored:
-                raise RefusedError(
-                    "another restore was made, or this one was undone",
-                    code="conflict",
-                    hints=("'git boocode undo' undoes the latest one",),
-                )
             return result_json(restore_with_edits.undo(self.repository(), request))
 
 
@@ -219,6 +236,22 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _PATIENCE
     server_version = "git-boocode"
     sys_version = ""
+
+    def setup(self) -> None:
+        """Give a client a limit for its whole request, not only for each read."""
+        super().setup()
+        self._limit = threading.Timer(_PATIENCE, self._stop_reading)
+        self._limit.daemon = True
+        self._limit.start()
+
+    def finish(self) -> None:
+        """End the limit with the request."""
+        self._limit.cancel()
+        super().finish()
+
+    def _stop_reading(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RD)
 
     def do_GET(self) -> None:
         """Answer the page, its news, and the details of a turn."""

@@ -42,6 +42,7 @@ _ROWS_ONLY = DiffLimits(0, 0)
 _ONE_TURN = DiffLimits(2_000_000, 2_000_000)
 _MOST_PATHS = 100  # of a turn, for the search
 # The files that a page without a server blames: how many, their lines, their bytes, seconds in all.
+_MOST_LINES = 20_000  # of a blamed file
 _BLAMED_FILES, _BLAMED_LINES, _BLAMED_SIZE, _BLAME_TIME = 30, 2000, 300_000, 0.8
 _THREADS = 4  # Each waits for its own git.
 
@@ -97,7 +98,8 @@ def state_of(repository: Repository) -> str:
 
 def blame_file(repository: Repository, path: str) -> JsonObject:
     """Who wrote which line of a file; RefusedError as for `blame`."""
-    return _blame_json(blame(repository, path), cut=False)
+    lines = blame(repository, path)
+    return _blame_json(lines[:_MOST_LINES], cut=len(lines) > _MOST_LINES)
 
 
 def blame_newest(repository: Repository, most: int) -> dict[str, JsonObject]:
@@ -121,9 +123,9 @@ def _blamed(
         with suppress(OSError, RefusedError, ValueError):
             size = os.lstat(os.path.join(repository.worktree, path)).st_size
             if size <= _BLAMED_SIZE and time.monotonic() < deadline:
-                lines = history.blame(path, f"1,{_BLAMED_LINES}")
+                lines = history.blame(path, f"1,{_BLAMED_LINES + 1}")
                 if not any("\0" in line.text for line in lines):
-                    return _blame_json(lines, cut=len(lines) == _BLAMED_LINES)
+                    return _blame_json(lines[:_BLAMED_LINES], cut=len(lines) > _BLAMED_LINES)
         return None
 
     some = [*islice(paths, _BLAMED_FILES)]

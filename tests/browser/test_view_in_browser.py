@@ -236,6 +236,40 @@ def test_restore_to_here_and_undo(page: Browser, work: Repo) -> None:
         assert work.read("c") == b"new\n"
 
 
+def test_undo_stays_until_it_is_done(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.all(".row")[2].click()
+        assert page.all("#undo") == []
+        page.one("#restore").click()
+        page.one("#confirm").click()
+        page.one("#undo")
+        page.press("c")
+        page.open(url)
+        page.one("#undo").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))
+        assert page.all("#undo") == []
+        assert "len" in work.read("a.py").decode()
+
+
+def test_what_is_open_in_a_turn_stays_open_when_it_changes(page: Browser, work: Repo) -> None:
+    take(label="goes on")
+    for number in range(6):
+        work.write(f"many{number}", "1\n")
+    with served(work.top) as url:
+        page.open(url)
+        page.all(".row")[0].click()
+        page.one("#turn details.file summary")
+        files = page.all("#turn details.file summary")
+        assert len(files) > 3
+        files[1].click()
+        page.until(lambda: len(page.all("#turn details.file[open]")) == 1)
+        before = page.texts("#turn .facts")
+        work.write("many0", "1\n2\n")
+        page.until(lambda: page.texts("#turn .facts") != before)
+        assert len(page.all("#turn details.file[open]")) == 1
+
+
 def test_undo_asks_again_if_turns_came_since(page: Browser, work: Repo) -> None:
     with served(work.top) as url:
         page.open(url)
@@ -247,6 +281,7 @@ def test_undo_asks_again_if_turns_came_since(page: Browser, work: Repo) -> None:
         take(label="since")
         page.one("#undo").click()
         page.until(lambda: "a turn was recorded" in page.texts("#dialog .warning")[0])
+        assert "delete new" in page.one("#dialog ul").text
         assert (work.top / "new").exists()
         page.one("#confirm").click()
         page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from git_boocode.cli import view_server
 from git_boocode.cli.view_server import ViewServer
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
@@ -309,3 +310,34 @@ def test_slow_clients_hold_up_nobody(client: Client) -> None:
     assert time.monotonic() - begun < 5
     for connection in slow:
         connection.close()
+
+
+@pytest.mark.slow
+def test_a_client_that_sends_bit_by_bit_is_given_up(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_server, "_PATIENCE", 1.0)
+    with socket.create_connection(("127.0.0.1", client.server.port)) as slow:
+        slow.settimeout(20)
+        begun = time.monotonic()
+        with suppress(OSError):
+            for byte in b"GET / HTTP/1.1\r\nHost: " + b"x" * 200:
+                slow.sendall(bytes([byte]))
+                time.sleep(0.1)
+        assert time.monotonic() - begun < 10
+    assert client.get("/data").status == 200
+
+
+@pytest.mark.slow
+def test_the_end_waits_for_requests_and_leaves_nothing_behind(client: Client, repo: Repo) -> None:
+    for number in range(300):
+        repo.write(f"many/{number}", f"{number}\n")
+    with ThreadPoolExecutor(6) as pool:
+        running = [pool.submit(client.get, "/data") for _ in range(6)]
+        time.sleep(0.1)
+        client.server.shutdown()
+        client.server.wait_for_requests()
+        assert not [*(repo.top / ".git/boocode").glob("tmp-*")]
+        for each in running:
+            with suppress(OSError):
+                each.result()

@@ -321,3 +321,22 @@ def test_hostile_texts_arrive_as_they_are(repo: Repo, text: str) -> None:
     data = page()
     assert data["turns"][0]["agent"] == name
     assert files(data)[0]["path"] == name
+
+
+@pytest.mark.parametrize("renames", ["true", "false"])
+def test_counts_are_those_of_the_log(repo: Repo, renames: str) -> None:
+    repo.git("config", "diff.renames", renames)
+    repo.commit(a="".join(f"{number}\n" for number in range(50)), large="x\n")
+    take()
+    repo.git("mv", "a", "b")
+    # Too large for its lines to be shown.
+    repo.write("large", "y\n" * 300_000)
+    repo.write("binary", b"\0")
+    take()
+    found = page_data(Repository.discover(), 10)["turns"]
+    rows = repo.boocode("log", "--json").json["checkpoints"]
+    keys = ("files", "added", "removed")
+    assert [[row[key] for key in keys] for row in rows] == [
+        [turn[key] for key in keys] for turn in found
+    ]
+    assert found[1]["added"] >= 300_000

@@ -71,6 +71,12 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
             hint = "'git boocode restore @' goes back to before the latest turn"
             message = "there is no restore to undo in this worktree"
             raise RefusedError(message, code="not_found", hints=(hint,))
+        if request.only_to not in ("", operation.target.id):
+            raise RefusedError(
+                "another restore was made, or this one was undone",
+                code="conflict",
+                hints=("'git boocode undo' undoes the latest one",),
+            )
         planner.refuse_newer_turns(operation)
         return Transaction(repository, planner.catalog, operation).run()
 

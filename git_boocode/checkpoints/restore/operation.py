@@ -48,6 +48,7 @@ class RestoreRequest(NamedTuple):
     editor: Callable[[], Editor] | None = None  # creates the editor for a callback's edits
     session: str = ""  # the agent session of the caller; empty if unknown
     force: frozenset[str] = frozenset()
+    only_to: str = ""  # refuse an undo that goes to another checkpoint than this id
     agents: AgentSupport = AgentSupport()
 
     def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:

@@ -91,13 +91,18 @@ function alikeness(one, other) {
   return (2 * common) / (length(one) + length(other) || 1);
 }
 
+const MOST_COMPARED = 500000; // words that are looked at to pair lines
+
 function paired(removed, added) {
   // The pairs of lines that are most alike in all, in order; without a partner, a line stands alone.
-  if (!removed.length || !added.length || removed.length * added.length > 2500) {
+  const isLong = removed.length * added.length > 2500;
+  const [old, fresh] = isLong ? [[], []] : [removed.map(wordsOf), added.map(wordsOf)];
+  const count = (lines) => lines.reduce((sum, words) => sum + words.length, 0);
+  const work = count(old) * fresh.length + count(fresh) * old.length;
+  if (!old.length || !fresh.length || work > MOST_COMPARED) {
     const most = Math.max(removed.length, added.length);
     return Array.from({ length: most }, (_, n) => [removed[n] ?? null, added[n] ?? null]);
   }
-  const [old, fresh] = [removed.map(wordsOf), added.map(wordsOf)];
   const best = Array.from({ length: old.length + 1 }, () => new Float64Array(fresh.length + 1));
   const alike = old.map((one) => fresh.map((other) => Math.max(0, alikeness(one, other) - 0.3)));
   for (let i = old.length - 1; i >= 0; i--) {

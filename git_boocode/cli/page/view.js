@@ -158,8 +158,10 @@ async function openTurn(id, focus = true) {
     return;
   }
   if (number !== opening) return;
+  const before = focus ? null : placeIn(element("turn"));
   element("turn").replaceChildren(...turnParts(turn, found));
   document.body.classList.add("open");
+  if (before) goTo(element("turn"), before);
   if (focus) {
     element("turn").scrollTop = 0;
     element("turn").focus({ preventScroll: true });
@@ -167,7 +169,24 @@ async function openTurn(id, focus = true) {
   }
 }
 
+// What is open in a turn, and where it is scrolled to, while it is drawn again.
+const placeIn = (article) => ({
+  top: article.scrollTop,
+  open: new Set([...article.querySelectorAll("details[open] .path")].map((path) => path.textContent)),
+});
+
+function goTo(article, place) {
+  for (const box of article.querySelectorAll("details.file")) {
+    if (place.open.has(box.querySelector(".path").textContent)) {
+      box.draw();
+      box.open = true;
+    }
+  }
+  article.scrollTop = place.top;
+}
+
 function closeTurn() {
+  opening++;
   const row = rows.get(selected);
   row?.removeAttribute("aria-current");
   selected = "";
@@ -234,9 +253,11 @@ function eventsOf(turn, found) {
 function editText(edit) {
   if (edit.rewinds) return `took the edit ${oneLine(edit.rewinds)} back`;
   const parts = edit.edits.map((each) => {
-    const how = each.kind === "fuzzy" ? `, fuzzy (${each.rung} ${Number(each.similarity).toFixed(2)})` : "";
-    const lines = each.start_line === each.end_line ? `line ${each.start_line}` : `lines ${each.start_line}–${each.end_line}`;
-    return `${oneLine(each.path)}: ${lines}${how}${each.notes.map((note) => `, ${note}`).join("")}`;
+    // A record may be of any program's making.
+    const { start_line: start, end_line: end } = each;
+    const lines = start === null || end === null ? "" : start === end ? `line ${start}` : `lines ${start}–${end}`;
+    const how = each.kind === "fuzzy" && each.rung ? `fuzzy (${each.rung} ${Number(each.similarity).toFixed(2)})` : "";
+    return `${oneLine(each.path)}: ${[lines, how, ...each.notes].filter(Boolean).join(", ") || "edited"}`;
   });
   const files = edit.files.map((file) => `${file.action} ${oneLine(file.path)}`);
   return (parts.length ? parts : files).join("; ") + (edit.rewound ? " – rewound since" : "");
@@ -254,18 +275,21 @@ function filesOf(turn, found) {
 
 function fileOf(turn, file, isOpen) {
   const name = file.source ? `${oneLine(file.source)} → ${oneLine(file.path)}` : oneLine(file.path);
-  const counts = file.added === null ? [make("span", {}, "binary")] : [
+  const counts = file.added === null ? [make("span", {}, "binary or very large")] : [
     make("span", { class: "plus" }, `+${file.added}`), make("span", { class: "minus" }, `−${file.removed}`)];
   const body = make("div");
   const box = make("details", { class: "file" },
     make("summary", {}, make("span", { class: "path" }, name),
       file.action === "modify" ? null : make("span", {}, file.action),
       file.modes.length ? make("span", {}, `mode ${file.modes.join(" → ")}`) : null, counts), body);
+  box.draw = () => {
+    if (!body.firstChild) body.append(...fileParts(turn, file));
+  };
   box.addEventListener("toggle", () => {
-    if (box.open && !body.firstChild) body.append(...fileParts(turn, file));
+    if (box.open) box.draw();
   });
   if (isOpen) {
-    body.append(...fileParts(turn, file));
+    box.draw();
     box.open = true;
   }
   return box;
@@ -323,7 +347,8 @@ function blameOf(found) {
     }
   }
   const widths = make("colgroup", {}, make("col", { class: "who" }), make("col", { class: "number" }), make("col"));
-  const note = found.cut ? make("caption", { class: "note" }, `The first ${counted(found.lines.length, "line")} only.`) : null;
+  const only = found.cut ? `, the first ${counted(found.lines.length, "line")} only` : "";
+  const note = make("caption", { class: "note" }, `The file as it is now${only}.`);
   return make("table", { class: "blame" }, note, widths, body);
 }
 
@@ -345,114 +370,10 @@ async function copy(command) {
     await navigator.clipboard.writeText(command);
     notify("Copied.");
   } catch {
-    // Without the permission, the command is at least selected.
-    getSelection().selectAllChildren(element("command"));
-    notify("Press Ctrl-C to copy the command.");
-  }
-}
-
-// Served: news, and restores.
-
-async function ask(path, body = null, headers = {}) {
-  const asked = { headers: { "Boocode-Token": token, ...headers }, cache: "no-store", redirect: "error" };
-  if (body) Object.assign(asked, { method: "POST", body: JSON.stringify(body) });
-  if (body) asked.headers["Content-Type"] = "application/json";
-  const response = await fetch(`/${path}`, asked);
-  if (response.status === 304) return null;
-  const answer = await response.json();
-  if (!answer.ok) {
-    const error = new Error([answer.error.message, answer.error.hint].filter(Boolean).join("\n"));
-    throw Object.assign(error, { code: answer.error.code });
-  }
-  return answer;
-}
-
-async function follow() {
-  const begun = performance.now();
-  if (!document.hidden) {
-    try {
-      const news = await ask("data", null, { "If-None-Match": data.state });
-      if (news) update(news);
-      element("generated").textContent = "Live";
-    } catch {
-      element("generated").textContent = "The server has stopped; start 'git boocode view --serve' again.";
-    }
-  }
-  // In a large repository a look takes longer, and there are fewer of them.
-  setTimeout(follow, Math.max(POLL, 10 * (performance.now() - begun)));
-}
-
-function update(news) {
-  const summary = (turn) => turn && JSON.stringify({ ...turn, text: "" });
-  const before = summary(data.turns.find((turn) => turn.id === selected));
-  data = { ...news, served: true };
-  drawTimeline();
-  const now = data.turns.find((turn) => turn.id === selected);
-  if (selected && now && summary(now) !== before) openTurn(selected, false);
-}
-
-function confirmFirst(title, parts, button, action) {
-  const dialog = element("dialog");
-  const go = make("button", { type: "button", class: "primary", id: "confirm" }, button);
-  const cancel = make("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
-  go.addEventListener("click", async () => {
-    go.disabled = true;
-    try {
-      await action();
-    } catch (error) {
-      dialog.close();
-      notify(error.message);
-    }
-  });
-  dialog.replaceChildren(make("h2", { id: "dialog-title" }, title), ...parts.filter(Boolean),
-    make("div", { class: "buttons" }, cancel, go));
-  if (!dialog.open) dialog.showModal();
-  cancel.focus();
-}
-
-async function preview(turn) {
-  try {
-    const expected = await ask("preview", { id: turn.id });
-    const changes = expected.changed.map((change) => {
-      const lines = change.lines ? ` +${change.lines.added} −${change.lines.removed}` : "";
-      return make("li", { class: "path" }, `${change.action} ${oneLine(change.path)}${lines}`);
-    });
-    const kept = expected.kept.map((each) => make("p", { class: "warning" }, `left alone: ${oneLine(each.path)}: ${oneLine(each.reason)}`));
-    const lost = expected.hooks_lost.map((each) =>
-      make("p", { class: "warning" }, `${oneLine(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`));
-    const conversation = make("input", { type: "checkbox", checked: true });
-    confirmFirst(`Restore to before “${oneLine(turn.label) || turn.short}”?`, [
-      make("p", {}, changes.length ? `${counted(changes.length, "file")} would change:` : "No file would change."),
-      changes.length ? make("ul", {}, changes) : null, ...kept, ...lost,
-      expected.head_differs ? make("p", { class: "remark" }, "HEAD stays where it is.") : null,
-      make("label", {}, conversation, " Take the conversation back, too, if its agent can do that"),
-      make("p", { class: "remark" }, "What is there now is recorded first, so you can undo this."),
-    ], "Restore", () => restore(turn, conversation.checked));
-  } catch (error) {
-    notify(error.message);
-  }
-}
-
-async function restore(turn, conversation) {
-  const done = await ask("restore", { id: turn.id, conversation });
-  element("dialog").close();
-  const parts = [`Restored ${counted(done.changed.length, "file")}.`];
-  if (done.messages_deleted) parts.push(`${counted(done.messages_deleted, "message")} cut.`);
-  if (done.archived.length) parts.push(`${counted(done.archived.length, "later turn")} left the list until the next undo.`);
-  if (done.resume) parts.push(`Continue the conversation with: ${oneLine(done.resume)}`);
-  if (!done.undo) notify("Nothing to do: the worktree is as it was then.");
-  else notify(parts.join("\n"),
-    make("button", { type: "button", id: "undo", onclick: () => undo(done.undo, false) }, "Undo"));
-}
-
-async function undo(restored, anyway) {
-  try {
-    const done = await ask("undo", { restored, anyway });
-    element("dialog").close();
-    notify(`Undone: ${counted(done.changed.length, "file")} changed back.`);
-  } catch (error) {
-    if (error.code !== "newer_turns") notify(error.message);
-    else confirmFirst("Undo, and replace newer changes?", [make("p", { class: "warning" }, error.message)], "Undo anyway", () => undo(restored, true));
+    // Without the permission, the command is at least shown and selected.
+    const shown = make("code", {}, command);
+    notify("Press Ctrl-C to copy: ", shown);
+    getSelection().selectAllChildren(shown);
   }
 }
 
@@ -508,4 +429,4 @@ if (rows.has(location.hash.slice(1))) openTurn(location.hash.slice(1), false);
 setInterval(() => {
   for (const time of document.querySelectorAll("time")) time.textContent = ago(Date.parse(time.dateTime) / 1000);
 }, 60000);
-if (data.served) follow();
+if (data.served) startFollowing();
