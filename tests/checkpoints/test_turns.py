@@ -201,6 +201,7 @@ def test_a_selection_of_changes_and_paths(repo: Repo) -> None:
         assert counted(paths=("b",)) == [0, 0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["12" * 20, "blob"])
 @pytest.mark.sha1
 def test_missing_objects_hide_no_other_turn(

@@ -9,6 +9,8 @@ import pytest
 from tests.agents.kit import fire, prompted
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def begin(repo: Repo, turn: str) -> None:
     payload = prompted(repo, prompt_id=turn, prompt=f"do {turn}")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def edit(path: str, old: str, new: str) -> dict[str, str]:
     return {"path": path, "old_string": old, "new_string": new}

@@ -10,6 +10,8 @@ from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
+pytestmark = pytest.mark.slow
+
 TYPES = {
     "id": str, "commit": str, "created_at": str, "label": str, "session": str, "chat": str,
     "message": str, "agent": str, "trigger": str, "branch": str, "worktree": str,

@@ -10,6 +10,8 @@ from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_newest_by_default(repo: Repo) -> None:
     head = repo.commit(a="a\n")

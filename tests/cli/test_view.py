@@ -21,6 +21,8 @@ from git_boocode.cli.view_page import embedded_json, page_html
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(view_page.__file__).with_name("page")
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--\u2028{{style}}&lt;"
 # All that could make markup or code of a text.

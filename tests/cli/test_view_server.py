@@ -20,6 +20,8 @@ from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 class Reply(NamedTuple):
     status: int

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.text_edits import text_edits
 
+pytestmark = pytest.mark.slow
+
 LINE_END = re.compile("\r\n|\r|\n")
 TEXTS = st.text(st.sampled_from("ab _.\n\r\té€😀\u2028\udcff\u0301"), max_size=60)
 

@@ -18,6 +18,8 @@ from tests.agents.kit import fire, prompted
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
+pytestmark = pytest.mark.slow
+
 
 def page(most: int = 1000) -> dict[str, Any]:
     """The data as the browser reads it."""
