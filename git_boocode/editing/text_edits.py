@@ -9,16 +9,15 @@ marks and folds in everything that they do not touch.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_ENCODING
+from git_boocode.editing.textfile import shared_ends
 from git_boocode.editing.unified_diff import changed_hunks
 from git_boocode.matching.text import common_prefix, split_lines
 
-_LINE_ENDS = re.compile("\r\n|\r|\n")
 _TOKENS = re.compile(r"\w+|\r\n|\s|.", re.DOTALL)
 # Tokens of one side; a longer hunk is replaced as a whole.
 _MOST_TOKENS = 5_000
@@ -46,8 +45,10 @@ def text_edits(old: str, new: str, encoding: str = DEFAULT_ENCODING) -> list[dic
 
 def changed_texts(old: str, new: str) -> list[TextChange]:
     """The changed parts of a text, in order; none begins or ends inside of a CR LF."""
-    before, after = split_lines(old), split_lines(new)
-    starts, new_starts = _offsets(before), _offsets(after)
+    above, below = shared_ends(old, new)
+    before = split_lines(old[above : len(old) - below])
+    after = split_lines(new[above : len(new) - below])
+    starts, new_starts = _offsets(before, above), _offsets(after, above)
     found: list[TextChange] = []
     for hunk in changed_hunks(before, after):
         at, new_at = starts[hunk.i1], new_starts[hunk.j1]
@@ -78,24 +79,31 @@ def _is_inside_line_end(text: str, offset: int) -> bool:
     return text[offset - 1 : offset + 1] == "\r\n" if offset else False
 
 
-def _offsets(parts: list[str]) -> list[int]:
+def _offsets(parts: list[str], first: int = 0) -> list[int]:
     """The offset at which each part begins, and the one at which the last one ends."""
-    return [*accumulate(map(len, parts), initial=0)]
+    return [*accumulate(map(len, parts), initial=first)]
 
 
 class _Positions:
-    """Turns the offsets of a text into positions."""
+    """Turns the offsets of a text into positions; they come in order, and never inside a CR LF."""
 
     def __init__(self, text: str, encoding: str) -> None:
         self._text = text
         self._encoding = encoding
-        self._starts = [0, *(found.end() for found in _LINE_ENDS.finditer(text))]
+        self._at = self._start = self._line = 0  # the last offset, and the start of its line
 
     def of(self, offset: int) -> dict[str, int]:
         """The position of an offset, as JSON."""
-        line = bisect_right(self._starts, offset) - 1
-        before = self._text[self._starts[line] : offset]
-        return {"line": line, "character": _length(before, self._encoding)}
+        text, passed = self._text, (self._at, offset)
+        lines = text.count("\n", *passed) + text.count("\r", *passed) - text.count("\r\n", *passed)
+        if lines:
+            self._line += lines
+            self._start = max(text.rfind("\n", *passed), text.rfind("\r", *passed)) + 1
+        self._at = offset
+        return {
+            "line": self._line,
+            "character": _length(text[self._start : offset], self._encoding),
+        }
 
 
 def _length(text: str, encoding: str) -> int:
