@@ -27,7 +27,7 @@ from git_boocode.checkpoints.turns import (
     turns,
 )
 from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import ID, id_time
+from git_boocode.repo.ids import time_of
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
 
@@ -124,11 +124,13 @@ def with_details(
     settled = (_key(turn) for turn in found if turn.end != NOW)
     cache.update({key: files[key] for key in settled if key in files})
     ends = dict(_end_times(Catalog(repository), found))
-    begun = {turn.checkpoint.commit.id: _time(turn.checkpoint) for turn in (*found, *following)}
+    begun = {
+        turn.checkpoint.commit.id: time_of(turn.checkpoint.id) for turn in (*found, *following)
+    }
     return [
         TurnDetails(
             turn,
-            _time(turn.checkpoint),
+            time_of(turn.checkpoint.id),
             ends.get(turn.after) if turn.end == RECORDED else None,
             ends.get(turn.after) or (begun.get(turn.after) if turn.end == CHECKPOINT else None),
             counts.get(_key(turn)) if turn.after else None,
@@ -138,18 +140,14 @@ def with_details(
     ]
 
 
-def _time(checkpoint: Checkpoint) -> float:
-    return id_time(checkpoint.id) if ID.fullmatch(checkpoint.id) else 0.0
-
-
 def _end_times(catalog: Catalog, found: Sequence[Turn]) -> Iterator[tuple[str, float]]:
     """When turns ended, by the commits that recorded it or came before a restore."""
     commits = [turn.after for turn in found if turn.end in (RECORDED, RESTORE)]
     for identifier, commit in zip(commits, catalog.store.commits(commits), strict=True):
         with suppress(MetadataError):
             own = Metadata.parse(commit.message).text("id") if commit else ""
-            if ID.fullmatch(own):
-                yield identifier, id_time(own)
+            if when := time_of(own):
+                yield identifier, when
 
 
 def _key(turn: Turn) -> str:

@@ -26,10 +26,10 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     without_index,
 )
-from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.checkpoints.worktree.indexer import Skipped
+from git_boocode.checkpoints.worktree.scan import current_snapshot
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.git import Git
-from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
@@ -207,7 +207,7 @@ class CurrentTree:
 
     def __init__(self, repository: Repository) -> None:
         self.error: BoocodeError | OSError | None = None
-        self.skipped: list[tuple[str, str]] = []
+        self.skipped: list[Skipped] = []
         self._repository = repository
         self._tree: str | None = None
         self._lock = Lock()
@@ -218,17 +218,12 @@ class CurrentTree:
             if self._tree is None:
                 self._tree = ""
                 try:
-                    self._read()
+                    snapshot = current_snapshot(self._repository)
                 except (BoocodeError, OSError) as error:
                     self.error = error
+                else:
+                    self._tree, self.skipped = snapshot.tree, snapshot.skipped
             return self._tree
-
-    def _read(self) -> None:
-        repository = self._repository
-        with scratch_directory(repository.state_dir, read_only=True) as scratch:
-            snapshot = take_snapshot(repository, scratch)
-        self.skipped = [(each.path, each.reason) for each in snapshot.skipped]
-        self._tree = snapshot.tree
 
     @contextmanager
     def read_ahead(self) -> Iterator[None]:

@@ -249,11 +249,10 @@ def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
 
 def age_of(identifier: str) -> str:
     """How long ago an id was made, such as `4 min ago`; empty for what is no id."""
-    from git_boocode.repo.ids import ID, id_time
+    from git_boocode.repo.ids import time_of
 
-    if not ID.fullmatch(identifier):
-        return ""
-    return ago(id_time(identifier))
+    when = time_of(identifier)
+    return ago(when) if when else ""
 
 
 def ago(when: float) -> str:

@@ -49,12 +49,12 @@ from git_boocode.cli.turn_rows import (
     group_of,
     heading,
     terminal_width,
-    time_of,
     turn_label,
     turn_lines,
 )
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import time_of
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.object_writer import temporary_objects
@@ -281,7 +281,7 @@ class _Selection:
         for entry in entries:
             if isinstance(entry, Checkpoint):
                 # An id of another program has no time.
-                if self._since is not None and 0 < time_of(entry) < self._since:
+                if self._since is not None and 0 < time_of(entry.id) < self._since:
                     return
                 # `@~N` counts the checkpoints of this worktree alone.
                 if entry.ref.startswith(CHECKPOINTS) and self._catalog.is_ours(entry):
@@ -294,7 +294,7 @@ class _Selection:
 
     def wants(self, checkpoint: Checkpoint) -> bool:
         """Whether the metadata fit the options."""
-        when = time_of(checkpoint)
+        when = time_of(checkpoint.id)
         agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
         options = self._options
         return (

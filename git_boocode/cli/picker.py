@@ -247,7 +247,9 @@ class _Picker:
         if not turn.after:
             return ["what it changed is unknown"]
         try:
-            self._diffing = running = begin_diff(self._list.git, turn, self._list.pathspecs, width)
+            self._diffing = running = begin_diff(
+                self._repository, turn, self._list.pathspecs, width
+            )
             content = await self._beside(partial(running.beginning, PREVIEW_SIZE))
         except BoocodeError as error:
             return [printable(error.message)]
@@ -441,7 +443,7 @@ class _Picker:
 
     def _run_pager(self, turn: Turn) -> None:
         repository = self._repository
-        git = repository.users_git.bind(cwd=self._list.git.cwd)
+        git = repository.users_git.bind(cwd=repository.directory)
         # Less would leave at once behind a short diff, and keep a long one out of the screen.
         git = git.bind(LESS=os.environ.get("LESS", "R"), LV=os.environ.get("LV", "-c"))
         options = ["--no-color"] * colour_forbidden(repository.config, "color.diff")

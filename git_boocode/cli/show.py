@@ -93,17 +93,20 @@ def show(name: str, stat: bool, head: bool, as_json: bool) -> int:
 def _show_checkpoint(
     repository: Repository, found: Checkpoint, turn: Turn | None, *, stat: bool, as_json: bool
 ) -> int:
-    base = tree_of(repository.git, found.head) if found.head else repository.empty_tree
-    known = turn is not None and turn.after != ""
-    old, new, *paths = turn.compared() if turn and known else [base, found.tree, "--"]
+    ended = turn if turn is not None and turn.after else None
+    if ended is not None:
+        old, new, *paths = ended.compared()
+    else:
+        old = tree_of(repository.git, found.head) if found.head else repository.empty_tree
+        new, paths = found.tree, ["--"]
     if as_json:
         own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
         files = [each.as_json() for each in tree_changes(repository.git, old, new, paths[1:])]
         checkpoint = {**found.meta.values, **own}
-        end = turn.end if turn and known else None
+        end = ended.end if ended else None
         print_json({"ok": True, "checkpoint": checkpoint, "end": end, "files": files})
         return 0
-    [counts] = count_changes(repository, [turn]) if turn else [None]
+    [counts] = count_changes(repository, [ended]) if ended else [None]
     [date] = Dates(repository, default="iso")([found])
     more = {"date": date, "changes": _changes(turn, counts)}
     arguments = [*(["--stat"] if stat else []), old, new, *paths]

@@ -50,7 +50,6 @@ class TurnList:
         catalog = Catalog(repository)
         self.pathspecs = pathspecs
         self._repository = repository
-        self.git = repository.git.bind(cwd=repository.directory)
         self._found = enumerate(turns(catalog, catalog.newest_first(), CurrentTree(repository)))
         self._dates = Dates(repository)
 

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from git_boocode.checkpoints.store.catalog import without_index
-from git_boocode.checkpoints.turns import Turn
+from git_boocode.checkpoints.turns import Turn, rename_option
 from git_boocode.cli.output import printable
-from git_boocode.cli.turn_rows import cut, display_width, time_of, turn_label
-from git_boocode.repo.git import Git, Running
+from git_boocode.cli.turn_rows import cut, display_width, turn_label
+from git_boocode.repo.git import Running
+from git_boocode.repo.ids import time_of
+from git_boocode.repo.repository import Repository
 
 PREVIEW_SIZE = 200_000  # bytes of the diff
 _STAT_FILES = 20
@@ -21,7 +23,7 @@ def about(turn: Turn, width: int) -> Iterator[str]:
     """What is known of a turn without asking git."""
     checkpoint = turn.checkpoint
     yield from _wrapped(turn_label(checkpoint), width)
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time_of(checkpoint)))
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time_of(checkpoint.id)))
     texts = {key: printable(checkpoint.meta.text(key)) for key in ("agent", "session")}
     session = texts["session"] and f"session {texts['session']}"
     yield from _wrapped("  ".join(filter(None, (when, texts["agent"], session))), width)
@@ -45,11 +47,18 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
         yield line
 
 
-def begin_diff(git: Git, turn: Turn, pathspecs: Sequence[str], width: int) -> Running:
+def begin_diff(repository: Repository, turn: Turn, pathspecs: Sequence[str], width: int) -> Running:
     """Start git, which writes a summary of what a turn changed, and the diff."""
-    options = ("-r", "-M", "-p", f"--stat={max(width, 20)}", f"--stat-count={_STAT_FILES}")
+    git = without_index(repository.git.bind(cwd=repository.directory))
+    options = (
+        "-r",
+        rename_option(repository),
+        "-p",
+        f"--stat={max(width, 20)}",
+        f"--stat-count={_STAT_FILES}",
+    )
     safe = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
-    return without_index(git).begin("diff-tree", *options, *safe, *turn.compared(pathspecs))
+    return git.begin("diff-tree", *options, *safe, *turn.compared(pathspecs))
 
 
 def diff_lines(content: bytes, paint: Callable[[str], str]) -> list[str]:

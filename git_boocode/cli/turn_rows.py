@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turns import ChangeCounts, Turn
-from git_boocode.cli.candidates import ago
+from git_boocode.cli.candidates import age_of
 from git_boocode.cli.colour import Style
 from git_boocode.cli.output import counted, label_of, printable, quote_path
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import ID, SHORT_ID, id_time
+from git_boocode.repo.ids import ID, SHORT_ID
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
@@ -45,11 +45,6 @@ class TurnRow(NamedTuple):
     is_counted: bool = True
 
 
-def time_of(entry: Checkpoint | EditRecord) -> float:
-    """When an entry was made, in seconds since 1970; 0 if its id is of another program."""
-    return id_time(entry.id) if ID.fullmatch(entry.id) else 0.0
-
-
 class Dates:
     """The times of checkpoints and edit records in one of git's formats, in local time.
 
@@ -73,7 +68,7 @@ class Dates:
     def __call__(self, entries: Sequence[Checkpoint | EditRecord]) -> list[str]:
         """The times of some entries (UsageError or FatalError if the format is invalid)."""
         if self._format == "relative-local":
-            return [ago(time_of(each)) if time_of(each) else "" for each in entries]
+            return [age_of(each.id) for each in entries]
         if not entries:
             return []
         commits = "".join(f"{each.commit.id}\n" for each in entries).encode()

@@ -49,6 +49,11 @@ def id_time(identifier: str) -> float:
     return int(identifier.replace("-", "")[:12], 16) / 1000
 
 
+def time_of(name: str) -> float:
+    """The time in an id, in seconds since 1970; 0 for the name of another program."""
+    return id_time(name) if ID.fullmatch(name) else 0.0
+
+
 def timestamp(seconds: float) -> str:
     """A time in the format of the metadata: ISO 8601 in UTC, with milliseconds."""
     # Importing datetime would take longer than this.

@@ -33,7 +33,7 @@ from git_boocode.checkpoints.turns import NOW, CurrentTree
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.editing.refusals import Refusal, refusals, refusals_path
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.ids import ID, id_time
+from git_boocode.repo.ids import ID, time_of
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ALL_REFS, ShortIds, Store
@@ -41,8 +41,8 @@ from git_boocode.repo.store import ALL_REFS, ShortIds, Store
 _ROWS_ONLY = DiffLimits(0, 0)
 _ONE_TURN = DiffLimits(2_000_000, 2_000_000)
 _MOST_PATHS = 100  # of a turn, for the search
+_MOST_LINES = 20_000  # of a file that a served page blames
 # The files that a page without a server blames: how many, their lines, their bytes, seconds in all.
-_MOST_LINES = 20_000  # of a blamed file
 _BLAMED_FILES, _BLAMED_LINES, _BLAMED_SIZE, _BLAME_TIME = 30, 2000, 300_000, 0.8
 _THREADS = 4  # Each waits for its own git.
 
@@ -58,7 +58,10 @@ class _Events(NamedTuple):
 
 def page_data(repository: Repository, most: int) -> JsonObject:
     """All that a page needs which nothing serves; `most` limits the number of turns."""
-    return {**_data(repository, most, DiffLimits(), {}), "blame": blame_newest(repository, most)}
+    data = _data(repository, most, DiffLimits(), {})
+    newest = [turn for turn in data["turns"][:_BLAMED_FILES] if turn["here"]]
+    paths = dict.fromkeys(path for turn in newest for path in turn["paths"])
+    return {**data, "blame": _blame_some(repository, paths)}
 
 
 def row_data(repository: Repository, most: int, cache: FileCache) -> JsonObject:
@@ -102,14 +105,9 @@ def blame_file(repository: Repository, path: str) -> JsonObject:
     return _blame_json(lines[:_MOST_LINES], cut=len(lines) > _MOST_LINES)
 
 
-def blame_newest(repository: Repository, most: int) -> dict[str, JsonObject]:
-    """Who wrote which line of the files that the newest turns of this worktree changed."""
+def _blame_some(repository: Repository, paths: Iterable[str]) -> dict[str, JsonObject]:
+    """Who wrote which line of some files, as far as limits allow; none without checkpoints."""
     with suppress(RefusedError), line_history(repository) as history:
-        catalog = Catalog(repository)
-        found = newest_everywhere(catalog, CurrentTree(repository), min(most, _BLAMED_FILES))
-        ours = [turn for turn in found if catalog.is_ours(turn.checkpoint)]
-        changed = with_details(repository, ours, _ROWS_ONLY, {})
-        paths = dict.fromkeys(file.path for turn in changed for file in turn.files or ())
         return dict(_blamed(repository, history, paths))
     return {}
 
@@ -148,7 +146,7 @@ def _blame_json(lines: Sequence[BlamedLine], *, cut: bool) -> JsonObject:
                 "turn": checkpoint.id if checkpoint else None,
                 "agent": checkpoint.meta.text("agent") if checkpoint else origin.author,
                 "label": checkpoint.meta.text("label") if checkpoint else origin.commit[:10],
-                "time": _time(checkpoint.id) if checkpoint else origin.time,
+                "time": time_of(checkpoint.id) if checkpoint else origin.time,
             }
         )
     return {"lines": [line.text for line in lines], "ranges": ranges, "cut": cut}
@@ -245,7 +243,7 @@ def _edit_json(record: EditRecord) -> JsonObject:
     more = (("start_line", int), ("end_line", int), ("count", int))
     return {
         "id": record.id,
-        "time": _time(record.id),
+        "time": time_of(record.id),
         "rewinds": record.rewinds or "",
         "rewound": record.rewound,
         "files": [{"from": file.source or "", **file.as_json()} for file in record.files],
@@ -269,10 +267,6 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _time(identifier: str) -> float:
-    return id_time(identifier) if ID.fullmatch(identifier) else 0.0
-
-
 def _events(repository: Repository, rows: Sequence[TurnDetails]) -> list[_Events]:
     """The edits and refusals of each turn, oldest first: by worktree and time."""
     found = [_Events([], []) for _ in rows]
@@ -281,7 +275,7 @@ def _events(repository: Repository, rows: Sequence[TurnDetails]) -> list[_Events
     windows = _windows(rows)
     oldest = min(row.started for row in rows)
     for record in Records(repository).history(everywhere=True):
-        when = _time(record.id)
+        when = time_of(record.id)
         if when < oldest:
             break
         number = _turn_at(windows.get(record.meta.worktree_key, []), when)

@@ -59,8 +59,13 @@ def take_snapshot(
 
 def current_tree(repository: Repository) -> str:
     """The tree of the worktree as it is now, for commands that only read; see `take_snapshot`."""
+    return current_snapshot(repository).tree
+
+
+def current_snapshot(repository: Repository) -> Snapshot:
+    """What the worktree is now: only its tree and its skipped files can still be used."""
     with scratch_directory(repository.state_dir, read_only=True) as scratch:
-        return take_snapshot(repository, scratch).tree
+        return take_snapshot(repository, scratch)
 
 
 def is_reachable(repository: Repository, cache: IndexCache) -> bool:
