@@ -9,7 +9,6 @@ paths that the shell itself completes. If something fails, nothing is offered an
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -28,14 +27,6 @@ _PATIENCE = 2.0
 _SHOWN = 25
 _COMMIT_LENGTH = 10
 _LONGEST = 100
-_AGES = (
-    (1_209_600, 604_800, "weeks"),
-    (172_800, 86_400, "days"),
-    (3600, 3600, "h"),
-    (60, 60, "min"),
-    (1, 1, "s"),
-)
-"""From how many seconds on an age is shown in which unit."""
 
 Callback = Callable[["click.Context", "click.Parameter", str], "list[CompletionItem]"]
 
@@ -249,17 +240,10 @@ def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
 
 def age_of(identifier: str) -> str:
     """How long ago an id was made, such as `4 min ago`; empty for what is no id."""
-    from git_boocode.repo.ids import time_of
+    from git_boocode.repo.ids import ago, time_of
 
     when = time_of(identifier)
     return ago(when) if when else ""
-
-
-def ago(when: float) -> str:
-    """How long ago a time was, in seconds since 1970, such as `4 min ago`."""
-    seconds = max(int(time.time() - when), 0)
-    ages = (f"{seconds // size} {unit} ago" for least, size, unit in _AGES if seconds >= least)
-    return next(ages, "just now")
 
 
 def _item(word: str, description: str = "", **more: str) -> CompletionItem:

@@ -32,7 +32,7 @@ from git_boocode.agents.install import (
 )
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
 from git_boocode.agents.trust import trust_note
-from git_boocode.cli.candidates import agents, ago
+from git_boocode.cli.candidates import agents
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option, refuse_together
 from git_boocode.cli.hook import run_hook
@@ -58,6 +58,7 @@ from git_boocode.cli.output import (
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
 from git_boocode.repo.git import Git, clean_environment
+from git_boocode.repo.ids import ago
 
 _Callable = TypeVar("_Callable", bound=Callable[..., int])
 

@@ -14,6 +14,14 @@ ID_PART = re.compile(r"[0-9a-f][0-9a-f-]{3,63}")
 SHORT_ID = 13
 """Characters of an abbreviated id: the time in it. The hyphen distinguishes it from a hash."""
 
+_AGES = (
+    (1_209_600, 604_800, "weeks"),
+    (172_800, 86_400, "days"),
+    (3600, 3600, "h"),
+    (60, 60, "min"),
+    (1, 1, "s"),
+)
+"""From how many seconds on an age is shown in which unit."""
 _RELATIVE = re.compile(r"@(?:~(?P<back>[0-9]*))?")
 # Python refuses to convert more than 4,300 digits.
 MOST_DIGITS = 4000
@@ -60,3 +68,10 @@ def timestamp(seconds: float) -> str:
     milliseconds = round(seconds * 1e6) // 1000
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000))
     return f"{moment}.{milliseconds % 1000:03}Z"
+
+
+def ago(when: float) -> str:
+    """How long ago a time was, in seconds since 1970, such as `4 min ago`."""
+    seconds = max(int(time.time() - when), 0)
+    ages = (f"{seconds // size} {unit} ago" for least, size, unit in _AGES if seconds >= least)
+    return next(ages, "just now")
