@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import tomlkit
 
+from git_boocode.repo.config import Config
+from git_boocode.repo.errors import FatalError, shortened
+
 JsonObject = dict[str, Any]
+SETTING = "boocode.formats"
 _DATA = tomlkit.parse(
     files("git_boocode.editing").joinpath("tools.toml").read_text("utf-8")
 ).unwrap()
@@ -51,6 +56,24 @@ TOOLS = {
     for name, data in _DATA["tools"].items()
 }
 """The formats by their names in `--format`."""
+
+
+def allowed_tools(config: Config) -> dict[str, Tool]:
+    """The formats that `boocode.formats` allows, by default all.
+
+    FatalError (`bad_config`) if it names something else.
+    """
+    words = re.split(r"[\s,]+", (config.text(SETTING) or "").strip(" \t\n,"))
+    if words == [""]:
+        return TOOLS
+    for word in words:
+        if word not in TOOLS:
+            raise FatalError(
+                f"bad value '{shortened(word)}' for '{SETTING}'",
+                code="bad_config",
+                hints=(f"separate these by spaces: {' '.join(TOOLS)}",),
+            )
+    return {name: tool for name, tool in TOOLS.items() if name in words}
 
 
 def guidance(names: tuple[str, ...] = ()) -> str:

@@ -33,6 +33,43 @@ def test_guidance(repo: Repo) -> None:
     assert repo.boocode("tools", "--guide", "write").out == guidance(("write",))
 
 
+@pytest.mark.parametrize("value", ["write,  region", "region write", " ,region,write,"])
+def test_a_setting_limits_the_formats(repo: Repo, value: str) -> None:
+    repo.git("config", "boocode.formats", value)
+    both = ["region", "write"]
+    definitions = [TOOLS[name].as_json() for name in both]
+    assert json.loads(repo.boocode("tools").out) == definitions
+    assert repo.boocode("tools", "--json").json["tools"] == definitions
+    assert repo.boocode("tools", "--guide").out == guidance(("region", "write"))
+    assert json.loads(repo.boocode("tools", "write").out) == definitions[1]
+    done = repo.boocode("tools", "unified")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "error: 'boocode.formats' does not allow the format 'unified'\n"
+        "hint: it allows: region, write\n"
+    )
+    assert repo.boocode("tools", "unified", "--json").json["error"]["code"] == "not_allowed"
+
+
+def test_one_allowed_format_is_still_an_array(repo: Repo) -> None:
+    repo.git("config", "boocode.formats", "write")
+    assert json.loads(repo.boocode("tools").out) == [TOOLS["write"].as_json()]
+
+
+@pytest.mark.parametrize("value", ["", " , "])
+def test_an_empty_setting_allows_all(repo: Repo, value: str) -> None:
+    repo.git("config", "boocode.formats", value)
+    assert len(json.loads(repo.boocode("tools").out)) == len(TOOLS)
+
+
+def test_an_unknown_format_in_the_setting_is_reported(repo: Repo) -> None:
+    repo.git("config", "boocode.formats", "write regions")
+    done = repo.boocode("tools", "write")
+    assert done.code == 128
+    assert done.err.startswith("fatal: bad value 'regions' for 'boocode.formats'")
+    assert repo.boocode("tools", "--json").json["error"]["code"] == "bad_config"
+
+
 def test_an_unknown_format_names_the_known_ones(repo: Repo) -> None:
     done = repo.boocode("tools", "regions")
     assert done.code == 129
