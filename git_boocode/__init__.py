@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         preview_edits,
         redo,
         restore,
+        turn_begin,
+        turn_end,
         undo,
     )
     from git_boocode.matching import MatchError, locate_match, replace_text
@@ -51,6 +53,8 @@ __all__ = [
     "redo",
     "replace_text",
     "restore",
+    "turn_begin",
+    "turn_end",
     "undo",
 ]
 __version__ = "0.1.0"

@@ -25,6 +25,7 @@ from git_boocode.agents.conversation import resume_command
 from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
+from git_boocode.checkpoints.restore.commands import RUNNING_TURN
 from git_boocode.checkpoints.restore.operation import (
     FOREIGN,
     IGNORED,
@@ -33,6 +34,7 @@ from git_boocode.checkpoints.restore.operation import (
 )
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
+from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.answer import Answer, diff_of
@@ -258,6 +260,40 @@ def checkpoint(
 
 
 @_fatal_os_errors
+def turn_begin(
+    root: str = ".",
+    *,
+    message: str = "",
+    pid: int | None = None,
+    timeout: float | None = None,
+    force: bool = False,
+) -> CheckpointInfo:
+    """Take a checkpoint labelled `message`, and mark a model's turn as running.
+
+    Until it ends, `restore`, `undo`, `redo` and `git boocode rewind` are refused (`locked`). It
+    ends with `turn_end`, with the process `pid`, or after `timeout` seconds; the default is
+    `boocode.turnTimeout`, and 0 means no limit. With `force`, it replaces a running turn. Raises
+    RefusedError (`locked`, and `not_found` for a process that is not running), FatalError.
+    """
+    if pid is not None and pid < 1:
+        raise ValueError("pid is not positive")
+    if timeout is not None and not timeout >= 0:
+        raise ValueError("timeout is negative")
+    request = TurnRequest(message, pid, timeout, force)
+    begun = begin_turn(Repository.discover(os.path.abspath(root)), request)
+    return _info(begun.captured.checkpoint)
+
+
+@_fatal_os_errors
+def turn_end(root: str = ".") -> str:
+    """End the running turn and record the state; returns the id of the turn's checkpoint.
+
+    Raises RefusedError (`not_found` if no turn is running), FatalError.
+    """
+    return end_turn(Repository.discover(os.path.abspath(root))).turn.checkpoint
+
+
+@_fatal_os_errors
 def log(
     root: str = ".", *, max_count: int | None = None, all_worktrees: bool = False
 ) -> list[CheckpointInfo]:
@@ -308,7 +344,7 @@ def restore(
     `callback` is used instead of `boocode.callback`, and its edits are applied. If it is a
     function, it may call all functions of this module except `restore`, `undo` and `redo`. With
     `session`, checkpoints of another session are refused. `force` names refusals to override:
-    `ignored`, `other-worktree`, `other-session`, `other-repository`.
+    `ignored`, `running-turn`, `other-worktree`, `other-session`, `other-repository`.
 
     Raises RefusedError, FatalError (a step failed; the steps before it were rolled back).
     """
@@ -324,7 +360,7 @@ def restore(
         dry_run=dry_run,
         callback=callback,
         session=session,
-        force=_overridden(force, (IGNORED, *FOREIGN)),
+        force=_overridden(force, (IGNORED, RUNNING_TURN, *FOREIGN)),
         agents=agent_support(),
     )
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
@@ -342,8 +378,8 @@ def undo(
 ) -> RestoreResult:
     """Undo an interrupted operation, or else the latest restore or redo that is not undone yet.
 
-    `force` names refusals to override: `ignored`, as in `restore`, and `newer-turns`, if turns were
-    recorded since. Errors are those of `restore`.
+    `force` names refusals to override: `ignored` and `running-turn`, as in `restore`, and
+    `newer-turns`, if turns were recorded since. Errors are those of `restore`.
     """
     request = _step_request(
         files=files, conversation=conversation, dry_run=dry_run, callback=callback, force=force
@@ -382,7 +418,7 @@ def _step_request(
         conversation=conversation,
         dry_run=dry_run,
         callback=callback,
-        force=_overridden(force, (IGNORED, NEWER_TURNS)),
+        force=_overridden(force, (IGNORED, RUNNING_TURN, NEWER_TURNS)),
         agents=agent_support(),
     )
 

@@ -261,6 +261,17 @@ def test_status_and_uninstall(work: Repo) -> None:
     assert check(work, "uninstall", "--everything")["parts"] == []
 
 
+def test_turns(work: Repo) -> None:
+    check(work, "turn status", code=1)
+    check(work, "turn end", code=1)
+    check(work, "turn begin", "--message", "fix", "--timeout", "60")
+    check(work, "turn begin", code=1)
+    check(work, "turn status")
+    assert check(work, "status")["turn"]["message"] == "fix"
+    check(work, "restore", "@", code=1)
+    check(work, "turn end")
+
+
 def test_doctor_and_demo(work: Repo) -> None:
     check(work, "doctor")
     work.boocode("hook", "nobody")

@@ -63,6 +63,26 @@ def test_edits_may_be_text_bytes_or_values(repo: Repo, form: Any) -> None:
     assert repo.read("a.py") == b"x = 1\n"
 
 
+def test_a_turn_keeps_restores_away_until_it_ends(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n"})
+    taken = git_boocode.turn_begin(message="fix", pid=os.getpid(), timeout=60)
+    assert (taken.label, taken.trigger) == ("fix", "turn")
+    git_boocode.apply_edits(EDIT)
+    for refused in (lambda: git_boocode.restore("@"), git_boocode.turn_begin):
+        with pytest.raises(git_boocode.RefusedError) as caught:
+            refused()
+        assert caught.value.code == "locked"
+    assert repo.read("a.py") == b"x = 2\n"
+    assert git_boocode.restore("@", dry_run=True).changed
+    assert git_boocode.restore("@", force=["running-turn"]).changed
+    assert git_boocode.turn_end() == taken.id
+    with pytest.raises(git_boocode.RefusedError):
+        git_boocode.turn_end()
+    for given in ({"pid": 0}, {"timeout": -1}, {"timeout": float("nan")}):
+        with pytest.raises(ValueError, match="is n"):
+            git_boocode.turn_begin(**given)
+
+
 def test_a_refusal_says_what_the_model_needs(repo: Repo) -> None:
     repo.commit(**{"a.py": "y = 1\n"})
     with pytest.raises(git_boocode.RefusedError) as caught:

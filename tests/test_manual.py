@@ -101,7 +101,7 @@ def commands_in(name: str) -> Iterator[list[str]]:
 def test_examples_are_commands(name: str) -> None:
     refused = []
     for words in commands_in(name):
-        known = " ".join(words[:2]) if words[0] == "hooks" else words[0]
+        known = " ".join(words[:2]) if words[0] in ("hooks", "turn") else words[0]
         try:
             ALL_COMMANDS[known].make_context(known, words[len(known.split()) :])
         except click.UsageError as error:

@@ -49,6 +49,7 @@ from git_boocode.repo.lock import (
 from git_boocode.repo.messages import broken_refs, failure_reason
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
+from git_boocode.repo.running_turn import TURN_MARK, read_mark, remove_turn
 from git_boocode.repo.store import ALL_REFS, Ref, RefChange, Store
 
 _MOMENT = 10.0
@@ -59,7 +60,7 @@ _FIX = "'git boocode doctor --fix'"
 _EDITS = "refs/boocode/edits/"
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
-    *("turns.json", "tools.json", "kept-index.json", "callback-running"),
+    *("turn.json", "turn.lock", "turns.json", "tools.json", "kept-index.json", "callback-running"),
 )
 """The private files of all packages, except the two notes, which have checks of their own."""
 _LARGER = 64 << 20
@@ -111,6 +112,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     yield from _index(repository)
     yield from _leftover_files(repository.state_dir, fix=fix)
     yield from _stale_note(repository, fix=fix)
+    yield from _finished_turn(repository, fix=fix)
     if paths := tuple(path for state in repository.state_dirs() for path in _unusable_in(state)):
         message = "private files of git boocode are damaged"
         yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
@@ -211,6 +213,16 @@ def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     )
 
 
+def _finished_turn(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    turn = read_mark(repository.state_dir)
+    if turn is not None and (why := turn.why_over):
+        message = f"the mark of a turn was left behind ({turn.describe()}); {why}"
+        remedy = f"{_FIX} removes it, and so does the next turn"
+        yield Finding("leftover_turn", message, (), remedy).repaired(
+            partial(remove_turn, repository), "it was removed", fix=fix
+        )
+
+
 def _remove_all(paths: Iterable[str]) -> None:
     for path in paths:
         remove(path)
@@ -242,6 +254,8 @@ def _listed(directory: str) -> list[str]:
 def _is_usable(path: str, largest: int) -> bool:
     if not path.endswith(".json"):
         return is_regular(path) and os.path.getsize(path) <= largest
+    if os.path.basename(path) == TURN_MARK:
+        return read_mark(os.path.dirname(path)) is not None
     return read_private_json(path, largest=largest) is not None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from git_boocode.checkpoints.capture import Captured, Request, capture
 from git_boocode.cli.options import JSON, Option, output_options
@@ -20,6 +20,9 @@ from git_boocode.cli.output import (
 )
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.store.catalog import Checkpoint
 
 # Set by Claude Code for the commands that it runs.
 _CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
@@ -88,10 +91,7 @@ def take(
         else:
             if show_id:
                 print_text(taken.checkpoint.id)
-            skipped = taken.checkpoint.meta.values["skipped"]
-            lines = [f"not recorded: {quote_path(row['path'])}: {row['reason']}" for row in skipped]
-            for line in first_lines(lines):
-                warn(line)
+            warn_of_skipped(taken.checkpoint)
             if output_options().verbose:
                 _print_details(repository, taken)
         # After the answer, so that its reader need not wait; the module was loaded meanwhile.
@@ -104,6 +104,14 @@ def take(
         report(error, as_json=as_json)
         return None
     return taken
+
+
+def warn_of_skipped(checkpoint: Checkpoint) -> None:
+    """Warn of the files that a new checkpoint does not contain."""
+    skipped = checkpoint.meta.values["skipped"]
+    lines = [f"not recorded: {quote_path(row['path'])}: {row['reason']}" for row in skipped]
+    for line in first_lines(lines):
+        warn(line)
 
 
 def _print_details(repository: Repository, taken: Captured) -> None:

@@ -252,6 +252,7 @@ _SUMMARIES = {
     "rewind": "Undo an applied edit, although the files have changed since.",
     "tools": "Print the edit formats as tools for a model.",
     "checkpoint": "Record the worktree and the staging area.",
+    "turn": "Mark a model's turn as running.",
     "run": "Take a checkpoint, then run a command.",
     "log": "List the checkpoints, newest first.",
     "show": "Show a checkpoint and what it changes.",

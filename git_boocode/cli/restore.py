@@ -16,6 +16,7 @@ from git_boocode.agents.conversation import (
     unrestored_conversation,
 )
 from git_boocode.agents.restore_support import agent_support
+from git_boocode.checkpoints.restore.commands import RUNNING_TURN
 from git_boocode.checkpoints.restore.operation import (
     FOREIGN,
     IGNORED,
@@ -143,7 +144,7 @@ def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRe
 @click.option(
     "--session", default="", metavar="<id>", help="Refuse checkpoints of another session."
 )
-@restore_options(*FOREIGN)
+@restore_options(*FOREIGN, RUNNING_TURN)
 def restore(
     checkpoint: str | None,
     paths: tuple[str, ...],

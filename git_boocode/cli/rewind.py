@@ -40,14 +40,14 @@ _DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"
 @click.option(
     "--no-record", is_flag=True, help="Do not record the rewind; it cannot be rewound then."
 )
+@click.option("--force", is_flag=True, help="Rewind although a turn is running.")
 @json_option
-@click.pass_context
 def rewind(
-    context: click.Context,
     arguments: tuple[str, ...],
     dry_run: bool,
     show_diff: bool,
     no_record: bool,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Undo an applied edit, in all its files or in some, although they have changed since.
@@ -59,7 +59,7 @@ def rewind(
     repository = Repository.discover()
     if not dry_run:
         service.recover_interrupted(repository)
-    behind: int | None = context.meta.get(AFTER_DASHES)
+    behind: int | None = click.get_current_context().meta.get(AFTER_DASHES)
     try:
         record, paths = _split(repository, Records(repository), list(arguments), behind)
     except RefusedError as error:
@@ -72,7 +72,9 @@ def rewind(
         raise RefusedError(error.message, code=error.code, hints=hints) from None
     try:
         with progress(repository, "rewinding", as_json=as_json):
-            done = service.rewind(repository, record, paths, dry_run=dry_run, keep=not no_record)
+            done = service.rewind(
+                repository, record, paths, dry_run=dry_run, keep=not no_record, force=force
+            )
     except service.RewindRefusedError as error:
         if as_json:
             raise

@@ -33,6 +33,7 @@ from git_boocode.cli.output import (
 from git_boocode.editing.records import EDITS
 from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import read_turn
 from git_boocode.repo.store import ALL_REFS, Ref, ShortIds, Store
 
 _KINDS = {
@@ -82,6 +83,10 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     rows = [finding._asdict() for finding in found]
     remedies = [finding.remedy for finding in found]
     yield OverviewSection("interrupted", rows, [finding.message for finding in found], remedies)
+    turn = read_turn(repository)
+    lines = [] if turn is None else [turn.describe()]
+    hints = [] if turn is None else ["'git boocode turn end' ends the running turn"]
+    yield OverviewSection("turn", turn and turn.as_json(), lines, hints)
     yield _hooks(repository)
     yield _checkpoints(repository, refs)
     edits = sum(ref.name.startswith(EDITS) for ref in refs)

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _APPLY = "'git boocode apply-edit' applies a model's edit"
+_BEGIN = "'git boocode turn begin' takes a checkpoint and marks a turn as running"
 _CHECKPOINT = "'git boocode checkpoint' records the worktree and the staging area"
 _CONFIG = "'git config boocode.<name> <value>' changes a setting; 'git boocode help' lists them"
 _DIFF = "'git boocode diff' shows what changed since the newest checkpoint"
 _DOCTOR = "'git boocode doctor' finds problems, and with --fix repairs them"
 _DROP = "'git boocode drop <checkpoint>' deletes a checkpoint"
+_END = "'git boocode turn end' ends the running turn"
 _FETCH = "'git boocode fetch' fetches checkpoints from a remote"
 _HELP = "'git boocode help <command>' opens the manual page of a command"
 _INSTALL = "'git boocode hooks install' has agents and git take checkpoints"
@@ -18,6 +20,7 @@ _LOG = "'git boocode log' lists the checkpoints"
 _OVERVIEW = "'git boocode status' shows hooks, checkpoints, edits and what was interrupted"
 _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
+_RUNNING = "'git boocode turn status' shows the running turn"
 _SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
 _STATUS = "'git boocode hooks status' shows what is installed"
 _UNINSTALL = "'git boocode hooks uninstall' removes what was installed"
@@ -54,6 +57,14 @@ OF_HOOKS = {
     **dict.fromkeys(("list", "ls", "show"), (_STATUS,)),
 }
 
+OF_TURN = {
+    **dict.fromkeys(("new", "start"), (_BEGIN,)),
+    **dict.fromkeys(("cancel", "close", "done", "finish", "release", "stop"), (_END,)),
+    **dict.fromkeys(("info", "show"), (_RUNNING,)),
+}
+
+_OF_GROUPS = {"hooks": OF_HOOKS, "turn": OF_TURN}
+
 _SOURCE = "the checkpoint is the first argument: git boocode restore <checkpoint> [--] <path>..."
 
 OPTION_HINTS = {
@@ -66,7 +77,7 @@ _SIMILAR = 0.65  # 'lgo' is meant as 'log', but 'frobnicate' not as 'locate'.
 
 def command_hints(group: str, name: str, commands: Iterable[str]) -> tuple[str, ...]:
     """What to type instead of a name that is not a command of a group."""
-    known = OF_HOOKS if group == "hooks" else OF_BOOCODE
+    known = _OF_GROUPS.get(group, OF_BOOCODE)
     if name in known:
         return known[name]
     if near := get_close_matches(name, commands, n=1, cutoff=_SIMILAR):

@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from git_boocode.checkpoints.restore.commands import RUNNING_TURN
 from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.restore import SURPLUS, carry_out, no_head_option, restore_options
@@ -15,7 +16,7 @@ from git_boocode.workflows import restore_with_edits
 
 @click.command(cls=Command, surplus=SURPLUS)
 @no_head_option
-@restore_options(NEWER_TURNS)
+@restore_options(NEWER_TURNS, RUNNING_TURN)
 def undo(request: RestoreRequest, as_json: bool) -> int:
     """Undo the latest restore that has not been undone yet, even if it was interrupted.
 

@@ -20,6 +20,7 @@ from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import refuse_if_running
 
 _LATER = 3  # maximum number of newer edits that a refusal names
 # Hints for failures whose usual hints are for the model that writes an edit.
@@ -78,16 +79,20 @@ def rewind(
     *,
     dry_run: bool = False,
     keep: bool = True,
+    force: bool = False,
 ) -> RewindResult:
     """Restore the files of a record to their content before the edit.
 
     A file that has not changed since gets its old bytes; in other files only the lines that the
     edit wrote are replaced. ``paths`` are files of the record or directories, relative to the
-    caller's directory; empty for all files not yet rewound. With ``keep`` the rewind is recorded.
+    caller's directory; empty for all files not yet rewound. With ``keep`` the rewind is recorded,
+    with ``force`` it is done while a turn runs, too.
 
     Raises RewindRefusedError if a file cannot be rewound (nothing was changed), RefusedError
     (`not_found`, `other_worktree`, `malformed`, `locked`), and FatalError.
     """
+    if not (dry_run or force):
+        refuse_if_running(repository)
     records = Records(repository)
     if not records.is_ours(record):
         raise _other_worktree(record)

@@ -63,6 +63,19 @@ def test_a_no_changes_nothing(turns: Repo, answers: list[str]) -> None:
     assert "nothing was changed" in shown
 
 
+def test_a_running_turn_is_named(turns: Repo) -> None:
+    assert turns.boocode("turn", "begin", "-m", "fix").code == 0
+    before = seen(turns)
+    terminal = Terminal("git-boocode", "restore")
+    terminal.wait_for(QUESTION)
+    terminal.type("2\n")
+    terminal.wait_for("restore this?")
+    terminal.type("y\n")
+    code, shown = terminal.end()
+    assert (code, seen(turns)) == (1, before)
+    assert "a turn is running: 'fix', since" in shown
+
+
 def test_an_interrupt_changes_nothing(turns: Repo) -> None:
     before = seen(turns)
     terminal = Terminal("git-boocode", "restore")

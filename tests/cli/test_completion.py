@@ -64,6 +64,7 @@ def test_commands_with_their_summary(repo: Repo) -> None:
         (["x"], []),
         (["nonsense", ""], []),
         (["hooks", ""], ["install", "status", "uninstall"]),
+        (["turn", ""], ["begin", "end", "status"]),
         (
             ["hooks", "install", "--agent", "c"],
             ["claude-code", "codex", "cursor", "copilot", "cline"],
@@ -73,7 +74,7 @@ def test_commands_with_their_summary(repo: Repo) -> None:
         (["restore", "--force", "o"], ["other-worktree", "other-session", "other-repository"]),
         (["restore", "--force", "other-session,i"], ["other-session,ignored"]),
         (["restore", "--callback", "c"], ["claude-code", PATHS]),
-        (["undo", "--force="], ["--force=newer-turns", "--force=ignored"]),
+        (["undo", "--force="], ["--force=newer-turns", "--force=running-turn", "--force=ignored"]),
         (["apply-edit", "--format", "s"], ["string", "search-replace"]),
         (["apply-edit", ""], [PATHS]),
         (["locate", "--profile", "op"], ["opencode-3", "opencode-9"]),

@@ -294,6 +294,16 @@ def test_refusals_are_passed_on_with_their_hints(client: Client, repo: Repo) -> 
     assert repo.read("a") == b"three\n"
 
 
+def test_a_running_turn_keeps_the_page_from_restoring(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    assert repo.boocode("turn", "begin", "-m", "fix").code == 0
+    answer = client.post("/restore", {"id": first}).json
+    assert (answer["ok"], answer["error"]["code"]) == (False, "locked")
+    assert "a turn is running: 'fix'" in answer["error"]["message"]
+    assert client.post("/preview", {"id": first}).json["ok"]
+    assert repo.read("a") == b"three\n"
+
+
 def test_requests_are_answered_side_by_side(client: Client) -> None:
     _, first = ids(client)
     with ThreadPoolExecutor(12) as threads:

@@ -41,8 +41,11 @@ from git_boocode.repo.lock import (
 )
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import refuse_if_running
 
 PATIENCE = 10.0
+RUNNING_TURN = "running-turn"
+"""The refusal to override in `RestoreRequest.force` while a turn runs."""
 
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
@@ -50,10 +53,12 @@ def restore(repository: Repository, name: str, request: RestoreRequest) -> Resul
 
     Raises:
         RefusedError: nothing was changed: the checkpoint does not exist or was taken elsewhere,
-            something is locked, the callback vetoed the restore, or a file changed meanwhile.
+            something is locked, a turn is running, the callback vetoed the restore, or a file
+            changed meanwhile.
         FatalError: a step failed, and the steps before it were rolled back.
     """
     with _locked_planner(repository, request) as planner:
+        _refuse_running_turn(repository, request)
         target = planner.catalog.find(name)
         refuse_foreign(repository, target, request)
         planner.refuse_partial_over_interrupted(request)
@@ -77,6 +82,8 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
                 code="conflict",
                 hints=("'git boocode undo' undoes the latest one",),
             )
+        if not operation.repairs:
+            _refuse_running_turn(repository, request)
         planner.refuse_newer_turns(operation)
         return Transaction(repository, planner.catalog, operation).run()
 
@@ -86,6 +93,7 @@ def redo(repository: Repository, request: RestoreRequest) -> Result:
     with _locked_planner(repository, request) as planner:
         if planner.interrupted is not None:
             _refuse(planner.interrupted, "undo it before a redo")
+        _refuse_running_turn(repository, request)
         operation = planner.redo(request)
         planner.refuse_newer_turns(operation)
         return Transaction(repository, planner.catalog, operation).run()
@@ -301,6 +309,11 @@ def _refuse(interrupted: Checkpoint, remedy: str) -> NoReturn:
         code="interrupted",
         hints=(f"'git boocode undo' restores the state before it, saved as {interrupted.id}",),
     )
+
+
+def _refuse_running_turn(repository: Repository, request: RestoreRequest) -> None:
+    if not request.dry_run and RUNNING_TURN not in request.force:
+        refuse_if_running(repository, f"--force {RUNNING_TURN}")
 
 
 def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreRequest) -> None:

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints.kit import refs, seen
+from tests.repo_kit import Repo
+
+EDIT = json.dumps({"path": "a", "old_string": "two", "new_string": "three"})
+
+
+@pytest.fixture
+def work(repo: Repo) -> Repo:
+    """A repository with a restore that can be undone, an edit, and a running turn."""
+    repo.commit(a="one\n")
+    repo.boocode("checkpoint", "-m", "first")
+    repo.write("a", "lost\n")
+    repo.boocode("restore", "@")
+    repo.write("a", "two\n")
+    repo.boocode("apply-edit", stdin=EDIT)
+    assert repo.boocode("turn", "begin", "-m", "fix the parser").code == 0
+    return repo
+
+
+def test_what_people_read(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    assert repo.boocode("turn", "status")[:2] == (1, "no turn is running\n")
+    begun = repo.boocode("turn", "begin", "--message", "fix the parser", "--timeout", "60")
+    identifier = repo.boocode("log", "--json").json["checkpoints"][0]["id"]
+    assert begun == (0, f"{identifier}\n", "")
+    turn = r"'fix the parser', since \d\d:\d\d \((just now|\d s ago)\)"
+    shown = repo.boocode("turn", "status")
+    assert (shown.code, shown.err) == (0, "")
+    assert re.fullmatch(
+        rf"a turn is running: {turn}\n"
+        rf"checkpoint {identifier}, it times out at \d\d:\d\d\n",
+        shown.out,
+    )
+    ended = repo.boocode("turn", "end")
+    assert re.fullmatch(rf"ended the turn: {turn}\n", ended.out)
+    assert refs(repo, "turn-ends")
+    gone = repo.boocode("turn", "end")
+    assert (gone.code, gone.out) == (1, "")
+    assert gone.err.startswith("error: no turn is running\nhint: 'git boocode turn begin'")
+
+
+def test_the_json_answers(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    none = repo.boocode("turn", "status", "--json")
+    assert (none.code, none.json["error"]["code"], none.err) == (1, "not_found", "")
+    begun = repo.boocode("turn", "begin", "--json", "-m", "fix", "--timeout", "0").json
+    turn = begun["turn"]
+    assert begun == {"ok": True, "id": turn["checkpoint"], "turn": turn, "skipped": []}
+    assert (turn["message"], turn["pid"], turn["times_out_at"]) == ("fix", None, None)
+    assert repo.boocode("turn", "status", "--json").json == {"ok": True, "turn": turn}
+    assert repo.boocode("status", "--json").json["turn"] == turn
+    ended = repo.boocode("turn", "end", "--json").json
+    assert ended == {"ok": True, "id": turn["checkpoint"], "recorded": True}
+    assert repo.boocode("status", "--json").json["turn"] is None
+
+
+@pytest.mark.parametrize(
+    ("command", "override"),
+    [
+        (("restore", "@"), ("--force", "running-turn")),
+        (("restore", "@~1", "a"), ("--force", "running-turn")),
+        (("undo",), ("--force", "running-turn,newer-turns")),
+        (("rewind",), ("--force",)),
+        (("turn", "begin"), ("--force",)),
+    ],
+)
+def test_what_is_refused_while_a_turn_runs(
+    work: Repo, command: tuple[str, ...], override: tuple[str, ...]
+) -> None:
+    work.write("a", "three\nmore\n")
+    before, known = seen(work), refs(work)
+    done = work.boocode(*command)
+    assert (done.code, done.out) == (1, "")
+    first, end, anyway = done.err.splitlines()
+    assert first.startswith("error: a turn is running: 'fix the parser', since ")
+    assert end == "hint: 'git boocode turn end' ends it"
+    assert anyway == f"hint: {' '.join(override).partition(',')[0]} does it anyway"
+    failed = work.boocode(*command, "--json")
+    assert (failed.code, failed.json["error"]["code"]) == (1, "locked")
+    assert (seen(work), refs(work)) == (before, known)
+    if command[0] != "turn":
+        assert work.boocode(*command, "-n").code == 0
+    assert work.boocode(*command, *override).code == 0
+    assert refs(work) != known
+
+
+def test_a_redo_is_refused_while_a_turn_runs(work: Repo) -> None:
+    anyway = ("--force", "running-turn", "--force", "newer-turns")
+    assert work.boocode("undo", *anyway).code == 0
+    done = work.boocode("redo", "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "locked")
+    assert work.read("a") == b"lost\n"
+    assert work.boocode("redo", *anyway).code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(("log",), ("show", "@"), ("diff",), ("blame", "a"), ("status",), ("doctor",)),
+        *(("checkpoint",), ("apply-edit", "--path", "a", "--old", "three", "--new", "four")),
+        *(("locate", "a"), ("turn", "status"), ("rewind", "-n"), ("restore", "-n", "@")),
+    ],
+)
+def test_everything_else_works_while_a_turn_runs(work: Repo, command: tuple[str, ...]) -> None:
+    assert work.boocode(*command, stdin="three").code == 0
+
+
+@pytest.mark.slow
+def test_once_the_turn_is_over_all_is_allowed(work: Repo) -> None:
+    assert work.boocode("turn", "begin", "--force", "--timeout", "1").code == 0
+    assert work.boocode("restore", "@").code == 1
+    time.sleep(1.1)
+    assert work.boocode("turn", "status").code == 1
+    assert work.boocode("restore", "@").code == 0
+
+
+def test_the_overview_has_a_line_for_the_turn(work: Repo) -> None:
+    shown = work.boocode("status")
+    assert re.match(r"turn:\n  'fix the parser', since \d\d:\d\d \(.*\)\ncheck", shown.out)
+    assert "hint: 'git boocode turn end' ends the running turn\n" in shown.err
+    work.boocode("turn", "end")
+    assert "turn:" not in work.boocode("status").out
+
+
+def test_doctor_removes_the_mark_of_a_turn_that_is_over(work: Repo) -> None:
+    path = work.top / ".git/boocode/turn.json"
+    mark = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**mark, "times_out": mark["began"]}))
+    found = work.boocode("doctor", "--json")
+    assert (found.code, found.json["error"]["code"]) == (1, "leftover_turn")
+    assert "'fix the parser'" in found.json["error"]["message"]
+    assert work.boocode("doctor", "--fix").code == 0
+    assert not path.exists()
+    path.write_text(json.dumps({**mark, "pid": -1}))
+    found = work.boocode("doctor", "--json")
+    assert found.json["error"]["code"] == "unusable_files"
+    assert work.boocode("doctor", "--fix").code == 0
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("arguments", [("--pid", "0"), ("--pid", "x"), ("--timeout", "-1"), ("x",)])
+def test_what_makes_no_turn(repo: Repo, arguments: tuple[str, ...]) -> None:
+    assert repo.boocode("turn", "begin", *arguments).code == 129
+    assert repo.boocode("turn", "begin", "--pid", "9" * 20).code == 1
+    assert repo.boocode("turn", "status").code == 1
+
+
+def test_uninstall_removes_the_mark(work: Repo) -> None:
+    assert work.boocode("uninstall", "--everything").code == 0
+    assert not Path(work.top / ".git/boocode").exists()
+    assert work.boocode("turn", "status").code == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("start", "begin"), ("stop", "end"), ("show", "status")]
+)
+def test_other_words(repo: Repo, word: str, meant: str) -> None:
+    done = repo.boocode("turn", word)
+    assert done.code == 129
+    assert f"'git boocode turn {meant}'" in done.err

@@ -1,0 +1,182 @@
+"""The mark of a running turn counts while its process runs and its time lasts, if it is valid."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.ids import new_id
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import (
+    RunningTurn,
+    process_start,
+    read_turn,
+    refuse_if_running,
+    remove_turn,
+    write_turn,
+)
+from tests.repo_kit import Repo
+
+HAS_PROC = pytest.mark.skipif(
+    process_start(os.getpid()) is None, reason="this system does not say when a process began"
+)
+
+
+@pytest.fixture
+def mark(repo: Repo) -> Path:
+    """The path of the mark."""
+    path = repo.top / ".git/boocode/turn.json"
+    path.parent.mkdir()
+    return path
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs until the test ends it."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def made(**fields: Any) -> RunningTurn:
+    """Mark a turn."""
+    now = time.time()
+    turn = RunningTurn(new_id(), "fix the parser", None, None, now, now + 60)._replace(**fields)
+    write_turn(Repository.discover(), turn)
+    return turn
+
+
+def running() -> RunningTurn | None:
+    return read_turn(Repository.discover())
+
+
+def test_without_a_file_no_turn_runs(repo: Repo) -> None:
+    assert running() is None
+    refuse_if_running(Repository.discover())
+    remove_turn(Repository.discover())
+    assert not (repo.top / ".git/boocode").exists()
+
+
+def test_what_is_written_is_read(mark: Path) -> None:
+    assert made() == running()
+    assert made(times_out=None, message="ünï\udcff\n") == running()
+    assert mark.stat().st_mode & 0o777 == 0o600
+    remove_turn(Repository.discover())
+    assert running() is None
+
+
+@pytest.mark.parametrize("message", ["fix the parser", "fix\nthe   parser"])
+def test_a_refusal_says_who_holds_the_turn_and_since_when(mark: Path, message: str) -> None:
+    began = time.time() - 185
+    made(pid=os.getpid(), began=began, message=message)
+    with pytest.raises(RefusedError) as caught:
+        refuse_if_running(Repository.discover(), "--force turn")
+    clock = time.strftime("%H:%M", time.localtime(began))
+    said = f"a turn is running: 'fix the parser', process {os.getpid()}, since"
+    assert caught.value.message.startswith(said)
+    assert caught.value.message.endswith(f"{clock} (3 min ago)")
+    assert caught.value.code == "locked"
+    assert caught.value.hints == (
+        "'git boocode turn end' ends it",
+        "--force turn does it anyway",
+    )
+
+
+def test_a_long_message_is_shortened(mark: Path) -> None:
+    made(message="x" * 2_000_000)
+    found = running()
+    assert found is not None
+    assert len(found.describe()) < 120
+
+
+def test_a_turn_is_over_with_its_time(mark: Path) -> None:
+    made(times_out=time.time() + 0.05)
+    assert running() is not None
+    time.sleep(0.06)
+    assert running() is None
+    # Reading does not write.
+    assert mark.exists()
+
+
+@pytest.mark.slow
+def test_a_turn_is_over_with_its_process(mark: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    made(pid=sleeper.pid, process_start=process_start(sleeper.pid), times_out=None)
+    assert running() is not None
+    sleeper.kill()
+    while running() is not None:
+        # A process that nobody waits for yet is dead, too, where the system says so.
+        if process_start(os.getpid()) is None:
+            sleeper.wait()
+    sleeper.wait()
+    assert running() is None
+
+
+@HAS_PROC
+def test_another_process_with_the_number_does_not_count(mark: Path) -> None:
+    start = process_start(os.getpid())
+    assert start is not None
+    made(pid=os.getpid(), process_start=start)
+    assert running() is not None
+    made(pid=os.getpid(), process_start=start - 1)
+    assert running() is None
+
+
+def test_without_its_start_the_number_alone_counts(mark: Path) -> None:
+    made(pid=os.getpid())
+    assert running() is not None
+
+
+WRONG: dict[str, list[Any]] = {
+    "checkpoint": ["", "x", 1, None, "../../HEAD", new_id() + "\n"],
+    "message": [None, 1, ["x"]],
+    "pid": [0, -1, 1.5, True, "1", [], 1 << 31, 10**400],
+    "process_start": [-1, "1", True, 1 << 70],
+    "began": [None, "x", -1, True, 10**400, 1e300, float("nan"), []],
+    "times_out": ["x", -1, False, 10**400, float("inf"), float("nan")],
+}
+GARBAGE = [b"", b"garbage", b"null", b"[]", b"{}", b"\xff", b"[" * 100_000]
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_malformed_mark_is_none(mark: Path, key: str) -> None:
+    made()
+    values = json.loads(mark.read_bytes())
+    for value in WRONG[key]:
+        mark.write_text(json.dumps({**values, key: value}))
+        assert running() is None, value
+    del values[key]
+    mark.write_text(json.dumps(values))
+    assert running() is None or key in ("pid", "process_start", "times_out")
+
+
+def test_garbage_is_no_mark(mark: Path) -> None:
+    made()
+    whole = mark.read_bytes()
+    for content in (*GARBAGE, whole[:-1], whole + b" " * (1 << 20)):
+        mark.write_bytes(content)
+        assert running() is None, content[:50]
+
+
+@pytest.mark.parametrize("kind", ["directory", "symlink", "fifo"])
+def test_what_is_no_file_is_no_mark_and_is_replaced(mark: Path, kind: str) -> None:
+    if kind == "directory":
+        (mark / "inner").mkdir(parents=True)
+    elif kind == "symlink":
+        made()
+        mark.rename(mark.with_name("elsewhere"))
+        mark.symlink_to("elsewhere")
+    else:
+        os.mkfifo(mark)
+    assert running() is None
+    made()
+    assert running() is not None
