@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         FileEdits,
         LandedEdit,
         RestoreResult,
+        TextEdit,
         apply_edits,
         checkpoint,
         diff,
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
         undo,
     )
     from git_boocode.matching import MatchError, locate_match, replace_text
+    from git_boocode.proposal_api import (
+        ProposedFile,
+        ReviewedProposal,
+        accept,
+        discard,
+        propose,
+        status,
+        sync,
+    )
     from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 
 __all__ = [
@@ -41,18 +51,26 @@ __all__ = [
     "FileEdits",
     "LandedEdit",
     "MatchError",
+    "ProposedFile",
     "RefusedError",
     "RestoreResult",
+    "ReviewedProposal",
+    "TextEdit",
     "__version__",
+    "accept",
     "apply_edits",
     "checkpoint",
     "diff",
+    "discard",
     "locate_match",
     "log",
     "preview_edits",
+    "propose",
     "redo",
     "replace_text",
     "restore",
+    "status",
+    "sync",
     "turn_begin",
     "turn_end",
     "undo",
@@ -61,6 +79,10 @@ __version__ = "0.1.0"
 
 # Names that are imported from elsewhere, because importing `api` costs more.
 _MODULES = {
+    **dict.fromkeys(
+        ("ProposedFile", "ReviewedProposal", "accept", "discard", "propose", "status", "sync"),
+        "proposal_api",
+    ),
     **dict.fromkeys(("MatchError", "locate_match", "replace_text"), "matching"),
     **dict.fromkeys(("BoocodeError", "FatalError", "RefusedError"), "repo.errors"),
 }

@@ -38,13 +38,20 @@ from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_tu
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.answer import Answer, diff_of
-from git_boocode.editing.edits import MatchOptions
+from git_boocode.editing.edits import (
+    DEFAULT_ENCODING,
+    ENCODINGS,
+    EditedFile,
+    MatchOptions,
+    MissError,
+)
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
-from git_boocode.editing.workspace import Workspace
+from git_boocode.editing.text_edits import placed_edits
+from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.matching.rungs import profile_named
-from git_boocode.repo.errors import from_os
+from git_boocode.repo.errors import RefusedError, from_os
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -79,11 +86,23 @@ class LandedEdit:
 
 
 @dataclass(frozen=True)
+class TextEdit:
+    """A change of a text: positions are a line and a character, from 0, as an editor counts them.
+
+    `end` is exclusive. Edits are in order, disjoint, and refer to the old text.
+    """
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    new_text: str
+
+
+@dataclass(frozen=True)
 class FileEdits:
     """A file that edits changed: `action` is `create`, `modify`, `rename` or `delete`.
 
     `content` is its new text, None if it was deleted; `moved_from` is the old path of a renamed
-    file.
+    file. A buffer is not written: an editor applies its `text_edits`.
     """
 
     path: str
@@ -92,6 +111,7 @@ class FileEdits:
     content: str | None
     diff: str
     edits: tuple[LandedEdit, ...]
+    text_edits: tuple[TextEdit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -166,7 +186,7 @@ class RestoreResult:
     hooks_lost: tuple[tuple[str, str], ...] = ()
 
 
-def _fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
+def fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A decorator that turns an OSError into a FatalError."""
 
     @wraps(function)
@@ -179,7 +199,7 @@ def _fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return wrapper
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def apply_edits(
     edits: Edits,
     root: str = ".",
@@ -187,21 +207,25 @@ def apply_edits(
     dry_run: bool = False,
     record: bool = True,
     profile: str = "default",
+    buffers: Mapping[str, str] | None = None,
+    position_encoding: str = DEFAULT_ENCODING,
 ) -> EditsResult:
     """Apply edits in any format to the files of a worktree, all or none.
 
     Paths are relative to the top of the worktree. Without `record`, no edit record is stored.
-    Raises RefusedError (`details["failures"]` lists the edits that failed, and
-    `details["retry_context"]` is a text for the model), FatalError, and ValueError for an unknown
-    profile.
+    `buffers` are texts by path that count instead of the files, which are then not written;
+    `position_encoding` is what text edits count: `utf-8`, `utf-16` or `utf-32`. Raises RefusedError
+    (`details["failures"]` lists the edits that failed, and `details["retry_context"]` is a text for
+    the model), FatalError, and ValueError for an unknown profile or encoding.
     """
-    repository = Repository.discover(os.path.abspath(root))
-    workspace = Workspace(repository.worktree, repository.prefix, repository)
+    workspace = workspace_of(root, buffers)
     options = Options(MatchOptions(profile_named(profile).name), dry_run=dry_run, record=record)
-    return _edits_result(apply_sources([_source(edits)], workspace, options))
+    check_encoding(position_encoding)
+    answer = apply_sources([source_of(edits)], workspace, options)
+    return edits_result(answer, position_encoding)
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def preview_edits(
     edits: Edits, contents: Mapping[str, str], *, profile: str = "default"
 ) -> EditsResult:
@@ -215,12 +239,12 @@ def preview_edits(
             os.path.normpath(os.path.join(top, path)): _encoded(text)
             for path, text in contents.items()
         }
-        workspace = Workspace(top, "", None, buffers=buffers)
+        workspace = Workspace(top, "", None, buffers=buffer_files(buffers))
         options = Options(MatchOptions(profile_named(profile).name), dry_run=True)
-        return _edits_result(apply_sources([_source(edits)], workspace, options))
+        return edits_result(apply_sources([source_of(edits)], workspace, options))
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def checkpoint(
     root: str = ".",
     *,
@@ -259,7 +283,7 @@ def checkpoint(
     return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def turn_begin(
     root: str = ".",
     *,
@@ -284,7 +308,7 @@ def turn_begin(
     return _info(begun.captured.checkpoint)
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def turn_end(root: str = ".") -> str:
     """End the running turn and record the state; returns the id of the turn's checkpoint.
 
@@ -293,7 +317,7 @@ def turn_end(root: str = ".") -> str:
     return end_turn(Repository.discover(os.path.abspath(root))).turn.checkpoint
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def log(
     root: str = ".", *, max_count: int | None = None, all_worktrees: bool = False
 ) -> list[CheckpointInfo]:
@@ -304,7 +328,7 @@ def log(
     return [_info(each) for each in islice(readable, max_count)]
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def diff(
     old: str = "@", new: str | None = None, root: str = ".", *, paths: Sequence[str] = ()
 ) -> DiffResult:
@@ -322,7 +346,7 @@ def diff(
     return DiffResult(_changes(changes), text)
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def restore(
     name: str,
     root: str = ".",
@@ -366,7 +390,7 @@ def restore(
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def undo(
     root: str = ".",
     *,
@@ -387,7 +411,7 @@ def undo(
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
 
-@_fatal_os_errors
+@fatal_os_errors
 def redo(
     root: str = ".",
     *,
@@ -435,7 +459,8 @@ def _overridden(force: Sequence[str], refusals: Sequence[str]) -> frozenset[str]
     return words
 
 
-def _source(edits: Edits) -> Source:
+def source_of(edits: Edits) -> Source:
+    """The input of a service (TypeError)."""
     if isinstance(edits, bytes):
         return Source("the edits", edits)
     text = edits if isinstance(edits, str) else json.dumps(edits, default=_json_value)
@@ -458,19 +483,50 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _edits_result(answer: Answer) -> EditsResult:
-    files = (
-        FileEdits(
-            file.path,
-            file.action,
-            file.moved_from,
-            file.text.text if file.text is not None else None,
-            diff_of(file),
-            tuple(LandedEdit(edit.number, *applied) for edit, applied in file.applied),
-        )
-        for file in answer.files
+def workspace_of(root: str, buffers: Mapping[str, str] | None) -> Workspace:
+    """The worktree of a directory with some buffers, by path relative to the top.
+
+    RefusedError (`outside_worktree`, `invalid_input`) if a path cannot be used; TypeError.
+    """
+    workspace = Workspace.here(os.path.abspath(root))
+    contents = {
+        _real_path(workspace, path): _encoded(text) for path, text in (buffers or {}).items()
+    }
+    return workspace._replace(buffers=buffer_files(contents))
+
+
+def _real_path(workspace: Workspace, path: str) -> str:
+    try:
+        return workspace.target(path).real
+    except MissError as miss:
+        raise RefusedError(f"buffer '{path}': {miss.message}", code=miss.code) from None
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse the name of an unknown position encoding (ValueError)."""
+    if encoding not in ENCODINGS:
+        raise ValueError(f"unknown encoding '{encoding}' (choose from: {', '.join(ENCODINGS)})")
+
+
+def edits_result(answer: Answer, encoding: str = DEFAULT_ENCODING) -> EditsResult:
+    """The result of a service as values."""
+    return EditsResult(answer.id, tuple(file_edits(file, encoding) for file in answer.files))
+
+
+def file_edits(file: EditedFile, encoding: str) -> FileEdits:
+    """An edited file as values."""
+    old, new = (side.text if side is not None else "" for side in (file.old, file.text))
+    return FileEdits(
+        file.path,
+        file.action,
+        file.moved_from,
+        file.text.text if file.text is not None else None,
+        diff_of(file),
+        tuple(LandedEdit(edit.number, *applied) for edit, applied in file.applied),
+        tuple(
+            TextEdit(each.start, each.end, each.text) for each in placed_edits(old, new, encoding)
+        ),
     )
-    return EditsResult(answer.id, tuple(files))
 
 
 def _info(entry: Checkpoint) -> CheckpointInfo:

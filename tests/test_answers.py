@@ -145,6 +145,34 @@ def test_apply_edit_and_rewind(work: Repo) -> None:
     check(work, "rewind", "01a2", code=1)
 
 
+def test_proposals(work: Repo) -> None:
+    check(work, "accept", code=1)
+    work.write("unsaved", "three\nmore\n")
+    buffer = ("--buffer", "a=unsaved")
+    proposed = check(work, "propose", *buffer, stdin=edit("a", "three", "four"))
+    assert proposed["files"][0]["text"] == "four\nmore\n"
+    refused = check(work, "propose", stdin=edit("a", "nothing", "x"), code=1)
+    check(work, "propose", "--retry-of", refused["id"], stdin=edit("c", "same\nsame", "other"))
+    check(work, "propose", "-n", stdin=edit("c", "other", "x"))
+    patch = "diff --git a/new b/moved\nsimilarity index 100%\nrename from new\nrename to moved\n"
+    check(work, "propose", stdin=patch)
+    assert {file["status"] for file in check(work, "status")["files"]} == {"~M", "M", "R"}
+    assert check(work, "status", "c", "moved")["files"][1]["from"] == "new"
+    check(work, "diff", "--proposal")
+    assert check(work, "preview", "a", *buffer)["hunks"][0]["number"] == 1
+    assert check(work, "preview", "b")["warning"]
+    check(work, "preview", "nowhere", code=1)
+    assert check(work, "accept", "--merge", code=1)["conflicts"][0]["lines"] == [[1, 1]]
+    check(work, "accept", "-n", *buffer)
+    assert check(work, "accept", *buffer)["files"][0]["text"] == "four\nmore\n"
+    assert check(work, "undo")["proposal"] == "accept"
+    check(work, "discard", "c")
+    check(work, "discard", "c", code=1)
+    assert check(work, "sync", "a")["warnings"]
+    check(work, "accept", "--hunk", "9", "a", code=1)
+    check(work, "accept", "--merge", "--overwrite", code=129)
+
+
 def test_locate_and_tools(work: Repo) -> None:
     check(work, "locate", "a", stdin="three")
     check(work, "locate", "a", stdin="thre\n\n", code=1)

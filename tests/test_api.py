@@ -365,3 +365,63 @@ def test_a_client_is_typed(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.startswith("Success"), done.stdout
+
+
+def test_a_proposal_is_accepted_beside_an_unsaved_buffer(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\ny = 2\n", "b.py": "x = 1\n"})
+    edits = [EDIT, {**EDIT, "path": "b.py"}]
+    proposed = git_boocode.propose(edits, buffers={"a.py": "😀 x = 1\n"})
+    assert [(file.path, file.content) for file in proposed.files] == [
+        ("a.py", "😀 x = 2\n"),
+        ("b.py", "x = 2\n"),
+    ]
+    assert proposed.files[0].text_edits == (git_boocode.TextEdit((0, 7), (0, 8), "2"),)
+    assert repo.read("b.py") == b"x = 1\n"
+    assert [(file.path, file.status) for file in git_boocode.status()] == [
+        ("a.py", "~M"),
+        ("b.py", "M"),
+    ]
+    with pytest.raises(git_boocode.RefusedError, match=r"'a\.py'") as refused:
+        git_boocode.accept()
+    assert refused.value.code == "conflict"
+    accepted = git_boocode.accept(buffers={"a.py": "😀 x = 1\n"}, position_encoding="utf-8")
+    assert [file.content for file in accepted.files] == ["😀 x = 2\n", "x = 2\n"]
+    assert accepted.files[0].text_edits == (git_boocode.TextEdit((0, 9), (0, 10), "2"),)
+    assert (repo.read("a.py"), repo.read("b.py")) == (b"x = 1\ny = 2\n", b"x = 2\n")
+    assert git_boocode.undo().undo
+    assert repo.read("b.py") == b"x = 1\n"
+    assert git_boocode.discard(paths=["b.py"]).statuses == {"b.py": ""}
+    assert git_boocode.sync(paths=["a.py"]).statuses == {"a.py": "M"}
+
+
+def test_a_buffer_is_edited_and_not_written(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n"})
+    done = git_boocode.apply_edits(EDIT, buffers={"a.py": "# new\nx = 1\n"})
+    assert done.files[0].content == "# new\nx = 2\n"
+    assert done.files[0].text_edits == (git_boocode.TextEdit((1, 4), (1, 5), "2"),)
+    assert (done.id, repo.read("a.py")) == (None, b"x = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        ("accept", {"merge": True, "overwrite": True}),
+        ("accept", {"markers": True}),
+        ("accept", {"position_encoding": "latin-1"}),
+    ],
+)
+def test_options_of_a_proposal_are_checked(repo: Repo, function: str, given: Any) -> None:
+    repo.commit(a="a\n")
+    with pytest.raises(ValueError, match=r"."):
+        getattr(git_boocode, function)(**given)
+
+
+def test_hunks_of_other_files_change_nothing(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n"})
+    git_boocode.propose(EDIT)
+    for function in (git_boocode.accept, git_boocode.discard):
+        with pytest.raises(git_boocode.RefusedError, match="no hunks of 'b'"):
+            function(hunks={"b": [1]})
+        with pytest.raises(ValueError, match="no numbers"):
+            function(hunks={"a.py": []})
+    assert [file.status for file in git_boocode.status()] == ["M"]

@@ -94,7 +94,7 @@ def commands_in(name: str) -> Iterator[list[str]]:
     source = (TOP / "tests/man" / f"{PAGES[name]}.md").read_text(encoding="utf-8")
     begin = r"(?:^ {4,}(?:\$ )?|\| (?:xargs )?)"
     for line in re.findall(begin + r"git boocode (.+)$", source, re.MULTILINE):
-        yield shlex.split(re.split(r" [|<>]", line)[0])
+        yield shlex.split(re.split(r" [|<>\\]", line)[0])
 
 
 @pytest.mark.parametrize("name", PAGES)

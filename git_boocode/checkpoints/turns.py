@@ -194,6 +194,7 @@ class _RecordedStates:
                 ref: entry.meta.worktree_key
                 for ref, entry in zip(self._restores, entries, strict=True)
                 if not isinstance(entry, Unusable)
+                and not entry.meta.table("restore").get("proposal")
             }
         return self._worktrees.get(ref)
 

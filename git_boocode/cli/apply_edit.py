@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -55,102 +56,148 @@ profile_option = click.option(
 )
 
 
+_EDIT_OPTIONS = (
+    click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths),
+    click.option(
+        "--format",
+        "format_",
+        metavar="<name>",
+        shell_complete=one_of(FORMATS),
+        help="Accept this format only: string, multi, write, region, unified, search-replace or "
+        "apply-patch.",
+    ),
+    click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done."),
+    click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff."),
+    profile_option,
+    click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it."),
+    click.option(
+        "--path",
+        metavar="<path>",
+        help="Edit this file, with --old and --new.",
+        shell_complete=paths,
+    ),
+    click.option("--old", metavar="<text>", help="The text to replace."),
+    click.option("--new", metavar="<text>", help="The replacement text."),
+    click.option("--replace-all", is_flag=True, help="Replace every occurrence of --old."),
+    click.option(
+        "--retry-context",
+        metavar="<file>",
+        help="On refusal, write a report for the model to this file.",
+        shell_complete=paths,
+    ),
+)
+
+
+class EditRequest(NamedTuple):
+    """The options of a command that takes a model's edits."""
+
+    files: tuple[str, ...]
+    format_: str | None
+    dry_run: bool
+    show_diff: bool
+    profile: str
+    verbatim: bool
+    path: str | None
+    old: str | None
+    new: str | None
+    replace_all: bool
+    retry_context: str | None
+    buffers: BufferOptions
+
+    def sources(self, command: str) -> list[Source]:
+        """The inputs of a command, which is named in hints; UsageError if options do not fit."""
+        check_profile(self.profile)
+        if self.format_ is not None and self.format_ not in FORMATS:
+            hint = f"the formats are: {', '.join(FORMATS)}"
+            raise UsageError(f"unknown format '{self.format_}'", hints=(hint,))
+        texts = {"--path": self.path, "--old": self.old, "--new": self.new}
+        if self.replace_all or any(text is not None for text in texts.values()):
+            if self.files:
+                given = [(name, text is not None) for name, text in texts.items()]
+                refuse_together(*given, ("--replace-all", self.replace_all), ("<file>", True))
+            return [self._from_options()]
+        names = self.files or ("-",)
+        if self.buffers.read_standard_input and "-" in names:
+            hint = f"give the edits as a file: git boocode {command} --buffers - EDITS.json"
+            message = "edits and buffers cannot both come on standard input"
+            raise UsageError(message, hints=(hint,))
+        return [_from_file(name, command) for name in names]
+
+    def _from_options(self) -> Source:
+        if self.path is None or self.old is None or self.new is None:
+            raise click.UsageError("options '--path', '--old' and '--new' must be used together")
+        edit: dict[str, object] = {
+            "path": self.path,
+            "old_string": self.old,
+            "new_string": self.new,
+        }
+        if self.replace_all:
+            edit["replace_all"] = True
+        return Source("the command line", encode_json(edit))
+
+    def filled(self, workspace: Workspace) -> Workspace:
+        """A workspace with the buffers, in which a --path counts from the current directory."""
+        return self.buffers.fill(workspace._replace(from_here=self.path is not None))
+
+    @contextmanager
+    def explaining(self, workspace: Workspace, *, as_json: bool) -> Iterator[None]:
+        """Write the retry context of a refusal in the block, and describe it for people."""
+        _check_retry_context(self.retry_context)
+        _keep_retry_context(self.retry_context, "")
+        try:
+            yield
+        except EditsRefusedError as error:
+            paths = [failure.path for failure in error.failures if failure.path]
+            read = [os.path.join(workspace.top, path) for path in paths]
+            _keep_retry_context(self.retry_context, error.retry_context, read)
+            if as_json:
+                raise
+            refuse(error)
+
+
+def edit_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options for a model's edits, as one argument `request`."""
+
+    @wraps(command)
+    def with_request(**given: Any) -> int:  # noqa: ANN401 - click's own
+        request = EditRequest(**{name: given.pop(name) for name in EditRequest._fields})
+        return command(**given, request=request)
+
+    decorated: Callable[..., int] = with_request
+    for option in reversed((*_EDIT_OPTIONS, buffer_options, encoding_option, json_option)):
+        decorated = option(decorated)
+    return decorated
+
+
 @click.command("apply-edit", cls=Command)
-@click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths)
-@click.option(
-    "--format",
-    "format_",
-    metavar="<name>",
-    shell_complete=one_of(FORMATS),
-    help="Accept this format only: string, multi, write, region, unified, search-replace or "
-    "apply-patch.",
-)
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
-@click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
-@profile_option
-@click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it.")
-@click.option(
-    "--path",
-    metavar="<path>",
-    help="Edit this file, with --old and --new.",
-    shell_complete=paths,
-)
-@click.option("--old", metavar="<text>", help="The text to replace.")
-@click.option("--new", metavar="<text>", help="The replacement text.")
-@click.option("--replace-all", is_flag=True, help="Replace every occurrence of --old.")
+@edit_options
 @click.option(
     "--no-record", is_flag=True, help="Do not record the edit; it cannot be rewound then."
 )
-@click.option(
-    "--retry-context",
-    metavar="<file>",
-    help="On refusal, write a report for the model to this file.",
-    shell_complete=paths,
-)
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
-@buffer_options
-@encoding_option
-@json_option
 def apply_edit(
-    files: tuple[str, ...],
-    format_: str | None,
-    dry_run: bool,
-    show_diff: bool,
-    profile: str,
-    verbatim: bool,
-    path: str | None,
-    old: str | None,
-    new: str | None,
-    replace_all: bool,
-    no_record: bool,
-    retry_context: str | None,
-    no_index: bool,
-    buffers: BufferOptions,
-    encoding: str,
-    as_json: bool,
+    request: EditRequest, no_record: bool, no_index: bool, encoding: str, as_json: bool
 ) -> int:
     """Apply a model's edits to files although its text has drifted, all of them or none.
 
     Edits are read from each <file>, or from standard input. Paths in them count from the top of the
     worktree, a --path from the current directory.
     """
-    check_profile(profile)
-    if format_ is not None and format_ not in FORMATS:
-        hint = f"the formats are: {', '.join(FORMATS)}"
-        raise UsageError(f"unknown format '{format_}'", hints=(hint,))
-    texts = {"--path": path, "--old": old, "--new": new}
-    if replace_all or any(text is not None for text in texts.values()):
-        if files:
-            given = [(name, text is not None) for name, text in texts.items()]
-            refuse_together(*given, ("--replace-all", replace_all), ("<file>", True))
-        sources = [_from_options(path, old, new, replace_all=replace_all)]
-    else:
-        names = files or ("-",)
-        if buffers.read_standard_input and "-" in names:
-            hint = "give the edits as a file: git boocode apply-edit --buffers - EDITS.json"
-            message = "edits and buffers cannot both come on standard input"
-            raise UsageError(message, hints=(hint,))
-        sources = [_from_file(name) for name in names]
-    workspace = Workspace.find(index=not no_index, from_here=path is not None)
-    workspace = buffers.fill(workspace)
-    options = Options(MatchOptions(profile, verbatim), format_, dry_run, not no_record)
-    _check_retry_context(retry_context)
-    _keep_retry_context(retry_context, "")
-    try:
-        with progress(workspace.repository, "applying edits", as_json=as_json):
-            answer = apply_edits(sources, workspace, options)
-    except EditsRefusedError as error:
-        read = [
-            os.path.join(workspace.top, failure.path) for failure in error.failures if failure.path
-        ]
-        _keep_retry_context(retry_context, error.retry_context, read)
-        if as_json:
-            raise
-        refuse(error)
+    sources, workspace = (
+        request.sources("apply-edit"),
+        request.filled(Workspace.find(index=not no_index)),
+    )
+    how = MatchOptions(request.profile, request.verbatim)
+    options = Options(how, request.format_, request.dry_run, not no_record)
+    with (
+        request.explaining(workspace, as_json=as_json),
+        progress(workspace.repository, "applying edits", as_json=as_json),
+    ):
+        answer = apply_edits(sources, workspace, options)
     if as_json:
         print_json(answer.as_json(encoding))
     else:
-        _print_answer(answer, workspace, show_diff=show_diff)
+        _print_answer(answer, workspace, show_diff=request.show_diff)
     return 0
 
 
@@ -161,22 +208,11 @@ def check_profile(profile: str) -> None:
         raise UsageError(f"unknown profile '{profile}'", hints=(f"the profiles are: {known}",))
 
 
-def _from_options(
-    path: str | None, old: str | None, new: str | None, *, replace_all: bool
-) -> Source:
-    if path is None or old is None or new is None:
-        raise click.UsageError("options '--path', '--old' and '--new' must be used together")
-    edit: dict[str, object] = {"path": path, "old_string": old, "new_string": new}
-    if replace_all:
-        edit["replace_all"] = True
-    return Source("the command line", encode_json(edit))
-
-
-def _from_file(name: str) -> Source:
+def _from_file(name: str, command: str) -> Source:
     if name != "-":
         with open(name, "rb") as stream:
             return Source(name, stream.read())
-    require_input("the edits", "git boocode apply-edit EDITS.json")
+    require_input("the edits", f"git boocode {command} EDITS.json")
     return Source("standard input", sys.stdin.buffer.read())
 
 
@@ -230,12 +266,7 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
 
 
 def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> None:
-    for file in answer.files:
-        for _, applied in file.applied:
-            done = _MADE if file.action == "create" else _DONE
-            print_feedback(summary(file, applied, done), dry_run=not answer.applied)
-    if show_diff:
-        print_diffs(answer, workspace.repository.config if workspace.repository else Config({}))
+    print_edits(answer, workspace, show_diff=show_diff)
     for file in answer.files:
         if file.in_buffer:
             print_feedback(f"{quote_path(file.path)} is a buffer, which --json prints; not written")
@@ -243,6 +274,16 @@ def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> N
         print_text("dry run: nothing was written")
     if answer.id:
         print_feedback(f"recorded as {answer.id}")
+
+
+def print_edits(answer: Answer, workspace: Workspace, *, show_diff: bool) -> None:
+    """Print a line for each edit, and the diffs if they are wanted."""
+    for file in answer.files:
+        for _, applied in file.applied:
+            done = _MADE if file.action == "create" else _DONE
+            print_feedback(summary(file, applied, done), dry_run=not answer.applied)
+    if show_diff:
+        print_diffs(answer, workspace.repository.config if workspace.repository else Config({}))
 
 
 def refuse(error: EditsRefusedError) -> NoReturn:

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable
 from functools import wraps
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import click
@@ -14,7 +13,7 @@ import click
 from git_boocode.cli.candidates import one_of, paths
 from git_boocode.cli.framework import refuse_together
 from git_boocode.editing.edits import DEFAULT_ENCODING, ENCODINGS, MissError
-from git_boocode.editing.workspace import Workspace
+from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.repo.errors import RefusedError, UsageError, shortened
 
 _OPTIONS = (
@@ -72,7 +71,7 @@ class BufferOptions(NamedTuple):
                 texts[path] = stream.read()
         here = workspace._replace(from_here=True)
         found = {_real_path(here, path): data for path, data in texts.items()}
-        return workspace._replace(buffers=MappingProxyType(found))
+        return workspace._replace(buffers=buffer_files(found))
 
 
 def _real_path(workspace: Workspace, path: str) -> str:

@@ -81,6 +81,21 @@ def paths(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionI
     return [_item(begun, type="file")]
 
 
+def proposed(context: click.Context, argument: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the files that a proposal changes, and paths."""
+    found: list[CompletionItem] = []
+    # Outside a repository, there are still paths.
+    with suppress(Exception):
+        from git_boocode.editing.workspace import Workspace
+        from git_boocode.proposals.local_files import file_statuses
+
+        workspace = Workspace.here()
+        pending = [each for each in file_statuses(workspace) if each.file.is_pending]
+        names = [(os.path.relpath(e.file.path, workspace.prefix or "."), e) for e in pending]
+        found = [_item(name, e.letters) for name, e in names if name.startswith(begun)]
+    return [*found, *paths(context, argument, begun)]
+
+
 def agents(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
     """Offer the agents that are known."""
     from git_boocode.agents.registry import AGENTS

@@ -15,7 +15,13 @@ from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.candidates import checkpoint_or_range, or_paths
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
-from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
+from git_boocode.cli.framework import (
+    AFTER_DASHES,
+    Command,
+    json_option,
+    misused,
+    refuse_together,
+)
 from git_boocode.cli.output import encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import GitError
@@ -35,6 +41,7 @@ READER_GONE = (-13, 141)
     shell_complete=or_paths(checkpoint_or_range, most=2),
 )
 @click.option("--turn", is_flag=True, help="Compare the beginning of a turn with its end.")
+@click.option("--proposal", is_flag=True, help="Compare the files with what is proposed for them.")
 @click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
 @click.option("--name-only", is_flag=True, help="Show only the names of changed files.")
 @json_option
@@ -43,6 +50,7 @@ def diff(
     context: click.Context,
     arguments: tuple[str, ...],
     turn: bool,
+    proposal: bool,
     stat: bool,
     name_only: bool,
     as_json: bool,
@@ -53,6 +61,17 @@ def diff(
     the user's pager, colours and diff drivers.
     """
     repository = Repository.discover()
+    options = ["--stat"] * stat + ["--name-only"] * name_only
+    if proposal:
+        refuse_together(("--turn", turn), ("--proposal", True))
+        # `log` and `show` load this module, too.
+        from git_boocode.editing.workspace import Workspace
+        from git_boocode.proposals.local_files import proposal_trees
+
+        workspace = Workspace.here()
+        with temporary_objects(repository):
+            trees = proposal_trees(workspace, repository, arguments)
+            return _print_diff(repository, [*trees, "--"], options, as_json=as_json)
     after_dashes = context.meta.get(AFTER_DASHES)
     catalog = Catalog(repository)
     named, paths = _split(repository, catalog, list(arguments), after_dashes)
@@ -62,19 +81,25 @@ def diff(
     with temporary_objects(repository):
         with progress(repository, "reading the worktree", as_json=as_json):
             states = _compared(repository, catalog, named, turn=turn)
-        old, new, dashes, *paths = states.compared(paths)
-        if as_json:
-            changes, text = compare_trees(repository, old, new, paths)
-            files = [change.as_json() for change in changes]
-            print_json({"ok": True, "files": files, "diff": text})
-            return 0
-        options = ["--stat"] * stat + ["--name-only"] * name_only
-        # Git knows nothing of NO_COLOR.
-        options += ["--no-color"] * colour_forbidden(repository.config, "color.diff")
-        # Git itself finds the user's pager for `git diff`, and the colours.
-        status = repository.users_git.bind(cwd=repository.directory).run_in_foreground(
-            "diff", *options, old, new, dashes, *paths
-        )
+        return _print_diff(repository, states.compared(paths), options, as_json=as_json)
+
+
+def _print_diff(
+    repository: Repository, compared: Sequence[str], options: Sequence[str], *, as_json: bool
+) -> int:
+    """Print the difference of two trees; returns the exit code."""
+    old, new, dashes, *paths = compared
+    if as_json:
+        changes, text = compare_trees(repository, old, new, paths)
+        files = [change.as_json() for change in changes]
+        print_json({"ok": True, "files": files, "diff": text})
+        return 0
+    # Git knows nothing of NO_COLOR.
+    uncoloured = ["--no-color"] * colour_forbidden(repository.config, "color.diff")
+    # Git itself finds the user's pager for `git diff`, and the colours.
+    status = repository.users_git.bind(cwd=repository.directory).run_in_foreground(
+        "diff", *options, *uncoloured, old, new, dashes, *paths
+    )
     if status in READER_GONE:
         raise BrokenPipeError
     # Git has printed what is wrong.

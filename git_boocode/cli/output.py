@@ -49,14 +49,14 @@ def encode_json(payload: Mapping[str, object]) -> bytes:
 
 def print_json(payload: Mapping[str, object]) -> None:
     """Write the one JSON object of a command to standard output."""
-    _write(encode_json(payload))
+    write_output(encode_json(payload))
 
 
 def print_text(text: str, *, to_stderr: bool = False) -> None:
     """Write a line of text as UTF-8, whatever the locale; undecodable bytes pass unchanged."""
     data = encode_text(text) + b"\n"
     if not to_stderr:
-        _write(data)
+        write_output(data)
         return
     try:
         sys.stderr.flush()
@@ -73,7 +73,8 @@ def print_feedback(text: str, *, dry_run: bool = False) -> None:
         print_text(text)
 
 
-def _write(data: bytes) -> None:
+def write_output(data: bytes) -> None:
+    """Write bytes to standard output; FatalError if that is not possible."""
     with _written_out():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -145,6 +146,8 @@ def label_of(checkpoint: Checkpoint) -> str:
     is_safety = checkpoint.meta.text("kind") == SAFETY_KIND
     if not is_safety or not (operation := read_record(checkpoint)).kind:
         return printable(checkpoint.meta.text("label"))
+    if operation.proposal is not None and operation.kind == RESTORE:
+        return f"before '{printable(operation.proposal.change)}' of a proposal"
     if operation.kind != RESTORE:
         return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"
     target = operation.target

@@ -21,7 +21,10 @@ from git_boocode.checkpoints.restore.operation import (
     FOREIGN,
     IGNORED,
     NEWER_TURNS,
+    REDO,
     RESTORE,
+    UNDO,
+    ProposalStep,
     RestoreRequest,
 )
 from git_boocode.checkpoints.restore.transaction import Result
@@ -372,6 +375,14 @@ def _left_alone(repository: Repository, result: Result) -> Iterator[str]:
         yield f"a {now} is in progress, which was not so at the checkpoint"
 
 
+def _proposal_summary(result: Result, step: ProposalStep) -> str:
+    """What was taken back or redone of a proposal."""
+    done = {UNDO: "took back", REDO: "redid"}.get(result.kind, "brought back")
+    would = {UNDO: "would take back", REDO: "would redo"}.get(result.kind, "would bring back")
+    files = counted(len(step.paths), "file")
+    return f"{would if result.dry_run else done} '{printable(step.change)}' of {files}"
+
+
 def result_json(result: Result) -> dict[str, object]:
     """The JSON answer of a restore, undo or redo."""
     answer = result.answer
@@ -395,6 +406,7 @@ def result_json(result: Result) -> dict[str, object]:
         "hooks_lost": [{"path": lost.path, "install": lost.install} for lost in result.hooks_lost],
         "edited": result.edited,
         "conversation_left": result.conversation_left,
+        **({"proposal": result.proposal.change} if result.proposal else {}),
         "message": answer.message if answer else "",
         "resume": resume_command(result) or None,
     }
@@ -417,6 +429,8 @@ def _summary(result: Result, name: str) -> str:
         parts.append(f"the conversation ({counted(trimmed, 'message')} cut)")
     elif result.answer or result.edited or (result.dry_run and result.callback):
         parts.append("the conversation")
+    if result.proposal is not None:
+        return _proposal_summary(result, result.proposal)
     label = label_of(result.checkpoint)
     where = name + (f" ({label})" if label else "")
     if not parts:

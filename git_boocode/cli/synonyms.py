@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_ACCEPT = "'git boocode accept' writes what is proposed to the files"
 _APPLY = "'git boocode apply-edit' applies a model's edit"
 _BEGIN = "'git boocode turn begin' takes a checkpoint and marks a turn as running"
 _CHECKPOINT = "'git boocode checkpoint' records the worktree and the staging area"
 _CONFIG = "'git config boocode.<name> <value>' changes a setting; 'git boocode help' lists them"
 _DIFF = "'git boocode diff' shows what changed since the newest checkpoint"
+_DISCARD = "'git boocode discard' drops what is proposed"
 _DOCTOR = "'git boocode doctor' finds problems, and with --fix repairs them"
 _DROP = "'git boocode drop <checkpoint>' deletes a checkpoint"
 _END = "'git boocode turn end' ends the running turn"
@@ -17,7 +19,8 @@ _FETCH = "'git boocode fetch' fetches checkpoints from a remote"
 _HELP = "'git boocode help <command>' opens the manual page of a command"
 _INSTALL = "'git boocode hooks install' has agents and git take checkpoints"
 _LOG = "'git boocode log' lists the checkpoints"
-_OVERVIEW = "'git boocode status' shows hooks, checkpoints, edits and what was interrupted"
+_OVERVIEW = "'git boocode status' shows proposals, hooks, checkpoints and what was interrupted"
+_PROPOSE = "'git boocode propose' stores a model's edits beside the files"
 _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
 _RUNNING = "'git boocode turn status' shows the running turn"
@@ -28,6 +31,9 @@ _VIEW = "'git boocode view' shows all turns in the browser"
 
 OF_BOOCODE = {
     **dict.fromkeys(("apply", "edit", "patch"), (_APPLY,)),
+    **dict.fromkeys(("merge", "approve", "keep"), (_ACCEPT,)),
+    **dict.fromkeys(("reject", "decline"), (_DISCARD,)),
+    **dict.fromkeys(("suggest", "proposals", "stage"), (_PROPOSE,)),
     **dict.fromkeys(
         ("backup", "commit", "create", "save", "snapshot", "stash", "take"), (_CHECKPOINT,)
     ),
@@ -36,7 +42,7 @@ OF_BOOCODE = {
     **dict.fromkeys(("check", "fix", "fsck", "repair", "verify"), (_DOCTOR,)),
     **dict.fromkeys(("delete", "forget", "remove", "rm"), (_DROP,)),
     **dict.fromkeys(("clean", "cleanup", "clear", "expire", "gc"), (_PRUNE, _DROP)),
-    **dict.fromkeys(("pull", "sync"), (_FETCH,)),
+    "pull": (_FETCH,),
     **dict.fromkeys(("man", "manual"), (_HELP,)),
     **dict.fromkeys(("enable", "init", "install", "setup"), (_INSTALL,)),
     "disable": (_UNINSTALL,),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_turn
+from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
+from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.checkpoint import warn_of_skipped
 from git_boocode.cli.framework import AtLeast, Command, CommandInfo, LazyGroup, json_option
 from git_boocode.cli.output import (
@@ -15,6 +16,8 @@ from git_boocode.cli.output import (
     progress,
     warn_of_interruption,
 )
+from git_boocode.editing.workspace import Workspace
+from git_boocode.proposals.turn_context import begin as begin_turn
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
@@ -51,18 +54,29 @@ def turn() -> None:
     help="End the turn then, instead of after boocode.turnTimeout; 0 for never.",
 )
 @click.option("--force", is_flag=True, help="Replace a turn that is running.")
+@buffer_options
 @json_option
-def begin(message: str, pid: int | None, timeout: int | None, force: bool, as_json: bool) -> int:
+def begin(
+    message: str,
+    pid: int | None,
+    timeout: int | None,
+    force: bool,
+    buffers: BufferOptions,
+    as_json: bool,
+) -> int:
     """Take a checkpoint and mark a turn as running; print the checkpoint's id.
 
-    While it runs, restore, undo, redo and rewind are refused unless forced; everything that only
+    What is proposed meanwhile is for the files as they are now. While the turn runs, accept,
+    discard, sync, restore, undo, redo and rewind are refused unless forced; everything that only
     reads works. The turn ends with `git boocode turn end`, with its process, or when its time is
     over.
     """
-    repository = Repository.discover()
+    workspace = buffers.fill(Workspace.here())
+    repository = workspace.repository
+    assert repository is not None
     warn_of_interruption(repository)
     with progress(repository, "recording the worktree", as_json=as_json):
-        begun = begin_turn(repository, TurnRequest(message, pid, timeout, force))
+        begun = begin_turn(workspace, TurnRequest(message, pid, timeout, force))
     checkpoint = begun.captured.checkpoint
     if as_json:
         skipped = checkpoint.meta.values["skipped"]

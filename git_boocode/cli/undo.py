@@ -18,10 +18,11 @@ from git_boocode.workflows import restore_with_edits
 @no_head_option
 @restore_options(NEWER_TURNS, RUNNING_TURN)
 def undo(request: RestoreRequest, as_json: bool) -> int:
-    """Undo the latest restore that has not been undone yet, even if it was interrupted.
+    """Undo the latest restore, or the latest accept, discard or sync of a proposal.
 
-    Called again, it undoes the one before. `git boocode redo` takes an undo back. To take back
-    what an agent did, use `git boocode restore`; for a single edit, `git boocode rewind`.
+    An interrupted restore comes first. Called again, it undoes the one before. `git boocode redo`
+    takes an undo back. To take back what an agent did, use `git boocode restore`; for a single
+    edit, `git boocode rewind`.
     """
     repository = Repository.discover()
     work = partial(restore_with_edits.undo, repository)

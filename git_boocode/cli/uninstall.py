@@ -43,7 +43,7 @@ from git_boocode.repo.repository import Repository
 
 _WORDS = {
     SIDE_FILES: ("saved transcript", "saved transcripts", "which undo needs"),
-    REFS: ("ref", "refs", "all checkpoints and edit records"),
+    REFS: ("ref", "refs", "all checkpoints, proposals and edit records"),
     FILES: ("private directory", "private directories", ".git/boocode of all worktrees"),
     SETTINGS: ("setting", "settings", "of this repository"),
 }

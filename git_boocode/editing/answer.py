@@ -48,9 +48,12 @@ _USES = {
 
 
 class EditsRefusedError(RefusedError):
-    """Some of a call's edits, `edits` in all, cannot be applied; nothing was changed."""
+    """Some of a call's edits, `edits` in all, cannot be applied; nothing was changed.
 
-    def __init__(self, failures: Sequence[Failure], edits: int) -> None:
+    `attempt` is the id of a refused proposal, which the next attempt can name.
+    """
+
+    def __init__(self, failures: Sequence[Failure], edits: int, attempt: str = "") -> None:
         self.failures = tuple(failures)
         self.edits = edits
         self.retry_context = retry_context(failures, edits)
@@ -61,6 +64,7 @@ class EditsRefusedError(RefusedError):
             hints=tuple(dict.fromkeys(filter(None, map(_advice, failures)))),
             details={
                 "applied": False,
+                **({"id": attempt} if attempt else {}),
                 "failures": [_failure_json(failure) for failure in failures],
                 "retry_context": self.retry_context,
             },
@@ -80,7 +84,7 @@ class Answer(NamedTuple):
             "ok": True,
             "applied": self.applied,
             "id": self.id,
-            "files": [_file_json(file, encoding) for file in self.files],
+            "files": [file_json(file, encoding) for file in self.files],
         }
 
 
@@ -108,7 +112,8 @@ def _failure_json(failure: Failure) -> dict[str, object]:
     }
 
 
-def _file_json(file: EditedFile, encoding: str) -> dict[str, object]:
+def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
+    """A file in a JSON answer; `encoding` is the one of the positions in text edits."""
     from git_boocode.editing.text_edits import text_edits
 
     old, text = (side.text if side else "" for side in (file.old, file.text))

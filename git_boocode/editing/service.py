@@ -185,6 +185,12 @@ def _record(
     from git_boocode.editing.records import Record
 
     files = [file for file in plan.listed if file.changes and not file.in_buffer]
+    recorded = [_recorded(file, workspace.top, options) for file in files]
+    return Record(repository, recorded, recorded_edits(files), options.more)
+
+
+def recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:
+    """The applied edits of some files for metadata, in the order of the call."""
     edits = [
         {
             "path": edit.path,
@@ -196,9 +202,7 @@ def _record(
         for file in files
         for edit, applied in file.applied
     ]
-    edits.sort(key=itemgetter("index"))
-    recorded = [_recorded(file, workspace.top, options) for file in files]
-    return Record(repository, recorded, edits, options.more)
+    return sorted(edits, key=itemgetter("index"))
 
 
 def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:

@@ -31,16 +31,33 @@ class TextChange(NamedTuple):
     text: str
 
 
+class PlacedEdit(NamedTuple):
+    """A text change whose ends are positions: a line and a character, from 0."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+
+
 def text_edits(old: str, new: str, encoding: str = DEFAULT_ENCODING) -> list[dict[str, object]]:
     """The edits that make `new` of `old`, as JSON: in order, disjoint, and as small as tokens."""
+    return [
+        {"range": {"start": _json(each.start), "end": _json(each.end)}, "newText": each.text}
+        for each in placed_edits(old, new, encoding)
+    ]
+
+
+def placed_edits(old: str, new: str, encoding: str = DEFAULT_ENCODING) -> list[PlacedEdit]:
+    """The edits that make `new` of `old`; see `text_edits`."""
     positions = _Positions(old, encoding)
     return [
-        {
-            "range": {"start": positions.of(each.start), "end": positions.of(each.end)},
-            "newText": each.text,
-        }
+        PlacedEdit(positions.of(each.start), positions.of(each.end), each.text)
         for each in changed_texts(old, new)
     ]
+
+
+def _json(position: tuple[int, int]) -> dict[str, int]:
+    return dict(zip(("line", "character"), position, strict=True))
 
 
 def changed_texts(old: str, new: str) -> list[TextChange]:
@@ -92,18 +109,15 @@ class _Positions:
         self._encoding = encoding
         self._at = self._start = self._line = 0  # the last offset, and the start of its line
 
-    def of(self, offset: int) -> dict[str, int]:
-        """The position of an offset, as JSON."""
+    def of(self, offset: int) -> tuple[int, int]:
+        """The position of an offset."""
         text, passed = self._text, (self._at, offset)
         lines = text.count("\n", *passed) + text.count("\r", *passed) - text.count("\r\n", *passed)
         if lines:
             self._line += lines
             self._start = max(text.rfind("\n", *passed), text.rfind("\r", *passed)) + 1
         self._at = offset
-        return {
-            "line": self._line,
-            "character": _length(text[self._start : offset], self._encoding),
-        }
+        return self._line, _length(text[self._start : offset], self._encoding)
 
 
 def _length(text: str, encoding: str) -> int:

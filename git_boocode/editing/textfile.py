@@ -35,6 +35,15 @@ class FileText(NamedTuple):
         """Whether the bytes are not text, so that only exact edits are safe."""
         return self.codec == RAW
 
+    @property
+    def is_encodable(self) -> bool:
+        """Whether the encoding has all characters of the text, which may come from another file."""
+        try:
+            self.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+
     def encode(self) -> bytes:
         """The bytes of the file; raises `UnicodeEncodeError` for unsupported characters."""
         if self.is_raw:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from types import MappingProxyType
 from typing import NamedTuple
@@ -54,7 +54,7 @@ class Workspace(NamedTuple):
     The caller's directory is `prefix` below it, `""` or `"sub/dir/"`. With `from_here` paths are
     relative to that directory, as on git's command line; otherwise to the top, or to that directory
     if nothing exists at the top. `repository` is the repository of the worktree, or None. `buffers`
-    are contents, by absolute path without symlinks, that replace the files on disk, as an editor
+    replace the files on disk, by absolute path without symlinks (see `buffer_files`), as an editor
     holds them; what is edited in them is not written.
     """
 
@@ -62,11 +62,14 @@ class Workspace(NamedTuple):
     prefix: str
     repository: Repository | None
     from_here: bool = False
-    buffers: Mapping[str, bytes] = MappingProxyType({})
+    buffers: Mapping[str, FileState | None] = MappingProxyType({})
 
     @classmethod
     def find(cls, *, index: bool, from_here: bool = False) -> Workspace:
-        """The worktree, or without `index` the current directory; FatalError if there is none."""
+        """The worktree, or without `index` the current directory; FatalError if there is none.
+
+        For commands that have an option `--no-index`; others use `here`.
+        """
         try:
             if not index:
                 return cls(os.path.realpath(os.getcwd()), "", None, from_here=from_here)
@@ -78,6 +81,12 @@ class Workspace(NamedTuple):
                 error.hints += ("--no-index edits files outside a repository",)
             raise
         return cls(found.worktree, found.prefix, found, from_here=from_here)
+
+    @classmethod
+    def here(cls, directory: str | None = None) -> Workspace:
+        """The worktree of a directory, by default the current one; FatalError if there is none."""
+        found = Repository.discover(directory)
+        return cls(found.worktree, found.prefix, found)
 
     def target(self, path: str) -> Target:
         """Resolve a path; MissError if it is invalid, or leaves the workspace."""
@@ -117,7 +126,10 @@ class Workspace(NamedTuple):
             target = self._resolve(os.path.join(self.prefix, path))
         except MissError:
             return None
-        return target if os.path.lexists(target.link) else None
+        is_there = os.path.lexists(target.link)
+        if target.real in self.buffers:
+            is_there = self.buffers[target.real] is not None
+        return target if is_there else None
 
     def _resolve(self, path: str) -> Target:
         if path.startswith("~/") and not os.path.lexists(os.path.join(self.top, "~")):
@@ -139,12 +151,9 @@ class Workspace(NamedTuple):
 
     def read(self, target: Target) -> FileState | None:
         """Read a file, or the buffer that replaces it; see `read_file`."""
-        data = self.buffers.get(target.real)
-        if data is None:
-            return read_file(target.real)
-        # A unique inode, because every buffer is a separate file.
-        inode = -1 - list(self.buffers).index(target.real)
-        return mode_only(0o644)._replace(data=data, inode=inode)
+        if target.real in self.buffers:
+            return self.buffers[target.real]
+        return read_file(target.real)
 
     def names(self, real: str, before: FileState | None) -> list[tuple[object, ...]]:
         """Keys that two resolved paths share if they may name the same file, `before`."""
@@ -183,7 +192,8 @@ class Workspace(NamedTuple):
         start = self.prefix if self.from_here else ""
         missing = os.path.normpath(os.path.join(start, path))
         there = [other for other in self._paths(missing) if os.path.exists(f"{self.top}/{other}")]
-        paths = [*(os.path.relpath(real, self.top) for real in self.buffers), *there]
+        held = [real for real, state in self.buffers.items() if state is not None]
+        paths = [*(os.path.relpath(real, self.top) for real in held), *there]
         name = os.path.basename(missing).casefold()
         same_name = [other for other in paths if os.path.basename(other).casefold() == name]
         others, cutoff = (same_name, 0) if same_name else (paths, 70)
@@ -209,6 +219,23 @@ class Workspace(NamedTuple):
         from git_boocode.repo.lock import worktree_lock
 
         return worktree_lock(self.repository.state_dir, shared=False, patience=LOCK_PATIENCE)
+
+
+def buffer_files(
+    contents: Mapping[str, bytes | None], executable: Container[str] = ()
+) -> Mapping[str, FileState | None]:
+    """The buffers of a workspace, by absolute path; None for a file that does not exist.
+
+    `executable` are the paths whose files are executable.
+    """
+    # A unique inode, because every buffer is a separate file.
+    states = {
+        real: None
+        if data is None
+        else mode_only(0o755 if real in executable else 0o644)._replace(data=data, inode=-number)
+        for number, (real, data) in enumerate(contents.items(), 1)
+    }
+    return MappingProxyType(states)
 
 
 def _check_path(path: str) -> None:

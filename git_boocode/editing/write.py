@@ -122,6 +122,9 @@ class Journal:
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Called before anything is written."""
 
+    def commit(self) -> None:
+        """Called after all files are written; if it raises, they are rolled back."""
+
     def end(self, *, written: bool) -> None:
         """Called after all files are written, or none, and the temporary files are removed."""
 
@@ -154,6 +157,7 @@ def write_files(
         try:
             journal.begin(run.files)
             run.carry_out()
+            journal.commit()
         except BaseException as error:
             run.roll_back(error)
             with suppress(BoocodeError, OSError):

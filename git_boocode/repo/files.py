@@ -164,8 +164,7 @@ def inside_worktree(top: str, path: str) -> str:
         raise RefusedError(f"'{below}' names a directory, not a file", code="invalid_input")
     if ".." in relative.split("/"):
         raise _outside(path, "it leaves the worktree with '..'")
-    # A backslash is a separator in Git for Windows; git's own `verify_path` considers that, too.
-    if any(map(is_dot_git, relative.replace("\\", "/").split("/"))):
+    if is_in_dot_git(relative):
         raise _outside(path, "it lies in a git directory")
     _check_symlinks(top, relative.split("/"), path)
     return relative
@@ -199,6 +198,12 @@ def _looks_like_git(path: str) -> bool:
         return False
     shared = os.path.isfile(os.path.join(path, "commondir"))
     return shared or all(os.path.isdir(os.path.join(path, name)) for name in ("objects", "refs"))
+
+
+def is_in_dot_git(path: str) -> bool:
+    """Whether a part of a path is `.git`; see `is_dot_git`."""
+    # A backslash is a separator in Git for Windows; git's own `verify_path` considers that, too.
+    return any(map(is_dot_git, path.replace("\\", "/").split("/")))
 
 
 def is_dot_git(name: str) -> bool:

@@ -48,7 +48,17 @@ def new_id(now_ns: int | None = None) -> str:
     fraction = (rest << 12) // 1_000_000
     random = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
     number = (milliseconds & ((1 << 48) - 1)) << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62
-    digits = f"{number | random:032x}"
+    return _uuid(number | random)
+
+
+def next_id(identifier: str) -> str:
+    """The id that follows another one, with the same time; empty if there is none."""
+    found = _uuid(int(identifier.replace("-", ""), 16) + 1)
+    return found if ID.fullmatch(found) else ""
+
+
+def _uuid(number: int) -> str:
+    digits = f"{number:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 

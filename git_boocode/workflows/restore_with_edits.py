@@ -1,32 +1,63 @@
-"""Restore, undo and redo with a callback that may ask for edits of the host's own files."""
+"""Restore, undo and redo with a callback that may ask for edits, and with proposals."""
 
 from __future__ import annotations
 
+import os
+
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore import commands
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.operation import RestoreRequest, read_record
 from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.proposals.earlier_states import EarlierStates
+from git_boocode.repo.lock import EDIT_NOTE, worktree_lock
 from git_boocode.repo.repository import Repository
 
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
     """See `git_boocode.checkpoints.restore.commands.restore`."""
-    return commands.restore(repository, name, request._replace(editor=_editor))
+    return commands.restore(repository, name, _completed(repository, request))
 
 
 def undo(repository: Repository, request: RestoreRequest) -> Result:
-    """See `git_boocode.checkpoints.restore.commands.undo`."""
-    return commands.undo(repository, request._replace(editor=_editor))
+    """See `git_boocode.checkpoints.restore.commands.undo`.
+
+    If an accept was killed while writing, its temporary files are removed first.
+    """
+    if not request.dry_run:
+        _end_killed_accept(repository)
+    return commands.undo(repository, _completed(repository, request))
+
+
+def _end_killed_accept(repository: Repository) -> None:
+    # Nearly always nothing is noted, so looking must not load what reads it.
+    if not os.path.lexists(os.path.join(repository.state_dir, EDIT_NOTE)):
+        return
+    from git_boocode.editing.recovery import interrupted_edit
+    from git_boocode.editing.recovery import repair as repair_edit
+    from git_boocode.editing.workspace import LOCK_PATIENCE
+
+    latest = next(iter(Catalog(repository).safety()), None)
+    if latest is None or read_record(latest).proposal is None:
+        return
+    with worktree_lock(repository.state_dir, shared=False, patience=LOCK_PATIENCE):
+        # The lock shows that it was killed.
+        if (found := interrupted_edit(repository)) is not None:
+            repair_edit(repository, found)
 
 
 def redo(repository: Repository, request: RestoreRequest) -> Result:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
-    return commands.redo(repository, request._replace(editor=_editor))
+    return commands.redo(repository, _completed(repository, request))
 
 
 def repair(repository: Repository, request: RestoreRequest) -> Result | None:
     """See `git_boocode.checkpoints.restore.commands.repair`."""
-    return commands.repair(repository, request._replace(editor=_editor))
+    return commands.repair(repository, _completed(repository, request))
+
+
+def _completed(repository: Repository, request: RestoreRequest) -> RestoreRequest:
+    return request._replace(editor=_editor, proposals=EarlierStates(repository))
 
 
 def _editor() -> Editor:

@@ -15,6 +15,7 @@ import pytest
 
 from git_boocode.checkpoints.checkup import Finding, check_checkpoints, check_files
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY, Checkpoint
+from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
@@ -29,7 +30,10 @@ pytestmark = pytest.mark.slow
 def found(*, fix: bool = False) -> list[Finding]:
     """The findings."""
     repository = Repository.discover()
-    return [*check_files(repository, fix=fix), *check_checkpoints(repository, fix=fix)]
+    return [
+        *check_files(repository, fix=fix),
+        *check_checkpoints(repository, Proposals(repository), fix=fix),
+    ]
 
 
 def only(*, fix: bool = False) -> Finding:

@@ -108,6 +108,7 @@ def test_a_turn_that_is_over_is_no_obstacle(repo: Repo) -> None:
     assert begun().turn == running()
 
 
+@pytest.mark.slow
 def test_of_two_at_once_one_begins(repo: Repo) -> None:
     repo.commit(a="one\n")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import takewhile
 from typing import NoReturn
 
 from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
+from git_boocode.checkpoints.restore.exact import record_exact
 from git_boocode.checkpoints.restore.operation import (
     NEWER_TURNS,
     REDO,
@@ -21,27 +22,36 @@ from git_boocode.checkpoints.restore.operation import (
     LogChange,
     Operation,
     OperationRecord,
+    ProposalStep,
     RestoreRequest,
     Root,
+    WrittenFile,
     is_own_safety,
+    proposal_record,
     read_history,
     read_record,
 )
 from git_boocode.checkpoints.restore.transaction import Result, Transaction, checkpoint_at
-from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Checkpoint
-from git_boocode.repo.errors import RefusedError
+from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
+from git_boocode.checkpoints.store.commit import safety_checkpoint
+from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.head_move import HeadMove, HeadTarget
-from git_boocode.repo.ids import id_time
+from git_boocode.repo.ids import id_time, new_id
 from git_boocode.repo.lock import (
     break_ref_locks,
     end_restore,
     inside_restore,
     interrupted_restore,
+    scratch_directory,
     worktree_lock,
 )
+from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import refuse_if_running
+from git_boocode.repo.store import RefChange
 
 PATIENCE = 10.0
 RUNNING_TURN = "running-turn"
@@ -108,6 +118,63 @@ def repair(repository: Repository, request: RestoreRequest) -> Result | None:
         end_restore(repository.state_dir)
         return None
     return Transaction(repository, planner.catalog, operation).run()
+
+
+@contextmanager
+def undoable_change(
+    repository: Repository, step: ProposalStep, written: Mapping[str, WrittenFile | None]
+) -> Iterator[str]:
+    """Take a safety checkpoint for a change of proposals, which `undo` takes back with the files.
+
+    `written` are the files that the block writes by path, None for one that it deletes. The caller
+    holds the worktree's lock; if the block fails, the checkpoint is deleted. Yields its id.
+    RefusedError (`interrupted`) if a restore was interrupted.
+    """
+    planner = _OperationPlanner(repository)
+    if planner.interrupted is not None:
+        _refuse(planner.interrupted, "undo it before anything else")
+    left = [file for file in written.values() if file is not None]
+    record, identifier = proposal_record(step, left, files=bool(written)), new_id()
+
+    def take(watch: GcWatch) -> Checkpoint:
+        with scratch_directory(repository.state_dir) as scratch:
+            snapshot = take_snapshot(repository, scratch)
+            held = {entry.path: entry for entry in snapshot.index.entries_of(written)}
+            top = repository.worktree
+            ignored = {path for path in written if os.path.lexists(os.path.join(top, path))}
+            skipped = [f"{path.rstrip('/')}/" for path, _ in snapshot.skipped]
+            unrecorded = {path for path in written if f"{path}/".startswith(tuple(skipped))}
+            if ignored := ignored.difference(held):
+                snapshot.force_add(sorted(ignored), top)
+                recorded = {entry.path for entry in snapshot.index.entries_of(ignored)}
+                unrecorded |= ignored - recorded
+            if unrecorded:
+                raise _unrecorded(min(unrecorded))
+            changes = (
+                Change(path, "modify", e.mode, e.mode, e.id, e.id) for path, e in held.items()
+            )
+            snapshot.exact = record_exact(repository, snapshot, changes, {})
+            safety = safety_checkpoint(
+                repository, snapshot, Metadata({}), record, identifier, step.change
+            )
+            watch.confirm(safety.ref, safety.commits)
+            return safety
+
+    safety = protect_from_gc(repository, take)
+    try:
+        yield safety.id
+    except BaseException:
+        with suppress(BoocodeError):
+            planner.catalog.store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
+        raise
+
+
+def _unrecorded(path: str) -> RefusedError:
+    return RefusedError(
+        f"'{path}' cannot be replaced, because no checkpoint can record it",
+        code="conflict",
+        hints=("it may be in a submodule or a nested repository; nothing was changed",),
+    )
 
 
 @contextmanager
@@ -185,7 +252,8 @@ class _OperationPlanner:
         done = self._history.done
         for record in reversed(done):
             covered = request.limited_to(record.request)
-            if not (covered.files or covered.conversation):
+            of_proposal = record.proposal is not None and request.files
+            if not (covered.files or covered.conversation or of_proposal):
                 continue
             is_partial = record.request.files != covered.files or (
                 record.callback and record.request.conversation != covered.conversation
@@ -212,7 +280,8 @@ class _OperationPlanner:
         request = request.limited_to(record.request)
         head = _head_before(record.move, request)
         root = root._replace(before=root.before or record.id)
-        return Operation(UNDO, safety, request, root, head, record.id, repairs, log)
+        operation = Operation(UNDO, safety, request, root, head, record.id, repairs, log)
+        return operation._replace(proposal=record.proposal)
 
     def refuse_newer_turns(self, operation: Operation) -> None:
         """Refuse an undo or redo that would replace what turns did that were recorded since."""
@@ -257,7 +326,7 @@ class _OperationPlanner:
         limited = request.limited_to(record.request)
         root = record.root._replace(archives=record.root.archives and limited.conversation)
         operation = Operation(REDO, target, limited, root, _head_before(move, request), newest.id)
-        return operation._replace(log=self._log_change(operation))
+        return operation._replace(log=self._log_change(operation), proposal=newest.proposal)
 
     def _redo_hints(self) -> Iterator[str]:
         records = [record for record in map(read_record, self._safety.values()) if record.kind]

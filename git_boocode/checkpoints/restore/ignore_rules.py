@@ -75,7 +75,14 @@ def files_written_by(
     record = read_record(safety)
     done, target = record.request, record.target_commit
     other_paths = (done.paths, done.prefix) != (request.paths, request.prefix)
-    if not (target and done.files) or (done.paths and other_paths):
+    if not done.files or (done.paths and other_paths):
+        return {}
+    if record.proposal is not None and record.written:
+        return {
+            file.path: Change(file.path, "modify", file.mode, file.mode, file.id)
+            for file in record.written
+        }
+    if not target:
         return {}
     try:
         changes = tree_changes(repository.git, safety.tree, f"{target}^{{tree}}")

@@ -7,8 +7,8 @@ redone. There is no other record of the history that could contradict them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.conversation_files import Editor
@@ -28,6 +28,28 @@ TRIM = "trim"
 IGNORED = "ignored"
 NEWER_TURNS = "newer-turns"
 FOREIGN = ("other-worktree", "other-session", "other-repository")
+
+
+class ProposalStep(NamedTuple):
+    """A change of what is proposed for some files, which undo takes back.
+
+    `change` is `accept`, `discard` or `sync`; `before` is the id of the proposal before it, empty
+    for none; `paths` are relative to the top.
+    """
+
+    change: str
+    before: str
+    paths: tuple[str, ...]
+
+
+class ProposalStates(Protocol):
+    """The proposals of a worktree, for undo and redo."""
+
+    def newest_id(self) -> str:
+        """The id of the newest proposal; empty for none."""
+
+    def bring_back(self, step: ProposalStep) -> None:
+        """Make the paths of a step as they were before it."""
 
 
 class RestoreRequest(NamedTuple):
@@ -50,6 +72,7 @@ class RestoreRequest(NamedTuple):
     force: frozenset[str] = frozenset()
     only_to: str = ""  # refuse an undo that goes to another checkpoint than this id
     agents: AgentSupport = AgentSupport()
+    proposals: ProposalStates | None = None  # brings back what was proposed
 
     def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:
         """This request, limited to the scope and the paths of an earlier operation."""
@@ -112,6 +135,7 @@ class Operation(NamedTuple):
     repairs: bool = False  # whether that operation was interrupted
     log: LogChange | None = None  # the checkpoints to archive or return; None for none
     over: Checkpoint | None = None  # the safety checkpoint of an interrupted operation to replace
+    proposal: ProposalStep | None = None  # the change of a proposal to revert
 
     @property
     def event(self) -> str:
@@ -158,7 +182,38 @@ class Operation(NamedTuple):
             "callback": callback,
             "returns": self.returns_checkpoints,
             "blocked": sorted(blocked),
+            **self._proposal_json(),
         }
+
+    def _proposal_json(self) -> dict[str, Any]:
+        step, proposals = self.proposal, self.request.proposals
+        if step is None or proposals is None:
+            return {}
+        return {"proposal": step._replace(before=proposals.newest_id())._asdict()}
+
+
+class WrittenFile(NamedTuple):
+    """A file that a change of proposals writes: its path, and git's mode and blob id."""
+
+    path: str
+    mode: str
+    id: str
+
+
+def proposal_record(
+    step: ProposalStep, written: Sequence[WrittenFile], *, files: bool
+) -> dict[str, Any]:
+    """The record of a change of proposals for undo; `files` is whether it changes files."""
+    return {
+        "operation": RESTORE,
+        "target": step.before,
+        "files": files,
+        "written": [file._asdict() for file in written],
+        "conversation": False,
+        "paths": [f":(top,literal){path}" for path in step.paths],
+        "prefix": "",
+        "proposal": step._asdict(),
+    }
 
 
 class OperationRecord(NamedTuple):
@@ -177,6 +232,8 @@ class OperationRecord(NamedTuple):
     callback: bool = False  # whether a callback was called
     returned: bool = False  # whether it returned archived checkpoints to the log
     over: str | None = None
+    proposal: ProposalStep | None = None  # the change of a proposal that it made
+    written: tuple[WrittenFile, ...] = ()  # the files that this change wrote
 
 
 def read_record(safety: Checkpoint) -> OperationRecord:
@@ -205,7 +262,25 @@ def read_record(safety: Checkpoint) -> OperationRecord:
         values.get("callback") is True,
         values.get("returns") is True,
         texts.get("over"),
+        _proposal(values.get("proposal")),
+        tuple(_written(values.get("written"))),
     )
+
+
+def _written(value: object) -> Iterator[WrittenFile]:
+    for row in value if isinstance(value, list) else ():
+        fields = map(row.get, WrittenFile._fields) if isinstance(row, dict) else ()
+        match [*fields]:
+            case [str(path), str(mode), str(identifier)] if OBJECT_ID.fullmatch(identifier):
+                yield WrittenFile(path, mode, identifier)
+
+
+def _proposal(value: object) -> ProposalStep | None:
+    table = value if isinstance(value, dict) else {}
+    change, before, paths = map(table.get, ProposalStep._fields)
+    if not (isinstance(change, str) and isinstance(before, str) and isinstance(paths, list)):
+        return None
+    return ProposalStep(change, before, tuple(path for path in paths if isinstance(path, str)))
 
 
 def _root(safety: Checkpoint, values: Mapping[str, Any]) -> Root:

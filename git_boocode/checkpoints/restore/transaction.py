@@ -30,7 +30,14 @@ from git_boocode.checkpoints.restore.exact import ExactFiles, after_restore, rec
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
 from git_boocode.checkpoints.restore.hook_files import LostHooks
 from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
-from git_boocode.checkpoints.restore.operation import REDO, RESTORE, UNDO, Operation, read_record
+from git_boocode.checkpoints.restore.operation import (
+    REDO,
+    RESTORE,
+    UNDO,
+    Operation,
+    ProposalStep,
+    read_record,
+)
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     SAFETY,
@@ -77,6 +84,7 @@ class Result(NamedTuple):
     repairs: bool  # it reverted an interrupted operation
     blocked: bool  # paths were kept because ignored files are in the way
     hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
+    proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
     undo: str | None = None  # the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
     archived: Sequence[str] = []  # the checkpoints that left the log for the archive
@@ -88,7 +96,8 @@ class Result(NamedTuple):
     @property
     def changes_something(self) -> bool:
         """Whether the operation has an effect, as far as a dry run knows."""
-        return bool(self.changes or self.index_reset or self.head_moved or self.callback)
+        others = self.head_moved or self.callback or self.proposal
+        return bool(self.changes or self.index_reset or others)
 
 
 class Transaction:
@@ -244,6 +253,7 @@ class Transaction:
             repairs=operation.repairs,
             blocked=bool(plan.blocked),
             hooks_lost=plan.hooks_lost,
+            proposal=operation.proposal,
         )
 
     def _is_done(self, plan: RestorePlan) -> bool:
@@ -288,6 +298,7 @@ class Transaction:
             if plan.move is not None:
                 self._move_head(plan.move)
             answer = self._commit()
+            self._bring_back_proposal()
             moved = self._archive(safety)
         except BaseException as error:
             failed = self._roll_back(safety, error)
@@ -359,6 +370,11 @@ class Transaction:
         if other:
             conversation.revert(other, seen, unchanged=operation.kind == REDO)
         return answer
+
+    def _bring_back_proposal(self) -> None:
+        step, proposals = self._operation.proposal, self._request.proposals
+        if step is not None and proposals is not None:
+            proposals.bring_back(step)
 
     def _archive(self, safety: Checkpoint) -> list[str]:
         """Move checkpoints to the archive, or back to the log; returns their ids."""

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.git import Git, nul_records
 from git_boocode.repo.ids import OBJECT_ID, relative_offset
-from git_boocode.repo.metadata import EntryCatalog, Metadata, Unusable
+from git_boocode.repo.metadata import EntryCatalog, Metadata, Unusable, refs_beginning
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref
@@ -19,6 +19,9 @@ SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
 REMOTES = "refs/boocode/remotes/"
 TURN_ENDS = "refs/boocode/turn-ends/"
+# Not checkpoints, but subject to the same retention, `push`, `fetch` and `doctor`.
+PROPOSALS = "refs/boocode/proposals/"
+REMOTE_PROPOSALS = "refs/boocode/remote-proposals/"
 SAFETY_KIND = "pre-restore"
 TURN_END_KIND = "turn-end"
 # Override the user's `diff.ignoreSubmodules`.
@@ -75,6 +78,21 @@ class Catalog(EntryCatalog[Checkpoint]):
     def read(ref: Ref, commit: Commit) -> Checkpoint:
         """See `EntryCatalog.read`."""
         return Checkpoint(ref.id, ref.name, commit, Metadata.parse(commit.message))
+
+    def ref_of(self, name: str) -> Ref:
+        """See `EntryCatalog.ref_of`; names a proposal as such."""
+        try:
+            return super().ref_of(name)
+        except RefusedError as error:
+            if error.code != "not_found" or not refs_beginning(
+                name.lower(), self.store.refs(PROPOSALS)
+            ):
+                raise
+        raise RefusedError(
+            f"'{shortened(name)}' is a proposal, not a checkpoint",
+            code="not_found",
+            hints=("'git boocode status' and 'git boocode diff --proposal' show the newest one",),
+        )
 
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint of this worktree; None if there is none."""
@@ -143,8 +161,10 @@ class Catalog(EntryCatalog[Checkpoint]):
 
 
 def remote_of(ref: str) -> str:
-    """The remote of a fetched checkpoint's ref; empty for any other ref."""
-    return ref.removeprefix(REMOTES).rpartition("/")[0] if ref.startswith(REMOTES) else ""
+    """The remote of the ref of a fetched checkpoint or proposal; empty for any other ref."""
+    found = (each for each in (REMOTES, REMOTE_PROPOSALS) if ref.startswith(each))
+    below = next(found, None)
+    return ref.removeprefix(below).rpartition("/")[0] if below else ""
 
 
 # Comparing trees.

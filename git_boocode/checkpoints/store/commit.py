@@ -133,6 +133,7 @@ def safety_checkpoint(
     target: Metadata,
     operation: Mapping[str, Any],
     identifier: str | None = None,
+    trigger: str = "restore",
 ) -> Checkpoint:
     """Record the current state of the worktree before a restore changes it.
 
@@ -141,7 +142,8 @@ def safety_checkpoint(
     `git_boocode.checkpoints.restore.operation` reads.
     """
     same = {key: target.values.get(key) for key in _CONVERSATION}
-    values = {**same, "label": "before a restore", "trigger": "restore", "restore": dict(operation)}
+    label = "before a restore" if trigger == "restore" else f"before '{trigger}' of a proposal"
+    values = {**same, "label": label, "trigger": trigger, "restore": dict(operation)}
     return write_checkpoint(Catalog(repository), snapshot, SAFETY_KIND, values, identifier)
 
 

@@ -1,0 +1,187 @@
+"""`git boocode accept`: write what is proposed to the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple
+
+import click
+
+from git_boocode.cli.apply_edit import LETTERS
+from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
+from git_boocode.cli.candidates import proposed
+from git_boocode.cli.colour import diff_painter
+from git_boocode.cli.framework import AtLeast, Command, json_option, misused, refuse_together
+from git_boocode.cli.hunk_choice import choose_hunks
+from git_boocode.cli.output import (
+    can_ask,
+    first_lines,
+    print_feedback,
+    print_hints,
+    print_json,
+    print_text,
+    progress,
+    quote_path,
+    warn,
+)
+from git_boocode.editing.unified_diff import unified_diff
+from git_boocode.editing.workspace import Workspace
+from git_boocode.proposals.acceptance import ACCEPT, AcceptRefusedError, AcceptRequest
+from git_boocode.proposals.acceptance import accept as accept_files
+from git_boocode.proposals.review import ChosenPart, Review, ReviewResult
+from git_boocode.repo.errors import RefusedError, UsageError
+
+force_option = click.option("--force", is_flag=True, help="Do it although a turn is running.")
+
+
+class ReviewOptions(NamedTuple):
+    """The options that select a part of a proposal."""
+
+    paths: tuple[str, ...]
+    numbers: tuple[int, ...]
+    patch: bool
+    buffers: BufferOptions
+
+    def workspace(self) -> Workspace:
+        """The worktree with the buffers."""
+        return self.buffers.fill(Workspace.here())
+
+    def select(self, workspace: Workspace, verb: str) -> ChosenPart | None:
+        """What the user selects; None if that is nothing.
+
+        UsageError if there is nobody to ask, or hunks of several files are named.
+        """
+        refuse_together(("--hunk", self.numbers), ("--patch", self.patch))
+        if self.patch:
+            if not can_ask():
+                hint = f"name hunks: git boocode {verb} --hunk 1 <path>"
+                raise UsageError("--patch asks questions, which needs a terminal", hints=(hint,))
+            return choose_hunks(Review(workspace), self.paths, verb)
+        if not self.numbers:
+            return ChosenPart(self.paths)
+        review = Review(workspace)
+        files = review.pending(self.paths, verb)
+        if len(files) > 1:
+            hint = f"name one file: git boocode {verb} --hunk {self.numbers[0]} {files[0].path}"
+            raise misused("--hunk takes hunks of one file", hint)
+        of = review.newest.id if review.newest else ""
+        return ChosenPart(self.paths, {files[0].path: set(self.numbers)}, of)
+
+
+def review_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that select a part of a proposal, as one argument `chosen`."""
+
+    @wraps(command)
+    def with_options(**given: Any) -> int:  # noqa: ANN401 - click's own
+        chosen = ReviewOptions(**{name: given.pop(name) for name in ReviewOptions._fields})
+        return command(**given, chosen=chosen)
+
+    decorated: Callable[..., int] = with_options
+    for option in reversed(_REVIEW_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+paths_argument = click.argument(
+    "paths", nargs=-1, metavar="[--] [<path>...]", shell_complete=proposed
+)
+_REVIEW_OPTIONS = (
+    paths_argument,
+    click.option(
+        "--hunk",
+        "numbers",
+        type=AtLeast(1),
+        multiple=True,
+        metavar="<n>",
+        help="Only this hunk of the file; several may be given.",
+    ),
+    click.option("-p", "--patch", is_flag=True, help="Choose hunks interactively."),
+    buffer_options,
+    force_option,
+)
+
+
+@click.command(cls=Command)
+@review_options
+@click.option("--merge", is_flag=True, help="Merge with your changes.")
+@click.option("--overwrite", is_flag=True, help="Replace your changes.")
+@click.option("--markers", is_flag=True, help="With --merge, mark conflicts in the files.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
+@click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
+@encoding_option
+@json_option
+def accept(
+    chosen: ReviewOptions,
+    force: bool,
+    merge: bool,
+    overwrite: bool,
+    markers: bool,
+    dry_run: bool,
+    show_diff: bool,
+    encoding: str,
+    as_json: bool,
+) -> int:
+    """Write what is proposed to the files, all of it or none.
+
+    A checkpoint comes first, so that `git boocode undo` takes it back. A file that you have changed
+    since is refused, unless it is to be merged or overwritten.
+    """
+    refuse_together(("--merge", merge), ("--overwrite", overwrite))
+    refuse_together(("--patch", chosen.patch), ("--json", as_json))
+    if markers and not merge:
+        raise misused("--markers needs --merge")
+    workspace = chosen.workspace()
+    selection = chosen.select(workspace, ACCEPT)
+    if selection is None:
+        print_text("nothing was accepted")
+        return 1
+    request = AcceptRequest(selection, overwrite, merge, markers, dry_run, force)
+    try:
+        with progress(workspace.repository, "accepting", as_json=as_json):
+            result = accept_files(workspace, request)
+    except AcceptRefusedError as error:
+        if as_json:
+            raise
+        message = "\nerror: ".join(first_lines(error.messages))
+        raise RefusedError(message, code=error.code, hints=error.hints) from None
+    if as_json:
+        print_json(result.as_json(encoding))
+    else:
+        _print_accepted(workspace, result, show_diff=show_diff)
+    return 0
+
+
+def _print_accepted(workspace: Workspace, result: ReviewResult, *, show_diff: bool) -> None:
+    assert workspace.repository is not None
+    paint = diff_painter(workspace.repository.config)
+    for file in result.files:
+        edited = file.edited
+        if edited is None:
+            continue
+        path = quote_path(file.path)
+        if edited.moved_from is not None:
+            path = f"{quote_path(edited.moved_from)} -> {path}"
+        letter = LETTERS[edited.action] if edited.changes else "="
+        note = ": a buffer, which --json prints; not written" if edited.in_buffer else ""
+        print_feedback(f" {letter} {path}{note}", dry_run=not result.applied)
+        if show_diff:
+            diff = unified_diff(file.path, edited.old, edited.text, edited.moved_from)
+            for line in diff.split("\n")[:-1]:
+                print_text(paint(line))
+    for warning in result.warnings:
+        warn(warning)
+    if not result.applied:
+        print_text("dry run: nothing was written")
+    else:
+        print_hints(("'git boocode undo' takes it back",), workspace.repository.config)
+
+
+def print_letters(workspace: Workspace, result: ReviewResult) -> None:
+    """Print the files of a review with their letters, its warnings, and how to undo it."""
+    for file in result.files:
+        print_feedback(f"{file.letters:2} {quote_path(file.path)}")
+    for warning in result.warnings:
+        warn(warning)
+    assert workspace.repository is not None
+    print_hints(("'git boocode undo' takes it back",), workspace.repository.config)

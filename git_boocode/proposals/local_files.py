@@ -1,0 +1,255 @@
+"""The files of a proposal as the user has them, and how they relate to it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from git_boocode.checkpoints.worktree.indexer import may_convert
+from git_boocode.editing.workspace import Workspace
+from git_boocode.proposals.conversion import (
+    KnownVersions,
+    file_mode,
+    recognized,
+    version_of,
+)
+from git_boocode.proposals.proposal import BlobVersion, ContextFile, Proposals, Versions
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.files import is_in_dot_git
+from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
+from git_boocode.repo.index import Entry, Index
+from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.repository import Repository
+
+OTHER = BlobVersion("040000", "")
+"""What blocks a path: a directory, a special file, or something above it."""
+_INDEX = "proposals.index"
+
+
+class FileStatus(NamedTuple):
+    """A file of the newest proposal: its letters, and its local version.
+
+    For a renamed file, `local` is the version at the old path.
+    """
+
+    file: ContextFile
+    letters: str
+    local: BlobVersion | None
+
+    @property
+    def ids(self) -> list[str | None]:
+        """The blobs of the context, the output and the local file; None for a missing file."""
+        versions = self.file.context, self.file.output, self.local
+        return [(version.id or None) if version else None for version in versions]
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        ids = dict(zip(("context", "output", "local"), self.ids, strict=True))
+        origin = {"from": self.file.source} if self.file.source else {}
+        return {"path": self.file.path, "status": self.letters, **ids, **origin}
+
+
+def file_statuses(workspace: Workspace, paths: Sequence[str] = ()) -> list[FileStatus]:
+    """The files of the newest proposal, by path; with `paths`, only these and those below them.
+
+    The paths are of the command line. A buffer of the workspace is what the user has, not the file.
+    """
+    assert workspace.repository is not None
+    newest = Proposals(workspace.repository).newest()
+    files = chosen_files(workspace, newest.files if newest else (), paths)
+    local = local_versions(workspace, known_versions(files))
+    return [FileStatus(file, letters_of(file, local), local[file.paths[0]]) for file in files]
+
+
+def known_versions(files: Iterable[ContextFile]) -> dict[str, KnownVersions]:
+    """The versions that the user's files may have, by path; of a rename, one of each side."""
+    known = dict[str, KnownVersions]()
+    for file in files:
+        sides = (file.context, file.output)
+        known |= zip(file.paths, zip(sides, strict=True), strict=True) if file.source else {}
+        known |= {} if file.source else {file.path: sides}
+    return known
+
+
+def chosen_files(
+    workspace: Workspace, files: Iterable[ContextFile], paths: Sequence[str]
+) -> list[ContextFile]:
+    """The files that paths of the command line name, or that are below them; all without paths.
+
+    RefusedError (`outside_worktree`) if a path is not in the worktree.
+    """
+    if not paths:
+        return [*files]
+    names = [tree_path(workspace, path) for path in paths]
+    return [file for file in files if any(is_below(file, name) for name in names)]
+
+
+def is_below(file: ContextFile, name: str) -> bool:
+    """Whether a file is at a path relative to the top, or below it; `.` is the top."""
+    return name == "." or any(path == name or path.startswith(f"{name}/") for path in file.paths)
+
+
+def tree_path(workspace: Workspace, path: str) -> str:
+    """A path of the command line, relative to the top; symlinks of its parents are resolved."""
+    whole = os.path.normpath(os.path.join(workspace.top, workspace.prefix, path))
+    parent, name = os.path.split(whole)
+    below = os.path.relpath(os.path.join(os.path.realpath(parent), name), workspace.top)
+    if below.split(os.sep)[0] == ".." or is_in_dot_git(below):
+        raise RefusedError(
+            f"'{path}' is outside the worktree",
+            code="outside_worktree",
+            hints=(f"the worktree is '{workspace.top}'",),
+        )
+    return below.replace(os.sep, "/")
+
+
+def letters_of(file: ContextFile, local: Versions) -> str:
+    """The letters for a file; `local` has the user's versions of its paths."""
+    if file.source:
+        return _letters_of_rename(file, local[file.source], local[file.path])
+    now = local[file.path]
+    if now == file.context:
+        return file.change
+    if not file.is_pending or now == file.output:
+        return "~"
+    return "!A" if file.context is None else f"~{file.change}"
+
+
+def _letters_of_rename(file: ContextFile, old: BlobVersion | None, new: BlobVersion | None) -> str:
+    if old is None and new == file.output:
+        return "~"
+    if new not in (None, file.output):
+        return "!R"
+    return "R" if old == file.context else "~R"
+
+
+def local_versions(
+    workspace: Workspace, known: Mapping[str, KnownVersions]
+) -> dict[str, BlobVersion | None]:
+    """The user's versions of some files, by path relative to the top; None for a missing file.
+
+    Git only stats a file that it has read before, in a private index of its own.
+    """
+    repository = workspace.repository
+    assert repository is not None
+    found = dict[str, BlobVersion | None]()
+    listed = []
+    for path, versions in known.items():
+        real = os.path.join(workspace.top, path)
+        if (state := workspace.buffers.get(real)) is not None:
+            mode = file_mode(executable=is_executable(real))
+            version = version_of(repository, path, state.data, mode)
+            found[path] = recognized(repository, path, (version, state.data), versions)
+        elif (kind := path_kind(workspace.top, path)) == "file":
+            listed.append(path)
+        else:
+            found[path] = OTHER if kind else None
+    hashed = _hashed(repository, listed) if listed else {}
+    differing = [path for path, version in hashed.items() if version not in known[path]]
+    convert = bool(differing) and may_convert(repository, differing)
+    for path in differing:
+        data = b""
+        if convert:
+            with suppress(OSError), open(os.path.join(workspace.top, path), "rb") as file:
+                data = file.read()
+        hashed[path] = recognized(repository, path, (hashed[path], data), known[path])
+    return {**found, **dict.fromkeys(listed, OTHER), **hashed}
+
+
+def is_executable(real: str) -> bool:
+    """Whether git sees a file as executable; False for a missing one."""
+    try:
+        status = os.lstat(real)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and bool(status.st_mode & stat.S_IXUSR)
+
+
+def path_kind(top: str, path: str) -> str:
+    """What is at a path relative to the top: `file`, also for a symlink, `other`, or nothing.
+
+    A path below a symlink is `other`, because the file there has another path.
+    """
+    real = os.path.join(top, path)
+    parent = os.path.dirname(real)
+    if os.path.realpath(parent) != parent:
+        return "other"
+    try:
+        mode = os.lstat(real).st_mode
+    except NotADirectoryError:
+        return "other"
+    except OSError:
+        return ""
+    return "file" if stat.S_ISREG(mode) or stat.S_ISLNK(mode) else "other"
+
+
+def _hashed(repository: Repository, paths: list[str]) -> dict[str, BlobVersion]:
+    """The versions of some files on disk; one that cannot be read is left out."""
+    kept = os.path.join(repository.state_dir, _INDEX)
+    with scratch_directory(repository.state_dir, read_only=True) as scratch:
+        index = os.path.join(scratch, _INDEX)
+        with suppress(OSError):
+            # With its time, by which git knows the files that changed right after it was written.
+            shutil.copy2(kept, index)
+        git = repository.git.bind("core.splitIndex=false", GIT_INDEX_FILE=index)
+        read = _read_files(git, paths)
+        if not read and os.path.exists(index):
+            # It may be damaged.
+            os.unlink(index)
+            read = _read_files(git, paths)
+        records = nul_records(git.run("ls-files", "-s", "-v", "-z")) if read else []
+        entries = {entry.path: entry for entry in map(Entry.parse, records)}
+        if os.path.isdir(repository.state_dir):
+            with suppress(OSError):
+                os.replace(index, kept)
+    wanted = (entries[path] for path in read if path in entries)
+    return {entry.path: BlobVersion(entry.mode, entry.id) for entry in wanted}
+
+
+def _read_files(git: Git, paths: list[str]) -> list[str]:
+    """Update an index from disk; the files that git could read."""
+    options = ("--add", "--remove", "--replace", "--info-only", "-z", "--stdin")
+    if git.attempt("update-index", *options, stdin=nul_lines(paths)).status == 0:
+        return paths
+    # Git stops at the first file that it cannot read.
+    half = len(paths) // 2
+    return [*_read_files(git, paths[:half]), *_read_files(git, paths[half:])] if half else []
+
+
+def proposal_trees(
+    workspace: Workspace, repository: Repository, paths: Sequence[str] = ()
+) -> tuple[str, str]:
+    """The trees of the user's files and of the output, of all files with a proposed change.
+
+    The caller holds `temporary_objects`. RefusedError (`not_found`) if no change is proposed.
+    """
+    newest = Proposals(repository).newest()
+    files = [file for file in newest.files if file.is_pending] if newest else []
+    chosen = chosen_files(workspace, files, paths)
+    if not chosen:
+        raise RefusedError(
+            "no change of these files is proposed" if files else "no change is proposed",
+            code="not_found",
+            hints=("'git boocode status' shows what is proposed",),
+        )
+    names = sorted({path for file in chosen for path in file.paths})
+    on_disk = [path for path in names if path_kind(workspace.top, path) == "file"]
+    outputs = {file.path: file.output for file in chosen}
+    with scratch_directory(repository.state_dir, read_only=True) as scratch:
+        local, output = (
+            Index(repository.git, os.path.join(scratch, f"{side}.index"))
+            for side in ("local", "output")
+        )
+        for index in (local, output):
+            index.read_tree("--empty")
+        # Git reads the files, as it would store them.
+        done = local.add(on_disk)
+        if done.status:
+            raise GitError(("update-index",), done.status, done.stderr.decode(errors="replace"))
+        versions = ((path, version) for path, version in outputs.items() if version)
+        output.put(Entry("H", version.mode, version.id, 0, path) for path, version in versions)
+        return local.write_tree(), output.write_tree("--missing-ok")
