@@ -1,4 +1,4 @@
-"""Diagnose and repair checkpoints, and leftovers of killed commands."""
+"""Diagnose and repair checkpoints and proposals, and leftovers of killed commands."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.conversation_files import damaged_files
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
+    PROPOSALS,
+    REMOTE_PROPOSALS,
     REMOTES,
     SAFETY,
     Catalog,
@@ -47,7 +50,7 @@ from git_boocode.repo.lock import (
     sweep,
 )
 from git_boocode.repo.messages import broken_refs, failure_reason
-from git_boocode.repo.metadata import Unusable
+from git_boocode.repo.metadata import EntryCatalog, Unusable
 from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
 from git_boocode.repo.running_turn import TURN_MARK, read_mark, remove_turn
 from git_boocode.repo.store import ALL_REFS, Ref, RefChange, Store
@@ -122,15 +125,18 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     yield from _ref_locks(repository, fix=fix)
 
 
-def check_checkpoints(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Find unusable and unreachable checkpoints, and missing objects.
+def check_checkpoints(
+    repository: Repository, proposals: EntryCatalog[Any], *, fix: bool
+) -> Iterator[Finding]:
+    """Find unusable checkpoints and proposals, unreachable checkpoints, and missing objects.
 
-    This can take long, so no lock is held.
+    The entries of `proposals` name the `commits` that they need, as checkpoints do. This can take
+    long, so no lock is held.
     """
     yield from _broken_refs(repository, fix=fix)
     catalog = Catalog(repository)
     yield from _other_refs(repository, catalog.store, fix=fix)
-    yield from _broken_checkpoints(repository, catalog, fix=fix)
+    yield from _broken_entries(repository, catalog, proposals, fix=fix)
     safety = catalog.store.refs(SAFETY)
     yield from _halfway(catalog, safety)
     yield from _orphans(catalog, {ref.id for ref in safety}, fix=fix)
@@ -276,7 +282,7 @@ def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         write_private(path, identifier.encode("ascii"))
 
     message = "the id of this worktree is damaged; its checkpoints cannot be found"
-    done = "it was copied from the newest checkpoint" if recorded else "a new one was made"
+    done = "it was copied from a checkpoint or a proposal" if recorded else "a new one was made"
     finding = Finding("unusable_files", message, (path,), f"{_FIX} rewrites it")
     yield finding.repaired(write, done, fix=fix)
 
@@ -336,8 +342,9 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
     """Refs that this version does not write and that name no object."""
+    checked_elsewhere = (*KINDS, REMOTES, REMOTE_PROPOSALS, _EDITS)
     for ref in store.refs(ALL_REFS):
-        if not ref.name.startswith((*KINDS, REMOTES, _EDITS)) and _is_gone(repository, ref):
+        if not ref.name.startswith(checked_elsewhere) and _is_gone(repository, ref):
             yield remove_broken(store, ref, _broken_ref(ref.name), fix=fix)
 
 
@@ -350,18 +357,20 @@ def _is_gone(repository: Repository, ref: Ref) -> bool:
     return repository.git.attempt("cat-file", "-e", ref.target).status != 0
 
 
-def _broken_checkpoints(
-    repository: Repository, catalog: Catalog, *, fix: bool
+def _broken_entries(
+    repository: Repository, checkpoints: Catalog, proposals: EntryCatalog[Any], *, fix: bool
 ) -> Iterator[Finding]:
-    """The checkpoints that cannot be read or lack objects; `fix` removes the latter."""
-    refs = [*catalog.store.refs(*KINDS), *catalog.store.refs(REMOTES)]
-    entries: dict[Ref, Checkpoint] = {}
-    for ref, entry in zip(refs, catalog.entries(refs), strict=True):
-        if isinstance(entry, Checkpoint):
-            entries[ref] = entry
-        else:
+    """The checkpoints and proposals that cannot be read or lack objects; `fix` removes these."""
+    store, entries = checkpoints.store, dict[Ref, Any]()
+    refs = [*store.refs(*(kind for kind in KINDS if kind != PROPOSALS)), *store.refs(REMOTES)]
+    proposed = [*store.refs(PROPOSALS), *store.refs(REMOTE_PROPOSALS)]
+    found = chain(checkpoints.entries(refs), proposals.entries(proposed))
+    for ref, entry in zip((*refs, *proposed), found, strict=True):
+        if isinstance(entry, Unusable):
             goes = fix and _is_gone(repository, ref)
-            yield remove_broken(catalog.store, ref, _unreadable(ref, entry), fix=goes)
+            yield remove_broken(store, ref, _unreadable(ref, entry), fix=goes)
+        else:
+            entries[ref] = entry
     needs = {ref.name: entry.commits for ref, entry in entries.items()}
     try:
         lacking = missing_objects(repository, needs)
@@ -372,10 +381,10 @@ def _broken_checkpoints(
         return
     # An interrupted restore needs the rest of its safety checkpoint.
     needed = interrupted(repository)
-    for ref, entry in entries.items():
+    for ref in entries:
         if lost := lacking.get(ref.name):
             goes = fix and ref.id not in needed
-            yield remove_broken(catalog.store, ref, _incomplete(entry, lost), fix=goes)
+            yield remove_broken(store, ref, _incomplete(ref, lost), fix=goes)
 
 
 def remove_broken(store: Store, ref: Ref, finding: Finding, *, fix: bool) -> Finding:
@@ -387,9 +396,11 @@ def remove_broken(store: Store, ref: Ref, finding: Finding, *, fix: bool) -> Fin
 
 def _unreadable(ref: Ref, entry: Unusable) -> Finding:
     kind, what = "unreadable_checkpoint", "checkpoint"
+    if _noun(ref) == "proposal":
+        kind, what = "unreadable_proposal", "proposal"
     if remote_of(ref.name):
-        kind, what, remedy = "unreadable_fetched", "fetched checkpoint", _refetch_remedy(ref.name)
-    elif ID_PART.fullmatch(ref.id):
+        kind, what, remedy = "unreadable_fetched", f"fetched {what}", _refetch_remedy(ref.name)
+    elif ID_PART.fullmatch(ref.id) and not ref.name.startswith(PROPOSALS):
         remedy = f"to delete it: git boocode drop {ref.id}"
     else:
         remedy = f"to delete it: git update-ref -d {ref.name}"
@@ -397,14 +408,18 @@ def _unreadable(ref: Ref, entry: Unusable) -> Finding:
     return Finding(kind, message, (), "; ".join(entry.why.hints) or remedy)
 
 
-def _incomplete(entry: Checkpoint, lost: str) -> Finding:
-    lacks = f"lacks objects, such as {lost}"
-    if entry.remote:
-        message = f"the checkpoint {entry.id}, fetched from '{entry.remote}', {lacks}"
-        return Finding("missing_objects_fetched", message, (), _refetch_remedy(entry.ref))
-    drop = f"{_FIX} or 'git boocode drop {entry.id}'"
-    remedy = f"fetch it again from a clone that has it, or remove it: {drop}"
-    return Finding("missing_objects", f"the checkpoint {entry.id} {lacks}", (), remedy)
+def _incomplete(ref: Ref, lost: str) -> Finding:
+    what, lacks = f"the {_noun(ref)} {ref.id}", f"lacks objects, such as {lost}"
+    if remote := remote_of(ref.name):
+        message = f"{what}, fetched from '{remote}', {lacks}"
+        return Finding("missing_objects_fetched", message, (), _refetch_remedy(ref.name))
+    drop = f"update-ref -d {ref.name}" if _noun(ref) == "proposal" else f"boocode drop {ref.id}"
+    again = "fetch it again from a clone that has it, or remove it"
+    return Finding("missing_objects", f"{what} {lacks}", (), f"{again}: {_FIX} or 'git {drop}'")
+
+
+def _noun(ref: Ref) -> str:
+    return "proposal" if ref.name.startswith((PROPOSALS, REMOTE_PROPOSALS)) else "checkpoint"
 
 
 def _refetch_remedy(ref: str) -> str:

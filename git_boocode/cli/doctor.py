@@ -38,6 +38,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.editing.records import EDITS, needed_records, problems
 from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
+from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
@@ -57,7 +58,10 @@ _NEWEST = 5
 @click.option("--fix", is_flag=True, help="Repair what can be repaired.")
 @json_option
 def doctor(fix: bool, as_json: bool) -> int:
-    """Explain what interrupted commands left behind, and which checkpoints cannot be used."""
+    """Explain what interrupted commands left behind, and what cannot be used.
+
+    That may be checkpoints, proposals, edit records and private files.
+    """
     repository = Repository.discover()
     failures: list[BoocodeError] = []
     findings = list(check_directories(repository, fix=fix))
@@ -65,7 +69,7 @@ def doctor(fix: bool, as_json: bool) -> int:
     with progress(repository, "checking", as_json=as_json):
         with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
             findings += _in_worktree(repository, failures, fix=fix)
-        findings += check_checkpoints(repository, fix=fix)
+        findings += check_checkpoints(repository, Proposals(repository), fix=fix)
     findings += [*_untrusted(repository), *_hooks(repository)]
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]

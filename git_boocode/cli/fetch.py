@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from git_boocode.checkpoints.store import sharing
+from git_boocode.checkpoints.store.catalog import REMOTE_PROPOSALS
 from git_boocode.checkpoints.store.sharing import Fetched
 from git_boocode.cli.candidates import remotes
 from git_boocode.cli.framework import Command, json_option, refuse_together
@@ -20,7 +21,7 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
-from git_boocode.cli.push import reasons
+from git_boocode.cli.push import both_counted, reasons
 from git_boocode.repo.repository import Repository
 
 
@@ -33,10 +34,10 @@ from git_boocode.repo.repository import Repository
 def fetch(
     remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Fetch the checkpoints of a remote that are not here, or only those named.
+    """Fetch the checkpoints and proposals of a remote that are not here, or only named checkpoints.
 
     They are stored separately, under the remote's name: 'git boocode log --remote <name>' lists
-    them, and commands accept their ids.
+    the checkpoints, and commands accept their ids.
     """
     refuse_together(("--prune", prune), ("names of checkpoints", checkpoints))
     repository = Repository.discover()
@@ -51,7 +52,8 @@ def fetch(
     if as_json:
         answer = {**fetched._asdict(), "fetched": fetched.ids}
         del answer["ids"]
-        answer["rejected"] = [{"name": name, "reason": reason} for name, reason in fetched.rejected]
+        for key in ("rejected", "rejected_proposals"):
+            answer[key] = [{"name": name, "reason": reason} for name, reason in answer[key]]
         print_json({"ok": True, **answer})
     else:
         _print(fetched)
@@ -60,13 +62,20 @@ def fetch(
 
 def _print(fetched: Fetched) -> None:
     remote = printable(fetched.remote)
-    for mark, ids in ((" *", fetched.ids), (" +", fetched.moved), (" -", fetched.pruned)):
-        for line in first_lines([f"{mark} {identifier}" for identifier in ids]):
+    for mark, ids, note in (
+        (" *", fetched.ids, ""),
+        (" +", fetched.moved, ""),
+        (" -", fetched.pruned, ""),
+        (" *", fetched.proposals, " (proposal)"),
+        (" -", fetched.pruned_proposals, " (proposal)"),
+    ):
+        for line in first_lines([f"{mark} {identifier}{note}" for identifier in ids]):
             print_feedback(line, dry_run=fetched.dry_run)
-    come, gone = len(fetched.ids) + len(fetched.moved), len(fetched.pruned)
+    come = both_counted([*fetched.ids, *fetched.moved], fetched.proposals)
+    gone = both_counted(fetched.pruned, fetched.pruned_proposals)
     fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
-    done = [f"{fetch} {counted(come, 'checkpoint')} from {remote}"] if come else []
-    done += [f"{prune} {counted(gone, 'checkpoint')} of {remote}"] if gone else []
+    done = [f"{fetch} {come} from {remote}"] if come else []
+    done += [f"{prune} {gone} of {remote}"] if gone else []
     summary = "; ".join(done) or f"nothing to fetch: what {remote} has is here"
     print_feedback(summary, dry_run=fetched.dry_run)
     differ = f"is another checkpoint here than on '{remote}'; ours is untouched"
@@ -74,9 +83,12 @@ def _print(fetched: Fetched) -> None:
         warn(line)
     if fetched.moved:
         warn(f"'{remote}' has other commits now for {counted(len(fetched.moved), 'checkpoint')}")
-    if fetched.rejected:
-        skipped = counted(len(fetched.rejected), "checkpoint")
+    if rejected := [*fetched.rejected, *fetched.rejected_proposals]:
+        skipped = both_counted(fetched.rejected, fetched.rejected_proposals)
         warn(f"skipped {skipped} of '{remote}' that cannot be used")
-        print_text(reasons(fetched.rejected), to_stderr=True)
+        print_text(reasons(rejected), to_stderr=True)
     if fetched.ids and not fetched.dry_run:
         print_hints((f"'git boocode log --remote {remote}' shows them",))
+    if fetched.proposals and not fetched.dry_run:
+        below = f"{REMOTE_PROPOSALS}{remote}"
+        print_hints((f"'git show {below}/{fetched.proposals[-1]}' shows the newest proposal",))

@@ -33,6 +33,7 @@ _NOUNS = {
     "checkpoint": ("checkpoint", "checkpoints"),
     "safety": ("safety checkpoint", "safety checkpoints"),
     "archived": ("archived checkpoint", "archived checkpoints"),
+    "proposal": ("proposal", "proposals"),
     _EDIT: ("edit record", "edit records"),
 }
 _REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
@@ -61,7 +62,7 @@ def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[fl
     metavar="<age>",
     help="Delete what is older, instead of boocode.maxAge.",
 )
-@click.option("--all", "everywhere", is_flag=True, help="Prune the checkpoints of all worktrees.")
+@click.option("--all", "everywhere", is_flag=True, help="Prune all worktrees.")
 @json_option
 def prune(
     dry_run: bool,
@@ -70,11 +71,11 @@ def prune(
     everywhere: bool,
     as_json: bool,
 ) -> int:
-    """Delete the checkpoints of this worktree that are too old or too many.
+    """Delete the checkpoints and proposals of this worktree that are too old or too many.
 
     Safety checkpoints, archived checkpoints and edit records have age limits of their own. The
-    newest checkpoint of a worktree is never deleted, nor is what an interrupted restore needs, or
-    one that can still be undone.
+    newest checkpoint and the newest proposal of a worktree are never deleted, nor is what an
+    interrupted restore needs, or what can still be undone.
     """
     repository = Repository.discover()
     with progress(repository, "pruning", as_json=as_json):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 
 import click
 
@@ -33,7 +34,12 @@ from git_boocode.repo.repository import Repository
     metavar="[<checkpoint>...]",
     shell_complete=candidates.checkpoints,
 )
-@click.option("--all", "everywhere", is_flag=True, help="Push the checkpoints of all worktrees.")
+@click.option(
+    "--all",
+    "everywhere",
+    is_flag=True,
+    help="Push the checkpoints and proposals of all worktrees.",
+)
 @click.option("-n", "--dry-run", is_flag=True, help="Only show what would be pushed.")
 @click.option("--no-verify", is_flag=True, help="Bypass the pre-push hook.")
 @json_option
@@ -47,7 +53,8 @@ def push(
 ) -> int:
     """Push the checkpoints of this worktree that a remote does not have, or only those named.
 
-    Checkpoints include untracked files. What the remote has is never overwritten.
+    Without names, also push its proposals. Checkpoints include untracked files. What the remote has
+    is never overwritten.
     """
     refuse_together(("--all", everywhere), ("names of checkpoints", checkpoints))
     repository = Repository.discover()
@@ -58,16 +65,22 @@ def push(
     answer = {
         "remote": pushed.remote,
         "pushed": pushed.ids,
-        "rejected": [{"id": name, "reason": reason} for name, reason in pushed.rejected],
+        "rejected": _rows(pushed.rejected),
+        "proposals": pushed.proposals,
+        "rejected_proposals": _rows(pushed.rejected_proposals),
         "dry_run": pushed.dry_run,
     }
     if not as_json:
         _print(pushed)
-    if pushed.rejected:
+    if pushed.rejected or pushed.rejected_proposals:
         raise _refusal(pushed, answer)
     if as_json:
         print_json({"ok": True, **answer})
     return 0
+
+
+def _rows(rejected: Iterable[Rejected]) -> list[dict[str, str]]:
+    return [{"id": name, "reason": reason} for name, reason in rejected]
 
 
 def _print(pushed: Pushed) -> None:
@@ -75,15 +88,17 @@ def _print(pushed: Pushed) -> None:
         print_feedback("skipped: a push of checkpoints is already running")
         return
     remote = printable(pushed.remote)
-    for line in first_lines([f" * {identifier}" for identifier in pushed.ids]):
+    lines = [f" * {identifier}" for identifier in pushed.ids]
+    lines += [f" * {identifier} (proposal)" for identifier in pushed.proposals]
+    for line in first_lines(lines):
         print_feedback(line, dry_run=pushed.dry_run)
-    if pushed.ids:
+    if lines:
         verb = "would push" if pushed.dry_run else "pushed"
-        number = counted(len(pushed.ids), "checkpoint")
+        number = both_counted(pushed.ids, pushed.proposals)
         print_feedback(f"{verb} {number} to {remote}", dry_run=pushed.dry_run)
-    elif not pushed.rejected:
+    elif not (pushed.rejected or pushed.rejected_proposals):
         print_feedback(f"nothing to push: {remote} has them all", dry_run=pushed.dry_run)
-    if pushed.first and pushed.ids:
+    if pushed.first and lines:
         print_hints(
             (
                 "checkpoints hold untracked files, labels, session ids and the worktree's path:",
@@ -93,16 +108,25 @@ def _print(pushed: Pushed) -> None:
 
 
 def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
-    kind = FatalError if pushed.ids and not pushed.dry_run else RefusedError
-    refused = f"'{pushed.remote}' did not take {counted(len(pushed.rejected), 'checkpoint')}"
+    partly = (pushed.ids or pushed.proposals) and not pushed.dry_run
+    kind = FatalError if partly else RefusedError
+    number = both_counted(pushed.rejected, pushed.rejected_proposals)
+    rejected = [*pushed.rejected, *pushed.rejected_proposals]
+    refused = f"'{pushed.remote}' did not take {number}"
     hint = "what it has is never overwritten: git push <remote> --delete <ref> removes it there"
-    taken = any("another commit" in reason for _, reason in pushed.rejected)
+    taken = any("another commit" in reason for _, reason in rejected)
     return kind(
-        f"{refused}\n{reasons(pushed.rejected)}",
+        f"{refused}\n{reasons(rejected)}",
         code="rejected",
         hints=(hint,) if taken else (),
         details=answer,
     )
+
+
+def both_counted(checkpoints: Collection[object], proposals: Collection[object]) -> str:
+    """How many checkpoints and proposals there are, such as `1 checkpoint and 2 proposals`."""
+    numbers = ((len(checkpoints), "checkpoint"), (len(proposals), "proposal"))
+    return " and ".join(counted(number, noun) for number, noun in numbers if number)
 
 
 def reasons(rejected: list[Rejected]) -> str:

@@ -134,20 +134,23 @@ class Transport:
         self._show = show
         self._progress = "--no-progress" if show is None else "--progress"
 
-    def listing(self, below: str, address: str | None = None) -> dict[str, str]:
-        """The refs of the remote, or of another address, below a prefix that ends in `/`.
+    def listing(self, *below: str, address: str | None = None) -> dict[str, str]:
+        """The refs of the remote, or of another address, below some prefixes that end in `/`.
 
-        Maps the rest of the name, which is not validated, to the object id. FatalError
-        (`object_format`) if the remote uses another hash.
+        Maps the names, which are not validated, to the object ids. FatalError (`object_format`) if
+        the remote uses another hash.
         """
         url = address or self._remote.address
-        done = self._run(self._git(), "ls-remote", "--refs", "--", url, f"{below}*")
+        patterns = [f"{prefix}*" for prefix in below]
+        done = self._run(self._git(), "ls-remote", "--refs", "--", url, *patterns)
         if done.status:
             raise self._failure("cannot read from", done)
         found = {
-            os.fsdecode(name[len(below) :]): identifier.decode()
-            for identifier, name in _LISTED.findall(done.stdout)
-            if name.startswith(below.encode())
+            name: identifier.decode()
+            for identifier, name in (
+                (each, os.fsdecode(name)) for each, name in _LISTED.findall(done.stdout)
+            )
+            if name.startswith(below)
         }
         if any(len(each) != len(self._repository.zero_id) for each in found.values()):
             own = self._repository.object_format

@@ -50,6 +50,7 @@ def test_the_json_answer(repo: Repo, clone: Repo) -> None:
         "ok": True, "remote": "origin", "fetched": [taken.id], "moved": [], "pruned": [],
         "differing": [], "dry_run": False,
         "rejected": [{"name": "x", "reason": "its name is not a checkpoint id"}],
+        "proposals": [], "pruned_proposals": [], "rejected_proposals": [],
     }  # fmt: skip
 
 

@@ -51,7 +51,8 @@ def test_the_json_answer(repo: Repo, remote: Repo) -> None:
     done = repo.boocode("push", "--json")
     assert (done.code, done.err) == (0, "")
     assert done.json == {
-        "ok": True, "remote": "origin", "pushed": [taken.id], "rejected": [], "dry_run": False
+        "ok": True, "remote": "origin", "pushed": [taken.id], "rejected": [], "dry_run": False,
+        "proposals": [], "rejected_proposals": [],
     }  # fmt: skip
     again = repo.boocode("push", "--json", "-n", cwd=".").json
     assert (again["pushed"], again["dry_run"]) == ([], True)

@@ -1,9 +1,11 @@
 """Retention: which checkpoints are too many or too old, which are still needed, and deleting them.
 
-Checkpoints are limited by number and age. Safety checkpoints, and the checkpoints that their
-restores archived, have an age limit of their own. A restore and the undos and redos of it form a
+Checkpoints are limited by number and age, and so are proposals, which are counted by themselves.
+Safety checkpoints, and the checkpoints that their restores archived, have an age limit of their
+own. A restore and the undos and redos of it form a
 chain, which is deleted as a whole: `undo` reads the history from the safety checkpoints, and a
-partial chain would give another history. Whatever an interrupted restore needs is kept.
+partial chain would give another history. Whatever an interrupted restore needs is kept, and so are
+the proposals that undo or redo would bring back.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.operation import needed_safety_ids, read_history
+from git_boocode.checkpoints.restore.operation import needed_safety_ids, read_history, read_record
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
+    PROPOSALS,
     SAFETY,
     TURN_ENDS,
     Catalog,
@@ -45,7 +48,12 @@ SAFETY_MAX_AGE = 30 * DAY
 PATIENCE = 10.0
 """Seconds to wait for a running restore, whose target may be about to be deleted."""
 _USED = ("kind", "label", "worktree", "restore")
-KINDS = {CHECKPOINTS: "checkpoint", SAFETY: "safety", ARCHIVE: "archived"}
+KINDS = {
+    CHECKPOINTS: "checkpoint",
+    SAFETY: "safety",
+    ARCHIVE: "archived",
+    PROPOSALS: "proposal",
+}
 
 
 class Rules(NamedTuple):
@@ -94,10 +102,11 @@ def prune(
     now: float | None = None,
     patience: float = PATIENCE,
 ) -> list[Expired]:
-    """Delete the checkpoints beyond the rules, by default the configured ones, unless needed.
+    """Delete the checkpoints and proposals beyond the rules, by default the configured ones.
 
-    With `everywhere`, also those of other worktrees and of deleted worktrees. `now` is in seconds
-    since 1970; `patience` is the number of seconds to wait for a running restore.
+    Those that are needed stay. With `everywhere`, also those of other worktrees and of deleted
+    worktrees. `now` is in seconds since 1970; `patience` is the number of seconds to wait for a
+    running restore.
 
     Raises FatalError if a setting is invalid (`bad_config`), and RefusedError if a restore is
     running (`locked`) or other processes keep changing the same refs (`conflict`).
@@ -153,26 +162,29 @@ def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -
     unread = {entry.id for entry in safety if isinstance(entry, Unusable) and may_go(entry)}
     going = whole_chains(readable, may_go) | unread
     staying = {entry.id for entry in safety} - going
-    owned = (
-        (ref, entry.meta.worktree_key if isinstance(entry, Checkpoint) else None)
-        for ref in of_kind[CHECKPOINTS]
-        if is_wanted(entry := found[ref])
-    )
-    # Every existing worktree keeps its newest checkpoint, however old that is.
+    # Every existing worktree keeps its newest checkpoint and proposal, however old they are.
     spared = repository.worktree_keys()
-    why = dict(rules.checkpoints.beyond(owned, now, spared=spared))
+    why: dict[Ref, str] = {}
+    for kind in (CHECKPOINTS, PROPOSALS):
+        owned = (
+            (ref, entry.meta.worktree_key if isinstance(entry, Checkpoint) else None)
+            for ref in of_kind[kind]
+            if is_wanted(entry := found[ref])
+        )
+        why |= rules.checkpoints.beyond(owned, now, spared=spared)
     why |= {ref: TOO_OLD for ref in of_kind[SAFETY] if ref.id in going}
     for ref in of_kind[ARCHIVE]:
         restore = restore_of(ref)
         old = restore not in staying and is_older(restore, rules.safety_max_age, now)
         if old and is_wanted(found[ref]):
             why[ref] = TOO_OLD
-    targets = {_target(entry) for entry in readable if entry.id in staying}
+    kept = [entry for entry in readable if entry.id in staying]
+    needed = {_target(entry) for entry in kept} | set(_proposals_before(kept))
     return [
         Expired(ref, name, why[ref], found[ref])
         for kind, name in KINDS.items()
         for ref in of_kind[kind]
-        if ref in why and ref.id not in targets
+        if ref in why and ref.id not in needed
     ]
 
 
@@ -260,6 +272,13 @@ def _active_ids(safety: Iterable[Checkpoint]) -> set[str]:
     """The ids of the operations that can be undone or redone."""
     found = read_history(safety)
     return {operation.id for operation in (*found.done, *found.undone)}
+
+
+def _proposals_before(safety: Iterable[Checkpoint]) -> Iterator[str]:
+    """The ids of the proposals that undo or redo would bring back."""
+    for step in (read_record(entry).proposal for entry in safety):
+        if step is not None:
+            yield step.before
 
 
 def _target(safety: Checkpoint) -> str:

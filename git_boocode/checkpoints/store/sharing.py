@@ -1,18 +1,27 @@
-"""Push and fetch checkpoints over any git remote, without trusting the remote.
+"""Push and fetch checkpoints and proposals over any git remote, without trusting the remote.
 
-A push writes `refs/boocode/checkpoints/<id>` on the remote and never overwrites another commit. A
-fetch writes only `refs/boocode/remotes/<remote>/<id>` here: it lists the remote's refs, fetches the
-missing objects, checks them, and only then creates its own refs, so that a remote cannot choose
-their names. Meanwhile the fetched objects are protected from `git gc`.
+A push writes `refs/boocode/checkpoints/<id>` and `refs/boocode/proposals/<id>` on the remote and
+never overwrites another commit. A fetch writes only `refs/boocode/remotes/<remote>/<id>` and
+`refs/boocode/remote-proposals/<remote>/<id>` here: it lists the remote's refs, fetches the missing
+objects, checks them, and only then creates its own refs, so that a remote cannot choose their
+names. Meanwhile the fetched objects are protected from `git gc`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import (
+    ARCHIVE,
+    CHECKPOINTS,
+    PROPOSALS,
+    REMOTE_PROPOSALS,
+    REMOTES,
+    Catalog,
+    Checkpoint,
+)
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
@@ -33,16 +42,39 @@ from git_boocode.repo.store import Ref, RefChange
 
 # The number of refs for one `git push`.
 _AT_ONCE = 1000
-# The maximum size of a checkpoint's metadata, in bytes.
+# The maximum size of the metadata of a checkpoint or a proposal, in bytes.
 _LARGEST_COMMIT = 16 << 20
 # The number of failed fetches that are split in halves to isolate invalid objects.
 _TRIES = 64
 
 
+class SharedKind(NamedTuple):
+    """What is pushed and fetched below one prefix of the remote's refs, which is also the own one.
+
+    `noun` is the kind in its metadata. What comes from a remote is `fetched` below that remote's
+    name; `more` are prefixes of others that may have been pushed.
+    """
+
+    noun: str
+    prefix: str
+    fetched: str
+    more: tuple[str, ...] = ()
+
+    def here(self, remote: Remote) -> tuple[str, ...]:
+        """The prefixes of the refs here: of those fetched from a remote, and of the local ones."""
+        return (f"{self.fetched}{remote.name}/", self.prefix, *self.more)
+
+
+_KINDS = (
+    SharedKind("checkpoint", CHECKPOINTS, REMOTES, (ARCHIVE,)),
+    SharedKind("proposal", PROPOSALS, REMOTE_PROPOSALS),
+)
+
+
 class Rejected(NamedTuple):
     """A ref that the remote, or a fetch here, rejected, and why.
 
-    `name` is the part below `refs/boocode/checkpoints/`; it need not be an id.
+    `name` is the part below the prefix of its kind; it need not be an id.
     """
 
     name: str
@@ -55,28 +87,33 @@ class Pushed(NamedTuple):
     remote: str
     ids: list[str]  # the checkpoints that the remote did not have
     rejected: list[Rejected]
-    first: bool  # the remote had no checkpoints
+    first: bool  # the remote had nothing of the kind
     dry_run: bool
+    proposals: tuple[str, ...] = ()  # the proposals that it did not have
+    rejected_proposals: tuple[Rejected, ...] = ()
 
 
 class Fetched(NamedTuple):
     """The result of a fetch, or of its dry run, which checks no objects."""
 
     remote: str
-    ids: list[str]  # new here
+    ids: list[str]  # the checkpoints that are new here
     moved: list[str]  # name another commit now
     pruned: list[str]  # deleted here, because the remote no longer has them
     differing: list[str]  # have the id of a local checkpoint, but another commit
     rejected: list[Rejected]
     dry_run: bool
+    proposals: tuple[str, ...] = ()  # new here, or another commit now
+    pruned_proposals: tuple[str, ...] = ()
+    rejected_proposals: tuple[Rejected, ...] = ()
 
 
 class Sharing(NamedTuple):
     """The options of a push or fetch."""
 
-    everywhere: bool = False  # push the checkpoints of all worktrees, not only of this one
+    everywhere: bool = False  # push those of all worktrees, not only of this one
     verify: bool = True  # run the user's `pre-push` hook
-    prune: bool = False  # delete fetched checkpoints that the remote no longer has
+    prune: bool = False  # delete what was fetched and that the remote no longer has
     dry_run: bool = False
     show: Show | None = None  # receives git's progress; None for no progress
 
@@ -84,10 +121,11 @@ class Sharing(NamedTuple):
 def push(
     repository: Repository, remote_name: str | None, names: Sequence[str], options: Sharing
 ) -> Pushed:
-    """Push the named checkpoints, or all of this worktree, that the remote lacks.
+    """Push the named checkpoints, or all checkpoints and proposals of this worktree.
 
-    `remote_name` is None for git's default; the names are those of `Catalog.find`. RefusedError if
-    the remote or a checkpoint does not exist, or a local hook rejected the push.
+    What the remote has is left out. `remote_name` is None for git's default; the names are those of
+    `Catalog.find`. RefusedError if the remote or a checkpoint does not exist, or a local hook
+    rejected the push.
     """
     remote = find_remote(repository, remote_name, pushing=True)
     if os.environ.get(INSIDE_PUSH):
@@ -97,9 +135,11 @@ def push(
     # Find the names before connecting to the remote.
     named = {_pushable(catalog, name, remote) for name in names}
     transport = Transport(repository, remote, options.show)
-    listed = [transport.listing(CHECKPOINTS, each) for each in push_addresses(repository, remote)]
-    refs = catalog.store.refs(CHECKPOINTS)
-    missing = [ref for ref in refs if any(each.get(ref.id) != ref.target for each in listed)]
+    below = [kind.prefix for kind in (_KINDS[:1] if names else _KINDS)]
+    addresses = push_addresses(repository, remote)
+    listed = [transport.listing(*below, address=address) for address in addresses]
+    refs = catalog.store.refs(*below)
+    missing = [ref for ref in refs if any(each.get(ref.name) != ref.target for each in listed)]
     if named:
         wanted = [ref for ref in missing if ref in named]
     else:
@@ -109,16 +149,28 @@ def push(
         wanted = [Ref(entry.ref, entry.commit.id) for entry in own]
     # Never overwrite another commit.
     taken = {
-        ref for ref in wanted if any(each.get(ref.id, ref.target) != ref.target for each in listed)
+        ref
+        for ref in wanted
+        if any(each.get(ref.name, ref.target) != ref.target for each in listed)
     }
     reason = "the remote has another commit under this id"
-    rejected = [Rejected(ref.id, reason) for ref in wanted if ref in taken]
-    new = [ref for ref in wanted if ref not in taken]
-    ids = [ref.id for ref in new]
+    rejected = {ref.name: reason for ref in wanted if ref in taken}
+    new = [ref.name for ref in wanted if ref not in taken]
     if not options.dry_run:
-        ids, refused = _push(transport, [ref.name for ref in new], verify=options.verify)
-        rejected += refused
-    return Pushed(remote.shown, ids, rejected, not any(listed), options.dry_run)
+        new, refused = _push(transport, new, verify=options.verify)
+        rejected |= refused
+    (ids, not_taken), (proposals, others) = (
+        ([*_ids(new, kind.prefix)], _rejected(rejected, kind.prefix)) for kind in _KINDS
+    )
+    return Pushed(
+        remote.shown,
+        ids,
+        not_taken,
+        first=not any(listed),
+        dry_run=options.dry_run,
+        proposals=tuple(proposals),
+        rejected_proposals=tuple(others),
+    )
 
 
 def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
@@ -138,25 +190,58 @@ def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
 
 def _push(
     transport: Transport, names: list[str], *, verify: bool
-) -> tuple[list[str], list[Rejected]]:
+) -> tuple[list[str], dict[str, str]]:
+    """Push some refs; returns those that the remote has taken, and why it has not taken others."""
     pushed: dict[str, None] = {}
     refused: dict[str, str] = {}
     for start in range(0, len(names), _AT_ONCE):
         for answer in transport.push(names[start : start + _AT_ONCE], verify=verify):
-            name = answer.ref.removeprefix(CHECKPOINTS)
             if answer.flag == "!":
-                refused[name] = answer.reason
+                refused[answer.ref] = answer.reason
             elif answer.flag != "=":
-                pushed[name] = None
+                pushed[answer.ref] = None
     # A remote may have several URLs, each of which answers.
-    ids = [name for name in pushed if name not in refused]
-    return ids, [Rejected(*each) for each in refused.items()]
+    return [name for name in pushed if name not in refused], refused
+
+
+def _ids(names: Iterable[str], below: str) -> Iterator[str]:
+    """The rests of the refs' names below a prefix."""
+    return (name.removeprefix(below) for name in names if name.startswith(below))
+
+
+def _rejected(reasons: Mapping[str, str], below: str) -> list[Rejected]:
+    """The refs below a prefix among those that were rejected."""
+    return [Rejected(name, reasons[below + name]) for name in _ids(reasons, below)]
+
+
+class FetchPlan(NamedTuple):
+    """What a fetch does with the refs of one kind; refs here are by their ids."""
+
+    kind: SharedKind
+    below: str  # the prefix of its refs here
+    wanted: dict[str, str]  # the commits to fetch
+    fetched: dict[str, str]  # the commits that earlier fetches brought
+    gone: list[str]  # to delete
+    local: dict[str, str]  # the commits of those that were made here or pushed from here
+    rejected: list[Rejected]
+
+    @property
+    def refs(self) -> list[Ref]:
+        """The refs to write."""
+        return [Ref(self.below + name, target) for name, target in self.wanted.items()]
+
+    def without(self, flaws: Mapping[str, str]) -> FetchPlan:
+        """A copy that rejects some refs, each with the reason."""
+        wanted = {ref.id: ref.target for ref in self.refs if ref.name not in flaws}
+        return self._replace(
+            wanted=wanted, rejected=[*self.rejected, *_rejected(flaws, self.below)]
+        )
 
 
 def fetch(
     repository: Repository, remote_name: str | None, names: Sequence[str], options: Sharing
 ) -> Fetched:
-    """Fetch the named checkpoints of a remote, or all that are missing here.
+    """Fetch the named checkpoints of a remote, or all checkpoints and proposals missing here.
 
     `remote_name` is None for git's default; the names are prefixes of ids or commits. RefusedError
     if the remote or a checkpoint does not exist.
@@ -169,50 +254,69 @@ def fetch(
             hints=("fetch in a post-receive hook, not in pre-receive",),
         )
     transport = Transport(repository, remote, options.show)
-    listed = transport.listing(CHECKPOINTS)
-    offered = {name: target for name, target in listed.items() if ID.fullmatch(name)}
-    odd = [] if names else sorted(listed.keys() - offered)
-    rejected = [Rejected(name, "its name is not a checkpoint id") for name in odd]
+    kinds = _KINDS[:1] if names else _KINDS
+    listed = transport.listing(*(kind.prefix for kind in kinds))
+    catalog = Catalog(repository)
+    here = catalog.store.refs(*(each for kind in kinds for each in kind.here(remote)))
+    plans = [_plan(kind, remote, listed, names, here) for kind in kinds]
+    if not options.prune:
+        plans = [plan._replace(gone=[]) for plan in plans]
+    if not options.dry_run:
+        with incoming(repository) as (git, release):
+            refs = [ref for plan in plans for ref in plan.refs]
+            invalid = _get(transport, list(dict.fromkeys(ref.target for ref in refs)), git)
+            release()
+            flaws = {ref.name: invalid[ref.target] for ref in refs if ref.target in invalid}
+            valid = [ref for ref in refs if ref.name not in flaws]
+            flaws |= _flaws(repository.git, catalog, valid)
+            plans = [plan.without(flaws) for plan in plans]
+            retry_conflicts(lambda: _update(catalog, plans), ("conflict", "locked"))
+        pack_many_refs(repository)
+    checkpoints, *others = plans
+    return Fetched(
+        remote=remote.name,
+        ids=[name for name in checkpoints.wanted if name not in checkpoints.fetched],
+        moved=[name for name in checkpoints.wanted if name in checkpoints.fetched],
+        pruned=checkpoints.gone,
+        differing=[name for name in checkpoints.wanted if name in checkpoints.local],
+        rejected=checkpoints.rejected,
+        dry_run=options.dry_run,
+        proposals=tuple(name for plan in others for name in plan.wanted),
+        pruned_proposals=tuple(name for plan in others for name in plan.gone),
+        rejected_proposals=tuple(each for plan in others for each in plan.rejected),
+    )
+
+
+def _plan(
+    kind: SharedKind,
+    remote: Remote,
+    listed: Mapping[str, str],
+    names: Sequence[str],
+    here: Sequence[Ref],
+) -> FetchPlan:
+    """What to fetch of one kind, and what to delete; `here` are the refs that are there now."""
+    on_remote = {each: listed[kind.prefix + each] for each in _ids(listed, kind.prefix)}
+    offered = {name: target for name, target in on_remote.items() if ID.fullmatch(name)}
+    odd = [] if names else sorted(on_remote.keys() - offered)
     chosen = _choose(names, offered, remote.name) if names else offered
-    catalog, below = Catalog(repository), f"{REMOTES}{remote.name}/"
-    fetched = _fetched_targets(catalog, below)
-    # The remote also has the local checkpoints that were pushed.
-    local = {ref.id: ref.target for ref in catalog.store.refs(ARCHIVE, CHECKPOINTS)}
+    below, *others = kind.here(remote)
+    fetched = _fetched_targets(below, here)
+    # The remote also has what was pushed from here.
+    local = {ref.id: ref.target for ref in here if ref.name.startswith(tuple(others))}
     wanted = {
         name: target
         for name, target in sorted(chosen.items())
         if target not in (fetched.get(name), local.get(name))
     }
-    gone = sorted(fetched.keys() - offered) if options.prune else []
-    if not options.dry_run:
-        with incoming(repository) as (git, release):
-            invalid = _get(transport, list(dict.fromkeys(wanted.values())), git)
-            release()
-            flaws = {name: invalid[target] for name, target in wanted.items() if target in invalid}
-            valid = [
-                Ref(below + name, target) for name, target in wanted.items() if name not in flaws
-            ]
-            flaws |= _flaws(repository.git, catalog, valid)
-            rejected += [Rejected(*each) for each in flaws.items()]
-            wanted = {name: target for name, target in wanted.items() if name not in flaws}
-            targets = {**dict.fromkeys(gone), **wanted}
-            retry_conflicts(lambda: _update(catalog, below, targets), ("conflict", "locked"))
-        pack_many_refs(repository)
-    return Fetched(
-        remote=remote.name,
-        ids=[name for name in wanted if name not in fetched],
-        moved=[name for name in wanted if name in fetched],
-        pruned=gone,
-        differing=[name for name in wanted if name in local],
-        rejected=rejected,
-        dry_run=options.dry_run,
-    )
+    reason = f"its name is not a {kind.noun} id"
+    rejected = [Rejected(name, reason) for name in odd]
+    gone = sorted(fetched.keys() - offered)
+    return FetchPlan(kind, below, wanted, fetched, gone, local, rejected)
 
 
-def _fetched_targets(catalog: Catalog, below: str) -> dict[str, str]:
-    """The commits of the checkpoints that were fetched from a remote, by id."""
+def _fetched_targets(below: str, refs: Iterable[Ref]) -> dict[str, str]:
+    """The commits of what was fetched from a remote, by id."""
     # Without the refs of remotes whose name begins with this one's name.
-    refs = catalog.store.refs(below)
     return {ref.id: ref.target for ref in refs if ref.name == f"{below}{ref.id}"}
 
 
@@ -242,7 +346,7 @@ def _get(transport: Transport, ids: list[str], into: Git) -> dict[str, str]:
 
 
 def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
-    """The reasons why fetched objects are not the checkpoints that refs would name, by id."""
+    """The reasons why fetched objects are not what refs would name, by the names of the refs."""
     flaws = {}
     # Check the size before reading the messages.
     targets = "".join(f"{ref.target}\n" for ref in refs).encode()
@@ -252,28 +356,37 @@ def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
     ):
         kind, _, size = answer.partition(" ")
         if kind != "commit":
-            flaws[ref.id] = "its ref does not point to a commit"
+            flaws[ref.name] = "its ref does not point to a commit"
         elif int(size) > _LARGEST_COMMIT:
-            flaws[ref.id] = f"its message is too long: {size} bytes"
-    commits = [ref for ref in refs if ref.id not in flaws]
+            flaws[ref.name] = f"its message is too long: {size} bytes"
+    commits = [ref for ref in refs if ref.name not in flaws]
     for ref, entry in zip(commits, catalog.entries(commits), strict=True):
         if isinstance(entry, Unusable):
-            flaws[ref.id] = entry.why.message
+            flaws[ref.name] = entry.why.message
         elif entry.meta.text("id") != ref.id:
-            flaws[ref.id] = "its message has another id"
-        elif entry.meta.text("kind") != "checkpoint":
-            flaws[ref.id] = "its message has another kind"
+            flaws[ref.name] = "its message has another id"
+        elif not ref.name.startswith(_fetched_below(entry.meta.text("kind"))):
+            flaws[ref.name] = "its message has another kind"
     return flaws
 
 
-def _update(catalog: Catalog, below: str, wanted: Mapping[str, str | None]) -> None:
+def _fetched_below(noun: str) -> tuple[str, ...]:
+    """The prefix of what was fetched of a kind; none for other kinds."""
+    return tuple(kind.fetched for kind in _KINDS if kind.noun == noun)
+
+
+def _update(catalog: Catalog, plans: Sequence[FetchPlan]) -> None:
     """Write and delete refs, all or none; a parallel fetch may have written the same refs."""
-    fetched = _fetched_targets(catalog, below)
-    changes = [
-        RefChange(below + name, target, fetched.get(name))
-        for name, target in wanted.items()
-        if fetched.get(name) != target
-    ]
+    refs = catalog.store.refs(*(plan.below for plan in plans))
+    changes = []
+    for plan in plans:
+        fetched = _fetched_targets(plan.below, refs)
+        targets = {**dict.fromkeys(plan.gone), **plan.wanted}
+        changes += [
+            RefChange(plan.below + name, target, fetched.get(name))
+            for name, target in targets.items()
+            if fetched.get(name) != target
+        ]
     catalog.store.update_refs(changes)
 
 
