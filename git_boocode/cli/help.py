@@ -15,7 +15,7 @@ from git_boocode.cli.output import print_text
 from git_boocode.repo.process import become
 
 # Pages that describe no command, and their section.
-TOPICS = {"json": "7", "callback": "7"}
+TOPICS = {"json": "7", "callback": "7", "editors": "7"}
 
 
 def open_page(topic: str) -> None:
@@ -59,8 +59,9 @@ def bundled(in_checkout: str, installed: str) -> Path | None:
 def help_(context: click.Context, names: tuple[str, ...]) -> int:
     """Open the manual page of a command, or of git-boocode itself, with `man`.
 
-    The pages 'json' and 'callback' describe the JSON answers and the protocol of callbacks. Where
-    `man` is missing, or standard output is not a terminal, a command's summary is printed instead.
+    The pages 'json', 'callback' and 'editors' describe the JSON answers, the protocol of callbacks,
+    and how editors show proposals. Where `man` is missing, or standard output is not a terminal, a
+    command's summary is printed instead.
     """
     shown = context.find_root()
     if names and names[0] in TOPICS:
