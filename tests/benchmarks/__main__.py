@@ -10,6 +10,7 @@ BENCHMARKS = {
     "startup": "what git-boocode's own start costs, against the bare interpreter and click",
     "checkpoints": "checkpoint and restore, against git status and the plain shell recipe",
     "hooks": "what a hook costs at every turn, beside a checkpoint and the bare interpreter",
+    "proposals": "status of a proposal beside git status, propose and accept beside git commit",
     "sharing": "very many checkpoints on one remote: push, fetch, and git's own work beside them",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",
     "patches": "whole-file edits in every format and drift, beside git apply and GNU patch",
