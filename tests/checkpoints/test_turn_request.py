@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +17,7 @@ from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import RunningTurn, read_turn
 from tests.checkpoints.kit import ANYWAY, back, interrupted, redone, refs, seen, sound, take, undone
+from tests.kill_kit import killed_at
 from tests.repo_kit import Repo
 
 
@@ -155,27 +154,6 @@ def test_a_kill_leaves_a_turn_or_none(repo: Repo, call: str) -> None:
         number += 1
     assert marks
     sound(repo)
-
-
-def killed_at(call: str, number: int, act: Callable[[], object]) -> bool:
-    """Act in a child that is killed at the nth call of a function of `os`; whether it was."""
-    child = os.fork()
-    if child == 0:
-        real, calls = getattr(os, call), []
-
-        def dying(*args: object, **how: object) -> object:
-            calls.append(args)
-            if len(calls) == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **how)
-
-        setattr(os, call, dying)
-        try:
-            act()
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
 def test_a_failed_record_ends_the_turn_anyway(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

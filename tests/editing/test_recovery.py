@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import stat
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from git_boocode.editing.write import WriteStep, fingerprint
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.lock import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
+from tests.kill_kit import killed_at
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
@@ -37,29 +37,9 @@ def prepare(repo: Repo) -> None:
         repo.write(name, "old\n", 0o755)
 
 
-def killed_at(call: str, number: int, inputs: Inputs, options: Options) -> bool:
+def killed(call: str, number: int, inputs: Inputs, options: Options) -> bool:
     """Carry the inputs out in a child that is killed at the nth call; whether it was."""
-    child = os.fork()
-    if child == 0:
-        _die_at(call, number)
-        try:
-            carry_out(inputs, options=options)
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-
-
-def _die_at(call: str, number: int) -> None:
-    real, calls = getattr(os, call), []
-
-    def dying(*args: object, **how: object) -> object:
-        calls.append(args)
-        if len(calls) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*args, **how)
-
-    setattr(os, call, dying)
+    return killed_at(call, number, lambda: carry_out(inputs, options=options))
 
 
 def contents(repo: Repo) -> dict[str, bytes]:
@@ -82,7 +62,7 @@ def test_a_kill_at_any_step_is_mended_to_all_old_or_all_new(
         shutil.rmtree(".git/boocode", ignore_errors=True)
         prepare(repo)
         before, known = repo.files(), set(records(repo))
-        if not killed_at(call, number, INPUTS, Options(record=record)):
+        if not killed(call, number, INPUTS, Options(record=record)):
             break
         halfway = contents(repo)
         mixed += not (old_of(halfway) or new_of(halfway))
@@ -126,7 +106,7 @@ def interrupt(repo: Repo, *, record: bool = True) -> None:
     repo.write("b", "old\n")
     inputs = act(("a", Replace("old", "new")), ("b", Replace("old", "new")))
     # The first replace puts the note in its place, the second `a`, the third `b`.
-    assert killed_at("replace", 3, inputs, Options(record=record))
+    assert killed("replace", 3, inputs, Options(record=record))
     assert (repo.read("a"), repo.read("b")) == (b"new\n", b"old\n")
 
 
@@ -147,7 +127,7 @@ def test_where_no_file_or_every_file_was_written_the_next_edit_just_goes_on(repo
     options = Options(record=False)
     # Before the only file is replaced, and after.
     for call, number, now in (("replace", 2, b"old\n"), ("unlink", 1, b"new\n")):
-        assert killed_at(call, number, inputs, options)
+        assert killed(call, number, inputs, options)
         assert repo.read("a") == now
         assert leftovers(repo.top)
         repo.write("other", "old\n")

@@ -18,29 +18,18 @@ from git_boocode.repo.errors import BoocodeError
 from git_boocode.workflows.host_files import FileEditor
 from tests.checkpoints.kit import ANYWAY, Host, Seen, back, redone, refs, seen, sound, take, undone
 from tests.forked import run_forked
+from tests.kill_kit import DIES_AT_A_STEP
 from tests.repo_kit import Repo
 
 # Runs a service and dies before one step: a call of git or of the file system, or its own end.
-CHILD = """
-import os, signal, subprocess, sys
+CHILD = (
+    DIES_AT_A_STEP
+    + """
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.workflows.host_files import FileEditor
 from git_boocode.repo.repository import Repository
-
-what, step = sys.argv[1], int(sys.argv[2])
-count = 0
-
-def watch(module, name):
-    real = getattr(module, name)
-    def call(*args, **kwargs):
-        global count
-        count += 1
-        if count == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*args, **kwargs)
-    setattr(module, name, call)
 
 repository = Repository.discover()
 watch(subprocess, "Popen")
@@ -58,6 +47,7 @@ print(count)
 watch(sys, "exit")
 sys.exit()
 """
+)
 
 FORCED = frozenset({"ignored"})
 _SLACK = 4

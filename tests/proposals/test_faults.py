@@ -23,6 +23,7 @@ from tests.checkpoints.kit import back, interrupted, refs, sound, take
 from tests.forked import run_forked
 from tests.hostile.test_faults import sound_but_for_the_note
 from tests.hostile.test_kills import ROUNDS, fill, small_disk
+from tests.kill_kit import DIES_AT_A_STEP
 from tests.proposals import kit
 from tests.proposals.kit import edit, letters
 from tests.repo_kit import Repo
@@ -31,22 +32,10 @@ __all__ = ["small_disk"]
 pytestmark = pytest.mark.slow
 
 # Accepts, or does something else, and dies before one step.
-CHILD = """
-import os, signal, subprocess, sys
+CHILD = (
+    DIES_AT_A_STEP
+    + """
 from tests.proposals import kit
-
-what, step = sys.argv[1], int(sys.argv[2])
-count = 0
-
-def watch(module, name):
-    real = getattr(module, name)
-    def call(*args, **kwargs):
-        global count
-        count += 1
-        if count == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*args, **kwargs)
-    setattr(module, name, call)
 
 watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink", "mkdir"):
@@ -55,6 +44,7 @@ options = {"merge": True} if what == "accept" else {}
 getattr(kit, what)(**options)
 print(count)
 """
+)
 _EVERY_STEP = "KILL_ROUNDS" in os.environ
 LINES = "".join(f"{number}\n" for number in range(1, 10))
 MOVE = """*** Begin Patch
