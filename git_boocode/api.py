@@ -43,7 +43,6 @@ from git_boocode.editing.edits import (
     ENCODINGS,
     EditedFile,
     MatchOptions,
-    MissError,
 )
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
@@ -51,7 +50,7 @@ from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.text_edits import placed_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.matching.rungs import profile_named
-from git_boocode.repo.errors import RefusedError, from_os
+from git_boocode.repo.errors import from_os
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -278,7 +277,7 @@ def checkpoint(
         meta=json.loads(json.dumps(dict(meta or {}), allow_nan=False)),
         only_if_changed=if_changed,
         require_match=not ignore_unmatch,
-        paths=_strings(paths),
+        paths=strings(paths),
     )
     return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
 
@@ -338,7 +337,7 @@ def diff(
     """
     repository = Repository.discover(os.path.abspath(root))
     catalog = Catalog(repository)
-    pathspecs = checked_pathspecs(repository, [*_strings(paths)]) if paths else []
+    pathspecs = checked_pathspecs(repository, [*strings(paths)]) if paths else []
     before = catalog.find(old).tree
     with temporary_objects(repository):
         after = current_tree(repository) if new is None else catalog.find(new).tree
@@ -379,7 +378,7 @@ def restore(
     request = RestoreRequest(
         files=files,
         conversation=conversation,
-        paths=_strings(paths),
+        paths=strings(paths),
         head=head,
         dry_run=dry_run,
         callback=callback,
@@ -447,13 +446,14 @@ def _step_request(
     )
 
 
-def _strings(values: Sequence[str]) -> tuple[str, ...]:
+def strings(values: Sequence[str]) -> tuple[str, ...]:
+    """Some strings, of which one may be given alone."""
     # A string is also a sequence of strings, and its '.' would be a path that matches everything.
     return (values,) if isinstance(values, str) else tuple(values)
 
 
 def _overridden(force: Sequence[str], refusals: Sequence[str]) -> frozenset[str]:
-    words = frozenset(_strings(force))
+    words = frozenset(strings(force))
     if unknown := sorted(words.difference(refusals)):
         raise ValueError(f"unknown refusal '{unknown[0]}' (choose from: {', '.join(refusals)})")
     return words
@@ -488,18 +488,8 @@ def workspace_of(root: str, buffers: Mapping[str, str] | None) -> Workspace:
 
     RefusedError (`outside_worktree`, `invalid_input`) if a path cannot be used; TypeError.
     """
-    workspace = Workspace.here(os.path.abspath(root))
-    contents = {
-        _real_path(workspace, path): _encoded(text) for path, text in (buffers or {}).items()
-    }
-    return workspace._replace(buffers=buffer_files(contents))
-
-
-def _real_path(workspace: Workspace, path: str) -> str:
-    try:
-        return workspace.target(path).real
-    except MissError as miss:
-        raise RefusedError(f"buffer '{path}': {miss.message}", code=miss.code) from None
+    contents = {path: _encoded(text) for path, text in (buffers or {}).items()}
+    return Workspace.here(os.path.abspath(root)).with_buffers(contents)
 
 
 def check_encoding(encoding: str) -> None:

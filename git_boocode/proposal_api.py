@@ -14,6 +14,7 @@ from git_boocode.api import (
     fatal_os_errors,
     file_edits,
     source_of,
+    strings,
     workspace_of,
 )
 from git_boocode.editing.edits import DEFAULT_ENCODING, MatchOptions
@@ -86,7 +87,7 @@ def status(
     root: str = ".", *, paths: Sequence[str] = (), buffers: Buffers = None
 ) -> tuple[ProposedFile, ...]:
     """The files of the newest proposal; `paths`, relative to `root`, select some of them."""
-    found = local_files.file_statuses(workspace_of(root, buffers), paths)
+    found = local_files.file_statuses(workspace_of(root, buffers), strings(paths))
     return tuple(map(_proposed, found))
 
 
@@ -135,14 +136,13 @@ def sync(
     root: str = ".", *, paths: Sequence[str] = (), force: bool = False, buffers: Buffers = None
 ) -> ReviewedProposal:
     """Make files as they are now the context; arguments and errors are those of `accept`."""
-    return _result(review.sync(workspace_of(root, buffers), paths, force=force))
+    return _result(review.sync(workspace_of(root, buffers), strings(paths), force=force))
 
 
 def _chosen(paths: Sequence[str], hunks: HunkNumbers) -> review.ChosenPart:
     if hunks and not all(hunks.values()):
         raise ValueError("hunks name no numbers for a path")
-    names = (paths,) if isinstance(paths, str) else tuple(paths)
-    return review.ChosenPart(names, hunks or {})
+    return review.ChosenPart(strings(paths), hunks or {})
 
 
 def _proposed(found: local_files.FileStatus) -> ProposedFile:

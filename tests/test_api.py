@@ -425,3 +425,10 @@ def test_hunks_of_other_files_change_nothing(repo: Repo) -> None:
         with pytest.raises(ValueError, match="no numbers"):
             function(hunks={"a.py": []})
     assert [file.status for file in git_boocode.status()] == ["M"]
+
+
+def test_one_path_may_be_given_alone(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n", "b.py": "x = 1\n"})
+    git_boocode.propose([EDIT, {**EDIT, "path": "b.py"}])
+    assert [file.path for file in git_boocode.status(paths="b.py")] == ["b.py"]
+    assert git_boocode.sync(paths="a.py").statuses == {"a.py": "M"}
