@@ -25,7 +25,7 @@ from git_boocode.cli.output import (
     quote_path,
     warn,
 )
-from git_boocode.editing.unified_diff import unified_diff
+from git_boocode.editing.answer import diff_of
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.acceptance import ACCEPT, AcceptRefusedError, AcceptRequest
 from git_boocode.proposals.acceptance import accept as accept_files
@@ -166,22 +166,25 @@ def _print_accepted(workspace: Workspace, result: ReviewResult, *, show_diff: bo
         note = ": a buffer, which --json prints; not written" if edited.in_buffer else ""
         print_feedback(f" {letter} {path}{note}", dry_run=not result.applied)
         if show_diff:
-            diff = unified_diff(file.path, edited.old, edited.text, edited.moved_from)
-            for line in diff.split("\n")[:-1]:
+            for line in diff_of(edited).split("\n")[:-1]:
                 print_text(paint(line))
-    for warning in result.warnings:
-        warn(warning)
     if not result.applied:
         print_text("dry run: nothing was written")
-    else:
-        print_hints(("'git boocode undo' takes it back",), workspace.repository.config)
+    _print_end(result)
 
 
-def print_letters(workspace: Workspace, result: ReviewResult) -> None:
+def print_review(result: ReviewResult, *, as_json: bool) -> None:
     """Print the files of a review with their letters, its warnings, and how to undo it."""
+    if as_json:
+        print_json(result.as_json())
+        return
     for file in result.files:
         print_feedback(f"{file.letters:2} {quote_path(file.path)}")
+    _print_end(result)
+
+
+def _print_end(result: ReviewResult) -> None:
     for warning in result.warnings:
         warn(warning)
-    assert workspace.repository is not None
-    print_hints(("'git boocode undo' takes it back",), workspace.repository.config)
+    if result.undo is not None:
+        print_hints(("'git boocode undo' takes it back",))

@@ -12,9 +12,9 @@ import click
 
 from git_boocode.cli.candidates import one_of, paths
 from git_boocode.cli.framework import refuse_together
-from git_boocode.editing.edits import DEFAULT_ENCODING, ENCODINGS, MissError
-from git_boocode.editing.workspace import Workspace, buffer_files
-from git_boocode.repo.errors import RefusedError, UsageError, shortened
+from git_boocode.editing.edits import DEFAULT_ENCODING, ENCODINGS
+from git_boocode.editing.workspace import Workspace
+from git_boocode.repo.errors import UsageError, shortened
 
 _OPTIONS = (
     click.option(
@@ -69,18 +69,8 @@ class BufferOptions(NamedTuple):
                 raise UsageError(message, hints=("example: --buffer src/a.py=/tmp/unsaved",))
             with open(name, "rb") as stream:
                 texts[path] = stream.read()
-        here = workspace._replace(from_here=True)
-        found = {_real_path(here, path): data for path, data in texts.items()}
-        return workspace._replace(buffers=buffer_files(found))
-
-
-def _real_path(workspace: Workspace, path: str) -> str:
-    try:
-        return workspace.target(path).real
-    except MissError as miss:
-        hints = (miss.hint,) if miss.hint else ()
-        message = f"buffer '{shortened(path)}': {miss.message}"
-        raise RefusedError(message, code=miss.code, hints=hints) from None
+        filled = workspace._replace(from_here=True).with_buffers(texts)
+        return workspace._replace(buffers=filled.buffers)
 
 
 def buffer_options(command: Callable[..., int]) -> Callable[..., int]:

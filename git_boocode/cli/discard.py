@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from git_boocode.cli.accept import ReviewOptions, print_letters, review_options
+from git_boocode.cli.accept import ReviewOptions, print_review, review_options
 from git_boocode.cli.framework import Command, json_option, refuse_together
-from git_boocode.cli.output import print_json, print_text, progress
+from git_boocode.cli.output import print_text, progress
 from git_boocode.proposals import review
 
 
@@ -23,8 +23,5 @@ def discard(chosen: ReviewOptions, force: bool, as_json: bool) -> int:
         return 1
     with progress(workspace.repository, "discarding", as_json=as_json):
         result = review.discard(workspace, selection, force=force)
-    if as_json:
-        print_json(result.as_json())
-    else:
-        print_letters(workspace, result)
+    print_review(result, as_json=as_json)
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.output import ask, print_text, printable, quote_path
@@ -20,13 +19,6 @@ q - quit; leave this hunk and all others as they are
 a - {verb} this hunk and all later ones of the file
 d - leave this hunk and all later ones of the file
 ? - print help"""
-
-
-class _Question(NamedTuple):
-    """A hunk to ask for: its number, and how it reads; 0 for a whole file."""
-
-    number: int
-    diff: str
 
 
 class _QuitError(Exception):
@@ -53,15 +45,20 @@ def _choose(review: Review, file: ContextFile, verb: str) -> Iterator[int]:
     """The numbers that the user chooses of one file; 0 for all of it."""
     assert review.workspace.repository is not None
     paint = diff_painter(review.workspace.repository.config)
-    questions, rest = [*_questions(review, file)], ""
-    for at, question in enumerate(questions, 1):
+    try:
+        numbers, why = [hunk.number for hunk in review.hunks_of(file)], ""
+    except RefusedError as error:
+        numbers, why = [], f"\n{printable(error.message)}"
+    rest = ""
+    for at, number in enumerate(numbers or [0], 1):
         if rest != "a":
-            print_text("\n".join(paint(printable(line)) for line in question.diff.splitlines()))
-            rest = _answer(verb, "hunk" if question.number else "change", at, len(questions))
+            shown = _diff(review, file, number) if number else f"{_change(file)}{why}"
+            print_text("\n".join(paint(printable(line)) for line in shown.splitlines()))
+            rest = _answer(verb, "hunk" if number else "change", at, len(numbers) or 1)
         if rest == "d":
             return
         if rest in ("y", "a"):
-            yield question.number
+            yield number
 
 
 def _answer(verb: str, noun: str, at: int, count: int) -> str:
@@ -75,18 +72,10 @@ def _answer(verb: str, noun: str, at: int, count: int) -> str:
         print_text(_HELP.format(verb=verb))
 
 
-def _questions(review: Review, file: ContextFile) -> Iterator[_Question]:
-    try:
-        hunks = review.hunks_of(file)
-    except RefusedError as error:
-        yield _Question(0, f"{_change(file)}\n{printable(error.message)}")
-        return
-    if not hunks:
-        yield _Question(0, _change(file))
+def _diff(review: Review, file: ContextFile, number: int) -> str:
+    """One hunk with lines around it."""
     old, _ = review.sides(file)
-    for hunk in hunks:
-        part = review.part_of(file, {hunk.number})
-        yield _Question(hunk.number, unified_diff(file.path, old, part))
+    return unified_diff(file.path, old, review.part_of(file, {number}))
 
 
 def _change(file: ContextFile) -> str:

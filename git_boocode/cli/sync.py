@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from git_boocode.cli.accept import force_option, paths_argument, print_letters
+from git_boocode.cli.accept import force_option, paths_argument, print_review
 from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import print_json, progress
+from git_boocode.cli.output import progress
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals import review
 
@@ -26,8 +26,5 @@ def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool, as_json: b
     workspace = buffers.fill(Workspace.here())
     with progress(workspace.repository, "syncing", as_json=as_json):
         result = review.sync(workspace, paths, force=force)
-    if as_json:
-        print_json(result.as_json())
-    else:
-        print_letters(workspace, result)
+    print_review(result, as_json=as_json)
     return 0

@@ -243,7 +243,7 @@ class EditPlan:
         if source.versions is None:
             from git_boocode.editing.versions import FileVersions
 
-            path = os.path.relpath(source.target.real, self._workspace.top).replace(os.sep, "/")
+            path = self._workspace.tree_path(source.target.real)
             source.versions = FileVersions(repository, path)
         return source.versions
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import itemgetter
@@ -185,7 +184,7 @@ def _record(
     from git_boocode.editing.records import Record
 
     files = [file for file in plan.listed if file.changes and not file.in_buffer]
-    recorded = [_recorded(file, workspace.top, options) for file in files]
+    recorded = [_recorded(file, workspace, options) for file in files]
     return Record(repository, recorded, recorded_edits(files), options.more)
 
 
@@ -205,12 +204,10 @@ def recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:
     return sorted(edits, key=itemgetter("index"))
 
 
-def _recorded(file: PlannedFile, top: str, options: Options) -> Contents:
+def _recorded(file: PlannedFile, workspace: Workspace, options: Options) -> Contents:
     from git_boocode.editing.records import Contents, RecordedFile
 
-    def below(real: str) -> str:
-        return os.path.relpath(real, top).replace(os.sep, "/")
-
+    below = workspace.tree_path
     before = file.source.before if file.source else None
     mode = new_mode = before.mode if before else options.modes.get(file.target.real, 0o644)
     if file.executable is not None:

@@ -21,8 +21,7 @@ _OURS, _DIVIDER, _THEIRS = "<<<<<<< local", "=======", ">>>>>>> proposal"
 class MergedText(NamedTuple):
     """The merged text, and the conflicts: 1-based lines of the user's text, both ends inclusive.
 
-    With conflicts, the text has conflict markers. The end of an empty range is one less than its
-    start.
+    The end of an empty range is one less than its start.
     """
 
     text: FileText

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.textfile import read_file
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError, shortened
 from git_boocode.repo.files import FileState, git_directory_above, inside_worktree, mode_only
 from git_boocode.repo.repository import Repository
 
@@ -148,6 +148,24 @@ class Workspace(NamedTuple):
         if git_directory_above(target.real) is not None:
             raise MissError("outside_worktree", "it is inside a git directory")
         return target
+
+    def tree_path(self, real: str) -> str:
+        """The path of a file in git's trees, of its absolute path without symlinks."""
+        return os.path.relpath(real, self.top).replace(os.sep, "/")
+
+    def with_buffers(self, contents: Mapping[str, bytes]) -> Workspace:
+        """A copy with buffers by path; RefusedError if a path cannot be used."""
+        return self._replace(
+            buffers=buffer_files({self._buffer_path(path): contents[path] for path in contents})
+        )
+
+    def _buffer_path(self, path: str) -> str:
+        try:
+            return self.target(path).real
+        except MissError as miss:
+            hints = (miss.hint,) if miss.hint else ()
+            message = f"buffer '{shortened(path)}': {miss.message}"
+            raise RefusedError(message, code=miss.code, hints=hints) from None
 
     def read(self, target: Target) -> FileState | None:
         """Read a file, or the buffer that replaces it; see `read_file`."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.conversion import (
+    SYMLINK,
     KnownVersions,
     file_mode,
     recognized,
@@ -19,7 +20,7 @@ from git_boocode.proposals.conversion import (
 )
 from git_boocode.proposals.proposal import BlobVersion, ContextFile, Proposals, Versions
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.files import is_in_dot_git
+from git_boocode.repo.files import Symlink, is_in_dot_git
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import scratch_directory
@@ -69,9 +70,10 @@ def known_versions(files: Iterable[ContextFile]) -> dict[str, KnownVersions]:
     """The versions that the user's files may have, by path; of a rename, one of each side."""
     known = dict[str, KnownVersions]()
     for file in files:
-        sides = (file.context, file.output)
-        known |= zip(file.paths, zip(sides, strict=True), strict=True) if file.source else {}
-        known |= {} if file.source else {file.path: sides}
+        if file.source:
+            known |= {file.source: (file.context,), file.path: (file.output,)}
+        else:
+            known[file.path] = (file.context, file.output)
     return known
 
 
@@ -141,9 +143,7 @@ def local_versions(
     for path, versions in known.items():
         real = os.path.join(workspace.top, path)
         if (state := workspace.buffers.get(real)) is not None:
-            mode = file_mode(executable=is_executable(real))
-            version = version_of(repository, path, state.data, mode)
-            found[path] = recognized(repository, path, (version, state.data), versions)
+            found[path] = local_version(workspace, path, state.data, versions)
         elif (kind := path_kind(workspace.top, path)) == "file":
             listed.append(path)
         else:
@@ -158,6 +158,18 @@ def local_versions(
                 data = file.read()
         hashed[path] = recognized(repository, path, (hashed[path], data), known[path])
     return {**found, **dict.fromkeys(listed, OTHER), **hashed}
+
+
+def local_version(
+    workspace: Workspace, path: str, data: bytes, known: KnownVersions
+) -> BlobVersion:
+    """The version of a file with these bytes; a `known` one if git sees no difference to it."""
+    repository = workspace.repository
+    assert repository is not None
+    executable = is_executable(os.path.join(workspace.top, path))
+    mode = SYMLINK if isinstance(data, Symlink) else file_mode(executable=executable)
+    version = version_of(repository, path, data, mode)
+    return recognized(repository, path, (version, data), known)
 
 
 def is_executable(real: str) -> bool:

@@ -133,7 +133,7 @@ class _Attempt:
 
     def _known_versions(self) -> dict[str, BlobVersion | None]:
         """The versions of the edited files that are not those of now, by path."""
-        paths = {self._path(real) for real in self._edited}
+        paths = {self._workspace.tree_path(real) for real in self._edited}
         state = self._state
         pending = {path for path in paths & state.output.keys() if self._is_pending(path)}
         known = {path: state.output[path] for path in pending}
@@ -174,9 +174,6 @@ class _Attempt:
         buffers = {**self._workspace.buffers, **buffer_files(contents, executable)}
         return self._workspace._replace(buffers=buffers)
 
-    def _path(self, real: str) -> str:
-        return os.path.relpath(real, self._workspace.top).replace(os.sep, "/")
-
     def _new_state(
         self,
         objects: ObjectStore,
@@ -207,20 +204,23 @@ class _Attempt:
             new_mode = with_executable(mode, executable=file.executable)
         before = (file.before.data, _git_mode(mode)) if file.before else None
         after = None if file.after is None else (file.after, _git_mode(new_mode))
-        path = self._path(file.target.real)
+        path = self._workspace.tree_path(file.target.real)
         if file.spelling is None:
             yield _PathChange(path, before, after)
         else:
             yield _PathChange(path, before, None)
-            yield _PathChange(self._path(file.spelling.real), None, after)
+            yield _PathChange(self._workspace.tree_path(file.spelling.real), None, after)
 
     def _renames(self, changed: Sequence[PlannedFile]) -> Iterator[tuple[str, str]]:
         """The new and the old path of each renamed file."""
         earlier = {file.path: file.source for file in self._state.files()}
         for file in changed:
             if file.moved_from is not None and file.source is not None:
-                old = self._path(file.source.target.real)
-                yield self._path((file.spelling or file.target).real), earlier.get(old) or old
+                old = self._workspace.tree_path(file.source.target.real)
+                yield (
+                    self._workspace.tree_path((file.spelling or file.target).real),
+                    earlier.get(old) or old,
+                )
 
 
 def _git_mode(mode: int) -> str:

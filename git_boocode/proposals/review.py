@@ -18,12 +18,9 @@ from git_boocode.editing.text_merge import TextHunk, is_binary, merge_texts, tex
 from git_boocode.editing.textfile import FileText, decode, read_file
 from git_boocode.editing.workspace import LOCK_PATIENCE, Target, Workspace
 from git_boocode.proposals.conversion import (
-    SYMLINK,
     KnownVersions,
     file_mode,
-    recognized,
     store_version,
-    version_of,
     worktree_bytes,
     worktree_contents,
 )
@@ -31,9 +28,9 @@ from git_boocode.proposals.local_files import (
     OTHER,
     file_statuses,
     is_below,
-    is_executable,
     known_versions,
     letters_of,
+    local_version,
     path_kind,
     tree_path,
 )
@@ -208,10 +205,7 @@ class Review:
             raise RefusedError(f"'{path}': {miss.message}", code=miss.code) from None
         if state is None:
             return LocalFile(target, None, None)
-        is_link = isinstance(state.data, Symlink)
-        mode = SYMLINK if is_link else file_mode(executable=is_executable(real))
-        version = version_of(self.repository, path, state.data, mode)
-        version = recognized(self.repository, path, (version, state.data), known)
+        version = local_version(self.workspace, path, state.data, known)
         return LocalFile(target, state, version, buffer is not None)
 
     def bytes_of(self, path: str, version: BlobVersion) -> bytes:

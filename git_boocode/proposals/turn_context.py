@@ -46,8 +46,7 @@ def _refresh(workspace: Workspace, base: str) -> None:
     buffers = {
         path: data.data
         for real, data in workspace.buffers.items()
-        if data is not None
-        and (path := os.path.relpath(real, workspace.top).replace(os.sep, "/")) not in pending
+        if data is not None and (path := workspace.tree_path(real)) not in pending
     }
     recorded: Versions = versions_in(repository, base, settled) if settled else {}
     if not buffers and all(state.context[path] == version for path, version in recorded.items()):
@@ -61,5 +60,4 @@ def _refresh(workspace: Workspace, base: str) -> None:
             known[path] = store_version(repository, objects, (path, data), mode)
         return NewState(state.with_versions(known, known), "turn", base)
 
-    with review.locked():
-        store_proposal(repository, write)
+    store_proposal(repository, write, review.locked)

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
 from git_boocode.checkpoints.restore.exact import record_exact
+from git_boocode.checkpoints.restore.file_plan import covers
 from git_boocode.checkpoints.restore.operation import (
     NEWER_TURNS,
     REDO,
@@ -139,20 +140,18 @@ def undoable_change(
     def take(watch: GcWatch) -> Checkpoint:
         with scratch_directory(repository.state_dir) as scratch:
             snapshot = take_snapshot(repository, scratch)
-            held = {entry.path: entry for entry in snapshot.index.entries_of(written)}
             top = repository.worktree
-            ignored = {path for path in written if os.path.lexists(os.path.join(top, path))}
-            skipped = [f"{path.rstrip('/')}/" for path, _ in snapshot.skipped]
-            unrecorded = {path for path in written if f"{path}/".startswith(tuple(skipped))}
-            if ignored := ignored.difference(held):
+            there = {path for path in written if os.path.lexists(os.path.join(top, path))}
+            skipped = [path.rstrip("/") for path, _ in snapshot.skipped]
+            unrecorded = {path for path in written if any(covers(each, path) for each in skipped)}
+            entries = [*snapshot.index.entries_of(written)]
+            if ignored := there.difference(entry.path for entry in entries):
                 snapshot.force_add(sorted(ignored), top)
-                recorded = {entry.path for entry in snapshot.index.entries_of(ignored)}
-                unrecorded |= ignored - recorded
+                entries = [*snapshot.index.entries_of(written)]
+            unrecorded |= there.difference(entry.path for entry in entries)
             if unrecorded:
                 raise _unrecorded(min(unrecorded))
-            changes = (
-                Change(path, "modify", e.mode, e.mode, e.id, e.id) for path, e in held.items()
-            )
+            changes = (Change(e.path, "modify", e.mode, e.mode, e.id, e.id) for e in entries)
             snapshot.exact = record_exact(repository, snapshot, changes, {})
             safety = safety_checkpoint(
                 repository, snapshot, Metadata({}), record, identifier, step.change

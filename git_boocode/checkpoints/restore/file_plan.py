@@ -152,7 +152,7 @@ class RestorePlanner:
             kept.pop(path, None)
         unrecorded = [path for path, _ in snapshot.skipped if path in added]
         for change in wanted:
-            if any(_covers(path, change.path) for path in unrecorded):
+            if any(covers(path, change.path) for path in unrecorded):
                 kept[change.path] = "the file in the way cannot be recorded"
         changes = [change for change in wanted if change.path not in kept]
         in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
@@ -185,7 +185,7 @@ class RestorePlanner:
         for change in wanted:
             if change.touches_gitlink:
                 yield change.path, "submodule or nested repository"
-            elif any(_covers(path, change.path) for path in untouchable):
+            elif any(covers(path, change.path) for path in untouchable):
                 yield change.path, "not captured"
             elif change.path in ignored:
                 yield change.path, "ignored in the checkpoint"
@@ -312,7 +312,7 @@ class RestorePlanner:
             path
             for path in existing
             if path not in visible
-            and not any(_covers(other, path) for other, _ in snapshot.skipped)
+            and not any(covers(other, path) for other, _ in snapshot.skipped)
             and not any(map(self._disk.has_repository, directories_of([path])))
         ]
         visible = {entry.path for entry in snapshot.index.entries_of(hidden)}
@@ -400,7 +400,8 @@ def _steps(path: str) -> Iterator[str]:
     return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
 
 
-def _covers(path: str, other: str) -> bool:
+def covers(path: str, other: str) -> bool:
+    """Whether two paths are the same, or one is a directory that contains the other."""
     return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
 
 
