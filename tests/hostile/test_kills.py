@@ -112,7 +112,9 @@ def test_killed_at_random_times(repo: Repo) -> None:
         code, out, _ = finish(process)
         ended += code == 0
         assert theirs(repo) == before, number
-        assert locks(repo) == [], number
+        # A git that is killed while it writes our ref leaves its locks, which block nothing.
+        left = locks(repo)
+        assert all(name.startswith("refs/boocode/") for name in left), number
         new = [line.split()[0] for line in refs(repo) if line not in known]
         assert len(new) <= 1, number
         # An id that was printed is kept; one that was kept need not have been printed.
@@ -121,9 +123,11 @@ def test_killed_at_random_times(repo: Repo) -> None:
             assert repo.git("cat-file", "blob", f"{ref}:new").encode(
                 "utf-8", "surrogateescape"
             ) == repo.read("new")
-        if number % 8 == 0:
+        if left or number % 8 == 0:
             blocks_nothing(repo)
             before = theirs(repo)
+        for name in left:
+            (repo.top / ".git" / name).unlink(missing_ok=True)
     blocks_nothing(repo)
     assert ended < ROUNDS
     assert repo.git("fsck", "--full", "--strict", "--no-dangling") == ""
