@@ -54,6 +54,19 @@ class Captured(NamedTuple):
     changed: bool
     is_new: bool = True
 
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        checkpoint = self.checkpoint
+        return {
+            "ok": True,
+            "id": checkpoint.id,
+            "commit": checkpoint.commit.id,
+            "ref": checkpoint.ref,
+            "tree": checkpoint.tree,
+            "changed": self.changed,
+            "skipped": checkpoint.meta.values["skipped"],
+        }
+
 
 def capture(repository: Repository, request: Request) -> Captured:
     """Take a checkpoint of the worktree and the staging area.

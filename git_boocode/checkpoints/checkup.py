@@ -205,7 +205,7 @@ def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     state = repository.state_dir
     if not os.path.lexists(os.path.join(state, RESTORE_NOTE)):
         return
-    safety, store = interrupted_restore(state), Store(repository)
+    safety, store = interrupted_restore(state), repository.store
     if safety is None:
         message = "the note of an interrupted restore cannot be read"
         if newest := store.refs(SAFETY, newest=1):

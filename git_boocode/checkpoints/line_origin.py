@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import TURN_ENDS, Catalog, Checkpoint
@@ -26,9 +26,9 @@ from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import raw_commit
 
 TURN, LATER, BEFORE, COMMIT = "turn", "later", "before", "commit"
+_KEYS = ("agent", "label", "session", "message", "created_at")
 _LINE = re.compile(rb"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
 
 
@@ -117,8 +117,7 @@ def line_history(repository: Repository) -> Iterator[LineHistory]:
         scratch_directory(repository.state_dir, read_only=True) as scratch,
     ):
         tree = current_tree(repository)
-        raw = raw_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
-        now = repository.git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
+        now = repository.store.write_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
         states = [*_states(catalog, taken, now)]
         ancestry = os.path.join(scratch, "ancestry")
         base = taken[0].head
@@ -159,3 +158,25 @@ def _parsed(output: bytes, states: dict[str, LineOrigin]) -> Iterator[BlamedLine
         elif line:
             key, _, value = line.decode("utf-8", "surrogateescape").partition(" ")
             commits[commit][key] = value
+
+
+def blamed_ranges(found: Sequence[BlamedLine]) -> list[dict[str, object]]:
+    """Runs of lines of the same origin, for the JSON answer."""
+    ranges: list[dict[str, object]] = []
+    for origin, group in groupby(found, key=lambda line: line.origin):
+        lines = list(group)
+        meta = origin.checkpoint.meta if origin.checkpoint else None
+        texts = {key: (meta.text(key) or None) if meta else None for key in _KEYS}
+        ranges.append(
+            {
+                "start_line": lines[0].number,
+                "end_line": lines[-1].number,
+                "source": origin.source,
+                "checkpoint_id": origin.checkpoint.id if origin.checkpoint else None,
+                **texts,
+                "commit": origin.commit or None,
+                "author": origin.author or None,
+                "lines": [line.text for line in lines],
+            }
+        )
+    return ranges

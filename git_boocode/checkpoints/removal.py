@@ -23,7 +23,7 @@ from git_boocode.repo.durable import remove
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ALL_REFS, Ref, RefChange, Store
+from git_boocode.repo.store import ALL_REFS, Ref, RefChange
 
 SIDE_FILES, REFS, FILES, SETTINGS = "side_files", "refs", "files", "settings"
 _PATIENCE = 5.0
@@ -49,7 +49,7 @@ def parts(repository: Repository) -> list[RemovalStep]:
 
     Checkpoints name the transcripts beside which side files are, and need the private files.
     """
-    refs = Store(repository).refs(ALL_REFS)
+    refs = repository.store.refs(ALL_REFS)
     files, directories = _side_files(repository), _directories(repository)
     settings = list(_settings(repository))
     found = [
@@ -63,7 +63,7 @@ def parts(repository: Repository) -> list[RemovalStep]:
 
 def _refuse_interrupted(repository: Repository) -> None:
     """RefusedError (`interrupted`) if a restore or edit in any worktree was interrupted."""
-    safety = {ref.id for ref in Store(repository).refs(SAFETY)}
+    safety = {ref.id for ref in repository.store.refs(SAFETY)}
     for state in repository.state_dirs():
         edit, restore = (os.path.lexists(os.path.join(state, name)) for name in _NOTES)
         # Without its safety checkpoint a restore has not changed anything.
@@ -115,7 +115,7 @@ def _unlink_all(paths: list[str]) -> None:
 
 
 def _remove_refs(repository: Repository, refs: list[Ref]) -> None:
-    Store(repository).update_refs([RefChange(ref.name, None, ref.target) for ref in refs])
+    repository.store.update_refs([RefChange(ref.name, None, ref.target) for ref in refs])
 
 
 def _directories(repository: Repository) -> list[str]:

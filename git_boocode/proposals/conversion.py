@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.proposals.proposal import BlobVersion, ObjectStore
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import GitError
-from git_boocode.repo.object_writer import object_id, read_blobs
+from git_boocode.repo.object_writer import object_id
 from git_boocode.repo.repository import Repository
 
 SYMLINK = "120000"
@@ -44,23 +43,12 @@ def worktree_contents(
         if done.status:
             raise _missing(path, version)
         found[path, version] = done.stdout
-    for each, data in zip(plain, _read(repository, plain), strict=True):
+    contents = repository.store.blobs([version.id for _, version in plain])
+    for each, data in zip(plain, contents, strict=True):
         if data is None:
             raise _missing(*each)
         found[each] = data
     return found
-
-
-def _read(
-    repository: Repository, files: Sequence[tuple[str, BlobVersion]]
-) -> Sequence[bytes | None]:
-    try:
-        return read_blobs(repository.git, [version.id for _, version in files])
-    except GitError:
-        # Git stops at a damaged object.
-        half = len(files) // 2
-        parts = (files[:half], files[half:])
-        return [data for part in parts for data in _read(repository, part)] if half else [None]
 
 
 def _missing(path: str, version: BlobVersion) -> FatalError:

@@ -45,7 +45,6 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 
 _PROPOSE = "propose"
-_ARGUMENTS = 500  # maximum number of paths on a command line
 
 
 def propose(
@@ -232,9 +231,8 @@ def _turn_commit(repository: Repository) -> str:
     turn = read_turn(repository)
     if turn is None:
         return ""
-    name = f"{CHECKPOINTS}{turn.checkpoint}^{{commit}}"
-    done = repository.git.attempt("rev-parse", "--verify", "--quiet", name)
-    return done.stdout.decode("ascii").strip()
+    found = repository.store.commit(CHECKPOINTS + turn.checkpoint)
+    return found.id if found else ""
 
 
 def versions_in(
@@ -244,17 +242,13 @@ def versions_in(
     # With their parents, which may be submodules or nested repositories.
     names = sorted({name for path in paths for name in (path, *parents_of(path))})
     found, unrecorded = dict[str, BlobVersion | None](), set[str]()
-    for start in range(0, len(names), _ARGUMENTS):
-        some = names[start : start + _ARGUMENTS]
-        for row in nul_records(repository.git.run("ls-tree", "-z", commit, "--", *some)):
-            head, _, name = row.partition("\t")
-            mode, kind, identifier = head.split(" ")
-            if kind == "commit" or mode == SYMLINK:
-                unrecorded.add(name)
-            elif kind == "blob" and name in paths:
-                found[name] = BlobVersion(mode, identifier)
-    message = os.fsdecode(repository.git.run("log", "-1", "--format=%B", commit))
-    unrecorded |= Metadata.parse(message).skipped_paths
+    for name, (mode, kind, identifier) in repository.store.tree(commit, names).items():
+        if kind == "commit" or mode == SYMLINK:
+            unrecorded.add(name)
+        elif kind == "blob" and name in paths:
+            found[name] = BlobVersion(mode, identifier)
+    if checkpoint := repository.store.commit(commit):
+        unrecorded |= Metadata.parse(checkpoint.message).skipped_paths
     missing = {
         path for path in paths - found.keys() if unrecorded.isdisjoint((path, *parents_of(path)))
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -20,12 +20,12 @@ from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID, id_time, new_id, next_id, timestamp
-from git_boocode.repo.index import Entry, Index
-from git_boocode.repo.lock import fresh_path, scratch_directory
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange, raw_commit
+from git_boocode.repo.trees import Item, TreeEditor
 
 KIND = "proposal"
 _ATTEMPTS = 5
@@ -222,7 +222,6 @@ class ObjectStore:
 
     def __init__(self, repository: Repository, scratch: str) -> None:
         self._repository = repository
-        self._scratch = scratch
         self._quarantine = Quarantine(repository, scratch)
 
     @property
@@ -234,18 +233,22 @@ class ObjectStore:
         """Write a blob; returns its id."""
         return self._quarantine.store(b"blob", data).decode("ascii")
 
+    def _tree(self, tree: TreeEditor, versions: Versions) -> str:
+        """Store a tree with other versions of some files, and return its id."""
+        # Removals first: a file may replace a directory, or the other way round.
+        for path, version in sorted(versions.items(), key=lambda item: item[1] is not None):
+            item = version and Item(version.mode.encode(), version.id.encode())
+            tree.put(os.fsencode(path), item)
+        return tree.write(self._quarantine.store).decode("ascii")
+
     def write(self, new: NewState, watch: GcWatch) -> Proposal:
         """Write the commits and create the ref of a proposal."""
         repository, state = self._repository, new.state
         identifier = _id_after_all(repository)
         when, by = id_time(identifier), repository.config.identity()
-        index = Index(self.git, fresh_path(f"{self._scratch}/tree.index"))
-        index.read_tree(new.base or "--empty")
-        before = index.write_tree("--missing-ok")
-        index.put(_entries(state.context, repository.zero_id))
-        context = index.write_tree("--missing-ok")
-        index.put(_entries(state.output, repository.zero_id))
-        output = index.write_tree("--missing-ok")
+        base = new.base or repository.empty_tree
+        tree = TreeEditor.of(repository.store, base, state.context)
+        before, context, output = (self._tree(tree, v) for v in ({}, state.context, state.output))
         common = {
             "boocode": VERSION,
             "id": identifier,
@@ -307,9 +310,8 @@ def base_of(repository: Repository, newest: Proposal | None) -> str:
     """The commit for the files that are not in the state: that of the newest proposal, or HEAD."""
     base = newest.meta.text("base") if newest else ""
     for name in (base, "HEAD") if OBJECT_ID.fullmatch(base) else ("HEAD",):
-        done = repository.git.attempt("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-        if done.status == 0:
-            return done.stdout.decode("ascii").strip()
+        if found := repository.store.commit(name):
+            return found.id
     return ""
 
 
@@ -337,13 +339,6 @@ def retry_moved(change: Callable[[], _Result]) -> _Result:
         with suppress(ProposalMovedError):
             return change()
     return change()
-
-
-def _entries(versions: Versions, zero: str) -> Iterator[Entry]:
-    # Removals first: a file may replace a directory, or the other way round.
-    for path, version in sorted(versions.items(), key=lambda item: item[1] is not None):
-        mode, identifier = version or ("0", zero)
-        yield Entry("H", mode, identifier, 0, path)
 
 
 def _file_json(file: ContextFile) -> dict[str, object]:

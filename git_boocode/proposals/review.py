@@ -47,7 +47,7 @@ from git_boocode.proposals.proposal import (
     retry_moved,
     store_proposal,
 )
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.repo.files import FileState, Symlink
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.running_turn import refuse_if_running
@@ -163,7 +163,7 @@ class Review:
             if not found:
                 shown = listed([f"'{file.path}'" for file in pending], 3)
                 raise RefusedError(
-                    f"no change of '{path}' is proposed",
+                    f"no change of '{name}' is proposed",
                     code="not_found",
                     hints=(f"changes are proposed of {shown}",),
                 )
@@ -474,6 +474,19 @@ def _to_sync(review: Review, paths: Sequence[str]) -> list[ContextFile]:
             found = [ContextFile(name, "", None, None)]
         chosen |= {file.path: file for file in found}
     return [*chosen.values()]
+
+
+def hunks_of_one_file(
+    workspace: Workspace, paths: Sequence[str], numbers: Collection[int], verb: str
+) -> ChosenPart:
+    """Some hunks of the only file that paths select; UsageError if they select several."""
+    review = Review(workspace)
+    files = review.pending(paths, verb)
+    if len(files) > 1:
+        hint = f"name one file: git boocode {verb} --hunk {min(numbers)} {files[0].path}"
+        raise UsageError("--hunk takes hunks of one file", hints=(hint,))
+    of = review.newest.id if review.newest else ""
+    return ChosenPart(tuple(paths), {files[0].path: set(numbers)}, of)
 
 
 def all_paths(files: Sequence[ContextFile]) -> list[str]:

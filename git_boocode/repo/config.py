@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError, shortened
@@ -53,8 +54,10 @@ class Setting(NamedTuple):
 class Config:
     """All settings of a repository; for repeated keys, the last value."""
 
-    def __init__(self, settings: dict[str, Setting]) -> None:
+    def __init__(self, settings: dict[str, Setting], files: Iterable[str] = ()) -> None:
         self._settings = settings
+        self.files = frozenset(files)
+        """The paths of the files that its values come from, and of those that they include."""
 
     @classmethod
     def read(cls, git: Git, done: Completed | None = None) -> Config:
@@ -63,13 +66,17 @@ class Config:
         # That call did not know the worktree, so its paths are relative to the top.
         top = git.cwd if is_done else ""
         records = nul_records(done.stdout if done and is_done else git.run(*LISTING))
-        settings = {}
+        settings, files = {}, set()
         for scope, origin, entry in zip(records[::3], records[1::3], records[2::3], strict=True):
             key, newline, value = entry.partition("\n")
             kind, colon, path = origin.partition(":")
             whole = os.path.join(top, path) if kind == "file" else path
             settings[key] = Setting(value if newline else None, scope, f"{kind}{colon}{whole}")
-        return cls(settings)
+            if kind == "file":
+                files.add(whole)
+            if key.startswith(("include.", "includeif.")) and key.endswith(".path"):
+                files.add(os.path.join(os.path.dirname(whole), os.path.expanduser(value)))
+        return cls(settings, files)
 
     def setting(self, key: str) -> Setting | None:
         """The setting of `section[.subsection].name`; only the subsection is case-sensitive."""

@@ -12,7 +12,8 @@ import fcntl
 import json
 import os
 import stat
-from _thread import LockType, allocate_lock, start_new_thread
+from _queue import SimpleQueue
+from _thread import start_new_thread
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
@@ -27,6 +28,10 @@ _THREADS = 16
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK
 # Errors of opening a symlink, a socket and a directory.
 _UNUSABLE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP, errno.EISDIR)
+
+
+_Answers = SimpleQueue[OSError | ValueError | None]
+_Tasks = SimpleQueue[tuple[Sequence[str], _Answers]]
 
 
 def sync(descriptor: int) -> None:
@@ -77,27 +82,54 @@ def sync_all(paths: Sequence[str]) -> None:
 
     OSError if one of them failed.
     """
-    failed: list[OSError] = []
-    # Not `threading`, which waits for each thread to start.
-    at_work = [allocate_lock() for _ in paths[:_THREADS]]
+    own, *shares = [paths[number::_THREADS] for number in range(max(1, min(len(paths), _THREADS)))]
+    answers: _Answers = SimpleQueue()
+    for share in shares:
+        _WORKERS.sync(share, answers)
+    for error in [_sync(own), *(answers.get() for _ in shares)]:
+        if error is not None:
+            raise error
 
-    def sync_some(share: Sequence[str], done: LockType) -> None:
-        try:
-            for path in share:
-                with suppress(FileNotFoundError, NotADirectoryError):
-                    sync_directory(path) if os.path.isdir(path) else sync_file(path)
-        except OSError as error:
-            failed.append(error)
-        finally:
-            done.release()
 
-    for number, done in enumerate(at_work):
-        done.acquire()
-        start_new_thread(sync_some, (paths[number :: len(at_work)], done))
-    for done in at_work:
-        done.acquire()
-    if failed:
-        raise failed[0]
+def _sync(paths: Sequence[str]) -> OSError | ValueError | None:
+    """Sync paths one after the other; returns the error of the one that failed."""
+    try:
+        for path in paths:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                sync_directory(path) if os.path.isdir(path) else sync_file(path)
+    except (OSError, ValueError) as error:
+        return error
+    return None
+
+
+class _Workers:
+    """Threads that stay for later calls: to start one takes as long as to sync a file."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the threads; a forked process has none of them."""
+        self._tasks: _Tasks = SimpleQueue()
+        self._started = 0
+
+    def sync(self, paths: Sequence[str], answers: _Answers) -> None:
+        """Sync some paths in a thread, which answers with the error, or None."""
+        self._tasks.put((paths, answers))
+        if self._started < _THREADS and self._tasks.qsize() > 0:
+            self._started += 1
+            # Not `threading`, which waits for each thread to start.
+            start_new_thread(_work, (self._tasks,))
+
+
+def _work(tasks: _Tasks) -> None:
+    while True:
+        paths, answers = tasks.get()
+        answers.put(_sync(paths))
+
+
+_WORKERS = _Workers()
+os.register_at_fork(after_in_child=_WORKERS.reset)
 
 
 def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:
@@ -120,10 +152,13 @@ def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
         return None
 
 
-def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
-    """Replace a private file atomically; its directory must exist."""
+def write_private(path: str, data: bytes, *, to_disk: bool = True, mode: int = 0o600) -> None:
+    """Replace a private file atomically; its directory must exist.
+
+    Without `to_disk` it may be empty after a crash of the system.
+    """
     making = os.path.join(os.path.dirname(path), f"{MAKING}{os.getpid()}-{os.urandom(6).hex()}")
-    descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+    descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, mode)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)

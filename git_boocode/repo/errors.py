@@ -81,6 +81,28 @@ class CommandError(BoocodeError):
         self.exit_code = 126 if found else 127  # as in a shell
 
 
+def as_error(error: Exception) -> BoocodeError:
+    """An exception as an error that can be shown; one that is not ours is a bug."""
+    if isinstance(error, BoocodeError):
+        return error
+    return from_os(error) if isinstance(error, OSError) else unexpected(error)
+
+
+def unexpected(error: Exception) -> FatalError:
+    """The error for a bug; with `GIT_BOOCODE_DEBUG`, prints where it happened to standard error."""
+    from git_boocode import __version__
+
+    hints = [f"this is a bug in git-boocode {__version__}; please report the command and the error"]
+    if os.environ.get("GIT_BOOCODE_DEBUG", "0") != "0":
+        import traceback
+
+        traceback.print_exc()
+    else:
+        hints.append("GIT_BOOCODE_DEBUG=1 shows where it happened")
+    name = type(error).__name__
+    return FatalError(f"unexpected {name}: {error}", code="bug", hints=tuple(hints))
+
+
 def from_os(error: OSError) -> FatalError:
     """Convert an error of the operating system."""
     where = f"cannot use '{os.fsdecode(error.filename)}': " if error.filename is not None else ""

@@ -77,12 +77,23 @@ def _read(real: str, *, links: bool) -> FileState:
     else:
         # Checked before opening, because opening a device or a pipe can have effects.
         _check(found.st_mode, found.st_size)
-        with open(os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-            found = os.fstat(stream.fileno())
+        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            data = _content(descriptor, found.st_size)
+            found = os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
         _check(found.st_mode, len(data))
     owner = (found.st_uid, found.st_gid)
     return FileState(data, found.st_dev, found.st_ino, found.st_mode, owner, found.st_nlink)
+
+
+def _content(descriptor: int, size: int) -> bytes:
+    """All bytes of an open file of about this size, but not much more than the largest one has."""
+    data = os.read(descriptor, size + 1)
+    while len(data) <= MAX_BYTES and (more := os.read(descriptor, MAX_BYTES)):
+        data += more
+    return data
 
 
 def _check(mode: int, size: int) -> None:

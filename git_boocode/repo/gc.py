@@ -33,7 +33,7 @@ from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import Quarantine, objects_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, RefChange, Store
+from git_boocode.repo.store import Ref, RefChange
 
 PATIENCE = 10.0  # seconds to wait for a running `git gc`
 _ATTEMPTS = 8
@@ -116,15 +116,20 @@ class GcWatch:
 
         The ref points to the first of the commits, and needs the trees of all.
         """
+        self.confirm_all({ref: commits})
+
+    def confirm_all(self, refs: Mapping[str, Sequence[str]]) -> None:
+        """Check the objects of several new refs, of all or none; see `confirm`."""
         self._gc = _wait_for_gc(self._repository) or self._gc
         if self._is_disturbed():
             try:
-                whole = not missing_objects(self._repository, {"": commits})
+                whole = not missing_objects(self._repository, refs)
             except GitError:
                 whole = False
             if not whole:
+                gone = [RefChange(ref, None, commits[0]) for ref, commits in refs.items()]
                 with suppress(BoocodeError):
-                    Store(self._repository).update_refs([RefChange(ref, None, commits[0])])
+                    self._repository.store.update_refs(gone)
                 raise CollectedError
         self._confirmed = True
 
@@ -287,7 +292,7 @@ def disk_usage(repository: Repository, deleted: Collection[Ref]) -> int | None:
     if not deleted:
         return 0
     names = {ref.name for ref in deleted}
-    kept = {ref.target for ref in Store(repository).refs("refs/") if ref.name not in names}
+    kept = {ref.target for ref in repository.store.refs("refs/") if ref.name not in names}
     done = repository.git.attempt(
         *("rev-list", "--objects-edge-aggressive", "--disk-usage"),
         *("--missing=allow-any", "--ignore-missing", "--stdin"),

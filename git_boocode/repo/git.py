@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from threading import Thread
 from typing import IO, NamedTuple, TypeVar
 
@@ -58,6 +59,8 @@ Observer = Callable[[str, int, int], None]
 
 The last is 0 where it is not known. The text is empty once it is done.
 """
+Process = subprocess.Popen[bytes]
+Watcher = Callable[[Process], None]
 _Item = TypeVar("_Item")
 
 
@@ -158,7 +161,8 @@ class Git:
     """The git program bound to a directory, a complete environment and `key=value` overrides.
 
     Methods that start git raise FatalError if git or the directory is missing. An `observer`
-    receives the counts of long work; with None, nothing is counted.
+    receives the counts of long work; with None, nothing is counted. A `watcher` receives each git
+    that starts; it may end it and raise an error.
     """
 
     def __init__(
@@ -167,25 +171,29 @@ class Git:
         env: Mapping[str, str],
         overrides: Iterable[str] = (),
         *,
-        keeps_locks: bool = False,
         observer: Observer | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         self.cwd = cwd
         self.env = dict(env)
         self.overrides = tuple(overrides)
-        self._keeps_locks = keeps_locks
         self.observer = observer
+        self._watcher = watcher
+        self.keeps_locks = False
 
     def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
         """A copy with more `key=value` settings or variables, or another directory."""
-        overrides = (*self.overrides, *settings)
-        return Git(cwd or self.cwd, {**self.env, **env}, overrides, observer=self.observer)
+        made = copy(self)
+        made.cwd, made.env = cwd or self.cwd, {**self.env, **env}
+        made.overrides = (*self.overrides, *settings)
+        return made
 
     def keeping_locks(self) -> Git:
         """A copy whose git holds the worktree's lock while it runs, even if we are killed."""
         # A daemon started by git would hold the lock for longer.
-        overrides = (*self.overrides, "core.fsmonitor=false")
-        return Git(self.cwd, self.env, overrides, keeps_locks=True, observer=self.observer)
+        made = self.bind("core.fsmonitor=false")
+        made.keeps_locks = True
+        return made
 
     def command(self, *arguments: str) -> list[str]:
         """The complete argument vector of a call."""
@@ -248,6 +256,10 @@ class Git:
     def begin(self, *arguments: str) -> Running:
         """Start git, with an empty standard input, without waiting for it."""
         return Running(self._start(arguments, subprocess.DEVNULL))
+
+    def converse(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start git with open pipes, for a dialogue; its error output is discarded."""
+        return self._start(arguments, stderr=subprocess.DEVNULL)
 
     def stream(self, *arguments: str, to: IO[bytes]) -> None:
         """Run git with its output redirected to a stream, such as the user's pager (GitError)."""
@@ -369,19 +381,22 @@ class Git:
         arguments: tuple[str, ...],
         stdin: int | None = subprocess.PIPE,
         stdout: int | IO[bytes] = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
         pipe_size: int = -1,
     ) -> subprocess.Popen[bytes]:
         try:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 self.command(*arguments),
                 cwd=self.cwd,
                 env=self.env,
                 stdin=stdin,
                 stdout=stdout,
-                stderr=subprocess.PIPE,
+                stderr=stderr,
                 pipesize=pipe_size,
                 # The lock is our only inheritable descriptor.
-                close_fds=not self._keeps_locks,
+                close_fds=not self.keeps_locks,
+                # What git has started, such as a filter, can be ended with it.
+                start_new_session=self._watcher is not None,
             )
         except FileNotFoundError as error:
             if not os.path.isdir(self.cwd):
@@ -389,6 +404,10 @@ class Git:
                 raise FatalError(missing, code="no_directory") from error
             hint = "git 2.34 or newer must be on the PATH"
             raise FatalError("cannot run git", code="no_git", hints=(hint,)) from error
+
+        if self._watcher is not None:
+            self._watcher(process)
+        return process
 
     def _with_reason(self, stderr: bytes) -> bytes:
         """Git's error output; adds that the disk is full if git does not report it."""
@@ -398,6 +417,13 @@ class Git:
             if min(disk.f_bavail * disk.f_frsize for disk in disks) < _SCARCE:
                 return stderr.rstrip() + b": " + NO_ROOM[0].encode()
         return stderr
+
+
+def end_watched(process: Process, by: int) -> None:
+    """Send a signal to a git command of a watcher, and to all that it has started."""
+    if process.returncode is None:
+        with suppress(OSError):
+            os.killpg(process.pid, by)
 
 
 def _feed(stdin: IO[bytes], data: bytes) -> None:
@@ -462,17 +488,34 @@ def quoted_lines(paths: Iterable[str]) -> bytes:
     return b"".join(b'"%s"\n' % os.fsencode(path.translate(escapes)) for path in paths)
 
 
-def batch_bodies(output: bytes, kind: bytes) -> Iterator[bytes | None]:
-    """The objects of a kind in the output of `cat-file --batch`; None for missing and others."""
-    position = 0
-    while position < len(output):
-        end = output.index(b"\n", position)
-        header = output[position:end].split(b" ")
-        position = end + 1
-        if not header[-1].isdigit():
-            # "missing" or "ambiguous", after the requested name, which may contain spaces.
-            yield None
-            continue
-        size = int(header[2])
-        yield output[position : position + size] if header[1] == kind else None
-        position += size + 1
+class RawObject(NamedTuple):
+    """An object: its id, its type, such as `commit`, and its bytes."""
+
+    id: str
+    kind: str
+    body: bytes
+
+
+def batch_request(names: Iterable[str]) -> bytes:
+    """The input of `cat-file --batch` that asks for objects by any names."""
+    # A name with a newline, which would be two, names nothing, as the empty one does.
+    return os.fsencode("".join("\n" if "\n" in name else f"{name}\n" for name in names))
+
+
+def read_batch(stream: IO[bytes]) -> RawObject | None:
+    """The next object in the output of `cat-file --batch`; None if it is missing.
+
+    EOFError if the output ends before the object does.
+    """
+    header = stream.readline()
+    if not header.endswith(b"\n"):
+        raise EOFError
+    fields = header.decode("utf-8", "surrogateescape").split()
+    if not fields[-1].isdigit():
+        # "missing" or "ambiguous", after the requested name, which may contain spaces.
+        return None
+    identifier, kind, size = fields
+    body = stream.read(int(size))
+    if len(body) < int(size) or stream.read(1) != b"\n":
+        raise EOFError
+    return RawObject(identifier, kind, body)

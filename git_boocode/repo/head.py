@@ -6,7 +6,6 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.repo.git import Git
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 
@@ -46,11 +45,8 @@ def read_head(repository: Repository, earlier: Head | None = None) -> Head:
     if ref is None and commit is None:
         symbolic = repository.git.attempt("symbolic-ref", "-q", "HEAD")
         ref = os.fsdecode(symbolic.stdout).strip() or None
-    found = repository.git.attempt("rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--")
-    if found.status:
-        return Head(ref, None, repository.empty_tree)
-    commit, tree = os.fsdecode(found.stdout).split("\n")[:2]
-    return Head(ref, commit, tree)
+    found = repository.store.commit("HEAD")
+    return Head(ref, found.id, found.tree) if found else Head(ref, None, repository.empty_tree)
 
 
 def _read_files(repository: Repository) -> tuple[str | None, str | None]:
@@ -80,11 +76,6 @@ def _read_ref(path: str) -> str:
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
                 return file.read(_LONGEST).strip()
     return ""
-
-
-def tree_of(git: Git, commit: str) -> str:
-    """The id of a commit's tree."""
-    return git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
 
 
 def operation_in_progress(repository: Repository) -> str | None:

@@ -87,7 +87,7 @@ def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove
         message = f"branch '{_short(target.ref)}' is also checked out at '{where}'"
         raise RefusedError(message, code="branch_in_use", hints=(hint,))
     commit = target.commit
-    if commit and repository.git.attempt("cat-file", "-e", f"{commit}^{{commit}}").status:
+    if commit and repository.store.commit(commit) is None:
         message = f"HEAD cannot be moved: commit '{commit}' is missing"
         raise RefusedError(message, code="missing_objects", hints=(stay,))
     if target.leave is not None and now.commit not in target.leave:

@@ -3,66 +3,270 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from itertools import islice
+from threading import Lock
 
 import pygit2
 
-from git_boocode.repo.config import Identity
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo.git import RawObject
+from git_boocode.repo.head import loose_ref
+from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.object_writer import is_group_shared
+from git_boocode.repo.persistent import PersistentStore
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, Store, raw_commit
+from git_boocode.repo.store import ALL_REFS, ObjectInfo, Ref, RefChange, TreeEntry
+
+# In bytes: in a larger `packed-refs`, git finds a ref faster than libgit2 lists all.
+_LARGE = 1 << 20
+_HEADER = 64  # more bytes than the header of a loose object has
+_KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+# What pygit2 raises; KeyError if an object or a ref is missing, ValueError for a name or an id.
+_FAILURES = (pygit2.GitError, KeyError, ValueError, OSError)
 
 
-def open_libgit2(repository: Repository) -> Libgit2Store | None:
-    """The store of a repository; None if libgit2 does not support the repository.
+def open_store(repository: Repository) -> PersistentStore:
+    """The store of a long-running process, through libgit2 as far as that supports the repository.
 
     libgit2 opens neither SHA-256 nor reftable repositories, does not read refs outside the git
-    directory, and fetches nothing in partial clones. It syncs what it writes only if the process
-    has set its option `ENABLE_FSYNC_GITDIR`.
+    directory, and fetches nothing in partial clones. This sets libgit2's options for the process:
+    it syncs what it writes, and caches no objects.
     """
-    config = repository.config
-    partial = config.text("extensions.partialclone")
-    if repository.object_format != "sha1" or not repository.has_plain_refs or partial:
-        return None
-    try:
-        return Libgit2Store(repository, pygit2.Repository(repository.git_dir))
-    except pygit2.GitError:
-        return None
+    config, environ = repository.config, repository.git.env
+    moved = any(key in environ for key in ("GIT_OBJECT_DIRECTORY", "GIT_SHALLOW_FILE"))
+    partial = config.text("extensions.partialClone")
+    if repository.object_format == "sha1" and repository.has_plain_refs and not (partial or moved):
+        pygit2.option(pygit2.enums.Option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003 - libgit2's
+        pygit2.option(pygit2.enums.Option.ENABLE_CACHING, False)  # noqa: FBT003 - libgit2's
+        with suppress(*_FAILURES):
+            return Libgit2Store(repository)
+    return PersistentStore(repository)
 
 
-class Libgit2Store(Store):
-    """Lists refs and writes commits in this process; git does the rest.
+class Libgit2Store(PersistentStore):
+    """Reads refs and objects, and creates and moves single refs, in this process.
 
-    libgit2 loops endlessly on a truncated loose object, which a crash can leave behind. Its ref
-    transactions are missing from the newest pygit2 for Python 3.10.
+    libgit2 loops endlessly on a truncated loose object, which a crash can leave behind, so it reads
+    only packs. Its ref transactions are missing from the newest pygit2 for Python 3.10.
     """
 
-    def __init__(self, repository: Repository, opened: pygit2.Repository) -> None:
+    def __init__(self, repository: Repository) -> None:
         super().__init__(repository)
-        self._opened = opened
+        # libgit2's objects must not be used by two threads at once.
+        self._lock = Lock()
+        self._opened: tuple[pygit2.Repository, pygit2.Odb] | None = self._open()
+        self._is_shared = is_group_shared(repository)
+
+    def _open(self) -> tuple[pygit2.Repository, pygit2.Odb]:
+        packs = pygit2.Odb()
+        packs.add_backend(pygit2.OdbBackendPack(self._objects), 1)
+        return pygit2.Repository(self._repository.git_dir), packs
+
+    def close(self) -> None:
+        """See `PersistentStore.close`."""
+        super().close()
+        with self._lock:
+            self._opened = None
+
+    @contextmanager
+    def _library(self) -> Iterator[tuple[pygit2.Repository, pygit2.Odb]]:
+        """libgit2, for one thread at a time; raises one of `_FAILURES` if it does not succeed."""
+        with self._lock:
+            self._opened = self._opened or self._open()
+            yield self._opened
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
         """See `Store.refs`."""
         below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))
-        names = (
-            name for name in self._opened.references if name in prefixes or name.startswith(below)
-        )
-        return list(islice(self._resolved(names), newest or None))
+        packed = os.path.join(self._repository.common_dir, "packed-refs")
+        with suppress(*_FAILURES):
+            if (below and _size(packed) <= _LARGE) or (prefixes and not below):
+                names = {prefix for prefix in prefixes if not prefix.endswith("/")}
+                with self._library() as (opened, _):
+                    found = self._found(opened, below, names)
+                    return list(islice(found, newest or None))
+        return super().refs(*prefixes, newest=newest)
 
-    def _resolved(self, names: Iterable[str]) -> Iterator[Ref]:
-        for name in sorted(names, key=os.fsencode, reverse=True):
-            # A ref may have been deleted meanwhile, or be broken.
-            with suppress(KeyError, pygit2.GitError):
-                yield Ref(name, str(self._opened.references[name].resolve().target))
+    def _found(
+        self, opened: pygit2.Repository, below: tuple[str, ...], names: set[str]
+    ) -> Iterator[Ref]:
+        """The refs in some directories and those with some names, in descending order."""
+        every = opened.references.iterator() if below else ()
+        listed = {ref.name: ref for ref in every if ref.name.startswith(below)}
+        for name in sorted({*listed, *names}, key=os.fsencode, reverse=True):
+            # A ref may not exist, may have been deleted meanwhile, or be broken.
+            with suppress(*_FAILURES):
+                is_listed = name in listed
+                yield Ref(name, _end(listed[name]) if is_listed else self._target(opened, name))
 
-    def write_commit(
-        self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float
-    ) -> str:
-        """See `Store.write_commit`."""
-        raw = raw_commit(tree, parents, message, by, when)
+    def _target(self, opened: pygit2.Repository, name: str) -> str:
+        """The object that a ref names (one of `_FAILURES`)."""
+        ours = loose_ref(self._repository, name) if name.startswith(ALL_REFS) else None
+        return ours or _end(_lookup(opened, name))
+
+    def _named(self, name: str) -> RawObject | None:
+        if not OBJECT_ID.fullmatch(name):
+            with suppress(*_FAILURES), self._library() as (opened, _):
+                name = self._target(opened, name)
+        return super()._named(name)
+
+    def _read(self, names: Sequence[str]) -> Sequence[RawObject | None]:
+        self.refresh()
+        found = {
+            name: self._loose(name) or self._packed(name) if OBJECT_ID.fullmatch(name) else None
+            for name in names
+        }
+        missing = [name for name in names if found[name] is None]
+        found.update(zip(missing, self._cat_file.read(missing), strict=True))
+        return [found[name] for name in names]
+
+    def _loose(self, name: str) -> RawObject | None:
+        """An undamaged loose object; None if there is none here."""
         try:
-            return str(self._opened.write(pygit2.enums.ObjectType.COMMIT, raw))
-        except (OSError, pygit2.GitError) as error:
-            raise FatalError(f"cannot write a commit: {error}", code="git") from error
+            with open(os.path.join(self._objects, name[:2], name[2:]), "rb") as file:
+                content = file.read()
+            stream = zlib.decompressobj()
+            header, _, body = stream.decompress(content, _HEADER).partition(b"\0")
+            kind, _, size = header.decode("ascii").partition(" ")
+            body += stream.decompress(stream.unconsumed_tail, int(size) - len(body) + 1)
+        except (OSError, ValueError, OverflowError, zlib.error):
+            return None
+        whole = stream.eof and not stream.unused_data and len(body) == int(size)
+        return RawObject(name, kind, body) if whole and kind in _KINDS.values() else None
+
+    def _packed(self, name: str) -> RawObject | None:
+        with suppress(*_FAILURES), self._library() as (_, packs):
+            kind, body = packs.read(name)
+            return RawObject(name, _KINDS[kind], body)
+        return None
+
+    def lookup(self, names: Sequence[str]) -> list[ObjectInfo | None]:
+        """See `Store.lookup`."""
+        self.refresh()
+        # Many names have the same commit, and many commits the same trees.
+        roots, trees = cache(self._tree_id), cache(lambda tree: dict(self._entries(tree)))
+        try:
+            return [self._info(name, roots, trees) for name in names]
+        except _FAILURES:
+            return super().lookup(names)
+
+    def _info(
+        self,
+        name: str,
+        roots: Callable[[str], str],
+        trees: Callable[[str], dict[str, TreeEntry]],
+    ) -> ObjectInfo | None:
+        """See `lookup`; one of `_FAILURES` if git has to answer."""
+        treeish, colon, path = name.partition(":")
+        if not colon:
+            found = self._named(name)
+            return found and ObjectInfo(found.kind, found.id, len(found.body))
+        if not treeish:
+            return self._staged(*path.split(":", 1))
+        identifier = roots(treeish)
+        for part in path.split("/"):
+            entry = trees(identifier).get(part)
+            if entry is None:
+                return None
+            identifier = entry.id
+        return self._header(identifier)
+
+    def _staged(self, stage: str, path: str) -> ObjectInfo | None:
+        if stage != "0" or _size(self._repository.index_path) > _LARGE:
+            # Git reads a large index faster.
+            raise ValueError(path)
+        with self._library() as (opened, _):
+            opened.index.read(force=False)
+            name = str(opened.index[path].id) if path in opened.index else ""
+        return self._header(name) if name else None
+
+    def _header(self, name: str) -> ObjectInfo:
+        try:
+            with open(os.path.join(self._objects, name[:2], name[2:]), "rb") as file:
+                start = zlib.decompressobj().decompress(file.read(_HEADER), _HEADER)
+            kind, _, size = start.partition(b"\0")[0].decode("ascii").partition(" ")
+            return ObjectInfo(kind, name, int(size))
+        except (OSError, ValueError, zlib.error):
+            with self._library() as (_, packs):
+                number, body = packs.read(name)
+            return ObjectInfo(_KINDS[number], name, len(body))
+
+    def update_refs(
+        self, changes: Sequence[RefChange], beside: Callable[[], None] | None = None
+    ) -> None:
+        """See `Store.update_refs`."""
+        if beside is not None:
+            beside()
+        if self._is_shared or not self._move_one(changes):
+            # Git retries if a ref is locked, and reports why it fails.
+            super().update_refs(changes)
+
+    def _move_one(self, changes: Sequence[RefChange]) -> bool:
+        """Whether these changes create or move one ref, verify others, and have succeeded."""
+        moved = [change for change in changes if change.new != change.old]
+        others = [change for change in changes if change.new == change.old]
+        ours = all(change.name.startswith(ALL_REFS) for change in changes)
+        if len(moved) != 1 or (new := moved[0].new) is None or not ours:
+            return False
+        (change,), common = moved, self._repository.common_dir
+        is_first = not os.path.isdir(os.path.dirname(os.path.join(common, change.name)))
+        done = False
+        with suppress(*_FAILURES), self._library() as (opened, _), ExitStack() as locks:
+            _refuse_reflogs(opened)
+            for other in others:
+                locks.enter_context(_locked(os.path.join(common, f"{other.name}.lock")))
+                if self._target(opened, other.name) != other.old:
+                    return False
+            if change.old is None:
+                opened.references.create(change.name, pygit2.Oid(hex=new))
+            else:
+                ref = _lookup(opened, change.name)
+                if str(ref.target) != change.old:
+                    return False
+                # libgit2 compares again when it has locked the ref.
+                ref.set_target(pygit2.Oid(hex=new))
+            # libgit2 has synced the ref and its directory, but not those above.
+            done = True
+        if done and is_first:
+            self.sync([change.name])
+        return done
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Hold a ref's lock as git does (OSError)."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _lookup(opened: pygit2.Repository, name: str) -> pygit2.Reference:
+    """A ref (one of `_FAILURES`)."""
+    # pygit2 never releases the string; interned, it keeps each name once.
+    return opened.references[sys.intern(name)]
+
+
+def _end(ref: pygit2.Reference) -> str:
+    """The object to which a ref leads (one of `_FAILURES`)."""
+    return str(ref.resolve().target)
+
+
+def _refuse_reflogs(opened: pygit2.Repository) -> None:
+    """Raise ValueError if libgit2 would write a reflog of one of our refs."""
+    key = "core.logAllRefUpdates"
+    if key in opened.config and (opened.config[key] or "").lower() == "always":
+        raise ValueError(key)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -19,7 +19,7 @@ from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.head import loose_ref
 from git_boocode.repo.ids import ID, ID_PART, id_time, relative_offset
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, Store
+from git_boocode.repo.store import Commit, Ref
 
 VERSION = 1
 DAY = 86_400.0
@@ -156,7 +156,7 @@ class EntryCatalog(Generic[AnyEntry]):
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self._worktree = repository.worktree_key
-        self.store = Store(repository)
+        self.store = repository.store
 
     @staticmethod
     def read(ref: Ref, commit: Commit) -> AnyEntry:

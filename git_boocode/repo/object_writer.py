@@ -10,19 +10,17 @@ import errno
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from git_boocode.repo.durable import sync_all, sync_file
-from git_boocode.repo.git import Git, batch_bodies
+from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
 
 # Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
 GITLINK = "160000"
 SYMLINK = "120000"
-_DIRECTORY = b"40000"
 # The number of an id's characters that name the directory of a loose object.
 _FAN_OUT = 2
 _ATTEMPTS = 5
@@ -51,6 +49,12 @@ def objects_directory(repository: Repository) -> str:
     return configured or os.path.join(repository.common_dir, "objects")
 
 
+def is_group_shared(repository: Repository) -> bool:
+    """Whether new files get modes for a group or for everyone (`core.sharedRepository`)."""
+    shared = repository.config.setting("core.sharedRepository")
+    return shared is not None and (shared.value or "").lower() not in _UNSHARED
+
+
 class Quarantine:
     """A directory of new objects in `scratch`; `git` writes there, and also reads existing objects.
 
@@ -65,28 +69,33 @@ class Quarantine:
         self._object_format = repository.object_format
         self._synced: set[str] = set()
         self._touched: list[str] = []
-        shared = repository.config.setting("core.sharedRepository")
-        self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
+        self._is_shared = is_group_shared(repository)
         git = repository.git.bind(**_reading_from(repository, self._objects, self._path))
         self.git = git.bind("core.fsync=none")
 
     def store(self, kind: bytes, body: bytes) -> bytes:
-        """Write an object and return its id; git would need a process for each object."""
+        """Write an object and return its id; git would need a process for each object.
+
+        Git does not see it until it is published.
+        """
         if self._is_shared:
             # Leave the modes of group-shared objects to git.
             command = ("hash-object", "-w", "--stdin", "-t", kind.decode("ascii"))
             return self.git.run(*command, stdin=body).strip()
         content = _object(kind, body)
         name = _hash(self._object_format, content)
-        directory = f"{self._path}/{name[:2]}"
-        os.makedirs(directory, exist_ok=True)
         with suppress(FileExistsError):
+            # Directories would cost more than the file.
             descriptor = os.open(
-                f"{directory}/{name[2:]}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444
+                f"{self._path}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444
             )
             with open(descriptor, "wb") as file:
                 file.write(zlib.compress(content, _COMPRESSION))
         return name.encode("ascii")
+
+    def holds(self, identifier: str) -> bool:
+        """Whether a loose object was written here."""
+        return os.path.exists(f"{self._path}/{identifier[:2]}/{identifier[2:]}")
 
     def keep_packs(self, content: bytes) -> list[str]:
         """Write a `.keep` file for each pack; returns their paths after `release`."""
@@ -140,16 +149,19 @@ class Quarantine:
 
     def _finished(self) -> list[str]:
         """The complete files."""
-        return [
+        found = os.listdir(self._path)
+        return [f"{self._path}/{name}" for name in found if OBJECT_ID.fullmatch(name)] + [
             f"{self._path}/{directory}/{name}"
-            for directory in os.listdir(self._path)
+            for directory in found
             if directory == "pack" or len(directory) == _FAN_OUT
             for name in os.listdir(f"{self._path}/{directory}")
             if not name.startswith("tmp_")
         ]
 
     def _target(self, path: str) -> str:
-        return self._objects + path.removeprefix(self._path)
+        name = path.removeprefix(f"{self._path}/")
+        below = name if "/" in name else f"{name[:_FAN_OUT]}/{name[_FAN_OUT:]}"
+        return f"{self._objects}/{below}"
 
     def _move(self, path: str, attempts: int = _ATTEMPTS) -> None:
         target = self._target(path)
@@ -225,55 +237,6 @@ def _hash(object_format: str, content: bytes) -> str:
     import hashlib
 
     return hashlib.new(object_format, content, usedforsecurity=False).hexdigest()
-
-
-class Item(NamedTuple):
-    """A tree entry without its name: a mode in octal digits and an object id."""
-
-    mode: bytes
-    id: bytes
-
-
-def write_tree(files: Mapping[bytes, Item], store: Callable[[bytes, bytes], bytes]) -> bytes:
-    """Store the trees for some files, by path, and return the id of the root.
-
-    `store` stores an object of a type and returns its id, like `Quarantine.store`.
-    """
-    tables: dict[bytes, dict[bytes, Item]] = {b"": {}}
-    for path, item in files.items():
-        directory, _, name = path.rpartition(b"/")
-        missing = directory
-        while missing not in tables:
-            tables[missing] = {}
-            missing = missing.rpartition(b"/")[0]
-        tables[directory][name] = item
-    # Process each directory before its parent.
-    for directory in sorted(filter(None, tables), key=lambda path: path.count(b"/"), reverse=True):
-        parent, _, name = directory.rpartition(b"/")
-        tables[parent][name] = Item(_DIRECTORY, store(b"tree", _tree(tables[directory])))
-    return store(b"tree", _tree(tables[b""]))
-
-
-def _tree(table: Mapping[bytes, Item]) -> bytes:
-    # Git sorts directories as if their names ended in a slash.
-    def order(name: bytes) -> bytes:
-        return name + b"/" if table[name].mode == _DIRECTORY else name
-
-    return b"".join(
-        b"%s %s\0%s" % (table[name].mode, name, bytes.fromhex(table[name].id.decode("ascii")))
-        for name in sorted(table, key=order)
-    )
-
-
-def read_blobs(git: Git, ids: Sequence[str]) -> list[bytes | None]:
-    """The bytes of blobs, in the given order; None for missing and other objects.
-
-    GitError if an object is damaged.
-    """
-    if not ids:
-        return []
-    output = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in ids).encode())
-    return list(batch_bodies(output, b"blob"))
 
 
 def blob_ids(data: bytes) -> list[str]:

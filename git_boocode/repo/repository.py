@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from git_boocode.repo.config import LISTING, Config
 from git_boocode.repo.durable import (
@@ -15,8 +16,20 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import OVERRIDES, Completed, Git, Observer, Running, clean_environment
+from git_boocode.repo.git import (
+    OVERRIDES,
+    Completed,
+    Git,
+    Observer,
+    Running,
+    Watcher,
+    clean_environment,
+)
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
+
+if TYPE_CHECKING:
+    from git_boocode.repo.persistent import PersistentStore
+    from git_boocode.repo.store import Store
 
 _QUESTIONS = (
     "--is-bare-repository",
@@ -26,6 +39,8 @@ _QUESTIONS = (
     "--git-common-dir",
 )
 _DISCOVERY = ("rev-parse", "--path-format=absolute", *_QUESTIONS, "--show-toplevel")
+# With these bound, git sees objects of its own.
+_OBJECTS = frozenset(("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"))
 _LOCATION = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR")
 # The ids of the empty tree and of the empty blob in each object format.
 _EMPTY = {
@@ -76,6 +91,9 @@ class Repository:
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
         self._observer: Observer | None = None
+        self._watcher: Watcher | None = None
+        self._store: Store | None = None
+        self._in_process: PersistentStore | None = None
         self._linked_dir = os.path.join(common_dir, "worktrees")
         # Git's name for a linked worktree.
         self._link = "" if git_dir == common_dir else os.path.basename(git_dir)
@@ -105,6 +123,17 @@ class Repository:
         repository.listing = listing
         return repository
 
+    def copy(self, prefix: str | None = None) -> Repository:
+        """A copy for one request, optionally of another directory in the worktree.
+
+        It shares configuration and store, but not what is `bound` or `observed`, so that threads
+        with a copy each do not disturb each other.
+        """
+        where = (self.worktree, self.git_dir, self.common_dir)
+        made = Repository(*where, self.prefix if prefix is None else prefix, self.object_format)
+        made._config, made._in_process = self.config, self._in_process
+        return made
+
     @property
     def config(self) -> Config:
         """The configuration that applies in this worktree."""
@@ -118,8 +147,45 @@ class Repository:
         """Git for internal use: at the top of the worktree, without hooks and prompts."""
         if self._git is None:
             environ, overrides = self._environment(), self._overrides()
-            self._git = Git(self.worktree, environ, overrides, observer=self._observer)
+            self._git = Git(
+                self.worktree, environ, overrides, observer=self._observer, watcher=self._watcher
+            )
         return self._git
+
+    @property
+    def store(self) -> Store:
+        """Its objects and refs; see `open_store`."""
+        if self._in_process is not None and not _OBJECTS & self._bound.keys():
+            return self._in_process
+        if self._store is None:
+            # Not every command needs it.
+            from git_boocode.repo.store import Store
+
+            self._store = Store(self)
+        return self._store
+
+    @property
+    def keeps_store_open(self) -> bool:
+        """Whether `open_store` was called, so that reading an object costs no process."""
+        return self._in_process is not None
+
+    def open_store(self) -> None:
+        """Keep the objects and refs open in this process, for this object and its later copies.
+
+        For a server: libgit2 reads and writes what it supports, a git that keeps running reads the
+        rest. The caller calls `close`.
+        """
+        # Only a server can afford to load pygit2.
+        from git_boocode.repo.libgit2 import open_store
+
+        self.close()
+        self._in_process = open_store(self.copy())
+
+    def close(self) -> None:
+        """Close what `open_store` opened; git commands do the work from now on."""
+        if self._in_process is not None:
+            self._in_process.close()
+            self._in_process = None
 
     @property
     def directory(self) -> str:
@@ -156,6 +222,10 @@ class Repository:
                 yield
         finally:
             self._observer = None
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let a watcher see each git command that starts from now on; see `Git`."""
+        self._watcher, self._git = watcher, None
 
     @property
     def worktree_key(self) -> str:

@@ -1,7 +1,8 @@
-"""Read and write commits and refs with git's plumbing commands.
+"""Read objects and refs, and move refs, with git's plumbing commands.
 
 Git starts in 1 to 3 ms, while importing pygit2 takes about 80 ms, so plumbing is faster in a
-short-lived process. `git_boocode.repo.libgit2` has the same interface for a long-running one.
+short-lived process. `git_boocode.repo.libgit2` has the same interface for a long-running one, which
+asks for it with `Repository.open_store`.
 """
 
 from __future__ import annotations
@@ -10,18 +11,23 @@ import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from io import BytesIO
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.git import batch_bodies
+from git_boocode.repo.git import RawObject, batch_request, nul_records, read_batch
 from git_boocode.repo.ids import SHORT_ID
 from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, failure_reason, is_disk_full, says
 from git_boocode.repo.repository import Repository
 
 ALL_REFS = "refs/boocode/"
+_KINDS = {"040000": "tree", "160000": "commit"}
+_REF_FORMAT = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents)%00"
+_CHECK = "--batch-check=%(objecttype) %(objectname) %(objectsize)"
+_ARGUMENTS = 500  # maximum number of paths on a command line
 
 
 class Ref(NamedTuple):
@@ -43,6 +49,22 @@ class Commit(NamedTuple):
     tree: str
     parents: tuple[str, ...]
     message: str
+
+
+class TreeEntry(NamedTuple):
+    """An entry of a tree, without its name."""
+
+    mode: str  # six octal digits
+    kind: str  # `blob`, `tree`, or `commit` for a submodule
+    id: str
+
+
+class ObjectInfo(NamedTuple):
+    """The type of an object, its id, and its size in bytes."""
+
+    kind: str
+    id: str
+    size: int
 
 
 class RefChange(NamedTuple):
@@ -70,8 +92,22 @@ def parse_commit(identifier: str, raw: bytes) -> Commit | None:
     return Commit(identifier, trees[-1], parents, message) if trees and trees[-1] else None
 
 
+def tree_entries(tree: RawObject) -> Iterator[tuple[str, TreeEntry]]:
+    """The names and the entries of a tree object (ValueError if it is malformed)."""
+    body, position, size = tree.body, 0, len(tree.id) // 2
+    while position < len(body):
+        end = body.index(b"\0", position)
+        mode, _, name = os.fsdecode(body[position:end]).partition(" ")
+        position = end + 1 + size
+        mode, identifier = mode.zfill(6), body[end + 1 : position].hex()
+        yield name, TreeEntry(mode, _KINDS.get(mode, "blob"), identifier)
+
+
 class Store:
-    """The commits and refs of a repository, of any kind that git supports."""
+    """The objects and refs of a repository, of any kind that git supports.
+
+    `Repository.store` is the store of a repository. A missing or damaged object is None.
+    """
 
     # Enough for a page of `log`; a longer list is read in batches.
     BATCH = 32
@@ -79,8 +115,6 @@ class Store:
     LARGEST_BATCH = 1024
 
     def __init__(self, repository: Repository) -> None:
-        self._git = repository.git
-        self._zero = repository.zero_id
         self._repository = repository
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
@@ -91,7 +125,7 @@ class Store:
         if not prefixes:
             return []
         form = ("--sort=-refname", "--format=%(objectname) %(refname)", f"--count={newest}")
-        listing = self._git.line("for-each-ref", *form, *prefixes)
+        listing = self._repository.git.line("for-each-ref", *form, *prefixes)
         # Not `splitlines`: a ref name contains no newline, but may contain Python's other line
         # separators.
         records = (line.partition(" ") for line in listing.split("\n") if line)
@@ -100,37 +134,113 @@ class Store:
         return [ref for ref in found if ref.name in prefixes or ref.name.startswith(below)]
 
     def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
-        """Commits in the given order; None for missing and other objects."""
+        """Commits in the given order; None also for other objects."""
         remaining = iter(ids)
         size = self.BATCH
         while batch := list(islice(remaining, size)):
-            yield from self._read(batch)
+            for found in self._read(batch):
+                yield parse_commit(found.id, found.body) if _is(found, "commit") else None
             size = min(size * 3, self.LARGEST_BATCH)
 
-    def _read(self, ids: list[str]) -> Iterator[Commit | None]:
-        request = "".join(f"{identifier}\n" for identifier in ids).encode()
-        done = self._git.attempt("cat-file", "--batch", stdin=request)
-        if done.status:
-            yield from self._read_around_damage(ids)
-            return
-        for identifier, body in zip(ids, batch_bodies(done.stdout, b"commit"), strict=True):
-            yield None if body is None else parse_commit(identifier, body)
+    def newest(self, count: int, *prefixes: str) -> list[tuple[Ref, Commit]]:
+        """The newest refs by their ids, whatever their prefix, and the commits that they name."""
+        options = ("--sort=-refname:lstrip=3", f"--count={count}", f"--format={_REF_FORMAT}")
+        git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
+        listed = git.attempt("for-each-ref", *options, *prefixes).stdout
+        fields = iter(os.fsdecode(listed).replace("\0\n", "\0").split("\0")[:-1])
+        return [
+            (Ref(name, target), Commit(target, tree, tuple(parents.split()), message))
+            for name, target, tree, parents, message in zip(*[fields] * 5, strict=False)
+            if tree
+        ]
 
-    def _read_around_damage(self, ids: list[str]) -> Iterator[Commit | None]:
+    def lookup(self, names: Sequence[str]) -> list[ObjectInfo | None]:
+        """What names such as `HEAD`, `HEAD:path` or `:0:path` lead to; None if it is not here.
+
+        Nothing is fetched into a partial clone. Git finds no path with a newline.
+        """
+        git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
+        output = git.attempt("cat-file", _CHECK, stdin=batch_request(names)).stdout
+        rows = (os.fsdecode(row).split(" ") for row in output.split(b"\n")[:-1])
+        found = [
+            ObjectInfo(row[0], row[1], int(row[2])) if row[-1].isdigit() else None for row in rows
+        ]
+        # Git stops at a damaged object.
+        return [*found, *[None] * (len(names) - len(found))]
+
+    def commit(self, name: str) -> Commit | None:
+        """The commit that a ref, `HEAD` or an id names; None if it or its tree is missing."""
+        found, tree = self._read([f"{name}^{{commit}}", f"{name}^{{tree}}"])
+        return parse_commit(found.id, found.body) if _is(found, "commit") and tree else None
+
+    def blobs(self, ids: Sequence[str]) -> list[bytes | None]:
+        """The bytes of blobs, in the given order; None also for other objects."""
+        return [found.body if _is(found, "blob") else None for found in self._read(ids)]
+
+    def tree(self, treeish: str, paths: Sequence[str] | None = None) -> dict[str, TreeEntry]:
+        """All files in a tree or commit by path, or the entries of any kind at literal `paths`.
+
+        GitError if a tree is missing or damaged.
+        """
+        git, found = self._repository.git, dict[str, TreeEntry]()
+        if paths is None:
+            listings = iter([git.run("ls-tree", "-r", "-z", treeish)])
+        else:
+            # A tree that is asked for is listed although a path below it is asked for as well.
+            command = ("ls-tree", "-t", "-z", treeish, "--")
+            git, starts = git.bind(GIT_LITERAL_PATHSPECS="1"), range(0, len(paths), _ARGUMENTS)
+            listings = (git.run(*command, *paths[at : at + _ARGUMENTS]) for at in starts)
+        for record in (record for listing in listings for record in nul_records(listing)):
+            fields, _, path = record.partition("\t")
+            found[path] = TreeEntry(*fields.split(" "))
+        return found if paths is None else {path: found[path] for path in paths if path in found}
+
+    def directories(
+        self, treeish: str, paths: Sequence[str]
+    ) -> dict[str, tuple[str, dict[str, TreeEntry]]]:
+        """The ids of those of some directories that exist, and their entries; `""` is the top.
+
+        FatalError if a tree is missing or damaged.
+        """
+        below = {
+            path: entry.id
+            for path, entry in self.tree(treeish, [path for path in paths if path]).items()
+            if entry.kind == "tree"
+        }
+        found = {}
+        names = [f"{treeish}^{{tree}}", *below.values()]
+        for path, each in zip(("", *below), self._read(names), strict=True):
+            try:
+                entries = dict(tree_entries(each)) if _is(each, "tree") else None
+            except ValueError:
+                entries = None
+            if each is None or entries is None:
+                raise FatalError(f"cannot read a tree of {treeish}", code="missing_objects")
+            found[path] = each.id, entries
+        return found
+
+    def file(self, treeish: str, path: str) -> bytes:
+        """The bytes of a file in a tree or commit; GitError if it is missing or damaged."""
+        return self._repository.git.run("cat-file", "blob", f"{treeish}:{path}")
+
+    def _read(self, names: Sequence[str]) -> Sequence[RawObject | None]:
+        """Objects by their ids, or by other names that git resolves."""
+        if not names:
+            return []
+        done = self._repository.git.attempt("cat-file", "--batch", stdin=batch_request(names))
+        if done.status == 0:
+            output = BytesIO(done.stdout)
+            return [read_batch(output) for _ in names]
         # Git stops at a damaged object and does not read the rest of the request.
-        if len(ids) == 1:
-            yield None
-            return
-        middle = len(ids) // 2
-        yield from self._read(ids[:middle])
-        yield from self._read(ids[middle:])
+        middle = len(names) // 2
+        return [*self._read(names[:middle]), *self._read(names[middle:])] if middle else [None]
 
     def write_commit(
         self, tree: str, parents: Sequence[str], message: str, by: Identity, when: float
     ) -> str:
         """Store a commit by `by`, made `when` (seconds since 1970), and return its id."""
         raw = raw_commit(tree, parents, message, by, when)
-        return self._git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
+        return self._repository.git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
 
     def update_refs(
         self, changes: Sequence[RefChange], beside: Callable[[], None] | None = None
@@ -144,23 +254,30 @@ class Store:
             return
         script = os.fsencode("".join(map(self._instruction, changes)))
         command = ("update-ref", "--no-deref", "-z", "--stdin")
-        done = self._git.attempt(*command, stdin=script, beside=beside)
+        done = self._repository.git.attempt(*command, stdin=script, beside=beside)
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
         written = [change.name for change in changes if change.new not in (None, change.old)]
-        deleted = any(change.new is None for change in changes)
+        self.sync(written, packed=any(change.new is None for change in changes))
+
+    def sync(self, names: Sequence[str], *, packed: bool = False) -> None:
+        """Flush refs to disk; see `sync_refs` (FatalError)."""
         try:
-            sync_refs(self._repository.common_dir, written, packed=deleted)
+            sync_refs(self._repository.common_dir, names, packed=packed)
         except OSError as error:
             raise from_os(error) from error
 
     def _instruction(self, change: RefChange) -> str:
-        old = change.old or self._zero
+        old = change.old or self._repository.zero_id
         if change.new == old:
             return f"verify {change.name}\0{old}\0"
         if change.new is None:
             return f"delete {change.name}\0{old}\0"
         return f"update {change.name}\0{change.new}\0{old}\0"
+
+
+def _is(found: RawObject | None, kind: str) -> TypeGuard[RawObject]:
+    return found is not None and found.kind == kind
 
 
 def ref_error(stderr: str) -> BoocodeError:

@@ -8,7 +8,7 @@ import pytest
 
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.head import read_head
-from git_boocode.repo.libgit2 import open_libgit2
+from git_boocode.repo.libgit2 import Libgit2Store, open_store
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, Store
 from tests.repo_kit import Repo
@@ -297,7 +297,7 @@ def test_refs_in_another_directory(
     repository = Repository.discover()
     assert read_head(repository).ref == "refs/heads/other"
     assert Store(repository).refs(ref, newest=1) == [Ref(f"{ref}2", first)]
-    assert open_libgit2(repository) is None
+    assert not isinstance(open_store(repository), Libgit2Store)
 
 
 def test_the_private_directories_of_all_worktrees(repo: Repo) -> None:

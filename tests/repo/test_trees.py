@@ -6,9 +6,11 @@ import random
 
 import pytest
 
+from git_boocode.repo.errors import FatalError
 from git_boocode.repo.lock import fresh_path
-from git_boocode.repo.object_writer import Item, Quarantine, write_tree
+from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.trees import Item, TreeEditor, write_tree
 from tests.repo_kit import Repo
 
 # Names whose order in a tree depends on whether they are directories, and odd ones.
@@ -57,6 +59,54 @@ def test_it_is_the_tree_that_git_writes(repo: Repo, seed: int) -> None:
     made = written(items)
     assert made == tree_of(repo, files)
     assert repo.git("fsck", "--strict", "--no-dangling", made) == ""
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["plumbing", "opened"])
+@pytest.mark.parametrize("seed", range(20))
+def test_an_edited_tree_is_the_tree_that_git_writes(repo: Repo, seed: int, opened: bool) -> None:
+    rng = random.Random(seed)
+    blobs = [repo.git("hash-object", "-w", "--stdin", stdin=text).strip() for text in "xyz"]
+    paths = list(
+        dict.fromkeys("/".join(rng.choices(NAMES, k=rng.randint(1, 4))) for _ in range(30))
+    )
+    base = tree_of(repo, without_clashes(rng, paths, blobs))
+    rounds = [
+        dict.fromkeys(rng.sample(paths, 8)) | without_clashes(rng, paths, blobs) for _ in "12"
+    ]
+    repository = Repository.discover()
+    if opened:
+        repository.open_store()
+    editor = TreeEditor.of(repository.store, base, paths)
+    repository.close()
+    quarantine = Quarantine(repository, fresh_path(f"{repository.git_dir}/scratch"))
+    assert editor.write(quarantine.store).decode() == base
+    expected, made = [], []
+    for changes in rounds:
+        rows = "".join(
+            f"{'100644' if blob else '0'} {blob or repository.zero_id}\t{path}\0"
+            for path, blob in changes.items()
+        )
+        command = ("update-index", "-z", "--replace", "--index-info")
+        repo.git(*command, stdin=rows.encode("utf-8", "surrogateescape"))
+        expected.append(repo.git("write-tree").strip())
+        for path, blob in changes.items():
+            item = Item(b"100644", blob.encode()) if blob else None
+            editor.put(path.encode("utf-8", "surrogateescape"), item)
+        made.append(editor.write(quarantine.store).decode())
+    quarantine.release()
+    assert made == expected
+    assert repo.git("fsck", "--strict", "--no-dangling", *made) == ""
+
+
+def test_a_tree_with_missing_objects_cannot_be_edited(repo: Repo) -> None:
+    blob = repo.git("hash-object", "-w", "--stdin", stdin="x").strip()
+    rows = f"040000 tree {'1' * len(blob)}\tlost\n"
+    tree = repo.git("mktree", "--missing", stdin=rows).strip()
+    store = Repository.discover().store
+    for treeish, path in ((tree, "lost/a"), ("2" * len(blob), "a")):
+        with pytest.raises(FatalError):
+            TreeEditor.of(store, treeish, [path])
+    assert TreeEditor.of(store, tree, ["a"]).write(lambda *_: b"").decode() == tree
 
 
 @pytest.mark.sha1

@@ -65,7 +65,7 @@ def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
     try:
         if not OBJECT_ID.fullmatch(commit):
             raise ValueError(commit)
-        for record in nul_records(repository.git.run("cat-file", "blob", f"{commit}:entries")):
+        for record in nul_records(repository.store.file(commit, "entries")):
             fields, _, path = record.partition("\t")
             mode, blob = fields.split(" ")
             if blob not in (_NONE, _SAME) and not OBJECT_ID.fullmatch(blob):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.exact import ExactFiles, exact_changes, read_exact
 from git_boocode.checkpoints.restore.hook_files import LostHooks, hooks_to_keep, lost_hooks
-from git_boocode.checkpoints.restore.ignore_rules import ignored_by, tree_files, unchanged
+from git_boocode.checkpoints.restore.ignore_rules import ignored_by, unchanged
 from git_boocode.checkpoints.restore.operation import RestoreRequest, is_own_safety
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.store.commit import read_staging
@@ -139,8 +139,8 @@ class RestorePlanner:
         # Files that cannot be read may differ or not.
         unread = dict(snapshot.skipped)
         names = self._chosen(unread.keys() - kept.keys())
-        for path in tree_files(repository.git, self._tree, *sorted(names)) if names else ():
-            if path in names:
+        for path, entry in repository.store.tree(self._tree, sorted(names)).items():
+            if entry.kind != "tree" and path in names:
                 kept[path] = f"cannot be compared: {unread[path]}"
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
         spared = blockers if "ignored" not in self._request.force else {}
@@ -236,7 +236,7 @@ class RestorePlanner:
         """The paths that the target tracked, as far as that is known."""
         if self._staging is None:
             return set()
-        tracked = tree_files(self._repository.git, self._staging.tree).keys()
+        tracked = self._repository.store.tree(self._staging.tree).keys()
         return tracked | {entry.path for entry in self._staging.special}
 
     def _nested_in_the_way(self, wanted: list[Change]) -> dict[str, str]:

@@ -21,11 +21,10 @@ from git_boocode.checkpoints.worktree.indexer import directories_of
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
-from git_boocode.repo.object_writer import SYMLINK, object_id, read_blobs
+from git_boocode.repo.object_writer import SYMLINK, object_id
 from git_boocode.repo.repository import Repository
 
 _RULES = ".gitignore"
-_ARGUMENTS = 1000  # the maximum number of paths in one command line
 
 
 class StateRules(NamedTuple):
@@ -40,7 +39,8 @@ class StateRules(NamedTuple):
         """The untracked files that the rules ignore, except the target's and the written ones."""
         ignored = ignored_by(self.repository, self.tree, untracked, scratch)
         if ignored:
-            ignored -= tree_files(self.repository.git, self.target or self.tree).keys()
+            tree = self.target or self.tree
+            ignored -= self.repository.store.tree(tree).keys()
         return ignored - unchanged(self.repository, self.written, ignored)
 
 
@@ -102,12 +102,10 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
     top = fresh_path(os.path.join(scratch, "rules"))
     os.mkdir(top)
     names = [os.path.join(name, _RULES) for name in ("", *sorted(directories_of(paths)))]
-    files = dict[str, str]()
     # Only these paths, because other objects of the tree may be missing.
-    for start in range(0, len(names), _ARGUMENTS):
-        files |= tree_files(repository.git, tree, *names[start : start + _ARGUMENTS])
-    rules = {path: files[path] for path in names if files.get(path)}
-    contents = read_blobs(repository.git, list(rules.values()))
+    entries = repository.store.tree(tree, names)
+    rules = {path: each.id for path, each in entries.items() if each.mode.startswith("100")}
+    contents = repository.store.blobs([*rules.values()])
     for (path, blob), content in zip(rules.items(), contents, strict=True):
         full = os.path.join(top, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -148,13 +146,3 @@ def _hashed(git: Git, paths: list[str]) -> Iterator[tuple[str, str]]:
         yield from zip(paths, ids, strict=False)
         # Git stops at the first file that it cannot read.
         paths = paths[len(ids) + 1 :]
-
-
-def tree_files(git: Git, tree: str, *below: str) -> dict[str, str]:
-    """The paths in a tree, or only those below literal paths, with the ids of regular files."""
-    git = git.bind(GIT_LITERAL_PATHSPECS="1")
-    records = nul_records(git.run("ls-tree", "-r", "-z", tree, "--", *below))
-    parts = (record.partition("\t") for record in records)
-    return {
-        path: fields.split(" ")[2] if fields.startswith("100") else "" for fields, _, path in parts
-    }

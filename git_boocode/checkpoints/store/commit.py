@@ -28,9 +28,10 @@ from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
 from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
-from git_boocode.repo.object_writer import Item, Quarantine, write_tree
+from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository, make_state_dir
 from git_boocode.repo.store import Commit, RefChange, raw_commit
+from git_boocode.repo.trees import Item, write_tree
 
 _FILE = b"100644"
 # The metadata that a safety checkpoint copies from the restore's target.
@@ -65,8 +66,7 @@ def read_staging(repository: Repository, meta: Metadata) -> Staging | None:
             raise ValueError
         if details is None:
             return Staging(tree, ())
-        entries = repository.git.run("cat-file", "blob", f"{details}:entries")
-        return Staging(tree, decode_special(entries))
+        return Staging(tree, decode_special(repository.store.file(details, "entries")))
     except ValueError:
         message = "its record of the staging area is malformed"
         raise MetadataError(message, code="malformed") from None

@@ -1,0 +1,211 @@
+"""What the store of a long-running process promises beyond `test_store`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.libgit2 import Libgit2Store, open_store
+from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.persistent import PersistentStore
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref, RefChange
+from tests.repo_kit import Repo
+
+ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.fixture(params=[PersistentStore, open_store], ids=["cat-file", "best"])
+def store(request: pytest.FixtureRequest, repo: Repo) -> Iterator[PersistentStore]:
+    made: PersistentStore = request.param(Repository.discover())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def kept(repo: Repo) -> Iterator[Repository]:
+    """A repository with an open store."""
+    repository = Repository.discover()
+    repository.open_store()
+    yield repository
+    repository.close()
+
+
+def children() -> set[int]:
+    """The processes that this one has started."""
+    listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
+    return set(map(int, listed.split()))
+
+
+def memory() -> int:
+    """The bytes that this process occupies."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * PAGE
+
+
+def blob(repo: Repo, content: bytes) -> str:
+    """Store a blob."""
+    return repo.git("hash-object", "-w", "--stdin", stdin=content).strip()
+
+
+@ON_LINUX
+def test_a_git_that_was_killed_is_started_again(repo: Repo) -> None:
+    one, two = blob(repo, b"1"), blob(repo, b"2")
+    before = children()
+    store = PersistentStore(Repository.discover())
+    for _ in range(3):
+        assert store.blobs([one, two]) == [b"1", b"2"]
+        (process,) = children() - before
+        os.kill(process, signal.SIGKILL)
+    store.close()
+    assert children() == before
+    assert store.blobs([two]) == [b"2"]
+    store.close()
+
+
+@ON_LINUX
+def test_requests_start_no_processes_and_need_no_more_memory(
+    repo: Repo, store: PersistentStore
+) -> None:
+    commit = repo.commit(**{f"d/{number}": f"{number}\n" for number in range(20)})
+    for number in range(20):
+        repo.git("update-ref", f"refs/boocode/x/{number}", commit)
+    blobs = [entry.id for entry in store.tree(commit).values()]
+
+    def ask(number: int) -> None:
+        assert store.commit("HEAD") is not None
+        assert None not in store.blobs(blobs)
+        assert store.blobs([f"{number:040x}"]) == [None]
+        assert store.file(commit, "d/1") == b"1\n"
+        is_in_process = isinstance(store, Libgit2Store)
+        assert not is_in_process or len(store.refs("refs/boocode/x/", newest=5)) == 5
+
+    for number in range(200):
+        ask(number)
+    started, used = children(), memory()
+    for number in range(1500):
+        ask(number)
+    assert children() == started
+    # In bytes: less than one small object for each request.
+    assert memory() - used < 1500 * 200
+
+
+def test_threads_get_their_own_answers(repo: Repo, store: PersistentStore) -> None:
+    ids = {blob(repo, b"%d" % number * 1000): b"%d" % number * 1000 for number in range(40)}
+    repo.commit(**{f"f{number}": "x" * number for number in range(20)})
+    repo.git("repack", "-adq")
+    more = {blob(repo, b"more %d" % number): b"more %d" % number for number in range(40)}
+    every = {**ids, **more}
+    files = [f"f{number}" for number in range(20)]
+
+    def read(seed: int) -> bool:
+        wanted = [*every][seed:] + [*every][:seed]
+        same = store.blobs(wanted) == [every[each] for each in wanted]
+        name = f"refs/boocode/x/{seed}"
+        commit = store.commit("HEAD")
+        assert commit is not None
+        store.update_refs([RefChange(name, commit.id, None)])
+        return same and [*store.tree("HEAD")] == sorted(files) and len(store.refs(name)) == 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(read, range(40)))
+    assert len(store.refs("refs/boocode/")) == 40
+
+
+def test_a_large_tree(repo: Repo, store: PersistentStore) -> None:
+    names = {f"d{number}/e/f": "x\n" for number in range(100)}
+    repo.commit(**names)
+    assert {*store.tree("HEAD")} == {*names}
+    assert store.tree("HEAD", [f"d{number}/e/f" for number in range(100)]).keys() == {*names}
+
+
+def test_copies_share_the_store_but_not_what_is_bound(repo: Repo, kept: Repository) -> None:
+    repo.commit(**{"a": "a\n", "sub/b": "b\n"})
+    one, two = kept.copy(), kept.copy("sub/")
+    assert one.store is two.store is kept.store
+    assert (one.prefix, two.prefix) == ("", "sub/")
+    assert one.config is two.config
+    with temporary_objects(one):
+        assert "GIT_OBJECT_DIRECTORY" in one.git.env
+        assert "GIT_OBJECT_DIRECTORY" not in two.git.env | kept.git.env
+        new = one.git.line("hash-object", "-w", "--stdin", stdin=b"new")
+        # Only who writes there sees them.
+        assert one.store.blobs([new]) == [b"new"]
+        assert two.store.blobs([new]) == [None]
+    assert one.store is kept.store
+    assert one.store.blobs([new]) == [None]
+
+
+def test_a_store_is_opened_and_closed(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repository = Repository.discover()
+    assert not isinstance(repository.store, PersistentStore)
+    repository.open_store()
+    kept = repository.store
+    assert isinstance(kept, PersistentStore)
+    copy = repository.copy()
+    assert kept.file("HEAD", "a") == b"a\n"
+    repository.close()
+    assert not isinstance(repository.store, PersistentStore)
+    # A request that still runs gets its answer.
+    assert copy.store.file("HEAD", "a") == b"a\n"
+    copy.close()
+
+
+def test_a_repository_that_was_moved_away(repo: Repo, kept: Repository) -> None:
+    commit = repo.commit(a="a\n")
+    assert kept.store.commit("HEAD") is not None
+    (repo.top / ".git").rename(repo.top / "elsewhere")
+    with pytest.raises(FatalError):
+        kept.store.commit(commit)
+    (repo.top / "elsewhere").rename(repo.top / ".git")
+    found = kept.store.commit(commit)
+    assert found is not None
+    assert found.id == commit
+
+
+@pytest.mark.parametrize("setting", ["always", "true", "false"])
+@pytest.mark.ref_files
+def test_only_git_writes_reflogs(repo: Repo, setting: str) -> None:
+    commit = repo.commit(a="a\n")
+    repo.git("config", "core.logAllRefUpdates", setting)
+    repository = Repository.discover()
+    repository.open_store()
+    repository.store.update_refs([RefChange("refs/boocode/x/a", commit, None)])
+    assert repository.store.refs("refs/boocode/") == [Ref("refs/boocode/x/a", commit)]
+    assert not (repo.top / ".git/logs/refs/boocode").exists()
+    repository.close()
+
+
+@pytest.mark.ref_files
+@pytest.mark.sha1
+def test_a_ref_is_created_without_a_process(
+    repo: Repo, kept: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = repo.commit(a="a\n")
+    new = repo.git("commit-tree", "-m", "x", "HEAD^{tree}").strip()
+    kept.store.update_refs([RefChange("refs/boocode/x/a", commit, None)])
+    monkeypatch.setattr(subprocess, "Popen", no_process)
+    kept.store.update_refs(
+        [RefChange("refs/boocode/x/a", commit, commit), RefChange("refs/boocode/y/b", new, None)]
+    )
+    kept.store.update_refs([RefChange("refs/boocode/x/a", new, commit)])
+    found = kept.store.refs("refs/boocode/")
+    assert [ref.target for ref in found] == [new, new]
+    read = kept.store.commit("refs/boocode/y/b")
+    assert read is not None
+    assert kept.store.file(read.id, "a") == b"a\n"
+    assert [*kept.store.tree("HEAD")] == ["a"]
+
+
+def no_process(*_: object, **__: object) -> Callable[[], None]:
+    """In place of starting a process."""
+    raise AssertionError
