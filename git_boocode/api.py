@@ -21,7 +21,7 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
-from git_boocode.agents.conversation import resume_command
+from git_boocode.agents.conversation import restore_json, resume_command
 from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
@@ -49,7 +49,6 @@ from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.text_edits import placed_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
-from git_boocode.matching.rungs import profile_named
 from git_boocode.repo.errors import from_os
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
@@ -160,10 +159,10 @@ class RestoreResult:
     """The result of a restore, undo or redo, or of its dry run.
 
     `undo` is the id of the safety checkpoint, None if nothing was done. `kept` lists the paths that
-    were not restored, each with the reason; `hooks_lost` those that lost the hooks of agents, each
-    with the command that installs them again. `archived` lists the checkpoints that left the log,
-    `returned` those that came back to it; `edited` lists the absolute paths of the host's own
-    files that the callback's edits changed.
+    were not restored, each with the reason; `hooks_lost` those that lost hooks of agents or
+    the server, each with the command that installs them again. `archived` lists the checkpoints
+    that left the log, `returned` those that came back to it; `edited` lists the absolute paths of
+    the host's own files that the callback's edits changed.
     """
 
     checkpoint_id: str
@@ -218,7 +217,7 @@ def apply_edits(
     the model), FatalError, and ValueError for an unknown profile or encoding.
     """
     workspace = workspace_of(root, buffers)
-    options = Options(MatchOptions(profile_named(profile).name), dry_run=dry_run, record=record)
+    options = Options(MatchOptions.of(profile), dry_run=dry_run, record=record)
     check_encoding(position_encoding)
     answer = apply_sources([source_of(edits)], workspace, options)
     return edits_result(answer, position_encoding)
@@ -239,7 +238,7 @@ def preview_edits(
             for path, text in contents.items()
         }
         workspace = Workspace(top, "", None, buffers=buffer_files(buffers))
-        options = Options(MatchOptions(profile_named(profile).name), dry_run=True)
+        options = Options(MatchOptions.of(profile), dry_run=True)
         return edits_result(apply_sources([source_of(edits)], workspace, options))
 
 
@@ -375,17 +374,15 @@ def restore(
         raise ValueError("paths exclude head, callback and files=False")
     if head and not files:
         raise ValueError("head excludes files=False")
-    request = RestoreRequest(
+    request = restore_request(
+        FOREIGN,
         files=files,
         conversation=conversation,
-        paths=strings(paths),
-        head=head,
         dry_run=dry_run,
+        force=force,
         callback=callback,
-        session=session,
-        force=_overridden(force, (IGNORED, RUNNING_TURN, *FOREIGN)),
-        agents=agent_support(),
     )
+    request = request._replace(paths=strings(paths), head=head, session=session)
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
 
@@ -404,8 +401,13 @@ def undo(
     `force` names refusals to override: `ignored` and `running-turn`, as in `restore`, and
     `newer-turns`, if turns were recorded since. Errors are those of `restore`.
     """
-    request = _step_request(
-        files=files, conversation=conversation, dry_run=dry_run, callback=callback, force=force
+    request = restore_request(
+        (NEWER_TURNS,),
+        files=files,
+        conversation=conversation,
+        dry_run=dry_run,
+        force=force,
+        callback=callback,
     )
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
@@ -421,42 +423,49 @@ def redo(
     force: Sequence[str] = (),
 ) -> RestoreResult:
     """Redo the latest undone restore; arguments and errors are those of `undo`."""
-    request = _step_request(
-        files=files, conversation=conversation, dry_run=dry_run, callback=callback, force=force
+    request = restore_request(
+        (NEWER_TURNS,),
+        files=files,
+        conversation=conversation,
+        dry_run=dry_run,
+        force=force,
+        callback=callback,
     )
     return _restored(lambda here: restore_with_edits.redo(here, request), root)
 
 
-def _step_request(
+def restore_request(
+    refusals: Sequence[str],
     *,
     files: bool,
     conversation: bool,
     dry_run: bool,
-    callback: RestoreCallback | None,
     force: Sequence[str],
+    callback: RestoreCallback | None = None,
 ) -> RestoreRequest:
-    """The request of an undo or a redo."""
+    """The request of a restore, undo or redo; `force` names some of `refusals` (ValueError)."""
+    words, known = frozenset(strings(force)), (IGNORED, RUNNING_TURN, *refusals)
+    if unknown := sorted(words.difference(known)):
+        raise ValueError(f"unknown refusal '{unknown[0]}' (choose from: {', '.join(known)})")
     return RestoreRequest(
         files=files,
         conversation=conversation,
         dry_run=dry_run,
         callback=callback,
-        force=_overridden(force, (IGNORED, RUNNING_TURN, NEWER_TURNS)),
+        force=words,
         agents=agent_support(),
     )
+
+
+def restore_answer(result: Result) -> dict[str, object]:
+    """The answer of a restore, undo or redo, as `--json` prints it."""
+    return restore_json(result)
 
 
 def strings(values: Sequence[str]) -> tuple[str, ...]:
     """Some strings, of which one may be given alone."""
     # A string is also a sequence of strings, and its '.' would be a path that matches everything.
     return (values,) if isinstance(values, str) else tuple(values)
-
-
-def _overridden(force: Sequence[str], refusals: Sequence[str]) -> frozenset[str]:
-    words = frozenset(strings(force))
-    if unknown := sorted(words.difference(refusals)):
-        raise ValueError(f"unknown refusal '{unknown[0]}' (choose from: {', '.join(refusals)})")
-    return words
 
 
 def source_of(edits: Edits) -> Source:

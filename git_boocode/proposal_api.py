@@ -19,7 +19,6 @@ from git_boocode.api import (
 )
 from git_boocode.editing.edits import DEFAULT_ENCODING, MatchOptions
 from git_boocode.editing.service import Options
-from git_boocode.matching.rungs import profile_named
 from git_boocode.proposals import acceptance, local_files, new_proposal, review
 
 Buffers = Mapping[str, str] | None
@@ -76,7 +75,7 @@ def propose(
     `details["id"]` of the refused call, that this call repeats. Errors are those of `apply_edits`.
     """
     workspace = workspace_of(root, buffers)
-    options = Options(MatchOptions(profile_named(profile).name), dry_run=dry_run)
+    options = Options(MatchOptions.of(profile), dry_run=dry_run)
     check_encoding(position_encoding)
     answer = new_proposal.propose([source_of(edits)], workspace, options, retry_of)
     return edits_result(answer, position_encoding)

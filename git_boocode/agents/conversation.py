@@ -1,4 +1,4 @@
-"""Conversations of agents after a restore: how to resume them, or why they were left alone."""
+"""What a restore did, and the conversation after it: how to resume it, or why it was left alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 
 from git_boocode.agents.registry import find_agent
 from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.store.catalog import Change
 
 
 def resume_command(result: Result) -> str:
@@ -43,3 +44,40 @@ def unrestored_conversation(result: Result) -> str:
         return f"the conversation was left alone: its transcript '{transcript}' is gone"
     command = f"git boocode restore {result.checkpoint.id} --conversation-only --callback <file>"
     return f"the conversation was left alone: '{command}' restores it with a callback"
+
+
+def restore_json(result: Result) -> dict[str, object]:
+    """The JSON answer of a restore, undo or redo."""
+    answer = result.answer
+    return {
+        "ok": True,
+        "checkpoint_id": result.checkpoint.id,
+        "commit": result.checkpoint.commit.id,
+        "undo": result.undo,
+        "dry_run": result.dry_run,
+        "worktree_reset": bool(result.changes),
+        "index_reset": result.index_reset,
+        "head_moved": result.head_moved,
+        "head_differs": result.head_differs,
+        "messages_deleted": answer.messages_deleted if answer else 0,
+        "backend_reset": answer.backend_reset if answer else False,
+        "archived": result.archived,
+        "returned": result.returned,
+        "changed": [_change_as_json(result, change) for change in result.changes],
+        "staged": [change.as_json() for change in result.staged],
+        "kept": [kept._asdict() for kept in result.kept],
+        "hooks_lost": [{"path": lost.path, "install": lost.install} for lost in result.hooks_lost],
+        "edited": result.edited,
+        "conversation_left": result.conversation_left,
+        **({"proposal": result.proposal.change} if result.proposal else {}),
+        "message": answer.message if answer else "",
+        "resume": resume_command(result) or None,
+    }
+
+
+def _change_as_json(result: Result, change: Change) -> dict[str, object]:
+    if not result.dry_run:
+        return change.as_json()
+    both = result.lines.get(change.path)
+    lines = {"added": both[0], "removed": both[1]} if both else None
+    return {**change.as_json(), "lines": lines}

@@ -6,15 +6,23 @@ import os
 from collections.abc import Iterator
 from functools import partial
 
-from git_boocode.agents.own_hooks import has_own_hooks, worktree_paths
-from git_boocode.agents.registry import AGENTS, xdg_directory
+from git_boocode.agents.own_hooks import (
+    has_own_hooks,
+    has_own_server,
+    server_paths,
+    worktree_paths,
+)
+from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, xdg_directory
 from git_boocode.checkpoints.callback import AgentCallback
 from git_boocode.checkpoints.restore.hook_files import AgentSupport, HookFile
 
 
 def agent_support() -> AgentSupport:
     """The callbacks of all agents, and their files in a worktree."""
-    return AgentSupport(_callbacks(), dict(_hook_files()))
+    files: dict[str, tuple[HookFile, ...]] = {}
+    for path, file in (*_hook_files(), *_server_files()):
+        files[path] = (*files.get(path, ()), file)
+    return AgentSupport(_callbacks(), files)
 
 
 def _callbacks() -> dict[str, AgentCallback]:
@@ -34,4 +42,11 @@ def _hook_files() -> Iterator[tuple[str, HookFile]]:
     for agent in AGENTS.values():
         for scope, path in worktree_paths(agent):
             install = f"git boocode hooks install --agent {agent.name} --{scope}"
-            yield path, HookFile(agent.title, install, partial(has_own_hooks, agent))
+            yield path, HookFile(f"hooks of {agent.title}", install, partial(has_own_hooks, agent))
+
+
+def _server_files() -> Iterator[tuple[str, HookFile]]:
+    for agent in SERVER_AGENTS.values():
+        for scope, path in server_paths(agent):
+            install = f"git boocode serve --install {agent.name} --{scope}"
+            yield path, HookFile(f"server for {agent.title}", install, has_own_server)

@@ -43,12 +43,22 @@ class BegunTurn(NamedTuple):
     turn: RunningTurn
     captured: Captured
 
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        checkpoint = self.captured.checkpoint
+        skipped = checkpoint.meta.values["skipped"]
+        return {"ok": True, "id": checkpoint.id, "turn": self.turn.as_json(), "skipped": skipped}
+
 
 class EndedTurn(NamedTuple):
     """A turn that was ended, and whether its end is `recorded`, see `capture_turn_end`."""
 
     turn: RunningTurn
     recorded: bool
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        return {"ok": True, "id": self.turn.checkpoint, "recorded": self.recorded}
 
 
 def begin_turn(repository: Repository, request: TurnRequest) -> BegunTurn:

@@ -29,7 +29,7 @@ from git_boocode.editing.answer import diff_of
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.acceptance import ACCEPT, AcceptRefusedError, AcceptRequest
 from git_boocode.proposals.acceptance import accept as accept_files
-from git_boocode.proposals.review import ChosenPart, Review, ReviewResult
+from git_boocode.proposals.review import ChosenPart, Review, ReviewResult, hunks_of_one_file
 from git_boocode.repo.errors import RefusedError, UsageError
 
 force_option = click.option("--force", is_flag=True, help="Do it although a turn is running.")
@@ -60,13 +60,7 @@ class ReviewOptions(NamedTuple):
             return choose_hunks(Review(workspace), self.paths, verb)
         if not self.numbers:
             return ChosenPart(self.paths)
-        review = Review(workspace)
-        files = review.pending(self.paths, verb)
-        if len(files) > 1:
-            hint = f"name one file: git boocode {verb} --hunk {self.numbers[0]} {files[0].path}"
-            raise misused("--hunk takes hunks of one file", hint)
-        of = review.newest.id if review.newest else ""
-        return ChosenPart(self.paths, {files[0].path: set(self.numbers)}, of)
+        return hunks_of_one_file(workspace, self.paths, self.numbers, verb)
 
 
 def review_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import click
 
-from git_boocode.checkpoints.line_origin import COMMIT, LATER, BlamedLine, LineOrigin
+from git_boocode.checkpoints.line_origin import COMMIT, LATER, LineOrigin, blamed_ranges
 from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.cli.candidates import age_of, paths
 from git_boocode.cli.colour import Style, colour_wanted
@@ -15,11 +13,10 @@ from git_boocode.cli.output import encode_text, paged, print_json, printable, pr
 from git_boocode.cli.turn_rows import fitted
 from git_boocode.repo.ids import SHORT_ID, timestamp
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ShortIds, Store
+from git_boocode.repo.store import ShortIds
 
 # Columns.
 _WHO, _LABEL, _AGE = 12, 24, 13
-_KEYS = ("agent", "label", "session", "message", "created_at")
 
 
 @click.command(cls=Command)
@@ -39,10 +36,10 @@ def blame(path: str, lines: str, as_json: bool) -> int:
     with progress(repository, "reading the worktree", as_json=as_json):
         found = blame_file(repository, path, lines)
     if as_json:
-        print_json({"ok": True, "path": path, "ranges": [*_ranges(found)]})
+        print_json({"ok": True, "path": path, "ranges": blamed_ranges(found)})
         return 0
     style = Style(enabled=colour_wanted(repository.config))
-    short = ShortIds(Store(repository))
+    short = ShortIds(repository.store)
     width = len(str(found[-1].number)) if found else 1
     with paged(repository.users_git) as stream:
         for line in found:
@@ -66,25 +63,3 @@ def _columns(origin: LineOrigin, short: ShortIds) -> tuple[str, str, str, str]:
     who = "by hand" if origin.source == LATER else printable(meta.text("agent") or "-")
     label = printable(meta.text("label"))
     return short(identifier), who, label, age_of(identifier)
-
-
-def _ranges(found: list[BlamedLine]) -> list[dict[str, object]]:
-    """Runs of lines of the same origin, as in the JSON answer."""
-    ranges = []
-    for origin, group in groupby(found, key=lambda line: line.origin):
-        lines = list(group)
-        meta = origin.checkpoint.meta if origin.checkpoint else None
-        texts = {key: (meta.text(key) or None) if meta else None for key in _KEYS}
-        ranges.append(
-            {
-                "start_line": lines[0].number,
-                "end_line": lines[-1].number,
-                "source": origin.source,
-                "checkpoint_id": origin.checkpoint.id if origin.checkpoint else None,
-                **texts,
-                "commit": origin.commit or None,
-                "author": origin.author or None,
-                "lines": [line.text for line in lines],
-            }
-        )
-    return ranges

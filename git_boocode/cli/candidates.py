@@ -104,6 +104,14 @@ def agents(_: click.Context, __: click.Parameter, begun: str) -> list[Completion
     return [_item(agent.name, agent.title) for agent in known]
 
 
+def server_agents(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the agents and editors that can start our server."""
+    from git_boocode.agents.registry import SERVER_AGENTS
+
+    known = [agent for agent in SERVER_AGENTS.values() if agent.name.startswith(begun)]
+    return [_item(agent.name, agent.title) for agent in known]
+
+
 def callbacks(context: click.Context, option: click.Parameter, begun: str) -> list[CompletionItem]:
     """Offer the callbacks that are shipped, and paths."""
     from git_boocode.checkpoints.callback import SHIPPED

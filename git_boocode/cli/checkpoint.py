@@ -87,7 +87,7 @@ def take(
         with progress(repository, "recording the worktree", as_json=as_json):
             taken = capture(repository, request)
         if as_json:
-            print_json(_answer(taken))
+            print_json(taken.as_json())
         else:
             if show_id:
                 print_text(taken.checkpoint.id)
@@ -123,16 +123,3 @@ def _print_details(repository: Repository, taken: Captured) -> None:
     count = counted(len(tree_changes(repository.git, head, taken.checkpoint.tree)), "file")
     latest = "" if taken.changed else ", none since the latest checkpoint"
     print_text(f"{count} changed since HEAD{latest}", to_stderr=True)
-
-
-def _answer(taken: Captured) -> dict[str, object]:
-    checkpoint = taken.checkpoint
-    return {
-        "ok": True,
-        "id": checkpoint.id,
-        "commit": checkpoint.commit.id,
-        "ref": checkpoint.ref,
-        "tree": checkpoint.tree,
-        "changed": taken.changed,
-        "skipped": checkpoint.meta.values["skipped"],
-    }

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import IO
 
 import click
 
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
-from git_boocode.checkpoints.turns import NOW, Turn, turn_of
+from git_boocode.checkpoints.comparison import compared_states, comparison_json
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
-from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.cli.candidates import checkpoint_or_range, or_paths
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
 from git_boocode.cli.framework import (
@@ -27,7 +25,6 @@ from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ShortIds
 
 READER_GONE = (-13, 141)
 """How git ends when it writes to a closed pipe: by the signal, or with a shell's status for it."""
@@ -80,7 +77,7 @@ def diff(
     paths = checked_pathspecs(repository, paths) if paths else paths
     with temporary_objects(repository):
         with progress(repository, "reading the worktree", as_json=as_json):
-            states = _compared(repository, catalog, named, turn=turn)
+            states = compared_states(catalog, named, turn=turn)
         return _print_diff(repository, states.compared(paths), options, as_json=as_json)
 
 
@@ -90,9 +87,7 @@ def _print_diff(
     """Print the difference of two trees; returns the exit code."""
     old, new, dashes, *paths = compared
     if as_json:
-        changes, text = compare_trees(repository, old, new, paths)
-        files = [change.as_json() for change in changes]
-        print_json({"ok": True, "files": files, "diff": text})
+        print_json(comparison_json(repository, old, new, paths))
         return 0
     # Git knows nothing of NO_COLOR.
     uncoloured = ["--no-color"] * colour_forbidden(repository.config, "color.diff")
@@ -104,25 +99,6 @@ def _print_diff(
         raise BrokenPipeError
     # Git has printed what is wrong.
     return EXIT_FATAL if status else 0
-
-
-def _compared(
-    repository: Repository, catalog: Catalog, named: list[Checkpoint], *, turn: bool
-) -> Turn:
-    """The old and the new state."""
-    old, *more = named
-    if turn:
-        found = turn_of(catalog, old, partial(current_tree, repository))
-        if not found.after:
-            raise RefusedError(
-                f"it is unknown how the turn of {ShortIds(catalog.store)(old.id)} ended",
-                code="not_found",
-                hints=(
-                    "its end was not recorded, and no later checkpoint of that worktree is here",
-                ),
-            )
-        return found
-    return Turn(old, NOW, more[0].tree if more else current_tree(repository))
 
 
 def _split(

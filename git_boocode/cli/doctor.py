@@ -44,7 +44,6 @@ from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Store
 from git_boocode.workflows import restore_with_edits
 
 _PATIENCE = 2.0
@@ -176,7 +175,7 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
 
 
 def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    store = Store(repository)
+    store = repository.store
     refs = {ref.id: ref for ref in store.refs(EDITS)}
     try:
         lacking = missing_objects(repository, {name: [refs[name].target] for name in refs})

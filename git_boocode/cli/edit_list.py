@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.output import (
@@ -30,7 +30,7 @@ def list_edits(
     records = Records(repository)
     listed = islice(records.history(everywhere=everywhere), limit)
     if as_json:
-        print_json({"ok": True, "edits": [_edit_row(record) for record in listed]})
+        print_json({"ok": True, "edits": [record.as_json() for record in listed]})
         warn_of_unreadable(records)
         return 0
     short = ShortIds(records.store)
@@ -55,19 +55,6 @@ def warn_of_unreadable(records: Records) -> None:
     if found := len(records.unreadable):
         what = counted(found, "edit record")
         warn(f"{what} cannot be read", ("'git boocode doctor' shows which, and why",))
-
-
-def _edit_row(record: EditRecord) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "commit": record.commit.id,
-        "created_at": record.meta.text("created_at") or None,
-        "worktree": record.meta.worktree_name,
-        "files": [file.as_json() for file in record.files],
-        "edits": len(record.edits),
-        "rewound": record.rewound,
-        "rewinds": record.rewinds,
-    }
 
 
 class _EditRow(NamedTuple):

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from git_boocode.agents.hook_call import HookContext, serve_agent, serve_git
 from git_boocode.agents.registry import find_agent
-from git_boocode.agents.serve import HookContext, serve_agent, serve_git
 from git_boocode.cli.options import change_directory
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.process import end_group, lead_group, on_signals, stop

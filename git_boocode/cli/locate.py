@@ -16,11 +16,10 @@ from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.candidates import paths
 from git_boocode.cli.framework import AtLeast, Command, json_option
 from git_boocode.cli.output import print_json, print_text, quote_path
-from git_boocode.editing.service import LocateResult
 from git_boocode.editing.service import locate as find
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching.text import lines_of
-from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.errors import UsageError
 
 _CANDIDATE_LINES = 12
 
@@ -55,7 +54,11 @@ def locate(
     needle = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     found = find(workspace, path, needle, profile, start_line)
     if not found.found:
-        raise _refusal(found, as_json=as_json)
+        refusal = found.refusal()
+        for candidate in () if as_json else found.match.candidates:
+            lines = candidate_lines(candidate, _CANDIDATE_LINES)
+            refusal.message = "\n".join((refusal.message, *lines))
+        raise refusal
     if as_json:
         print_json(found.as_json())
     else:
@@ -65,15 +68,3 @@ def locate(
         how = fuzzy if match.kind == "fuzzy" else "exact"
         print_text(f"{quote_path(found.path)}: {where}, {how}")
     return 0
-
-
-def _refusal(found: LocateResult, *, as_json: bool) -> RefusedError:
-    match = found.match
-    ambiguous = match.kind == "ambiguous"
-    what = f"the text occurs {match.count} times" if ambiguous else "the text was not found"
-    lines = [f"{quote_path(found.path)}: {what}"]
-    for candidate in () if as_json else match.candidates:
-        lines += candidate_lines(candidate, _CANDIDATE_LINES)
-    hint = "add lines above or below until it occurs once, or give --start-line"
-    hints = (hint,) if ambiguous else ()
-    return RefusedError("\n".join(lines), code=match.kind, hints=hints, details=found.as_json())

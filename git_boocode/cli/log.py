@@ -5,22 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import nullcontext
-from itertools import chain, count, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import IO, Any, NamedTuple
 
 import click
 
-from git_boocode.checkpoints.store.catalog import (
-    CHECKPOINTS,
-    REMOTES,
-    Catalog,
-    Checkpoint,
-    without_index,
-)
-from git_boocode.checkpoints.turns import ChangeCounts, CurrentTree, Turn, count_changes, turns
-from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.checkpoints.turn_log import ListedTurn, LogRequest, TurnLog
 from git_boocode.cli.candidates import agents, paths, remotes
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.diff import diff_into
@@ -52,21 +43,10 @@ from git_boocode.cli.turn_rows import (
     turn_label,
     turn_lines,
 )
-from git_boocode.repo.errors import BoocodeError, RefusedError
-from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import time_of
-from git_boocode.repo.messages import failure_reason
-from git_boocode.repo.metadata import Unusable
-from git_boocode.repo.object_writer import temporary_objects
-from git_boocode.repo.remotes import named_remote
+from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
-# A screenful first, then larger and larger pages: each costs a git process.
-_FIRST_PAGE = 32
-_LARGEST_PAGE = 512
-# Turns that a git process searches, and processes at once.
-_SEARCHED_PAGE, _MOST_PROCESSES = 96, 8
 _COUNT = re.compile(r"-[0-9]+")
 _ONLY_OF_TURNS = ("since", "until", "agent", "session")
 
@@ -86,51 +66,18 @@ class _LogCommand(Command):
         return super().parse_args(ctx, [*given, *args[behind:]])
 
 
-class _LogOptions(NamedTuple):
-    """What is given on the command line; empty values and None select everything."""
+class _Shown(NamedTuple):
+    """What is printed of the turns."""
 
-    max_count: int | None
     oneline: bool
     stat: bool
     patch: bool
-    text: str | None
-    regex: str | None
-    since: str | None
-    until: str | None
-    agent: str
-    session: str
     date: str
-    everywhere: bool
-    remote: str | None
-    remotes: bool
-    archived: bool
-    edits: bool
-    pathspecs: tuple[str, ...]
-    as_json: bool
 
     @property
     def changes(self) -> list[str]:
-        """Git's options for the turns that changed a text or a line."""
-        given = (("-S", self.text), ("-G", self.regex))
-        return [f"{option}{value}" for option, value in given if value is not None]
-
-    @property
-    def changes_shown(self) -> list[str]:
         """Git's options for what is shown of the changes of each turn; none for nothing."""
         return ["--stat"] * self.stat + ["--patch"] * self.patch
-
-    @property
-    def is_search(self) -> bool:
-        """Whether only turns that changed something are wanted."""
-        return bool(self.changes or self.pathspecs)
-
-
-class _Listed(NamedTuple):
-    """A turn with its name, such as `@~1`, which is empty if it is not of this worktree's log."""
-
-    turn: Turn
-    name: str
-    counts: ChangeCounts | None = None
 
 
 @click.command(cls=_LogCommand)
@@ -166,94 +113,68 @@ class _Listed(NamedTuple):
 @click.option("--edits", is_flag=True, help="List the applied edits instead.")
 @click.argument("pathspecs", nargs=-1, metavar="[--] [<path>...]", shell_complete=paths)
 @json_option
-def log(**given: Any) -> int:  # noqa: ANN401 - click's own
+def log(
+    oneline: bool,
+    stat: bool,
+    patch: bool,
+    date: str,
+    edits: bool,
+    as_json: bool,
+    **given: Any,  # noqa: ANN401 - click's own
+) -> int:
     """List the turns of this worktree, newest first, and what changed in each.
 
     A turn is what happened between a checkpoint and its recorded end, or else the next checkpoint,
     or else now. With paths, only turns that changed these are listed.
     """
-    options = _LogOptions(**given)
-    fetched = options.remotes or options.remote is not None
-    sources = (("--remote", options.remote is not None), ("--remotes", options.remotes))
-    refuse_together(("--edits", options.edits), ("--archived", options.archived), *sources)
-    refuse_together(("--all", options.everywhere), *sources)
-    refuse_together(("-S", options.text is not None), ("-G", options.regex is not None))
-    for name in ("oneline", "stat", "patch", "date"):
-        refuse_together((f"--{name}", getattr(options, name)), ("--json", options.as_json))
+    request, shown = LogRequest(**given, brief=oneline), _Shown(oneline, stat, patch, date)
+    sources = (("--remote", request.remote is not None), ("--remotes", request.remotes))
+    refuse_together(("--edits", edits), ("--archived", request.archived), *sources)
+    refuse_together(("--all", request.everywhere), *sources)
+    refuse_together(("-S", request.text is not None), ("-G", request.regex is not None))
+    for name, value in shown._asdict().items():
+        refuse_together((f"--{name}", value), ("--json", as_json))
     repository = Repository.discover()
     warn_of_interruption(repository)
-    if options.edits:
-        return _list_edits(repository, options)
-    catalog = Catalog(repository)
-    # What was fetched stays when the remote goes.
-    if options.remote is not None and not catalog.store.refs(
-        f"{REMOTES}{options.remote}/", newest=1
-    ):
-        named_remote(repository, options.remote)
-    options = _checked(repository, options)
-    entries = catalog.newest_first(everywhere=options.everywhere)
-    if fetched:
-        entries = catalog.fetched(options.remote)
-    elif options.archived:
-        entries = catalog.archived(everywhere=options.everywhere)
+    if edits:
+        return _list_edits(repository, request, shown, as_json=as_json)
+    after_dashes = click.get_current_context().meta.get(AFTER_DASHES, 0)
+    _refuse_missing(repository, request.pathspecs[: len(request.pathspecs) - after_dashes])
     # On a terminal the first page appears at once.
-    quiet = options.as_json or sys.stdout.isatty()
-    current = CurrentTree(repository)
-    with (
-        progress(repository, "listing", as_json=quiet),
-        temporary_objects(repository),
-        current.read_ahead() if options.changes else nullcontext(),
-    ):
-        selection = _Selection(catalog, options)
-        found = turns(catalog, selection.until_since(entries), current, selection.wants)
-        listed = (_Listed(turn, selection.name_of(turn.checkpoint)) for turn in found)
-        pages = _Pages(repository, listed, options)
-        code = _print(repository, catalog, pages, options)
-    _warn(current, pages)
-    return code
+    quiet = as_json or sys.stdout.isatty()
+    with progress(repository, "listing", as_json=quiet), TurnLog(repository, request) as turns:
+        if as_json:
+            print_json(turns.as_json())
+        else:
+            _print(repository, turns, request, shown)
+    _warn(turns)
+    return 0
 
 
-def _warn(current: CurrentTree, pages: _Pages) -> None:
+def _warn(turns: TurnLog) -> None:
     """Warn of what makes the list incomplete."""
-    if current.error is not None:
-        error = current.error
+    if (error := turns.error) is not None:
         why = error.message if isinstance(error, BoocodeError) else str(error)
         warn(f"the worktree cannot be read, so the latest turn is not counted: {why}")
-    for path, reason in current.skipped:
-        if path not in pages.skipped:
-            warn(f"not compared: {quote_path(path)}: {reason}")
-    if pages.missing:
-        warn(f"{counted(pages.missing, 'turn')} could not be searched: objects are missing")
+    for path, reason in turns.not_compared:
+        warn(f"not compared: {quote_path(path)}: {reason}")
+    if turns.missing:
+        warn(f"{counted(turns.missing, 'turn')} could not be searched: objects are missing")
 
 
-def _list_edits(repository: Repository, options: _LogOptions) -> int:
+def _list_edits(
+    repository: Repository, request: LogRequest, shown: _Shown, *, as_json: bool
+) -> int:
     from git_boocode.cli.edit_list import list_edits
 
-    shown = (("--oneline", options.oneline), ("--stat", options.stat), ("--patch", options.patch))
-    searched = [("-S" if options.text is not None else "-G", options.changes)]
-    searched += [(f"--{key}", getattr(options, key)) for key in _ONLY_OF_TURNS]
-    for name, value in (*shown, *searched, ("paths", options.pathspecs)):
+    printed = (("--oneline", shown.oneline), ("--stat", shown.stat), ("--patch", shown.patch))
+    searched = [("-S" if request.text is not None else "-G", request.changes)]
+    searched += [(f"--{key}", getattr(request, key)) for key in _ONLY_OF_TURNS]
+    for name, value in (*printed, *searched, ("paths", request.pathspecs)):
         refuse_together(("--edits", True), (name, value))
-    limit = None if options.max_count is None else min(options.max_count, sys.maxsize)
-    everywhere, as_json = options.everywhere, options.as_json
-    return list_edits(repository, limit, options.date, everywhere=everywhere, as_json=as_json)
-
-
-def _checked(repository: Repository, options: _LogOptions) -> _LogOptions:
-    """The options with pathspecs for git; RefusedError if git rejects a pathspec or a regex."""
-    if options.pathspecs:
-        after_dashes = click.get_current_context().meta.get(AFTER_DASHES, 0)
-        _refuse_missing(repository, options.pathspecs[: len(options.pathspecs) - after_dashes])
-        specs = checked_pathspecs(repository, options.pathspecs)
-        options = options._replace(pathspecs=tuple(specs))
-    if options.changes:
-        try:
-            # Git reads the expression although there is nothing to compare.
-            empty = repository.empty_tree
-            without_index(repository.git).run("diff-tree", *options.changes, empty, empty)
-        except GitError as error:
-            raise RefusedError(failure_reason(error.stderr), code="invalid_input") from None
-    return options
+    limit = None if request.max_count is None else min(request.max_count, sys.maxsize)
+    everywhere = request.everywhere
+    return list_edits(repository, limit, shown.date, everywhere=everywhere, as_json=as_json)
 
 
 def _refuse_missing(repository: Repository, given: Iterable[str]) -> None:
@@ -264,172 +185,41 @@ def _refuse_missing(repository: Repository, given: Iterable[str]) -> None:
             raise misused(f"'{path}' is not an existing path", hint)
 
 
-class _Selection:
-    """The wanted turns as far as their checkpoints indicate, and the names of all."""
-
-    def __init__(self, catalog: Catalog, options: _LogOptions) -> None:
-        self._catalog = catalog
-        self._options = options
-        self._since, self._until = _times(catalog.repository, options)
-        self._names: dict[str, str] = {}
-        self._number = count()
-
-    def until_since(
-        self, entries: Iterable[Checkpoint | Unusable]
-    ) -> Iterator[Checkpoint | Unusable]:
-        """The entries down to those before `--since`; all others are older."""
-        for entry in entries:
-            if isinstance(entry, Checkpoint):
-                # An id of another program has no time.
-                if self._since is not None and 0 < time_of(entry.id) < self._since:
-                    return
-                # `@~N` counts the checkpoints of this worktree alone.
-                if entry.ref.startswith(CHECKPOINTS) and self._catalog.is_ours(entry):
-                    self._names[entry.ref] = f"@~{back}" if (back := next(self._number)) else "@"
-            yield entry
-
-    def name_of(self, checkpoint: Checkpoint) -> str:
-        """The name, such as `@~1`; empty if it is not in the log of this worktree."""
-        return self._names.get(checkpoint.ref, "")
-
-    def wants(self, checkpoint: Checkpoint) -> bool:
-        """Whether the metadata fit the options."""
-        when = time_of(checkpoint.id)
-        agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
-        options = self._options
-        return (
-            (self._since is None or when > 0)
-            # Git knows no fractions of a second.
-            and (self._until is None or int(when) <= self._until)
-            and options.agent in ("", agent)
-            and session.startswith(options.session)
-        )
-
-
-def _times(repository: Repository, options: _LogOptions) -> list[float | None]:
-    """The times of `--since` and `--until`, which git reads."""
-    times: list[float | None] = []
-    for name, text in (("since", options.since), ("until", options.until)):
-        if text is None:
-            times.append(None)
-        else:
-            # It prints --max-age=<time> or --min-age=<time>.
-            answer = repository.git.line("rev-parse", f"--{name}={text}")
-            times.append(float(answer.rpartition("=")[2]))
-    return times
-
-
-class _Pages:
-    """The turns with the counts of their changes, page by page.
-
-    `missing` is the number of turns that could not be searched, `skipped` are the paths that the
-    checkpoints leave out.
-    """
-
-    def __init__(
-        self, repository: Repository, listed: Iterator[_Listed], options: _LogOptions
-    ) -> None:
-        self.missing = 0
-        self.skipped: set[str] = set()
-        self._repository = repository
-        self._listed = listed
-        self._options = options
-
-    def __iter__(self) -> Iterator[list[_Listed]]:
-        limit = sys.maxsize if self._options.max_count is None else self._options.max_count
-        pages = self._searched() if self._options.is_search else self._counted(limit)
-        while limit > 0 and (page := next(pages, None)) is not None:
-            page = page[:limit]
-            limit -= len(page)
-            if page:
-                yield page
-        pages.close()
-
-    def _counted(self, limit: int) -> Generator[list[_Listed], None, None]:
-        """All turns, a screenful first."""
-        size = _FIRST_PAGE
-        while page := self._next(min(size, limit)):
-            limit -= len(page)
-            yield page if self._options.oneline else self._count(page)
-            size = min(size * 2, _LARGEST_PAGE)
-
-    def _searched(self) -> Generator[list[_Listed], None, None]:
-        """The turns that are found, by several git processes while the next turns are read."""
-        # Only here, as this module takes a while to load.
-        from concurrent.futures import Future, ThreadPoolExecutor
-
-        pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_PROCESSES))
-        running: list[Future[list[_Listed]]] = []
-        try:
-            for page in iter(lambda: self._next(_SEARCHED_PAGE), []):
-                running.append(pool.submit(self._count, page))
-                if len(running) > _MOST_PROCESSES:
-                    yield self._matching(running.pop(0).result())
-            for each in running:
-                yield self._matching(each.result())
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _matching(self, page: list[_Listed]) -> list[_Listed]:
-        self.missing += sum(each.counts is None and not each.turn.paths for each in page)
-        return [each for each in page if each.counts and each.counts.files]
-
-    def _next(self, size: int) -> list[_Listed]:
-        page = [*islice(self._listed, size)]
-        self.skipped.update(*(each.turn.checkpoint.meta.skipped_paths for each in page))
-        return page
-
-    def _count(self, page: list[_Listed]) -> list[_Listed]:
-        options = self._options
-        selection = [*options.changes, *(["--pickaxe-all"] if options.changes else [])]
-        found = [each.turn for each in page]
-        counts = count_changes(self._repository, found, selection, options.pathspecs)
-        return [one._replace(counts=each) for one, each in zip(page, counts, strict=True)]
-
-
-# Printing.
-
-
-def _print(repository: Repository, catalog: Catalog, pages: _Pages, options: _LogOptions) -> int:
-    if options.as_json:
-        print_json({"ok": True, "checkpoints": [_row(each) for page in pages for each in page]})
-        return 0
-    lines = _lines(repository, catalog, pages, options)
+def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Shown) -> None:
+    lines = _lines(repository, log, shown)
     # What is wrong with the options appears before the pager starts.
     if not (first := next(lines, None)):
-        return 0
+        return
     style = Style(enabled=colour_wanted(repository.config))
     width = terminal_width()
     above, gap = None, b""
     with paged(repository.users_git) as stream:
         for listed, line in chain([first], lines):
-            group = None if options.oneline else group_of(listed.turn.checkpoint)
+            group = None if shown.oneline else group_of(listed.turn.checkpoint)
             if group is not None and group != above:
                 title = cut(heading(listed.turn.checkpoint), width)
                 stream.write(gap + encode_text(style(title, "cyan")) + b"\n")
-            elif options.changes_shown:
+            elif shown.changes:
                 stream.write(gap)
             above, gap = group, b"\n"
             stream.write(encode_text(line) + b"\n")
-            _write_changes(repository, listed, stream, options)
+            if shown.changes:
+                _write_changes(repository, listed, stream, shown, request.changes, log.pathspecs)
             # The next page takes its time.
             stream.flush()
-    return 0
 
 
-def _lines(
-    repository: Repository, catalog: Catalog, pages: _Pages, options: _LogOptions
-) -> Iterator[tuple[_Listed, str]]:
+def _lines(repository: Repository, log: TurnLog, shown: _Shown) -> Iterator[tuple[ListedTurn, str]]:
     """The turns, each with its line."""
     style = Style(enabled=colour_wanted(repository.config))
-    dates, short = Dates(repository, options.date), ShortIds(catalog.store)
-    for page in pages:
+    dates, short = Dates(repository, shown.date), ShortIds(log.catalog.store)
+    for page in log.pages():
         times = dates([each.turn.checkpoint for each in page])
         rows = [
             TurnRow(each.turn, each.counts, each.name or short(each.turn.checkpoint.id), time)
             for each, time in zip(page, times, strict=True)
         ]
-        if options.oneline:
+        if shown.oneline:
             lines = [_one_line(row, short, style) for row in rows]
         else:
             lines = turn_lines(rows, style, terminal_width())
@@ -446,34 +236,19 @@ def _one_line(row: TurnRow, short: ShortIds, style: Style) -> str:
 
 
 def _write_changes(
-    repository: Repository, listed: _Listed, stream: IO[bytes], options: _LogOptions
+    repository: Repository,
+    listed: ListedTurn,
+    stream: IO[bytes],
+    shown: _Shown,
+    changes: Sequence[str],
+    pathspecs: Sequence[str],
 ) -> None:
-    """Write what a turn changed, as far as it is asked for."""
+    """Write what a turn changed; `changes` are git's options for the wanted changes."""
     turn, counts = listed.turn, listed.counts
-    if not options.changes_shown or (counts is not None and counts.files == 0):
+    if counts is not None and counts.files == 0:
         return
     stream.write(b"\n")
-    if turn.after and (counts is not None or options.oneline):
-        compared = turn.compared(options.pathspecs)
-        diff_into(stream, repository, [*options.changes_shown, *options.changes, *compared])
+    if turn.after and (counts is not None or shown.oneline):
+        diff_into(stream, repository, [*shown.changes, *changes, *turn.compared(pathspecs)])
     else:
         stream.write(b"its changes are unknown\n")
-
-
-def _row(listed: _Listed) -> dict[str, Any]:
-    entry, counts = listed.turn.checkpoint, listed.counts
-    ref = entry.meta.part("head", "ref")
-    only = entry.meta.table("partial").get("paths")
-    return {
-        "id": entry.id,
-        "commit": entry.commit.id,
-        **{key: text or None for key, text in entry.texts.items()},
-        "branch": ref.removeprefix("refs/heads/") if ref else None,
-        "worktree": entry.meta.worktree_name,
-        "remote": entry.remote or None,
-        "only": [str(path) for path in only] if isinstance(only, list) else None,
-        "end": listed.turn.end or None,
-        "files": counts.files if counts else None,
-        "added": counts.added if counts else None,
-        "removed": counts.removed if counts else None,
-    }

@@ -34,7 +34,7 @@ from git_boocode.proposals.local_files import FileStatus
 from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
-from git_boocode.repo.store import ALL_REFS, Ref, ShortIds, Store
+from git_boocode.repo.store import ALL_REFS, Ref, ShortIds
 
 _KINDS = {
     "count": (CHECKPOINTS, "checkpoint", "checkpoints"),
@@ -84,7 +84,7 @@ def _proposal(files: Sequence[FileStatus]) -> OverviewSection:
 
 
 def _sections(repository: Repository) -> Iterator[OverviewSection]:
-    refs = Store(repository).refs(ALL_REFS)
+    refs = repository.store.refs(ALL_REFS)
     found = interruptions(repository)
     rows = [finding._asdict() for finding in found]
     remedies = [finding.remedy for finding in found]

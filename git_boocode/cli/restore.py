@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from git_boocode.agents.conversation import (
+    restore_json,
     resume_command,
     unrestored_conversation,
 )
@@ -53,7 +54,7 @@ from git_boocode.cli.turn_choice import choose_turn, list_turns
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ShortIds, Store
+from git_boocode.repo.store import ShortIds
 from git_boocode.workflows import restore_with_edits
 
 SURPLUS = (
@@ -284,12 +285,12 @@ def print_result(
 ) -> int:
     """Print a result; returns the exit code."""
     if as_json:
-        print_json(result_json(result))
+        print_json(restore_json(result))
         return 0
     _print_paths(result, Style(enabled=colour_wanted(repository.config)))
     if result.conversation_left:
         warn("the conversation was not restored: the callback that trimmed it is not configured")
-    name = ShortIds(Store(repository))(result.checkpoint.id)
+    name = ShortIds(repository.store)(result.checkpoint.id)
     print_feedback(_summary(result, name), dry_run=result.dry_run)
     if moved := _moved_checkpoints(result):
         print_feedback(moved)
@@ -318,8 +319,8 @@ def _print_paths(result: Result, style: Style) -> None:
         warn(line)
     for lost in result.hooks_lost:
         lose = "would lose" if result.dry_run else "lost"
-        hint = f"'{lost.install}' installs them again"
-        warn(f"{quote_path(lost.path)} {lose} the hooks of {lost.title}", (hint,))
+        hint = f"'{lost.install}' installs what is missing"
+        warn(f"{quote_path(lost.path)} {lose} the {lost.title}", (hint,))
 
 
 def _path_line(change: Change, style: Style) -> str:
@@ -381,43 +382,6 @@ def _proposal_summary(result: Result, step: ProposalStep) -> str:
     would = {UNDO: "would take back", REDO: "would redo"}.get(result.kind, "would bring back")
     files = counted(len(step.paths), "file")
     return f"{would if result.dry_run else done} '{printable(step.change)}' of {files}"
-
-
-def result_json(result: Result) -> dict[str, object]:
-    """The JSON answer of a restore, undo or redo."""
-    answer = result.answer
-    return {
-        "ok": True,
-        "checkpoint_id": result.checkpoint.id,
-        "commit": result.checkpoint.commit.id,
-        "undo": result.undo,
-        "dry_run": result.dry_run,
-        "worktree_reset": bool(result.changes),
-        "index_reset": result.index_reset,
-        "head_moved": result.head_moved,
-        "head_differs": result.head_differs,
-        "messages_deleted": answer.messages_deleted if answer else 0,
-        "backend_reset": answer.backend_reset if answer else False,
-        "archived": result.archived,
-        "returned": result.returned,
-        "changed": [_change_as_json(result, change) for change in result.changes],
-        "staged": [change.as_json() for change in result.staged],
-        "kept": [kept._asdict() for kept in result.kept],
-        "hooks_lost": [{"path": lost.path, "install": lost.install} for lost in result.hooks_lost],
-        "edited": result.edited,
-        "conversation_left": result.conversation_left,
-        **({"proposal": result.proposal.change} if result.proposal else {}),
-        "message": answer.message if answer else "",
-        "resume": resume_command(result) or None,
-    }
-
-
-def _change_as_json(result: Result, change: Change) -> dict[str, object]:
-    if not result.dry_run:
-        return change.as_json()
-    both = result.lines.get(change.path)
-    lines = {"added": both[0], "removed": both[1]} if both else None
-    return {**change.as_json(), "lines": lines}
 
 
 def _summary(result: Result, name: str) -> str:

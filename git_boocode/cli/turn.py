@@ -79,9 +79,7 @@ def begin(
         begun = begin_turn(workspace, TurnRequest(message, pid, timeout, force))
     checkpoint = begun.captured.checkpoint
     if as_json:
-        skipped = checkpoint.meta.values["skipped"]
-        row = {"ok": True, "id": checkpoint.id, "turn": begun.turn.as_json(), "skipped": skipped}
-        print_json(row)
+        print_json(begun.as_json())
     else:
         print_text(checkpoint.id)
         warn_of_skipped(checkpoint)
@@ -100,8 +98,7 @@ def end(as_json: bool) -> int:
     with progress(repository, "recording the worktree", as_json=as_json):
         ended = end_turn(repository)
     if as_json:
-        identifier = ended.turn.checkpoint
-        print_json({"ok": True, "id": identifier, "recorded": ended.recorded})
+        print_json(ended.as_json())
     else:
         print_feedback(printable(f"ended the turn: {ended.turn.describe()}"))
     return 0

@@ -21,11 +21,11 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+from git_boocode.agents.conversation import restore_json
 from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
 from git_boocode.checkpoints.timeline import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
-from git_boocode.cli.restore import result_json
 from git_boocode.cli.view_page import page_html
 from git_boocode.repo.durable import remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
@@ -199,7 +199,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         identifier = _id(body, "id")
         conversation = body.get("conversation") is not False
         request = RestoreRequest(conversation=conversation, dry_run=dry_run, agents=agent_support())
-        return result_json(restore_with_edits.restore(self.repository(), identifier, request))
+        return restore_json(restore_with_edits.restore(self.repository(), identifier, request))
 
     def undo(self, body: Answer) -> Answer:
         """Undo the restore whose safety checkpoint the page names, if it is the latest one."""
@@ -210,7 +210,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             agents=agent_support(),
         )
         with self.changing:
-            return result_json(restore_with_edits.undo(self.repository(), request))
+            return restore_json(restore_with_edits.undo(self.repository(), request))
 
 
 def _id(body: Answer, key: str) -> str:

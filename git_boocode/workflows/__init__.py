@@ -1,5 +1,6 @@
-"""Workflows that need both checkpoints and edits: a restore that applies a callback's edits.
+"""Workflows that need both checkpoints and edits, such as a restore with a callback's edits.
 
 `restore_with_edits` contains restore, undo and redo for the command line and for hosts.
 `host_files` changes the host's own files, wherever they are, in a way that the restore can revert.
+`shown` finds what a name shows, and `view_data` is what the page of `git boocode view` shows.
 """

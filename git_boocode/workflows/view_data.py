@@ -36,7 +36,7 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID, time_of
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ALL_REFS, ShortIds, Store
+from git_boocode.repo.store import ALL_REFS, ShortIds
 
 _ROWS_ONLY = DiffLimits(0, 0)
 _ONE_TURN = DiffLimits(2_000_000, 2_000_000)
@@ -157,7 +157,7 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
         catalog = Catalog(repository)
         found = newest_everywhere(catalog, CurrentTree(repository), most + 1)
         rows = with_details(repository, found[:most], limits, cache)
-    events, short = _events(repository, rows), ShortIds(Store(repository))
+    events, short = _events(repository, rows), ShortIds(repository.store)
     data = {
         "repository": os.path.basename(repository.worktree),
         "generated_at": time.time(),

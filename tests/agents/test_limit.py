@@ -77,7 +77,7 @@ def test_a_filter_that_hangs(repo: Repo) -> None:
 
 def test_a_payload_that_never_ends(repo: Repo) -> None:
     code = "import os; os.dup2(os.pipe()[0], 0)\n"
-    code += "import git_boocode.agents.serve; git_boocode.agents.serve.TIMEOUT = 1.0"
+    code += "import git_boocode.agents.hook_call; git_boocode.agents.hook_call.TIMEOUT = 1.0"
     run(repo, code)
     assert what_went_wrong(repo) == ["time_out"]
 
@@ -149,7 +149,7 @@ def test_whatever_goes_wrong_is_logged(failure: str, word: str, repo: Repo) -> N
     (entry,) = logged(repo)
     assert entry.what == word
     assert "secret" not in entry.message
-    assert word != "bug" or "agents/serve.py:" in entry.message
+    assert word != "bug" or "agents/hook_call.py:" in entry.message
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])

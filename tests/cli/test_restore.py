@@ -320,13 +320,13 @@ def test_hooks_of_agents_stay_or_a_warning_says_how_to_install_them(repo: Repo) 
     done = repo.boocode("restore", before.id)
     assert done.code == 0
     assert (
-        "warning: left alone: .claude/settings.local.json: hooks of Claude Code stay installed\n"
+        "warning: left alone: .claude/settings.local.json: hooks of Claude Code left installed\n"
         in done.err
     )
-    assert ".clinerules/hooks/TaskStart: hooks of Cline stay installed\n" in done.err
+    assert ".clinerules/hooks/TaskStart: hooks of Cline left installed\n" in done.err
     assert (
         "warning: .codex/hooks.json lost the hooks of Codex CLI\n"
-        "hint: 'git boocode hooks install --agent codex --project' installs them again\n"
+        "hint: 'git boocode hooks install --agent codex --project' installs what is missing\n"
     ) in done.err
     assert done.out.startswith(" D .codex/hooks.json\nrestored 1 file and the staging area to ")
     assert repo.boocode("undo").code == 0

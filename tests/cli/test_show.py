@@ -49,7 +49,7 @@ def test_the_json_answer(repo: Repo) -> None:
     (repo.top / "b").unlink()
     taken = take(label="l")
     answer = repo.boocode("show", taken.id[:-2], "--head", "--json").json
-    assert list(answer) == ["ok", "checkpoint", "end", "files"]
+    assert list(answer) == ["ok", "checkpoint", "end", "before", "after", "files"]
     shown = answer["checkpoint"]
     extra = {"commit": taken.commit.id, "tree": taken.tree}
     assert shown == {**taken.meta.values, **extra}
@@ -83,6 +83,9 @@ def test_what_a_turn_changed(repo: Repo) -> None:
         ("now", [{"path": "b", "action": "modify"}]),
         ("recorded", [{"path": "a", "action": "modify"}]),
     ]
+    assert answers[0]["after"] is None
+    sides = [repo.git("show", f"{answers[1][side]}:a") for side in ("before", "after")]
+    assert sides == ["a\n", "in the turn\n"]
     against_head = repo.boocode("show", "@", "--head").out
     assert against_head.endswith(repo.git("diff", head, second.commit.id))
     assert repo.boocode("show", "@", "--head", "--json").json["end"] is None

@@ -1,0 +1,277 @@
+"""The log: the turns that are wanted, newest first, with their names and what changed in each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from itertools import count, islice
+from typing import Any, NamedTuple
+
+from git_boocode.checkpoints.store.catalog import (
+    CHECKPOINTS,
+    REMOTES,
+    Catalog,
+    Checkpoint,
+    without_index,
+)
+from git_boocode.checkpoints.turns import ChangeCounts, CurrentTree, Turn, count_changes, turns
+from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import time_of
+from git_boocode.repo.messages import failure_reason
+from git_boocode.repo.metadata import Unusable
+from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.remotes import named_remote
+from git_boocode.repo.repository import Repository
+
+# A screenful first, then larger and larger pages: each costs a git process.
+_FIRST_PAGE = 32
+_LARGEST_PAGE = 512
+# Turns that a git process searches, and processes at once.
+_SEARCHED_PAGE, _MOST_PROCESSES = 96, 8
+
+
+class LogRequest(NamedTuple):
+    """The wanted turns; empty values and None select everything.
+
+    `text` and `regex` are those of git's options `-S` and `-G`. A `session` is the beginning of its
+    id. `remote` names the remote whose fetched checkpoints are listed instead, `remotes` those of
+    all. With `brief`, changes are not counted.
+    """
+
+    max_count: int | None = None
+    text: str | None = None
+    regex: str | None = None
+    since: str | None = None
+    until: str | None = None
+    agent: str = ""
+    session: str = ""
+    everywhere: bool = False
+    remote: str | None = None
+    remotes: bool = False
+    archived: bool = False
+    pathspecs: tuple[str, ...] = ()
+    brief: bool = False
+
+    @property
+    def changes(self) -> list[str]:
+        """Git's options for the turns that changed a text or a line."""
+        given = (("-S", self.text), ("-G", self.regex))
+        return [f"{option}{value}" for option, value in given if value is not None]
+
+    @property
+    def is_search(self) -> bool:
+        """Whether only turns that changed something are wanted."""
+        return bool(self.changes or self.pathspecs)
+
+
+class ListedTurn(NamedTuple):
+    """A turn with its name, such as `@~1`, which is empty if it is not of this worktree's log.
+
+    `counts` is None if its changes were not counted, or are unknown.
+    """
+
+    turn: Turn
+    name: str
+    counts: ChangeCounts | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The turn in the JSON answer of `log`."""
+        entry, counts = self.turn.checkpoint, self.counts
+        ref = entry.meta.part("head", "ref")
+        only = entry.meta.table("partial").get("paths")
+        return {
+            "id": entry.id,
+            "commit": entry.commit.id,
+            **{key: text or None for key, text in entry.texts.items()},
+            "branch": ref.removeprefix("refs/heads/") if ref else None,
+            "worktree": entry.meta.worktree_name,
+            "remote": entry.remote or None,
+            "only": [str(path) for path in only] if isinstance(only, list) else None,
+            "end": self.turn.end or None,
+            "files": counts.files if counts else None,
+            "added": counts.added if counts else None,
+            "removed": counts.removed if counts else None,
+        }
+
+
+class TurnLog:
+    """A context in which `pages` lists the wanted turns.
+
+    Creating it may raise RefusedError, if git rejects a pathspec, a regex or the name of a remote.
+    `missing` is the number of turns that could not be searched so far; see also `warnings`.
+    """
+
+    def __init__(self, repository: Repository, request: LogRequest) -> None:
+        self.catalog = Catalog(repository)
+        self.missing = 0
+        self._repository = repository
+        self._request = request = _checked(self.catalog, request)
+        self._current = CurrentTree(repository)
+        self._skipped: set[str] = set()
+        self._since, self._until = _times(repository, request)
+        self._names: dict[str, str] = {}
+        self._number = count()
+        self._stack = ExitStack()
+        self._listed: Iterator[ListedTurn] = iter(())
+
+    def __enter__(self) -> TurnLog:  # noqa: PYI034 - typing.Self came with Python 3.11
+        self._stack.enter_context(temporary_objects(self._repository))
+        if self._request.changes:
+            self._stack.enter_context(self._current.read_ahead())
+        found = turns(self.catalog, self._until_since(), self._current, self._wants)
+        self._listed = (ListedTurn(turn, self._name_of(turn.checkpoint)) for turn in found)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def pathspecs(self) -> tuple[str, ...]:
+        """The pathspecs as git takes them."""
+        return self._request.pathspecs
+
+    @property
+    def error(self) -> Exception | None:
+        """Why the worktree could not be read, so that the latest turn is not counted."""
+        return self._current.error
+
+    @property
+    def not_compared(self) -> list[tuple[str, str]]:
+        """The files of the worktree that could not be read, with the reason.
+
+        Those that a listed checkpoint leaves out as well are not among them.
+        """
+        return [each for each in self._current.skipped if each[0] not in self._skipped]
+
+    def pages(self) -> Iterator[list[ListedTurn]]:
+        """The turns, page by page."""
+        request = self._request
+        limit = sys.maxsize if request.max_count is None else request.max_count
+        pages = self._searched() if request.is_search else self._counted(limit)
+        while limit > 0 and (page := next(pages, None)) is not None:
+            page = page[:limit]
+            limit -= len(page)
+            if page:
+                yield page
+        pages.close()
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer with all turns."""
+        return {
+            "ok": True,
+            "checkpoints": [each.as_json() for page in self.pages() for each in page],
+        }
+
+    def _counted(self, limit: int) -> Generator[list[ListedTurn], None, None]:
+        """All turns, a screenful first."""
+        size = _FIRST_PAGE
+        while page := self._next(min(size, limit)):
+            limit -= len(page)
+            yield page if self._request.brief else self._count(page)
+            size = min(size * 2, _LARGEST_PAGE)
+
+    def _searched(self) -> Generator[list[ListedTurn], None, None]:
+        """The turns that are found, by several git processes while the next turns are read."""
+        # Only here, as this module takes a while to load.
+        from concurrent.futures import Future, ThreadPoolExecutor
+
+        pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_PROCESSES))
+        running: list[Future[list[ListedTurn]]] = []
+        try:
+            for page in iter(lambda: self._next(_SEARCHED_PAGE), []):
+                running.append(pool.submit(self._count, page))
+                if len(running) > _MOST_PROCESSES:
+                    yield self._matching(running.pop(0).result())
+            for each in running:
+                yield self._matching(each.result())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _matching(self, page: list[ListedTurn]) -> list[ListedTurn]:
+        self.missing += sum(each.counts is None and not each.turn.paths for each in page)
+        return [each for each in page if each.counts and each.counts.files]
+
+    def _next(self, size: int) -> list[ListedTurn]:
+        page = [*islice(self._listed, size)]
+        self._skipped.update(*(each.turn.checkpoint.meta.skipped_paths for each in page))
+        return page
+
+    def _count(self, page: list[ListedTurn]) -> list[ListedTurn]:
+        request = self._request
+        selection = [*request.changes, *(["--pickaxe-all"] if request.changes else [])]
+        found = [each.turn for each in page]
+        counts = count_changes(self._repository, found, selection, request.pathspecs)
+        return [one._replace(counts=each) for one, each in zip(page, counts, strict=True)]
+
+    def _entries(self) -> Iterator[Checkpoint | Unusable]:
+        request, catalog = self._request, self.catalog
+        if request.remotes or request.remote is not None:
+            return catalog.fetched(request.remote)
+        if request.archived:
+            return catalog.archived(everywhere=request.everywhere)
+        return catalog.newest_first(everywhere=request.everywhere)
+
+    def _until_since(self) -> Iterator[Checkpoint | Unusable]:
+        """The entries down to those before `since`; all others are older."""
+        for entry in self._entries():
+            if isinstance(entry, Checkpoint):
+                # An id of another program has no time.
+                if self._since is not None and 0 < time_of(entry.id) < self._since:
+                    return
+                # `@~N` counts the checkpoints of this worktree alone.
+                if entry.ref.startswith(CHECKPOINTS) and self.catalog.is_ours(entry):
+                    self._names[entry.ref] = f"@~{back}" if (back := next(self._number)) else "@"
+            yield entry
+
+    def _name_of(self, checkpoint: Checkpoint) -> str:
+        """The name, such as `@~1`; empty if it is not in the log of this worktree."""
+        return self._names.get(checkpoint.ref, "")
+
+    def _wants(self, checkpoint: Checkpoint) -> bool:
+        """Whether the metadata fit the request."""
+        when = time_of(checkpoint.id)
+        agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
+        return (
+            (self._since is None or when > 0)
+            # Git knows no fractions of a second.
+            and (self._until is None or int(when) <= self._until)
+            and self._request.agent in ("", agent)
+            and session.startswith(self._request.session)
+        )
+
+
+def _checked(catalog: Catalog, request: LogRequest) -> LogRequest:
+    """The request with pathspecs for git."""
+    repository = catalog.repository
+    # What was fetched stays when the remote goes.
+    name = request.remote
+    if name is not None and not catalog.store.refs(f"{REMOTES}{name}/", newest=1):
+        named_remote(repository, name)
+    if request.pathspecs:
+        specs = checked_pathspecs(repository, request.pathspecs)
+        request = request._replace(pathspecs=tuple(specs))
+    if request.changes:
+        try:
+            # Git reads the expression although there is nothing to compare.
+            empty = repository.empty_tree
+            without_index(repository.git).run("diff-tree", *request.changes, empty, empty)
+        except GitError as error:
+            raise RefusedError(failure_reason(error.stderr), code="invalid_input") from None
+    return request
+
+
+def _times(repository: Repository, request: LogRequest) -> list[float | None]:
+    """The times of `since` and `until`, which git reads."""
+    times: list[float | None] = []
+    for name, text in (("since", request.since), ("until", request.until)):
+        if text is None:
+            times.append(None)
+        else:
+            # It prints --max-age=<time> or --min-age=<time>.
+            answer = repository.git.line("rev-parse", f"--{name}={text}")
+            times.append(float(answer.rpartition("=")[2]))
+    return times

@@ -1,0 +1,188 @@
+"""What a name shows: a checkpoint with its turn, a file of a checkpoint, or an applied edit."""
+
+from __future__ import annotations
+
+import posixpath
+from functools import partial
+from typing import NamedTuple
+
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
+from git_boocode.checkpoints.turns import NOW, Turn, turn_of
+from git_boocode.checkpoints.worktree.scan import current_tree
+from git_boocode.editing.records import EditRecord, Records
+from git_boocode.editing.unified_diff import quoted
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.git import nul_records
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds
+
+_SHOWN_EDITS = 3
+
+
+class ShownCheckpoint(NamedTuple):
+    """A checkpoint, and the trees or commits to compare: those of its turn, or HEAD and itself.
+
+    `turn` is None if only HEAD is asked for; its end may be unknown, and HEAD is compared then.
+    """
+
+    checkpoint: Checkpoint
+    turn: Turn | None
+    old: str
+    new: str
+    paths: list[str]
+
+    @property
+    def ended(self) -> Turn | None:
+        """The turn whose beginning and end are compared."""
+        return self.turn if self.turn is not None and self.turn.after else None
+
+    def as_json(self, repository: Repository) -> dict[str, object]:
+        """The JSON answer."""
+        found = self.checkpoint
+        own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
+        changes = tree_changes(repository.git, self.old, self.new, self.paths)
+        return {
+            "ok": True,
+            "checkpoint": {**found.meta.values, **own},
+            "end": self.ended.end if self.ended else None,
+            "before": self.old,
+            # The state of the worktree has only temporary objects.
+            "after": None if self.ended and self.ended.end == NOW else self.new,
+            "files": [each.as_json() for each in changes],
+        }
+
+
+class ShownFile(NamedTuple):
+    """A path of a checkpoint, empty for its top; `kind` is `blob` or `tree`."""
+
+    checkpoint: Checkpoint
+    path: str
+    kind: str
+
+    @property
+    def object_name(self) -> str:
+        """The name of the object for git."""
+        return f"{self.checkpoint.commit.id}:{self.path}"
+
+    def as_json(self, repository: Repository) -> dict[str, object]:
+        """The JSON answer, with the text of the file; bytes that are not UTF-8 are surrogates."""
+        git, name = repository.git, self.object_name
+        answer: dict[str, object] = {
+            "ok": True,
+            "checkpoint_id": self.checkpoint.id,
+            "path": self.path,
+        }
+        if self.kind == "tree":
+            answer["entries"] = nul_records(git.run("ls-tree", "-z", "--name-only", name))
+        else:
+            content = git.run("cat-file", "blob", name)
+            answer["content"] = content.decode("utf-8", "surrogateescape")
+        return answer
+
+
+class ShownEdit(NamedTuple):
+    """An edit record, and the trees of its files before and after the edit."""
+
+    record: EditRecord
+    before: str
+    after: str
+
+    def as_json(self, repository: Repository) -> dict[str, object]:
+        """The JSON answer."""
+        record = self.record
+        diff = repository.git.run("diff-tree", "-r", "-p", "-M", self.before, self.after, "--")
+        own = {"id": record.id, "commit": record.commit.id, "rewound": record.rewound}
+        return {
+            "ok": True,
+            "edit": {**record.meta.values, **own},
+            "files": [file.as_json() for file in record.files],
+            "diff": diff.decode("utf-8", "surrogateescape"),
+        }
+
+
+def find_shown(
+    repository: Repository, name: str, *, head: bool = False
+) -> ShownCheckpoint | ShownFile | ShownEdit:
+    """Find what a name means: that of a checkpoint, `<checkpoint>:<path>`, or the id of an edit.
+
+    With `head`, a checkpoint is compared with HEAD. Reading the worktree, at the end of the latest
+    turn, writes objects: see `temporary_objects`. RefusedError if nothing has the name
+    (`not_found`, `missing_file`), or several have (`ambiguous`).
+    """
+    records, catalog = Records(repository), Catalog(repository)
+    if is_file_name(name):
+        start, _, path = name.partition(":")
+        return _file(repository, catalog.find(start or "@"), path)
+    edits = records.matching(name)
+    if not edits:
+        return _checkpoint(catalog, catalog.find(name), head=head)
+    if not (checkpoints := catalog.matching(name)):
+        if len(edits) > 1:
+            raise records.ambiguous(name, edits)
+        record = records.usable(edits[0])
+        return ShownEdit(record, *records.sides(record))
+    shown = [f"the edit {ref.id}" for ref in edits[:_SHOWN_EDITS]]
+    several = len(checkpoints) > 1
+    shown.append("several checkpoints" if several else f"the checkpoint {checkpoints[0].id}")
+    raise RefusedError(
+        f"'{name}' is ambiguous: it matches a checkpoint and an edit record",
+        code="ambiguous",
+        hints=(f"candidates: {', '.join(shown)}",),
+    )
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name is that of a file, `<checkpoint>:<path>`."""
+    start, colon, _ = name.partition(":")
+    return bool(colon) and start not in ("label", "message")
+
+
+def _checkpoint(catalog: Catalog, found: Checkpoint, *, head: bool) -> ShownCheckpoint:
+    repository = catalog.repository
+    turn = None if head else turn_of(catalog, found, partial(current_tree, repository))
+    if turn is not None and turn.after:
+        old, new, _, *paths = turn.compared()
+        return ShownCheckpoint(found, turn, old, new, paths)
+    old = found.head or repository.empty_tree
+    return ShownCheckpoint(found, turn, old, found.tree, [])
+
+
+def _file(repository: Repository, found: Checkpoint, path: str) -> ShownFile:
+    """A file as it was; a path counts from the top, or after `./` from the directory."""
+    if path.startswith(("./", "../")) or path in (".", ".."):
+        path = posixpath.normpath(posixpath.join(repository.prefix, path))
+    path = "" if path == "." else path.rstrip("/")
+    return ShownFile(found, path, _kind_of(repository, found, path))
+
+
+def _kind_of(repository: Repository, found: Checkpoint, path: str) -> str:
+    """The type of the object at a path: `blob` or `tree`; RefusedError if it cannot be shown."""
+    if not path:
+        return "tree"
+    shown, short = quoted(path), ShortIds(repository.store)(found.id)
+    outside = path.startswith(("/", "../"))
+    entry = None if outside else repository.store.tree(found.tree, [path]).get(path)
+    if entry is None:
+        raise _missing_file(repository, found, path, short)
+    _, kind, identifier = entry
+    if kind == "commit":
+        message = f"'{shown}' is a submodule or a nested repository, at commit {identifier}"
+        raise RefusedError(message, code="missing_file")
+    if repository.git.attempt("cat-file", "-e", identifier).status:
+        message = f"the object of '{shown}' in checkpoint {short} is missing"
+        hint = "'git boocode doctor' lists what is missing"
+        raise RefusedError(message, code="missing_file", hints=(hint,))
+    return kind
+
+
+def _missing_file(repository: Repository, found: Checkpoint, path: str, short: str) -> RefusedError:
+    """The error for a path that a checkpoint does not have, with the nearest that it has."""
+    # Only here.
+    from difflib import get_close_matches
+
+    names = repository.store.tree(found.tree)
+    here = posixpath.normpath(posixpath.join(repository.prefix, path))
+    near = [here] if here in names else get_close_matches(path, names, 1)
+    hints = tuple(f"did you mean '{short}:{quoted(each)}'?" for each in near)
+    message = f"'{quoted(path)}' is not in checkpoint {short}"
+    return RefusedError(message, code="missing_file", hints=hints)
