@@ -72,8 +72,7 @@ def is_reachable(repository: Repository, cache: IndexCache) -> bool:
     """Whether the checkpoint that keeps the objects of a cached index still exists."""
     if loose_ref(repository, cache.ref) == cache.commit:
         return True
-    done = repository.git.attempt("rev-parse", "--verify", "--quiet", cache.ref, "--")
-    return os.fsdecode(done.stdout).strip() == cache.commit
+    return any(ref.target == cache.commit for ref in repository.store.refs(cache.ref))
 
 
 class _OutdatedError(Exception):
@@ -209,6 +208,8 @@ class WorktreeScan:
         is_plain = not (staging is None or staging.special or failed or self._is_changed)
         if self.cache is not None and is_plain and not self.cache.content.special:
             snapshot.disk_tree = snapshot.tree = self.cache.content.tree
+        elif tree := self._patched_tree(staging):
+            snapshot.disk_tree = snapshot.tree = tree
         else:
             snapshot.write_trees()
         if staging is not None and not self._left_out:
@@ -297,6 +298,8 @@ class WorktreeScan:
         if self.cache is not None and any(map(is_attributes, (*gone, *added, *changed))):
             raise _OutdatedError
         self._index.forget(gone)
+        self._gone, self._put = gone, bool(returned or closed)
+        self._statuses = {path: self._disk.status(path) for path in (*changed, *added)}
         # Put the entries first: they may have modes that the file system cannot represent.
         self._index.put((*(entry._replace(stage=0) for entry in returned), *closed.values()))
         indexer.add([*changed, *added])
@@ -307,6 +310,19 @@ class WorktreeScan:
         self._is_changed = bool(rechecked or self._recorded or gone or returned or closed)
         absent = (entry.path for entry in difference.lacking if entry not in returned)
         return difference.missing.union(absent, set(indexer.removed) - difference.untracked)
+
+    def _patched_tree(self, staging: Staging | None) -> str | None:
+        """The tree of the cache with the changed files, if it can be made without an index."""
+        cache = self.cache
+        # Otherwise the index has entries that no file has.
+        has_others = staging is None or staging.special or self._indexer.failed or self._put
+        if cache is None or cache.content.special or cache.recent or has_others:
+            return None
+        # Only large worktrees, and servers, need it.
+        from git_boocode.checkpoints.worktree.patched_tree import patched_tree
+
+        base, statuses = cache.content.tree, self._statuses
+        return patched_tree(self._repository, self._quarantine, base, statuses, self._gone)
 
     def _compare_paths(self, staging: Staging | None, extra: list[str]) -> _IndexDifference:
         """Compare the paths of the private index with those that it has to hold."""
