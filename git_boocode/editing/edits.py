@@ -28,6 +28,13 @@ class MatchOptions(NamedTuple):
     moved: Callable[[int], int] = int
     versions: Callable[[], FileVersions | None] = lambda: None
 
+    @classmethod
+    def of(cls, profile: str) -> MatchOptions:
+        """The options for a profile (ValueError)."""
+        from git_boocode.matching.rungs import profile_named
+
+        return cls(profile_named(profile).name)
+
 
 class AppliedEdit(NamedTuple):
     """The place of one edit; lines are 1-based, inclusive, and of the file before the call.

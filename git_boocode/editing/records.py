@@ -15,11 +15,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_boocode.repo.durable import open_private, try_lock
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, protect_from_gc
-from git_boocode.repo.git import GitError, nul_records
 from git_boocode.repo.ids import id_time, new_id, timestamp
-from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.lock import file_lock, scratch_directory
 from git_boocode.repo.metadata import (
     DAY,
     VERSION,
@@ -30,9 +30,10 @@ from git_boocode.repo.metadata import (
     Unusable,
     retry_conflicts,
 )
-from git_boocode.repo.object_writer import Item, Quarantine, read_blobs, write_tree
+from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import RefChange, Store, raw_commit
+from git_boocode.repo.store import RefChange, raw_commit
+from git_boocode.repo.trees import Item, write_tree
 
 if TYPE_CHECKING:
     from git_boocode.repo.store import Commit, Ref
@@ -42,6 +43,9 @@ ACTIONS = ("modify", "create", "delete", "rename")
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _PRUNED_EVERY = 64
+# A file that a process keeps locked while it has records to publish, and how long others wait for
+# it, in seconds.
+_PENDING, _PATIENCE = "records-pending", 1.5
 
 
 class RecordedFile(NamedTuple):
@@ -86,7 +90,10 @@ class Contents(NamedTuple):
 
 
 class Record:
-    """A record that `publish` stores; ``more`` are further keys of the message's JSON."""
+    """A record that `publish` stores; ``more`` are further keys of the message's JSON.
+
+    ``size`` is that of its files before and after the call, in bytes.
+    """
 
     def __init__(
         self,
@@ -96,7 +103,8 @@ class Record:
         more: Mapping[str, object],
     ) -> None:
         self.id = new_id()
-        self._repository = repository
+        self.repository = repository
+        self.size = sum(len(data or b"") for each in files for data in each[1:])
         self._files = files
         self._edits = edits
         self._more = more
@@ -104,48 +112,39 @@ class Record:
     def publish(self) -> None:
         """Store all objects and create the ref; FatalError if that fails."""
         try:
-            protect_from_gc(self._repository, self._publish)
+            publish_records([self])
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             raise FatalError(
                 f"cannot record the old content of the files: {why.message}; nothing was changed",
-                code="disk_full" if why.code == "disk_full" else "record",
+                code="record" if why.code != "disk_full" else "disk_full",
                 hints=("--no-record edits without an edit record",),
                 details={"applied": False},
             ) from error
 
-    def _publish(self, watch: GcWatch) -> None:
-        ref, commit = EDITS + self.id, self._store()
-        Store(self._repository).update_refs([RefChange(ref, commit, None)])
-        watch.confirm(ref, [commit])
-
-    def _store(self) -> str:
+    def store(self, quarantine: Quarantine) -> str:
         """Store all objects, including existing ones, because `git gc` may delete those."""
-        with scratch_directory(self._repository.state_dir) as scratch:
-            quarantine = Quarantine(self._repository, scratch)
-            items = {
-                os.fsencode(name): Item(
-                    b"100755" if mode & stat.S_IXUSR else b"100644", quarantine.store(b"blob", data)
-                )
-                for file, *sides in self._files
-                for name, data, mode in zip(file.content_names, sides, file[2:4], strict=True)
-                if name is not None and data is not None
-            }
-            tree = write_tree(items, quarantine.store).decode("ascii")
-            commit = quarantine.store(b"commit", self._commit_body(tree, items))
-            quarantine.release()
+        items = {
+            os.fsencode(name): Item(
+                b"100755" if mode & stat.S_IXUSR else b"100644", quarantine.store(b"blob", data)
+            )
+            for file, *sides in self._files
+            for name, data, mode in zip(file.content_names, sides, file[2:4], strict=True)
+            if name is not None and data is not None
+        }
+        tree = write_tree(items, quarantine.store).decode("ascii")
+        commit = quarantine.store(b"commit", self._commit_body(tree, items))
         return commit.decode("ascii")
 
     def _commit_body(self, tree: str, items: Mapping[bytes, Item]) -> bytes:
         when = id_time(self.id)
-        head = self._repository.git.attempt("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        parents = [head.stdout.decode("ascii").strip()] if head.status == 0 else []
+        head = self.repository.store.commit("HEAD")
         document = {
             "boocode": VERSION,
             "kind": "edit",
             "id": self.id,
             "created_at": timestamp(when),
-            "worktree": self._repository.worktree_json(),
+            "worktree": self.repository.worktree_json(),
             **self._more,
             "edits": list(self._edits),
             "files": [_file_json(file, items) for file, *_ in self._files],
@@ -153,7 +152,45 @@ class Record:
         first = json.dumps(self._files[0].file.path)[1:-1]
         more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
         message = f"edit {first}{more}\n\n{json.dumps(document)}\n"
-        return raw_commit(tree, parents, message, self._repository.config.identity(), when)
+        parents = [head.id] if head else []
+        return raw_commit(tree, parents, message, self.repository.config.identity(), when)
+
+
+def publish_records(records: Sequence[Record]) -> None:
+    """Store the objects of records of one worktree, and create their refs, all or none."""
+    repository = records[0].repository
+
+    def write(watch: GcWatch) -> None:
+        with scratch_directory(repository.state_dir) as scratch:
+            quarantine = Quarantine(repository, scratch)
+            commits = {EDITS + record.id: record.store(quarantine) for record in records}
+            quarantine.release()
+        new = [RefChange(ref, commit, None) for ref, commit in commits.items()]
+        repository.store.update_refs(new)
+        watch.confirm_all({ref: [commit] for ref, commit in commits.items()})
+
+    protect_from_gc(repository, write)
+
+
+def announce_records(repository: Repository) -> int | None:
+    """Let other processes wait for records that this one is going to publish.
+
+    The descriptor is to be closed when they are published; None if there can be none.
+    """
+    with suppress(OSError):
+        descriptor = open_private(os.path.join(repository.state_dir, _PENDING), os.O_RDWR)
+        if try_lock(descriptor, shared=True):
+            return descriptor
+        os.close(descriptor)
+    return None
+
+
+def wait_for_records(repository: Repository) -> None:
+    """Wait until the servers of this worktree have published what they have edited."""
+    path = os.path.join(repository.state_dir, _PENDING)
+    if os.path.lexists(path):
+        with suppress(RefusedError, OSError), file_lock(path, patience=_PATIENCE):
+            pass
 
 
 class EditRecord(NamedTuple):
@@ -180,6 +217,19 @@ class EditRecord(NamedTuple):
         """Whether all its files are rewound."""
         return all(file.path in self.rewound_paths for file in self.files)
 
+    def as_json(self) -> dict[str, object]:
+        """The record in the JSON answer of `log --edits`."""
+        return {
+            "id": self.id,
+            "commit": self.commit.id,
+            "created_at": self.meta.text("created_at") or None,
+            "worktree": self.meta.worktree_name,
+            "files": [file.as_json() for file in self.files],
+            "edits": len(self.edits),
+            "rewound": self.rewound,
+            "rewinds": self.rewinds,
+        }
+
 
 class Records(EntryCatalog[EditRecord]):
     """The records of one repository, as seen from one worktree."""
@@ -204,8 +254,14 @@ class Records(EntryCatalog[EditRecord]):
             raise _malformed("it names no files")
         return EditRecord(ref.id, commit, meta, files, meta.part("rewinds", "id"))
 
+    def find(self, name: str) -> EditRecord:
+        """See `EntryCatalog.find`."""
+        wait_for_records(self.repository)
+        return super().find(name)
+
     def history(self, *, everywhere: bool = False) -> Iterator[EditRecord]:
         """The valid records of this worktree, or of all, newest first, with ``rewound_paths``."""
+        wait_for_records(self.repository)
         # A rewind is newer than what it rewinds, so it comes first.
         rewound: dict[str, set[str]] = {}
         for entry in self.newest_first(everywhere=True):
@@ -246,13 +302,11 @@ class Records(EntryCatalog[EditRecord]):
 
     def contents(self, record: EditRecord, files: Sequence[RecordedFile]) -> list[Contents]:
         """Files of a record with their bytes; RefusedError (`malformed`) if some are missing."""
-        objects = self._objects(record, "-r")
         names = [name for file in files for name in file.content_names if name]
-        try:
-            found = read_blobs(self.repository.git, [objects[name] for name in names])
-        except (GitError, KeyError):
-            found = [None]
-        if None in found:
+        # Not only at these paths, which could be no paths at all.
+        objects = self._objects(record)
+        found = self.store.blobs([objects[name] for name in names if name in objects])
+        if None in found or len(found) < len(names):
             raise _incomplete(record)
         data = dict(zip(names, found, strict=True))
         return [
@@ -261,16 +315,15 @@ class Records(EntryCatalog[EditRecord]):
 
     def sides(self, record: EditRecord) -> tuple[str, str]:
         """The trees with the files before and after the call; RefusedError as for `contents`."""
-        trees, empty = self._objects(record), self.repository.empty_tree
+        trees, empty = self._objects(record, ("before", "after")), self.repository.empty_tree
         return trees.get("before", empty), trees.get("after", empty)
 
-    def _objects(self, record: EditRecord, *options: str) -> dict[str, str]:
+    def _objects(self, record: EditRecord, names: Sequence[str] | None = None) -> dict[str, str]:
         try:
-            listing = self.repository.git.run("ls-tree", *options, "-z", record.commit.tree)
-        except GitError:
+            entries = self.store.tree(record.commit.tree, names)
+        except FatalError:
             raise _incomplete(record) from None
-        split = (row.partition("\t") for row in nul_records(listing))
-        return {name: head.split(" ")[2] for head, _, name in split}
+        return {name: entry.id for name, entry in entries.items()}
 
 
 def problems(repository: Repository, *, most: int = DEFAULTS.keep) -> list[tuple[str, str]]:

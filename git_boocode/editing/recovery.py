@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,7 +23,7 @@ from git_boocode.editing.write import (
     fingerprint_at,
     write_new,
 )
-from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
+from git_boocode.repo.durable import is_regular, read_private, remove, write_private
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
@@ -33,17 +34,23 @@ if TYPE_CHECKING:
 
 DAMAGED = "damaged"
 """The error code for a damaged journal."""
+# The mode of a journal that is not flushed to disk; it survives a crash, unlike the content.
+_NOT_SYNCED = 0o400
 
 
 def note_call(repository: Repository, record: str | None, steps: Sequence[WriteStep]) -> None:
-    """Write the journal of a call to disk; `record` is the id of its edit record.
+    """Write the journal of a call; `record` is the id of its edit record.
 
-    The paths are relative to the worktree, which may be moved or copied.
+    It is on disk afterwards, unless it is about a single file without a record: then a crash of the
+    system can leave at most an empty journal and a temporary file behind. The paths are relative to
+    the worktree, which may be moved or copied.
     """
     below = partial(os.path.relpath, start=repository.worktree)
     rows = [_with_paths(step, below)._asdict() for step in steps]
     note = json.dumps({"record": record, "files": rows})
-    write_private(_path(repository.state_dir), note.encode("ascii"))
+    to_disk = record is not None or len(rows) > 1
+    mode = 0o600 if to_disk else _NOT_SYNCED
+    write_private(_path(repository.state_dir), note.encode("ascii"), to_disk=to_disk, mode=mode)
 
 
 def end_call(repository: Repository, unwritten: str | None) -> None:
@@ -228,9 +235,17 @@ def _load(state_dir: str) -> dict[str, Any] | None:
     try:
         if not is_regular(path):
             return None
-        note = read_private_json(path, largest=MAX_BYTES)
+        data = read_private(path, largest=MAX_BYTES)
+        is_empty = data is not None and not data.strip(b"\0")
+        if is_empty and stat.S_IMODE(os.lstat(path).st_mode) == _NOT_SYNCED:
+            # The system crashed: the only file is the old one or the new one.
+            return None
     except OSError as error:
         raise from_os(error) from None
+    try:
+        note = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return {}
     return note if isinstance(note, dict) else {}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, MissError
@@ -41,6 +41,8 @@ class Options(NamedTuple):
 
     `format` restricts the input format, `more` are further keys of the record's JSON, `modes` the
     permission bits of restored files by absolute path; `journal` is for use without a repository.
+    With `records`, records are published behind the answer: if the process is killed before, the
+    edit stays but cannot be rewound, and if the system crashes, the file may have its old content.
     """
 
     how: MatchOptions = MatchOptions()
@@ -50,6 +52,17 @@ class Options(NamedTuple):
     more: Mapping[str, object] = MappingProxyType({})
     modes: Mapping[str, int] = MappingProxyType({})
     journal: Journal | None = None
+    records: RecordQueue | None = None
+
+
+class RecordQueue(Protocol):
+    """Publishes the records of one worktree behind the calls that made them."""
+
+    def add(self, record: Record, directories: Sequence[str]) -> None:
+        """Take a record that is to be published soon; its directories are to be synced."""
+
+    def settle(self) -> None:
+        """Wait until all records are published."""
 
 
 def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Options) -> Answer:
@@ -71,17 +84,22 @@ def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Option
 
 def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answer:
     """Apply parsed edits; see `apply_edits`."""
-    plan = EditPlan(inputs, workspace, options.how)
+    plan = _plan(inputs, workspace, options)
     identifier = None
     if plan.written and not options.dry_run:
         plan, identifier = _carry_out(plan, inputs, workspace, options)
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
-    if identifier is not None and workspace.repository is not None:
+    if identifier is not None and workspace.repository is not None and not options.records:
         from git_boocode.editing.records import prune_occasionally
 
         prune_occasionally(workspace.repository, identifier)
     return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
+
+
+def _plan(inputs: Inputs, workspace: Workspace, options: Options) -> EditPlan:
+    settle = options.records.settle if options.records else None
+    return EditPlan(inputs, workspace, options.how, settle)
 
 
 def _carry_out(
@@ -90,7 +108,7 @@ def _carry_out(
     """Write a plan that was made without the lock, or a new plan if files changed since."""
     for attempt in range(_PLANS):
         if attempt:
-            plan = EditPlan(inputs, workspace, options.how)
+            plan = _plan(inputs, workspace, options)
         with _locked(workspace, inputs.total):
             read = [(file.target, file.before) for file in plan.written]
             changed = next((file for file, before in read if not file.is_unchanged(before)), None)
@@ -127,7 +145,7 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
     record, journal = None, options.journal
     if workspace.repository is not None:
         record = _record(plan, workspace, workspace.repository, options) if options.record else None
-        journal = journal or EditJournal(workspace.repository, record)
+        journal = journal or EditJournal(workspace.repository, record, options.records)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
@@ -136,11 +154,20 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
 
 
 class EditJournal(Journal):
-    """Writes the journal of a call, and publishes its record, before any file is written."""
+    """Writes the journal of a call, and publishes its record before any file is written.
 
-    def __init__(self, repository: Repository, record: Record | None) -> None:
+    With a queue, the record is published behind the answer, and the directories synced with it.
+    """
+
+    def __init__(
+        self, repository: Repository, record: Record | None, queue: RecordQueue | None = None
+    ) -> None:
         self._repository = repository
-        self._record = record
+        self._record = None if queue else record
+        self._waiting = record if queue else None
+        self.can_fail = self._waiting is None
+        self._queue = queue
+        self._directories: tuple[str, ...] = ()
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Write the journal first, so that an incomplete record is removed with it after a kill."""
@@ -151,11 +178,20 @@ class EditJournal(Journal):
         if self._record is not None:
             self._record.publish()
 
+    def sync(self, directories: Iterable[str]) -> None:
+        """Sync the directories, or leave that to the queue."""
+        if self._waiting is None:
+            super().sync(directories)
+        else:
+            self._directories = tuple(directories)
+
     def end(self, *, written: bool) -> None:
         """Remove the journal, and the record if nothing was written."""
         from git_boocode.editing.recovery import end_call
 
         end_call(self._repository, self._record.id if self._record and not written else None)
+        if written and self._queue is not None and self._waiting is not None:
+            self._queue.add(self._waiting, self._directories)
 
 
 def _change(file: PlannedFile, options: Options) -> FileChange:
@@ -232,6 +268,18 @@ class LocateResult(NamedTuple):
     def found(self) -> bool:
         """Whether there is a unique match."""
         return self.match.kind in ("exact", "fuzzy")
+
+    def refusal(self) -> RefusedError:
+        """The error if there is no unique match; its details are the JSON answer."""
+        from git_boocode.editing.unified_diff import quoted
+
+        match = self.match
+        ambiguous = match.kind == "ambiguous"
+        what = f"the text occurs {match.count} times" if ambiguous else "the text was not found"
+        hint = "add lines above or below until it occurs once, or give --start-line"
+        hints = (hint,) if ambiguous else ()
+        message = f"{quoted(self.path)}: {what}"
+        return RefusedError(message, code=match.kind, hints=hints, details=self.as_json())
 
     def as_json(self) -> dict[str, object]:
         """The JSON answer."""

@@ -37,7 +37,7 @@ def unified_diff(
     before, after = (text.text if text else "" for text in (old, new))
     if "\0" in before or "\0" in after:
         return f"{head}Binary files {names[0].strip()} and {names[1].strip()} differ\n"
-    hunks = "".join(_hunks(split_lines(before), split_lines(after)))
+    hunks = "".join(_hunks(before, after))
     return f"{head}--- {names[0]}\n+++ {names[1]}\n{hunks}"
 
 
@@ -64,7 +64,15 @@ def quoted(path: str) -> str:
     return f'"{"".join(shown)}"'
 
 
-def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+def _hunks(before: str, after: str) -> Iterator[str]:
+    # Only what changed is split into lines, with its context.
+    above, below = shared_ends(before, after)
+    for _ in range(CONTEXT):
+        above = before.rfind("\n", 0, max(above - 1, 0)) + 1
+        below = max(below - len(before[len(before) - below :].partition("\n")[0]) - 1, 0)
+    old = split_lines(before[above : len(before) - below])
+    new = split_lines(after[above : len(after) - below])
+    first_line = before.count("\n", 0, above)
     groups: list[list[Hunk]] = []
     for hunk in changed_hunks(old, new):
         if groups and hunk.i1 - groups[-1][-1].i2 <= 2 * CONTEXT:
@@ -75,7 +83,8 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
         first, last = group[0], group[-1]
         start, end = max(first.i1 - CONTEXT, 0), min(last.i2 + CONTEXT, len(old))
         new_start, new_end = first.j1 - (first.i1 - start), last.j2 + (end - last.i2)
-        yield f"@@ -{_extent(start, end)} +{_extent(new_start, new_end)} @@\n"
+        lines = _extent(first_line, start, end), _extent(first_line, new_start, new_end)
+        yield f"@@ -{lines[0]} +{lines[1]} @@\n"
         for hunk in group:
             yield from (_line(" ", line) for line in old[start : hunk.i1])
             yield from (_line("-", line) for line in old[hunk.i1 : hunk.i2])
@@ -84,8 +93,8 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
         yield from (_line(" ", line) for line in old[start:end])
 
 
-def _extent(start: int, end: int) -> str:
-    count, first = end - start, start + (end > start)
+def _extent(above: int, start: int, end: int) -> str:
+    count, first = end - start, above + start + (end > start)
     return str(first) if count == 1 else f"{first},{count}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,9 +24,8 @@ from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import lines_of
 from git_boocode.matching.three_way import merge_edit
 from git_boocode.repo.files import MAX_BYTES
-from git_boocode.repo.git import batch_bodies
 from git_boocode.repo.metadata import Metadata, MetadataError
-from git_boocode.repo.object_writer import blob_ids, read_blobs
+from git_boocode.repo.object_writer import blob_ids
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 CHECKPOINTS = "refs/boocode/checkpoints/"
 MOST = 24  # maximum number of versions, and of checkpoints and records that are searched
 MOST_BYTES = 8 * 1024 * 1024  # maximum total size of the versions
-_REF = "%(refname)%00%(objectname)%00%(parent)%00%(contents)%00"
 _SHOWN = 12  # digits of an id in a message
 _AGAIN = "read the file again and make the edit for its current content"
 
@@ -93,8 +91,7 @@ class FileVersions:
                 left -= size
             elif source.name == "HEAD" and blob in newest:
                 newest[blob] = source  # in preference to the index
-        bodies = batch_bodies(self._git("--batch", newest), b"blob")
-        found = zip(newest.items(), bodies, strict=False)
+        found = zip(newest.items(), self._repository.store.blobs([*newest]), strict=True)
         texts = [(source, blob, decode(data)) for (blob, source), data in found if data is not None]
         return [(source, blob, text.text) for source, blob, text in texts if not text.is_raw]
 
@@ -106,30 +103,25 @@ class FileVersions:
         index = VersionSource("the index", f":0:{self._path}")
         sources = [index, VersionSource("HEAD", f"HEAD:{self._path}"), *self._history()]
         names = ["HEAD", *(source.object for source in sources)]
-        output = self._git("--batch-check=%(objecttype) %(objectname) %(objectsize)", names)
-        head, *rows = [row.split(" ") for row in os.fsdecode(output).split("\n")[:-1]] or [[]]
-        self._head = head[1] if head[:1] == ["commit"] else ""
+        head, *found = self._repository.store.lookup(names)
+        self._head = head.id if head and head.kind == "commit" else ""
         return [
-            (source, row[1], int(row[2]))
-            for source, row in zip(sources, rows, strict=False)
-            if row[0] == "blob" and row[-1].isdigit()
+            (source, info.id, info.size)
+            for source, info in zip(sources, found, strict=True)
+            if info and info.kind == "blob"
         ]
 
     def _history(self) -> Iterator[VersionSource]:
         """The possible sources in checkpoints and records of this worktree, newest first."""
-        order = "--sort=-refname:lstrip=3", f"--count={MOST}", f"--format={_REF}"
-        git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
-        listed = git.attempt("for-each-ref", *order, CHECKPOINTS, EDITS).stdout
-        fields = iter(os.fsdecode(listed).replace("\0\n", "\0").split("\0")[:-1])
-        for ref, commit, parents, message in zip(*[fields] * 4, strict=False):
+        for ref, commit in self._repository.store.newest(MOST, CHECKPOINTS, EDITS):
             try:
-                key = Metadata.parse(message).worktree_key
+                key = Metadata.parse(commit.message).worktree_key
             except MetadataError:
                 continue
             if key == self._repository.worktree_key:
-                yield from self._sources(ref, commit, parents.partition(" ")[0])
+                yield from self._sources(ref.name, commit.id, *commit.parents[:1])
 
-    def _sources(self, ref: str, commit: str, head: str) -> Iterator[VersionSource]:
+    def _sources(self, ref: str, commit: str, head: str = "") -> Iterator[VersionSource]:
         if ref.startswith(CHECKPOINTS):
             name = f"checkpoint {ref.removeprefix(CHECKPOINTS)}"
             yield VersionSource(name, f"{commit}:{self._path}", f"first seen in {name}", head)
@@ -138,12 +130,6 @@ class FileVersions:
         yield VersionSource(name, f"{commit}:after/{self._path}", f"by {name}", head)
         before = f"{commit}:before/{self._path}"
         yield VersionSource(f"the state before {name}", before, f"before {name}", head)
-
-    def _git(self, how: str, names: Iterable[str]) -> bytes:
-        request = os.fsencode("".join(f"{name}\n" for name in names))
-        # A partial clone must not fetch missing objects.
-        git = self._repository.git.bind(GIT_NO_LAZY_FETCH="1")
-        return git.attempt("cat-file", how, stdin=request).stdout
 
 
 def outdated_base(
@@ -227,10 +213,10 @@ def _find_blob(base: str, workspace: Workspace) -> FileText | None:
     """The text of a blob, by its id or a unique prefix; None if it does not exist."""
     if workspace.repository is None:
         return None
-    request, git = os.fsencode(f"{base}^{{blob}}\n"), workspace.repository.git
-    found = git.attempt("cat-file", "--batch-check", stdin=request).stdout.split(b" ")
+    request, repository = os.fsencode(f"{base}^{{blob}}\n"), workspace.repository
+    found = repository.git.attempt("cat-file", "--batch-check", stdin=request).stdout.split(b" ")
     sized = len(found) == 3 and found[1] == b"blob" and int(found[2]) <= MAX_BYTES
     if not sized or not found[0].startswith(os.fsencode(base)):
         return None
-    (data,) = read_blobs(git, [os.fsdecode(found[0])])
+    (data,) = repository.store.blobs([os.fsdecode(found[0])])
     return None if data is None else decode(data)

@@ -1,8 +1,8 @@
 """Write files atomically, all of them or none.
 
-The new content is written next to the file and renamed into place. Until the last rename has
-succeeded, each old file has a second name. A failing call restores the file from it; after a kill,
-`recovery` does.
+The new content is written next to the file and renamed into place. If something can fail after a
+rename, each old file has a second name until then. A failing call restores the file from it; after
+a kill, `recovery` does.
 """
 
 from __future__ import annotations
@@ -84,6 +84,12 @@ class WriteStep(NamedTuple):
             return NEW if kept and not os.path.samefile(self.backup, self.real) else OLD
         return {self.before: OLD, self.after: NEW}.get(found, OTHER)
 
+    @property
+    def is_atomic(self) -> bool:
+        """Whether one rename makes the change: a kill leaves the old file or the new one."""
+        replaces = None not in (self.before, self.after) and self.before != self.after
+        return replaces and self.spelling is None
+
     def undo(self) -> None:
         """Restore the old file; raises OSError if that fails."""
         if self.before is None:
@@ -117,13 +123,21 @@ def fingerprint_at(path: str) -> str | None:
 
 
 class Journal:
-    """Receives the steps of a write; this base class does nothing."""
+    """Receives the steps of a write; this base class only syncs directories."""
+
+    can_fail = True
+    """Whether `sync` or `commit` may fail, so that the files must be rolled back."""
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Called before anything is written."""
 
+    def sync(self, directories: Iterable[str]) -> None:
+        """Called after all files are written: flush the entries of their directories to disk."""
+        for directory in directories:
+            sync_directory(directory)
+
     def commit(self) -> None:
-        """Called after all files are written; if it raises, they are rolled back."""
+        """Called after that; if it raises, the files are rolled back."""
 
     def end(self, *, written: bool) -> None:
         """Called after all files are written, or none, and the temporary files are removed."""
@@ -151,8 +165,8 @@ def write_files(
     """
     # Deletions come last: a kill may leave both names of a renamed file, but never none.
     ordered = sorted(changes, key=lambda change: change.after is None)
-    run = _WriteRun([(change, _step(change)) for change in ordered])
     journal = journal or Journal()
+    run = _WriteRun([(change, _step(change)) for change in ordered], journal)
     with _signals_wait():
         try:
             journal.begin(run.files)
@@ -185,28 +199,23 @@ def _signals_wait() -> Iterator[None]:
 class _WriteRun:
     """One attempt to write `files`; `target` is the current file."""
 
-    def __init__(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
+    def __init__(self, files: Sequence[tuple[FileChange, WriteStep]], journal: Journal) -> None:
         self.files = files
+        self._journal = journal
+        self._backs_up = len(files) > 1 or journal.can_fail or not files[0][1].is_atomic
         self.target = files[0][0].target
         self._missing = missing_directories(step.real for _, step in files)
         self._tried: list[WriteStep] = []
         self._failing: WriteStep | None = None
 
     def carry_out(self) -> None:
-        """Stage all new contents, give the old files a second name, and replace them."""
+        """Stage all new contents, give the old files a second name if needed, and replace them."""
         for path in self._missing:
             with suppress(FileExistsError):
                 os.mkdir(path)
         for change, step in self.files:
             self.target = change.target
-            if change.after is not None:
-                write_new(step.staged, change.after, step.real, change.like)
-                if change.executable is not None:
-                    mode = stat.S_IMODE(os.stat(step.staged).st_mode)
-                    os.chmod(step.staged, with_executable(mode, executable=change.executable))
-            _check_unchanged(change)
-            if change.before is not None:
-                _back_up(change.before, step)
+            self._stage(change, step)
         for change, step in self.files:
             self.target = change.target
             _check_unchanged(change)
@@ -215,8 +224,20 @@ class _WriteRun:
             _put(change, step)
             self._failing = None
         written = [*self._missing, *(step.real for _, step in self.files)]
-        for directory in dict.fromkeys(map(os.path.dirname, written)):
-            sync_directory(directory)
+        self._journal.sync(dict.fromkeys(map(os.path.dirname, written)))
+
+    def _stage(self, change: FileChange, step: WriteStep) -> None:
+        if change.after is not None:
+            write_new(step.staged, change.after, step.real, change.like)
+            if change.executable is not None:
+                mode = stat.S_IMODE(os.stat(step.staged).st_mode)
+                os.chmod(step.staged, with_executable(mode, executable=change.executable))
+        if self._backs_up:
+            _check_unchanged(change)
+        if change.before is not None:
+            _check_writable(change.before, step)
+            if self._backs_up:
+                _back_up(change.before, step)
 
     def roll_back(self, error: BaseException) -> None:
         """Undo all changes; FatalError (`half_written`) if a file cannot be restored."""
@@ -268,10 +289,13 @@ def _check_unchanged(change: FileChange) -> None:
         raise ChangedMeanwhileError(change.target)
 
 
-def _back_up(before: FileState, step: WriteStep) -> None:
-    """Give the old file a second name, or copy it if hard links are unsupported."""
+def _check_writable(before: FileState, step: WriteStep) -> None:
     if stat.S_ISREG(before.mode) and not os.access(step.real, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only", step.real)
+
+
+def _back_up(before: FileState, step: WriteStep) -> None:
+    """Give the old file a second name, or copy it if hard links are unsupported."""
     try:
         os.link(step.real, step.backup, follow_symlinks=False)
     except OSError:
