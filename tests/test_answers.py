@@ -273,6 +273,16 @@ def test_hooks(work: Repo) -> None:
     check(work, "hooks uninstall", "--agent", "nobody", code=129)
 
 
+def test_serve(work: Repo) -> None:
+    check(work, "serve", "--install", "cursor", "-n")
+    check(work, "serve", "--install", "cursor", "vscode")
+    rows = check(work, "hooks status")["servers"]
+    assert next(row["state"] for row in rows if row["agent"] == "cursor") == "installed"
+    assert check(work, "serve", "--uninstall")["files"]
+    check(work, "serve", "--install", "windsurf", "--project", code=1)
+    check(work, "serve", "--install", "nobody", code=129)
+
+
 def test_status_and_uninstall(work: Repo) -> None:
     check(work, "hooks install", "--agent", "claude-code", "--git")
     work.git("config", "boocode.keep", "5")

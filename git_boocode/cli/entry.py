@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-from git_boocode import __version__
 from git_boocode.cli.options import (
     OutputOptions,
     add_output_options,
@@ -14,7 +11,7 @@ from git_boocode.cli.options import (
     split_leading,
 )
 from git_boocode.cli.output import discard_output, print_json, report
-from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.errors import BoocodeError, FatalError, unexpected
 from git_boocode.repo.repository import start_discovery
 
 # What a shell shows for SIGPIPE.
@@ -51,7 +48,7 @@ def _answered(argv: list[str], *, as_json: bool) -> int:
     except OSError as error:
         return report(error, as_json=as_json)
     except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback
-        return report(_unexpected(error), as_json=as_json)
+        return report(unexpected(error), as_json=as_json)
 
 
 def _dispatch(given: list[str]) -> int:
@@ -89,15 +86,3 @@ def _ended(code: int, *, as_json: bool) -> int:
     if as_json:
         print_json(FatalError(f"ended by signal {code - 128}", code="interrupted").as_json())
     return code
-
-
-def _unexpected(error: Exception) -> FatalError:
-    hints = [f"this is a bug in git-boocode {__version__}; please report the command and the error"]
-    if os.environ.get("GIT_BOOCODE_DEBUG", "0") != "0":
-        import traceback
-
-        traceback.print_exc()
-    else:
-        hints.append("GIT_BOOCODE_DEBUG=1 shows where it happened")
-    name = type(error).__name__
-    return FatalError(f"unexpected {name}: {error}", code="bug", hints=tuple(hints))

@@ -168,7 +168,7 @@ class AtLeast(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "integer"
 
     def __init__(self, least: int) -> None:
-        self._least = least
+        self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own signature
         """Read the number (click.BadParameter)."""
@@ -177,9 +177,9 @@ class AtLeast(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         if len(str(value)) > MOST_DIGITS:
             raise click.BadParameter(f"'{shown}' is longer than {MOST_DIGITS} digits", ctx, param)
         with suppress(ValueError):
-            if (number := int(value)) >= self._least:
+            if (number := int(value)) >= self.least:
                 return number
-        wanted = f"a whole number of at least {self._least}"
+        wanted = f"a whole number of at least {self.least}"
         raise click.BadParameter(f"'{shown}' is not {wanted}", ctx, param)
 
 
@@ -256,6 +256,7 @@ _SUMMARIES = {
     "discard": "Drop what is proposed.",
     "sync": "Make the files the context of a proposal.",
     "tools": "Print the edit formats as tools for a model.",
+    "serve": "Serve editors and agents by the Model Context Protocol.",
     "checkpoint": "Record the worktree and the staging area.",
     "turn": "Mark a model's turn as running.",
     "run": "Take a checkpoint, then run a command.",

@@ -24,6 +24,7 @@ _PROPOSE = "'git boocode propose' stores a model's edits beside the files"
 _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
 _RUNNING = "'git boocode turn status' shows the running turn"
+_SERVE = "'git boocode serve --install <agent>' has an agent or editor start the MCP server"
 _SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
 _STATUS = "'git boocode hooks status' shows what is installed"
 _UNINSTALL = "'git boocode hooks uninstall' removes what was installed"
@@ -54,6 +55,7 @@ OF_BOOCODE = {
     **dict.fromkeys(("cat", "inspect"), (_SHOW,)),
     **dict.fromkeys(("browse", "gui", "instaweb", "timeline", "ui", "web"), (_VIEW,)),
     "agents": (_STATUS,),
+    **dict.fromkeys(("daemon", "lsp", "mcp", "register", "server"), (_SERVE,)),
     **dict.fromkeys(("info", "overview"), (_OVERVIEW,)),
 }
 

@@ -1,0 +1,70 @@
+"""`git boocode serve`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from git_boocode.cli.candidates import paths, server_agents
+from git_boocode.cli.framework import Command, json_option, misused, refuse_together
+from git_boocode.cli.output import print_hints
+
+
+@click.command(cls=Command)
+@click.option(
+    "--repo",
+    metavar="<path>",
+    shell_complete=paths,
+    help="Serve only this worktree, not those that the client names.",
+)
+@click.option("--read-only", is_flag=True, help="Offer no tool that changes anything.")
+@click.option("--install", is_flag=True, help="Add the server to the configuration of agents.")
+@click.option("--uninstall", is_flag=True, help="Remove it from there; by default from all.")
+@click.option("--project", is_flag=True, help="In files of the worktree that may be shared.")
+@click.option("--user", is_flag=True, help="In your home directory, for all repositories.")
+@click.option("--exclude", is_flag=True, help="Add the files that it makes to .git/info/exclude.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only show what would change, as a diff.")
+@click.argument("agents", nargs=-1, metavar="[<agent>...]", shell_complete=server_agents)
+@json_option
+def serve(
+    repo: str | None,
+    read_only: bool,
+    install: bool,
+    uninstall: bool,
+    agents: tuple[str, ...],
+    as_json: bool,
+    **options: bool,
+) -> int:
+    """Serve editors and agents on standard input and output, by the Model Context Protocol.
+
+    With --install, the named agents are configured to start the server themselves, with the same
+    --repo and --read-only. That is for this worktree, where the agent has a file for it, else for
+    all repositories; where the server is installed already, it is renewed there.
+    """
+    refuse_together(("--install", install), ("--uninstall", uninstall))
+    refuse_together(("--project", options["project"]), ("--user", options["user"]))
+    if not (install or uninstall):
+        _refuse_without_install(agents, {**options, "json": as_json})
+        if sys.stdin.isatty():
+            ways = "'git boocode serve --install <agent>' has an agent start it; Ctrl-D ends it"
+            print_hints((f"the server waits for messages on standard input; {ways}",))
+        from git_boocode.server.session import serve as serve_requests
+
+        return serve_requests(repo, read_only=read_only)
+    from git_boocode.cli.register import Registration, install_server, uninstall_server
+
+    asked = Registration(agents, as_json=as_json, **options)
+    if install:
+        return install_server(asked, repo, read_only=read_only)
+    refuse_together(("--uninstall", True), ("--repo", repo), ("--read-only", read_only))
+    refuse_together(("--uninstall", True), ("--exclude", options["exclude"]))
+    return uninstall_server(asked)
+
+
+def _refuse_without_install(agents: tuple[str, ...], options: dict[str, bool]) -> None:
+    given = next((f"--{name.replace('_', '-')}" for name in options if options[name]), "")
+    if agents or given:
+        what = f"unexpected argument '{agents[0]}'" if agents else f"'{given}' needs '--install'"
+        name = agents[0] if agents else "<agent>"
+        raise misused(what, f"'git boocode serve --install {name}' has an agent start the server")

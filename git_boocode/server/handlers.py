@@ -1,0 +1,384 @@
+"""What the tools do: each calls the service of its command and returns the same JSON answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from git_boocode.api import restore_answer, restore_request
+from git_boocode.checkpoints import capture
+from git_boocode.checkpoints.comparison import compared_states, comparison_json
+from git_boocode.checkpoints.line_origin import blame as blame_file
+from git_boocode.checkpoints.line_origin import blamed_ranges
+from git_boocode.checkpoints.restore.operation import (
+    FOREIGN,
+    NEWER_TURNS,
+    RestoreRequest,
+)
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.store.commit import prune_daily
+from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
+from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
+from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.editing import rewind_edit, service
+from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, ENCODINGS, MatchOptions
+from git_boocode.editing.formats import FORMATS
+from git_boocode.editing.inputs import Source
+from git_boocode.editing.records import Records
+from git_boocode.editing.workspace import Workspace
+from git_boocode.proposals import acceptance, new_proposal, review, turn_context
+from git_boocode.proposals.local_files import file_statuses, proposal_trees
+from git_boocode.proposals.proposed_file import preview as preview_file
+from git_boocode.repo.errors import RefusedError, UsageError, shortened
+from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import read_turn
+from git_boocode.server.json_rpc import JsonObject
+from git_boocode.server.tool_list import BUFFERS
+from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.shown import find_shown
+
+Later = Callable[[Callable[[], None]], None]
+
+
+class Call:
+    """A call of a tool: its checked arguments, its edit if it has one, and its repository.
+
+    `records` publishes what is edited. `later` takes work that is done after the answer, before the
+    next change of the worktree.
+    """
+
+    def __init__(
+        self,
+        arguments: JsonObject,
+        edit: JsonObject,
+        repository: Repository,
+        records: service.RecordQueue,
+        later: Later,
+    ) -> None:
+        self.arguments = arguments
+        self.repository = repository
+        self.later = later
+        self._edit = edit
+        self._records = records
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - any JSON
+        """An argument, or the default."""
+        return self.arguments.get(name, default)
+
+    def chosen(self, name: str, known: Sequence[str], default: str) -> str:
+        """An argument that is one of some names (UsageError)."""
+        value: str = self.get(name, default)
+        if value not in known:
+            choices = f"choose from: {', '.join(known)}"
+            raise UsageError(f"unknown {name} '{shortened(value)}'", hints=(choices,))
+        return value
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths, relative to the directory of the call."""
+        return tuple(self.get("paths", ()))
+
+    @property
+    def profile(self) -> str:
+        """The profile of matching."""
+        try:
+            return MatchOptions.of(self.get("profile", DEFAULT_PROFILE)).profile
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of positions."""
+        return self.chosen("position_encoding", ENCODINGS, DEFAULT_ENCODING)
+
+    def workspace(self) -> Workspace:
+        """The worktree with the buffers, whose paths count from the directory of the call."""
+        here = Workspace(self.repository.worktree, self.repository.prefix, self.repository)
+        texts: dict[str, str] = self.get(BUFFERS, {})
+        if not texts:
+            return here
+        contents = {path: text.encode("utf-8", "surrogateescape") for path, text in texts.items()}
+        filled = here._replace(from_here=True).with_buffers(contents)
+        return here._replace(buffers=filled.buffers)
+
+    def sources(self) -> list[Source]:
+        """The edit as the input of a service; `input` alone is a text in any format."""
+        if self._edit.keys() == {"input"} and isinstance(text := self._edit["input"], str):
+            return [Source("the edit", text.encode("utf-8", "surrogatepass"))]
+        # Bytes of a path are surrogates, which JSON has as `\udcXX`.
+        data = json.dumps(self._edit, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        return [Source("the edit", data)]
+
+    def edit_options(self, *, dry_run: bool = False) -> service.Options:
+        """How the edit is applied."""
+        profile = self.profile
+        format_ = self.chosen("format", tuple(FORMATS), "") if self.get("format") else None
+        return service.Options(
+            MatchOptions(profile, self.get("verbatim", False)),
+            format_,
+            dry_run or self.get("dry_run", False),
+            not self.get("no_record", False),
+            records=self._records,
+        )
+
+
+def apply_edit(call: Call) -> JsonObject:
+    """Apply a model's edits."""
+    options, encoding = call.edit_options(), call.encoding
+    return service.apply_edits(call.sources(), call.workspace(), options).as_json(encoding)
+
+
+def preview_edit(call: Call) -> JsonObject:
+    """What `apply_edit` would do."""
+    options, encoding = call.edit_options(dry_run=True), call.encoding
+    return service.apply_edits(call.sources(), call.workspace(), options).as_json(encoding)
+
+
+def locate(call: Call) -> JsonObject:
+    """Find a text in a file."""
+    profile = call.profile
+    workspace = call.workspace()._replace(from_here=True)
+    start_line = call.get("start_line")
+    found = service.locate(workspace, call.get("path"), call.get("needle"), profile, start_line)
+    if not found.found:
+        raise found.refusal()
+    return found.as_json()
+
+
+def rewind(call: Call) -> JsonObject:
+    """Undo an applied edit."""
+    dry_run = call.get("dry_run", False)
+    if not dry_run:
+        rewind_edit.recover_interrupted(call.repository)
+    records, name = Records(call.repository), call.get("edit")
+    done = rewind_edit.rewind(
+        call.repository,
+        records.to_rewind() if name is None else records.find(name),
+        call.paths,
+        dry_run=dry_run,
+        keep=not call.get("no_record", False),
+        force=call.get("force", False),
+    )
+    return done.as_json()
+
+
+def checkpoint(call: Call) -> JsonObject:
+    """Take a checkpoint."""
+    keys = ("label", "session", "chat", "message", "agent", "meta")
+    request = capture.Request(
+        **{key: call.get(key) for key in keys if call.get(key)},
+        trigger=call.get("trigger") or "server",
+        only_if_changed=call.get("if_changed", False),
+        require_match=not call.get("ignore_unmatch", False),
+        paths=call.paths,
+    )
+    taken = capture.capture(call.repository, request)
+    call.later(lambda: prune_daily(call.repository))
+    return taken.as_json()
+
+
+def log(call: Call) -> JsonObject:
+    """List the turns, or the applied edits."""
+    everywhere, most = call.get("all", False), call.get("max_count")
+    if call.get("edits", False):
+        refuse_others(call, "edits", ("edits", "all", "max_count"))
+        records = Records(call.repository)
+        found = records.history(everywhere=everywhere)
+        limited = (
+            (each for each, _ in zip(found, range(most), strict=False))
+            if most is not None
+            else found
+        )
+        return {"ok": True, "edits": [record.as_json() for record in limited]}
+    fetched = [name for name in ("remote", "remotes", "archived") if call.get(name)]
+    if len(fetched) > 1 or (everywhere and fetched and fetched != ["archived"]):
+        raise UsageError(f"'{fetched[0]}' excludes '{fetched[1] if fetched[1:] else 'all'}'")
+    if call.get("text") is not None and call.get("regex") is not None:
+        raise UsageError("'text' excludes 'regex'")
+    keys = ("text", "regex", "since", "until", "agent", "session", "remote", "remotes", "archived")
+    request = LogRequest(
+        max_count=most,
+        everywhere=everywhere,
+        pathspecs=call.paths,
+        **{key: call.get(key) for key in keys if call.get(key) is not None},
+    )
+    with TurnLog(call.repository, request) as turns:
+        return turns.as_json()
+
+
+def show(call: Call) -> JsonObject:
+    """Show a checkpoint, a file of it, or an applied edit."""
+    with temporary_objects(call.repository):
+        found = find_shown(call.repository, call.get("name", "@"), head=call.get("head", False))
+        return found.as_json(call.repository)
+
+
+def diff(call: Call) -> JsonObject:
+    """Compare a checkpoint with the worktree, with another one, or with the end of its turn."""
+    repository = call.repository
+    if call.get("proposal", False):
+        refuse_others(call, "proposal", ("proposal", "paths"))
+        with temporary_objects(repository):
+            trees = proposal_trees(call.workspace(), repository, call.paths)
+            return comparison_json(repository, *trees, ())
+    turn, new = call.get("turn", False), call.get("new")
+    if turn and new is not None:
+        raise UsageError("'turn' excludes 'new'")
+    catalog = Catalog(repository)
+    named = [catalog.find(call.get("old", "@")), *([catalog.find(new)] if new is not None else [])]
+    paths = checked_pathspecs(repository, call.paths) if call.paths else []
+    with temporary_objects(repository):
+        old, after, _, *paths = compared_states(catalog, named, turn=turn).compared(paths)
+        return comparison_json(repository, old, after, paths)
+
+
+def blame(call: Call) -> JsonObject:
+    """Which turn wrote each line of a file."""
+    path = call.get("path")
+    found = blame_file(call.repository, path, call.get("lines", ""))
+    return {"ok": True, "path": path, "ranges": blamed_ranges(found)}
+
+
+def restore(call: Call) -> JsonObject:
+    """Restore files, staging and conversation from a checkpoint."""
+    request = _restore_request(call, FOREIGN)
+    head = call.get("head", False)
+    if call.paths and head:
+        raise UsageError("'paths' excludes 'head'")
+    if head and not request.files:
+        raise UsageError("'head' excludes 'conversation_only'")
+    if call.paths and not request.files:
+        raise UsageError("'paths' excludes 'conversation_only'")
+    request = request._replace(paths=call.paths, head=head, session=call.get("session", ""))
+    return restore_answer(
+        restore_with_edits.restore(call.repository, call.get("checkpoint"), request)
+    )
+
+
+def undo(call: Call) -> JsonObject:
+    """Undo the latest restore, or the latest change of a proposal."""
+    return restore_answer(restore_with_edits.undo(call.repository, _step_request(call)))
+
+
+def redo(call: Call) -> JsonObject:
+    """Redo what was undone."""
+    return restore_answer(restore_with_edits.redo(call.repository, _step_request(call)))
+
+
+def _step_request(call: Call) -> RestoreRequest:
+    no_head = call.get("no_head")
+    request = _restore_request(call, (NEWER_TURNS,))
+    return request._replace(head=None if no_head is None else not no_head)
+
+
+def _restore_request(call: Call, refusals: Sequence[str]) -> RestoreRequest:
+    """The request of a restore; the only program that it runs is the configured callback."""
+    files_only, rest = call.get("files_only", False), call.get("conversation_only", False)
+    if files_only and rest:
+        raise UsageError("'files_only' excludes 'conversation_only'")
+    try:
+        return restore_request(
+            refusals,
+            files=not rest,
+            conversation=not files_only,
+            dry_run=call.get("dry_run", False),
+            force=call.get("force", ()),
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def propose(call: Call) -> JsonObject:
+    """Store a model's edits beside the files."""
+    options, encoding = call.edit_options(), call.encoding
+    workspace = call.workspace()
+    answer = new_proposal.propose(call.sources(), workspace, options, call.get("retry_of", ""))
+    if answer.id:
+        call.later(lambda: prune_daily(call.repository))
+    return answer.as_json(encoding)
+
+
+def status(call: Call) -> JsonObject:
+    """The files of the newest proposal."""
+    files = file_statuses(call.workspace(), call.paths)
+    return {"ok": True, "files": [file.as_json() for file in files]}
+
+
+def preview(call: Call) -> JsonObject:
+    """A file as it is proposed."""
+    encoding = call.encoding
+    return preview_file(call.workspace(), call.get("path")).as_json(encoding)
+
+
+def accept(call: Call) -> JsonObject:
+    """Write what is proposed to the files."""
+    merge, overwrite, markers = (call.get(key, False) for key in ("merge", "overwrite", "markers"))
+    if merge and overwrite:
+        raise UsageError("'merge' excludes 'overwrite'")
+    if markers and not merge:
+        raise UsageError("'markers' needs 'merge'")
+    encoding, workspace = call.encoding, call.workspace()
+    request = acceptance.AcceptRequest(
+        _chosen(call, workspace, acceptance.ACCEPT),
+        overwrite,
+        merge,
+        markers,
+        call.get("dry_run", False),
+        call.get("force", False),
+    )
+    return acceptance.accept(workspace, request).as_json(encoding)
+
+
+def discard(call: Call) -> JsonObject:
+    """Drop what is proposed."""
+    workspace = call.workspace()
+    chosen = _chosen(call, workspace, review.DISCARD)
+    return review.discard(workspace, chosen, force=call.get("force", False)).as_json()
+
+
+def _chosen(call: Call, workspace: Workspace, verb: str) -> review.ChosenPart:
+    if numbers := call.get("hunk"):
+        return review.hunks_of_one_file(workspace, call.paths, numbers, verb)
+    return review.ChosenPart(call.paths)
+
+
+def sync(call: Call) -> JsonObject:
+    """Make files as they are the context of the proposal."""
+    return review.sync(call.workspace(), call.paths, force=call.get("force", False)).as_json()
+
+
+def turn(call: Call) -> JsonObject:
+    """Begin or end a turn, or show the running one."""
+    action = call.get("action")
+    if action != "begin":
+        refuse_others(call, action, ("action",))
+    if action == "end":
+        return end_turn(call.repository).as_json()
+    if action == "status":
+        running = read_turn(call.repository)
+        if running is None:
+            raise RefusedError("no turn is running", code="not_found")
+        return {"ok": True, "turn": running.as_json()}
+    keys = ("message", "pid", "timeout", "force")
+    request = TurnRequest(**{key: call.get(key) for key in keys if call.get(key) is not None})
+    begun = turn_context.begin(call.workspace(), request)
+    call.later(lambda: prune_daily(call.repository))
+    return begun.as_json()
+
+
+def refuse_others(call: Call, name: str, allowed: Sequence[str]) -> None:
+    """Refuse arguments that do not go with another one (UsageError)."""
+    if others := sorted(call.arguments.keys() - {*allowed}):
+        raise UsageError(f"'{name}' excludes '{others[0]}'")
+
+
+HANDLERS: dict[str, Callable[[Call], JsonObject]] = {
+    each.__name__: each
+    for each in (
+        *(apply_edit, preview_edit, locate, rewind, checkpoint, log, show, diff, blame, restore),
+        *(undo, redo, propose, status, preview, accept, discard, sync, turn),
+    )
+}
+"""The function of each tool, by its name."""

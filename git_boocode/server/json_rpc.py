@@ -1,0 +1,131 @@
+"""The messages of JSON-RPC 2.0."""
+
+from __future__ import annotations
+
+import json
+from math import isinf
+from typing import Any, NamedTuple, TypeGuard
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002  # of MCP
+
+JsonObject = dict[str, Any]
+RequestId = str | int | float
+
+
+class RpcError(Exception):
+    """A request that fails: `code` is one of JSON-RPC or of MCP, `data` is any JSON."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class RpcRequest(NamedTuple):
+    """A request; without an `id` it is a notification, which has no answer."""
+
+    id: RequestId | None
+    method: str
+    params: JsonObject
+
+
+class Response(NamedTuple):
+    """The client's answer to our request; `error` is None if it succeeded."""
+
+    id: object
+    result: object
+    error: object
+
+
+class Malformed(NamedTuple):
+    """A message that is neither; the error answers it."""
+
+    id: RequestId | None
+    error: RpcError
+
+
+Message = RpcRequest | Response | Malformed
+
+
+def read_messages(line: bytes) -> tuple[list[Message], bool]:
+    """The messages of a line, and whether they came as a batch."""
+    try:
+        # Python also reads NaN and Infinity, which are no JSON.
+        value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return [Malformed(None, RpcError(PARSE_ERROR, f"not JSON: {reason}"))], False
+    if not isinstance(value, list):
+        return [_read(value)], False
+    if not value:
+        return [Malformed(None, RpcError(INVALID_REQUEST, "the batch is empty"))], False
+    return [_read(each) for each in value], True
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _finite(text: str) -> float:
+    """A number that can be written as JSON again."""
+    value = float(text)
+    if isinf(value):
+        raise ValueError(f"{text} is too large a number")
+    return value
+
+
+def _read(value: object) -> Message:
+    if not isinstance(value, dict):
+        return Malformed(None, RpcError(INVALID_REQUEST, "a message is an object"))
+    found = value.get("id")
+    identifier = found if is_id(found) else None
+    if value.get("jsonrpc") != "2.0":
+        return Malformed(identifier, RpcError(INVALID_REQUEST, '"jsonrpc" is not "2.0"'))
+    if "method" not in value and ("result" in value or "error" in value):
+        return Response(found, value.get("result"), value.get("error"))
+    method, params = value.get("method"), value.get("params")
+    if not isinstance(method, str):
+        return Malformed(identifier, RpcError(INVALID_REQUEST, '"method" is not a string'))
+    if "id" in value and identifier is None:
+        wrong = RpcError(INVALID_REQUEST, '"id" is neither a string nor a number')
+        return Malformed(None, wrong)
+    if not isinstance(params, dict):
+        # A notification is never answered.
+        if params is None or "id" not in value:
+            return RpcRequest(identifier, method, {})
+        return Malformed(identifier, RpcError(INVALID_PARAMS, '"params" is not an object'))
+    return RpcRequest(identifier, method, params)
+
+
+def is_id(value: object) -> TypeGuard[RequestId]:
+    """Whether a value can be the id of a request."""
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
+def result_message(identifier: RequestId, result: JsonObject) -> JsonObject:
+    """The answer to a request."""
+    return {"jsonrpc": "2.0", "id": identifier, "result": result}
+
+
+def error_message(identifier: RequestId | None, error: RpcError) -> JsonObject:
+    """The answer to a request that failed, or that could not be read."""
+    details = {} if error.data is None else {"data": error.data}
+    body = {"code": error.code, "message": error.message, **details}
+    return {"jsonrpc": "2.0", "id": identifier, "error": body}
+
+
+def request_message(identifier: RequestId | None, method: str, params: JsonObject) -> JsonObject:
+    """A request to the client, or without an id a notification."""
+    own = {} if identifier is None else {"id": identifier}
+    return {"jsonrpc": "2.0", **own, "method": method, "params": params}
+
+
+def encode(message: object) -> bytes:
+    r"""A message as a line; whatever is not ASCII, such as bytes of a path, appears as `\uXXXX`."""
+    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"

@@ -1,0 +1,104 @@
+"""Edit records that are published behind the answers, several at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from git_boocode.editing.records import (
+    Record,
+    announce_records,
+    prune_occasionally,
+    publish_records,
+)
+from git_boocode.repo.durable import sync_all
+from git_boocode.repo.errors import as_error
+
+# Seconds without a new record, and since the oldest one, after which records are published.
+_QUIET, _OLDEST = 0.02, 1.0
+_MOST, _LARGEST = 256, 16 << 20
+"""Maximum number of records that wait, and of bytes in their files."""
+
+
+class BatchedRecords:
+    """The records of one worktree; see `RecordQueue`.
+
+    A batch costs little more than one record, and a call that comes meanwhile does not wait for it.
+    `failed` receives what went wrong.
+    """
+
+    def __init__(self, failed: Callable[[str], None]) -> None:
+        self._failed = failed
+        self._records: list[tuple[Record, Sequence[str]]] = []
+        self._changed = threading.Condition()
+        self._is_running = False
+        self._added = self._done = self._wanted = 0
+        self._first = self._last = 0.0
+
+    def add(self, record: Record, directories: Sequence[str]) -> None:
+        """Take a record that is to be published soon; its directories are to be synced."""
+        with self._changed:
+            self._last = time.monotonic()
+            self._first = self._first if self._records else self._last
+            self._records.append((record, directories))
+            self._added += 1
+            if not self._is_running:
+                self._is_running = True
+                mark = announce_records(record.repository)
+                threading.Thread(target=self._run, args=(mark,), daemon=True).start()
+            elif self._is_full:
+                self._changed.notify_all()
+
+    def settle(self) -> None:
+        """Wait until all records that were added before are published."""
+        with self._changed:
+            added = self._wanted = self._added
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._done >= added)
+
+    def _run(self, mark: int | None) -> None:
+        while batch := self._next():
+            self._publish(batch)
+            with self._changed:
+                self._done += len(batch)
+                self._changed.notify_all()
+        if mark is not None:
+            os.close(mark)
+
+    def _next(self) -> list[tuple[Record, Sequence[str]]]:
+        """The next batch; empty if there is none, and the thread is to end."""
+        with self._changed:
+            while self._records and (left := self._time_left()) > 0:
+                self._changed.wait(left)
+            batch, self._records = self._records, []
+            self._is_running = bool(batch)
+            return batch
+
+    def _time_left(self) -> float:
+        if self._wanted > self._done or self._is_full:
+            return 0.0
+        return min(self._last + _QUIET, self._first + _OLDEST) - time.monotonic()
+
+    @property
+    def _is_full(self) -> bool:
+        sizes = sum(record.size for record, _ in self._records)
+        return len(self._records) >= _MOST or sizes >= _LARGEST
+
+    def _publish(self, batch: Sequence[tuple[Record, Sequence[str]]]) -> None:
+        try:
+            publish_records([record for record, _ in batch])
+        except Exception as error:  # noqa: BLE001 - a bug must not end the thread
+            if len(batch) > 1:
+                # It may be about one of them.
+                for each in batch:
+                    self._publish([each])
+                return
+            self._failed(f"edit {batch[0][0].id} is not recorded: {as_error(error).message}")
+        try:
+            sync_all([*{directory for _, directories in batch for directory in directories}])
+            for record, _ in batch:
+                prune_occasionally(record.repository, record.id)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(as_error(error).message)

@@ -1,0 +1,184 @@
+"""The worktrees that a client may use."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError, shortened
+
+if TYPE_CHECKING:
+    from git_boocode.repo.known_repositories import KnownRepositories
+    from git_boocode.repo.repository import Repository
+
+_PATIENCE = 10.0  # seconds to wait for the client to name its roots
+_GIVE_REPO = "'git boocode serve --repo <path>' serves the worktree that it names"
+_GIVE_CWD = "give 'cwd', a directory of the worktree"
+
+
+class Roots:
+    """The directories whose worktrees are served: `repo`, the client's roots, or the start.
+
+    `repo` is the top of the only worktree that is served, None for those of the roots. The start is
+    the directory in which the server was started, for clients that name no roots; not the home
+    directory or the root directory, as the client cannot mean everything. A worktree that contains
+    a root is served, too: the client works in a subdirectory of it. Several threads may use it.
+    """
+
+    def __init__(self, repo: str | None, start: str) -> None:
+        self._repo = repo
+        broad = (os.path.sep, os.path.realpath(os.path.expanduser("~")))
+        self._start = () if os.path.realpath(start) in broad else (os.path.realpath(start),)
+        self._named: tuple[str, ...] | None = None
+        self._are_known = threading.Event()
+        self._are_known.set()
+        self._until = 0.0
+        self._lock = threading.Lock()
+        self._repositories: KnownRepositories | None = None
+        self._used: dict[str, str] = {}  # the directories of calls by their worktrees
+
+    @property
+    def are_fixed(self) -> bool:
+        """Whether the client's own roots do not matter."""
+        return self._repo is not None
+
+    def expect(self) -> None:
+        """Let calls wait until the client has named its roots."""
+        self._until = time.monotonic() + _PATIENCE
+        self._are_known.clear()
+
+    @property
+    def are_known(self) -> bool:
+        """Whether no answer of the client is expected."""
+        return self._are_known.is_set()
+
+    def wait(self) -> bool:
+        """Wait until the client has named its roots; False if it does not."""
+        return self._are_known.wait(max(0.0, self._until - time.monotonic()))
+
+    def name(self, uris: Iterable[str] | None) -> None:
+        """Take over the client's roots; None if it cannot name any."""
+        self._named = None if uris is None else tuple(filter(None, map(_path_of, uris)))
+        self._are_known.set()
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """The roots as absolute paths."""
+        if self._repo is not None:
+            return (self._repo,)
+        return self._start if self._named is None else self._named
+
+    def _directory(self, cwd: object) -> str | None:
+        """The directory of a call without symlinks, by default the first root; None for none.
+
+        UsageError for what no path can be.
+        """
+        first = next(iter(self.directories), None)
+        if not isinstance(cwd, str):
+            return first
+        try:
+            return os.path.realpath(os.path.join(first or os.path.sep, cwd))
+        except ValueError:
+            raise UsageError(f"'cwd' is not a path: '{shortened(cwd)}'") from None
+
+    def worktree_above(self, cwd: object) -> str:
+        """The top of the worktree of a call, as far as directories show it without git."""
+        try:
+            directory = self._directory(cwd) or os.path.sep
+        except UsageError:
+            # The call reports it.
+            return os.path.sep
+        while not os.path.lexists(os.path.join(directory, ".git")):
+            parent = os.path.dirname(directory)
+            if parent == directory:
+                break
+            directory = parent
+        return directory
+
+    def repository(self, cwd: str | None) -> Repository:
+        """The repository of a call with this directory, None if it has none.
+
+        RefusedError (`outside_worktree`) if it is not served; FatalError if there is none.
+        """
+        if not self.wait():
+            raise RefusedError("the client has not named its roots", code="outside_worktree")
+        directory = self._directory(cwd)
+        if directory is None:
+            raise RefusedError(
+                "the client names no root, and the call no 'cwd'",
+                code="outside_worktree",
+                hints=(_GIVE_REPO,),
+            )
+        try:
+            found = self._known.find(directory)
+        except FatalError as error:
+            if cwd is None and error.code == "not_a_repository":
+                message = f"'{directory}', the first root, is not in a worktree"
+                raise FatalError(message, code=error.code, hints=(_GIVE_CWD,)) from None
+            raise
+        self._check(found)
+        self._used[found.worktree] = directory
+        return found
+
+    def repositories(self) -> list[Repository]:
+        """The repositories of the roots, as far as these are in one, and those of earlier calls."""
+        self.wait()
+        found: dict[str, Repository] = {}
+        for directory in (*self.directories, *self._used.copy().values()):
+            try:
+                repository = self._known.find(directory)
+                self._check(repository)
+            except BoocodeError:
+                continue
+            found.setdefault(repository.worktree, repository)
+        return [*found.values()]
+
+    def close(self) -> None:
+        """Close all repositories; no call may be running."""
+        if self._repositories is not None:
+            self._repositories.close()
+
+    def _check(self, found: Repository) -> None:
+        """Refuse a worktree that is not served."""
+        top = os.path.realpath(found.worktree)
+        for root in self.directories:
+            if self._repo is None and _is_below(top, root):
+                return
+            if _is_below(root, top) and os.path.realpath(self._known.find(root).worktree) == top:
+                return
+        listed = ", ".join(f"'{root}'" for root in self.directories) or "none"
+        raise RefusedError(
+            f"the worktree '{top}' is not served",
+            code="outside_worktree",
+            hints=(f"the roots are: {listed}", _GIVE_REPO),
+        )
+
+    @property
+    def _known(self) -> KnownRepositories:
+        with self._lock:
+            if self._repositories is None:
+                # Only here: the first answer needs no repository.
+                from git_boocode.repo.known_repositories import KnownRepositories
+
+                self._repositories = KnownRepositories()
+            return self._repositories
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(os.path.join(directory, ""))
+
+
+def _path_of(uri: str) -> str | None:
+    """The directory of a `file:` URI, without symlinks; None for another URI."""
+    try:
+        parts = urlsplit(uri)
+        path = unquote(parts.path, errors="surrogateescape")
+        if parts.scheme == "file" and parts.netloc in ("", "localhost") and os.path.isabs(path):
+            return os.path.realpath(path)
+    except ValueError:
+        pass
+    return None

@@ -1,0 +1,298 @@
+"""One client of the server: the Model Context Protocol on a connection.
+
+It follows the revisions from 2024-11-05 to 2025-11-25 (https://modelcontextprotocol.io).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+from git_boocode import __version__
+from git_boocode.repo.errors import BoocodeError, from_os, shortened
+from git_boocode.server.connection import MAX_LINE, Connection, TooLong
+from git_boocode.server.json_rpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    JsonObject,
+    Malformed,
+    Message,
+    RequestId,
+    Response,
+    RpcError,
+    RpcRequest,
+    error_message,
+    is_id,
+    read_messages,
+    request_message,
+    result_message,
+)
+from git_boocode.server.lanes import Lanes
+from git_boocode.server.requests import Batch, PendingRequest, Reply
+from git_boocode.server.roots import Roots
+from git_boocode.server.tool_calls import ToolCalls
+from git_boocode.server.tool_list import definitions
+
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The revisions of the protocol, the newest last; all are served alike."""
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_MOST = 1_000
+"""Maximum number of requests in progress; the next is read once one of them is answered."""
+_SWITCH = 0.0005
+"""Seconds for which a thread may keep the others from running Python."""
+_GC_THRESHOLD = 2_000
+"""New objects before Python collects garbage."""
+_POLL = 0.5
+"""Seconds between two looks at the end whether the client still reads answers."""
+_INSTRUCTIONS = (
+    "Edits files of a git worktree although the text has drifted, and takes checkpoints that every "
+    "restore can come back from. Call apply_edit to edit a file: it changes all or nothing, and a "
+    "refusal says what to send instead. Call checkpoint before anything risky, log to see the "
+    "turns, restore to go back, and undo to take a restore back."
+)
+
+
+class _Method(NamedTuple):
+    """A method that is answered before the next message is read, unless it runs `beside`."""
+
+    run: Callable[[RpcRequest], JsonObject]
+    beside: bool = False
+
+
+class Session:
+    """The requests of one client, until it closes the connection.
+
+    With `read_only`, only the tools that change nothing are offered.
+    """
+
+    def __init__(self, connection: Connection, roots: Roots, *, read_only: bool) -> None:
+        self._connection = connection
+        self._roots = roots
+        self._lanes = Lanes()
+        self._calls = ToolCalls(roots, self._lanes, self._notify, self._log, read_only=read_only)
+        self._pending: dict[RequestId, PendingRequest] = {}
+        self._lock = threading.Lock()
+        self._free = threading.Semaphore(_MOST)
+        self._is_initialized = self._has_roots = False
+        self._level = _LEVELS.index("warning")
+        self._asked = 0
+        self._methods = {
+            "initialize": _Method(self._initialize),
+            "ping": _Method(lambda _: {}),
+            "logging/setLevel": _Method(self._set_level),
+            "tools/list": _Method(self._list_tools),
+            "resources/list": _Method(self._list_resources, beside=True),
+            "resources/templates/list": _Method(self._list_templates),
+            "resources/read": _Method(self._read_resource, beside=True),
+        }
+
+    def serve(self) -> None:
+        """Answer all requests; afterwards, all changes are complete."""
+        for line in self._connection.lines():
+            if isinstance(line, TooLong):
+                error = RpcError(INVALID_REQUEST, f"a message has more than {MAX_LINE:,} bytes")
+                self._connection.send(error_message(None, error))
+                continue
+            messages, is_batch = read_messages(line)
+            reply = Batch(len(messages), self._connection.send).reply if is_batch else self._send
+            for message in messages:
+                self._take(message, reply)
+        self._finish()
+        self._roots.close()
+
+    def _finish(self) -> None:
+        # What was asked for is answered, as long as somebody may be reading.
+        while self._connection.has_reader and not self._lanes.finish(_POLL):
+            pass
+        with self._lock:
+            waiting = [*self._pending.values()]
+        for pending in waiting:
+            pending.cancel()
+        self._lanes.finish_changes()
+
+    def _send(self, answer: JsonObject | None) -> None:
+        if answer is not None:
+            self._connection.send(answer)
+
+    def _notify(self, method: str, params: JsonObject) -> None:
+        self._connection.send(request_message(None, method, params))
+
+    def _log(self, level: str, message: str) -> None:
+        if _LEVELS.index(level) >= self._level:
+            params = {"level": level, "logger": "git-boocode", "data": message}
+            self._notify("notifications/message", params)
+
+    def _take(self, message: Message, reply: Reply) -> None:
+        if isinstance(message, Malformed):
+            reply(error_message(message.id, message.error))
+        elif isinstance(message, Response):
+            self._take_roots(message)
+            reply(None)
+        elif message.id is None:
+            self._notified(message)
+            reply(None)
+        else:
+            try:
+                self._requested(message, message.id, reply)
+            except RpcError as error:
+                reply(error_message(message.id, error))
+
+    def _notified(self, message: RpcRequest) -> None:
+        if message.method == "notifications/cancelled":
+            identifier = message.params.get("requestId")
+            with self._lock:
+                pending = self._pending.get(identifier) if is_id(identifier) else None
+            if pending is not None:
+                pending.cancel()
+        elif message.method in ("notifications/initialized", "notifications/roots/list_changed"):
+            self._ask_roots()
+
+    def _ask_roots(self) -> None:
+        if self._has_roots and not self._roots.are_fixed:
+            self._roots.expect()
+            self._asked += 1
+            request = request_message(f"roots-{self._asked}", "roots/list", {})
+            self._connection.send(request)
+
+    def _take_roots(self, message: Response) -> None:
+        if self._roots.are_known or message.id != f"roots-{self._asked}":
+            return
+        found = message.result.get("roots") if isinstance(message.result, dict) else None
+        if isinstance(found, list):
+            self._roots.name(str(each.get("uri")) for each in found if isinstance(each, dict))
+        else:
+            self._roots.name(None)
+            self._log("warning", "the client did not name its roots")
+
+    def _requested(self, request: RpcRequest, identifier: RequestId, reply: Reply) -> None:
+        """Answer a request, or leave that to a lane (RpcError)."""
+        is_call = request.method == "tools/call"
+        method = None if is_call else self._methods.get(request.method)
+        if method is None and not is_call:
+            raise RpcError(METHOD_NOT_FOUND, f"unknown method '{shortened(request.method)}'")
+        if not self._is_initialized and request.method not in ("initialize", "ping"):
+            raise RpcError(INVALID_REQUEST, "the first request is 'initialize'")
+        if method is not None and not method.beside:
+            reply(result_message(identifier, method.run(request)))
+            return
+        pending = PendingRequest(request, identifier, reply, self._forget)
+        with self._lock:
+            if identifier in self._pending:
+                message = f"the id {identifier!r} is that of a request in progress"
+                raise RpcError(INVALID_REQUEST, message)
+            self._pending[identifier] = pending
+        self._free.acquire()
+        if method is not None:
+            self._lanes.read(partial(pending.finish, partial(method.run, request)))
+            return
+        try:
+            self._calls.start(pending)
+        except RpcError:
+            self._forget(pending)
+            raise
+
+    def _forget(self, pending: PendingRequest) -> None:
+        with self._lock:
+            del self._pending[pending.id]
+        self._free.release()
+
+    def _initialize(self, request: RpcRequest) -> JsonObject:
+        asked = request.params.get("protocolVersion")
+        if not isinstance(asked, str):
+            raise RpcError(INVALID_PARAMS, "'protocolVersion' is not a string")
+        capabilities = request.params.get("capabilities")
+        self._has_roots = isinstance(capabilities, dict) and "roots" in capabilities
+        self._is_initialized = True
+        # Load what the first call needs while the client reads the answer.
+        threading.Thread(target=_load_handlers, daemon=True).start()
+        return {
+            "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
+            "capabilities": {"tools": {}, "resources": {}, "logging": {}},
+            "serverInfo": {"name": "git-boocode", "version": __version__},
+            "instructions": _INSTRUCTIONS,
+        }
+
+    def _set_level(self, request: RpcRequest) -> JsonObject:
+        level = request.params.get("level")
+        if level not in _LEVELS:
+            raise RpcError(INVALID_PARAMS, f"'level' is not one of {', '.join(_LEVELS)}")
+        self._level = _LEVELS.index(level)
+        return {}
+
+    def _list_tools(self, _: RpcRequest) -> JsonObject:
+        return {"tools": [definitions()[name] for name in self._calls.tools]}
+
+    def _list_resources(self, request: RpcRequest) -> JsonObject:
+        from git_boocode.server.resources import list_resources
+
+        cursor = request.params.get("cursor")
+        if not isinstance(cursor, str | None):
+            raise RpcError(INVALID_PARAMS, "'cursor' is not a string")
+        with _explained():
+            return list_resources(self._roots.repositories(), cursor)
+
+    def _list_templates(self, _: RpcRequest) -> JsonObject:
+        from git_boocode.server.resources import TEMPLATES
+
+        return {"resourceTemplates": TEMPLATES}
+
+    def _read_resource(self, request: RpcRequest) -> JsonObject:
+        from git_boocode.server.resources import read_resource
+
+        uri = request.params.get("uri")
+        if not isinstance(uri, str):
+            raise RpcError(INVALID_PARAMS, "'uri' is not a string")
+        with _explained():
+            return read_resource(self._roots.repositories(), uri)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise the errors of a service as errors of the protocol."""
+    try:
+        yield
+    except BoocodeError as error:
+        raise RpcError(INTERNAL_ERROR, error.message, error.as_json()) from None
+    except OSError as error:
+        raise RpcError(INTERNAL_ERROR, from_os(error).message) from None
+
+
+def _load_handlers() -> None:
+    import git_boocode.repo.known_repositories
+    import git_boocode.server.handlers  # noqa: F401
+
+    # A command that ends soon collects hardly any garbage. What is loaded now stays.
+    gc.freeze()
+    gc.set_threshold(_GC_THRESHOLD)
+
+
+def serve(directory: str | None, *, read_only: bool) -> int:
+    """Serve the client on standard input and output until it closes the connection.
+
+    `directory` is in the only worktree that is served; None for those of the client's roots.
+    Returns the exit code; FatalError if the directory has no worktree.
+    """
+    # A server is asked for many worktrees, so the one of its own environment does not matter.
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"):
+        os.environ.pop(name, None)
+    repo = None
+    if directory is not None:
+        from git_boocode.repo.repository import Repository
+
+        repo = Repository.discover(os.path.abspath(directory)).worktree
+    # Calls mostly wait for the disk, and would each time wait for a busy thread as well.
+    sys.setswitchinterval(_SWITCH)
+    connection = Connection()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: connection.close())
+    Session(connection, Roots(repo, os.getcwd()), read_only=read_only).serve()
+    return 0

@@ -1,0 +1,217 @@
+"""The tools: what each does to a worktree, and their definitions (`tools.json`).
+
+The definitions are made from the options of the command line, the formats of edits and the answers
+of `--json`, by `python -m tests.tool_definitions`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+from git_boocode.repo.errors import UsageError, shortened
+from git_boocode.server.json_rpc import JsonObject
+
+READS, ADDS, REPLACES = "reads", "adds", "replaces"
+"""A tool changes nothing; adds something, such as a checkpoint; replaces files or proposals."""
+CWD, BUFFERS = "cwd", "buffers"
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "object": dict,
+    "string": str,
+}
+_SYNONYMS = {
+    "checkpoint": ("id", "name", "checkpoint_id"),
+    "name": ("id", "checkpoint", "checkpoint_id"),
+    "edit": ("id", "name"),
+    "old": ("checkpoint", "id"),
+    "label": ("message",),
+    "needle": ("text", "old_string"),
+    "paths": ("path", "files"),
+}
+"""Other names for an argument, by its own, which callers use who did not read the schema."""
+
+_COMMAND = re.compile(r"'git boocode ([a-z-]{1,20})([^']{0,200})'")
+_OPTION = re.compile(r"--([a-z-]+)(?: (other-[a-z]+|running-turn|newer-turns|ignored)\b)?")
+
+
+class ServedTool(NamedTuple):
+    """A tool, and the `command` whose JSON answer it gives.
+
+    `arguments` are options of the command by their long names, and its arguments. If `takes_edits`,
+    all others are the edit, in any format. A `quick` tool does not wait until earlier edits are
+    recorded.
+    """
+
+    name: str
+    command: str
+    effect: str
+    arguments: tuple[str, ...]
+    takes_edits: bool = False
+    quick: bool = False
+
+
+_EDIT = ("dry_run", "profile", "verbatim", "format", "position_encoding", BUFFERS)
+_REVIEW = ("paths", "force", BUFFERS)
+_STEP = ("dry_run", "files_only", "conversation_only", "force")
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        ServedTool(
+            "apply_edit",
+            "apply-edit",
+            REPLACES,
+            (*_EDIT, "no_record"),
+            takes_edits=True,
+            quick=True,
+        ),
+        ServedTool("preview_edit", "apply-edit", READS, _EDIT[1:], takes_edits=True, quick=True),
+        ServedTool(
+            "locate",
+            "locate",
+            READS,
+            ("path", "needle", "profile", "start_line", BUFFERS),
+            quick=True,
+        ),
+        ServedTool(
+            "rewind", "rewind", REPLACES, ("edit", "paths", "dry_run", "no_record", "force")
+        ),
+        ServedTool(
+            "checkpoint",
+            "checkpoint",
+            ADDS,
+            (
+                *("label", "session", "chat", "message", "agent", "trigger", "meta"),
+                *("if_changed", "ignore_unmatch", "paths"),
+            ),
+        ),
+        ServedTool(
+            "log",
+            "log",
+            READS,
+            (
+                *("max_count", "text", "regex", "since", "until", "agent", "session", "all"),
+                *("remote", "remotes", "archived", "edits", "paths"),
+            ),
+        ),
+        ServedTool("show", "show", READS, ("name", "head")),
+        ServedTool("diff", "diff", READS, ("old", "new", "paths", "turn", "proposal")),
+        ServedTool("blame", "blame", READS, ("path", "lines")),
+        ServedTool(
+            "restore", "restore", REPLACES, ("checkpoint", "paths", "head", "session", *_STEP)
+        ),
+        ServedTool("undo", "undo", REPLACES, ("no_head", *_STEP)),
+        ServedTool("redo", "redo", REPLACES, ("no_head", *_STEP)),
+        ServedTool("propose", "propose", ADDS, (*_EDIT, "retry_of"), takes_edits=True),
+        ServedTool("status", "status", READS, ("paths", BUFFERS)),
+        ServedTool("preview", "preview", READS, ("path", "position_encoding", BUFFERS)),
+        ServedTool(
+            "accept",
+            "accept",
+            REPLACES,
+            (
+                *("dry_run", "merge", "markers", "overwrite", "hunk", "position_encoding"),
+                *_REVIEW,
+            ),
+        ),
+        ServedTool("discard", "discard", REPLACES, ("hunk", *_REVIEW)),
+        ServedTool("sync", "sync", ADDS, _REVIEW),
+        ServedTool("turn", "turn", ADDS, ("action", "message", "pid", "timeout", "force", BUFFERS)),
+    )
+}
+
+
+@cache
+def definitions() -> dict[str, JsonObject]:
+    """The definitions of all tools for `tools/list`, by name."""
+    path = os.path.join(os.path.dirname(__file__), "tools.json")
+    with open(path, encoding="utf-8") as stream:
+        return {each["name"]: each for each in json.load(stream)}
+
+
+def checked_arguments(tool: ServedTool, given: JsonObject) -> tuple[JsonObject, JsonObject]:
+    """The arguments of a call, and its edit; UsageError if one is unknown, missing or wrong."""
+    schema = definitions()[tool.name]["inputSchema"]
+    own = (*tool.arguments, CWD)
+    edit: JsonObject = {}
+    arguments: JsonObject = {}
+    for name, value in given.items():
+        target = name if name in own else _meant(tool, name, given)
+        if target is None and tool.takes_edits:
+            edit[name] = value
+        elif target is None:
+            known = ", ".join(own)
+            message = f"unknown argument '{shortened(name)}' of '{tool.name}'"
+            raise UsageError(message, hints=(f"the arguments are: {known}",))
+        elif target in arguments:
+            raise UsageError(f"'{name}' is another name of an argument that is given already")
+        elif value is not None:
+            arguments[target] = _checked(value, schema["properties"][target], f"'{name}'")
+    for name in schema.get("required", ()):
+        if name not in arguments:
+            raise UsageError(f"'{tool.name}' needs the argument '{name}'")
+    return arguments, edit
+
+
+def _meant(tool: ServedTool, name: str, given: JsonObject) -> str | None:
+    """The argument of which this is another name; None if there is none."""
+    if tool.takes_edits:
+        return None
+    names = (each for each in tool.arguments if each not in given)
+    return next((each for each in names if name in _SYNONYMS.get(each, ())), None)
+
+
+def _checked(value: Any, schema: JsonObject, where: str) -> Any:  # noqa: ANN401 - any JSON
+    """A value as its schema wants it; one item of an array may be given alone."""
+    if schema["type"] == "array" and not isinstance(value, list):
+        value = [value]
+    is_right = isinstance(value, _TYPES[schema["type"]])
+    if not is_right or (isinstance(value, bool) and schema["type"] != "boolean"):
+        article = "an" if schema["type"][0] in "aio" else "a"
+        raise UsageError(f"{where} is not {article} {schema['type']}")
+    if isinstance(value, str) and not _is_text(value):
+        raise UsageError(f"{where} contains NUL or half a surrogate pair")
+    if "enum" in schema and value not in schema["enum"]:
+        raise UsageError(f"{where} is not one of {', '.join(schema['enum'])}")
+    if "minimum" in schema and value < schema["minimum"]:
+        raise UsageError(f"{where} is less than {schema['minimum']}")
+    if isinstance(value, list):
+        return [_checked(each, schema["items"], f"an item of {where}") for each in value]
+    if isinstance(value, dict) and (inner := schema.get("additionalProperties")):
+        return {key: _checked(each, inner, f"'{key}' in {where}") for key, each in value.items()}
+    return value
+
+
+def for_tools(hint: str) -> str:
+    """A hint about commands in the words of the tools, for a model that has no command line."""
+    return _OPTION.sub(_as_argument, _COMMAND.sub(_as_tool, hint))
+
+
+def _as_tool(found: re.Match[str]) -> str:
+    name, rest = found[1].replace("-", "_"), found[2].strip()
+    if name not in TOOLS:
+        return found[0]
+    rest = "--dry-run" if rest == "-n" else rest
+    return f"the tool '{name}'" + (f" with {rest}" if rest else "")
+
+
+def _as_argument(found: re.Match[str]) -> str:
+    name = found[1].replace("-", "_")
+    value = f": '{found[2]}'" if found[2] else ""
+    return (
+        f"'{name}'{value}" if any(name in tool.arguments for tool in TOOLS.values()) else found[0]
+    )
+
+
+def _is_text(value: str) -> bool:
+    """Whether git and the file system can be given a text."""
+    try:
+        return b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False

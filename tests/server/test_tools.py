@@ -1,0 +1,424 @@
+"""Arguments of tools, unsaved texts, paths, and what a tool may change."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.server.tool_list import ADDS, READS, REPLACES, TOOLS, definitions, for_tools
+from tests.hostile.test_path_escapes import FORMATS, OUTSIDE, PATHS
+from tests.repo_kit import Repo
+from tests.server.conftest import Serve
+from tests.server.kit import Client, edit, structured, tool_call
+
+SAMPLES: dict[str, dict[str, Any]] = {
+    "apply_edit": edit("a", "two", "2"),
+    "preview_edit": edit("a", "two", "2"),
+    "propose": edit("a", "two", "2"),
+    "locate": {"path": "a", "needle": "two"},
+    "blame": {"path": "a"},
+    "preview": {"path": "a"},
+    "restore": {"checkpoint": "@"},
+    "turn": {"action": "status"},
+}
+"""Arguments with which each tool can be called."""
+WRONG: dict[str, list[Any]] = {
+    "string": [7, True, ["a", 7], {}, 1.5],
+    "boolean": [7, "true", [], {}, 0],
+    "integer": ["7", True, [], {}, 1.5],
+    "array": [7, True, {}, [7], [None], [["a"]]],
+    "object": [7, True, [], "a", {"a": 7}],
+}
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_arguments_of_a_wrong_type(client: Client, work: Repo, name: str) -> None:
+    before = work.files()
+    schema = definitions()[name]["inputSchema"]
+    for argument in (*TOOLS[name].arguments, "cwd"):
+        described = schema["properties"][argument]
+        for value in WRONG[described["type"]]:
+            if argument == "meta" and value == {"a": 7}:
+                continue
+            if value in (7, [7]) and described.get("items", {}).get("type") == "integer":
+                continue
+            error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: value})
+            assert error["code"] == "usage", (argument, value)
+            assert argument in error["message"], (argument, value)
+    assert work.files() == before
+
+
+@pytest.mark.parametrize("name", [name for name in TOOLS if not TOOLS[name].takes_edits])
+def test_unknown_and_missing_arguments(client: Client, name: str) -> None:
+    for argument in ("nonsense", "", "\ud800", "x" * 10_000, "__class__", "no-record"):
+        error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: 1})
+        assert error["code"] == "usage"
+        assert len(error["message"]) < 300
+    required = definitions()[name]["inputSchema"].get("required", ())
+    for argument in required:
+        rest = {key: value for key, value in SAMPLES[name].items() if key != argument}
+        assert client.refuse(name, **rest)["code"] == "usage"
+        assert client.refuse(name, **rest, **{argument: None})["code"] == "usage"
+
+
+def test_arguments_that_are_no_object(client: Client) -> None:
+    for arguments in ([], [1], "a", 7, True):
+        answer = client.answer(client.request("tools/call", name="log", arguments=arguments))
+        if arguments != []:
+            assert answer["error"]["code"] == -32602
+    names: list[object] = [
+        None,
+        7,
+        "",
+        "nothing",
+        "apply-edit",
+        [],
+        {},
+        "__init__",
+        "\ud800",
+        "x" * 10_000,
+    ]
+    for name in names:
+        error = client.fail("tools/call", name=name, arguments={})
+        assert error["code"] == -32602
+        assert len(error["message"]) < 300
+    assert structured(client.answer(client.request("tools/call", name="log")))["ok"]
+    client.request("tools/call", name="log", arguments=None)
+    assert structured(client.read())["ok"]
+
+
+def test_null_is_no_argument(client: Client) -> None:
+    answer = client.succeed("checkpoint", label=None, paths=None, cwd=None, meta=None)
+    assert client.succeed("show", name=None)["checkpoint"]["id"] == answer["id"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        *(("show", {key: "@"}) for key in ("name", "id", "checkpoint", "checkpoint_id")),
+        *(("restore", {key: "@"}) for key in ("checkpoint", "id", "name", "checkpoint_id")),
+        *(("diff", {key: "@"}) for key in ("old", "id", "checkpoint")),
+        *(("checkpoint", {key: "x"}) for key in ("label",)),
+        *(("locate", {"path": "a", key: "two"}) for key in ("needle", "text", "old_string")),
+        *(("diff", {key: ["a"]}) for key in ("paths", "path", "files")),
+        *(("diff", {key: "a"}) for key in ("paths", "path", "files")),
+    ],
+    ids=str,
+)
+def test_other_names_of_arguments(client: Client, name: str, arguments: dict[str, Any]) -> None:
+    client.succeed("checkpoint")
+    assert client.succeed(name, **arguments)
+
+
+def test_an_argument_with_both_names(client: Client) -> None:
+    assert client.refuse("show", name="@", id="@")["code"] == "usage"
+
+
+def test_edits_that_are_a_text(client: Client, work: Repo) -> None:
+    patch = "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+    client.succeed("apply_edit", input=patch)
+    client.succeed("apply_edit", patch=patch.replace("-two\n+2", "-2\n+zwei"))
+    assert work.read("a") == b"one\nzwei\nthree\n"
+
+
+def test_characters_of_all_kinds(client: Client, work: Repo) -> None:
+    text = "ä€\U0001f600\u2028\u202e\t\r\x1b[31m"
+    client.succeed("apply_edit", path="t", content=f"{text}\n")
+    assert work.read("t") == f"{text}\n".encode()
+    answer = client.succeed("apply_edit", **edit("t", "€", "¥"))
+    assert "\U0001f600" in answer["files"][0]["diff"]
+    for broken in ("\ud800", "\udcff\ud800"):
+        answer = client.call("apply_edit", path="s", content=f"{broken}\n")
+        assert answer["ok"] or answer["error"]["code"] == "invalid_input"
+    assert client.succeed("checkpoint", label="\ud83d\ude00 \udcff", meta={"\udcff": "\udcff"})
+    assert client.succeed("log")["checkpoints"][0]["label"].startswith("\U0001f600")
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "\udcff\udc00\ud800"])
+def test_texts_that_git_cannot_be_given(client: Client, work: Repo, text: str) -> None:
+    client.succeed("checkpoint")
+    before = work.git("for-each-ref")
+    for name in TOOLS:
+        schema = definitions()[name]["inputSchema"]["properties"]
+        for argument in TOOLS[name].arguments:
+            kind = schema[argument]["type"]
+            if kind == "string" or schema[argument].get("items") == {"type": "string"}:
+                value = text if kind == "string" else [text]
+                error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: value})
+                assert error["code"] == "usage", (name, argument)
+    assert client.refuse("apply_edit", **edit(text, "a", "b"))["code"] != "bug"
+    assert work.git("for-each-ref") == before
+
+
+def test_a_path_that_is_not_utf8(client: Client, work: Repo) -> None:
+    path = os.fsencode(work.top) + b"/\xff"
+    with open(path, "wb") as file:
+        file.write(b"old\n")
+    client.succeed("apply_edit", **edit("\udcff", "old", "new"))
+    with open(path, "rb") as file:
+        assert file.read() == b"new\n"
+    client.succeed("checkpoint")
+    assert client.succeed("show", name="@:\udcff")
+
+
+def test_buffers_count_instead_of_files(client: Client, work: Repo) -> None:
+    before = work.files()
+    unsaved = {"a": "one\nunsaved\nthree\n"}
+    assert client.refuse("locate", path="a", needle="unsaved")
+    assert (
+        client.succeed("locate", path="a", needle="unsaved", buffers=unsaved)["start"]["line"] == 2
+    )
+    answer = client.succeed("apply_edit", **edit("a", "unsaved", "2"), buffers=unsaved)
+    assert answer["files"][0]["text"] == "one\n2\nthree\n"
+    assert answer["files"][0]["text_edits"]
+    assert client.refuse("apply_edit", **edit("a", "two", "2"), buffers=unsaved)
+    assert client.succeed("preview_edit", **edit("new", "x", "y"), buffers={"new": "x\n"})
+    client.succeed("propose", **edit("a", "unsaved", "2"), buffers=unsaved)
+    assert client.succeed("status", buffers=unsaved)["files"][0]["status"] == "M"
+    assert client.succeed("preview", path="a", buffers=unsaved)["hunks"]
+    assert client.succeed("accept", buffers=unsaved)["files"][0]["text"] == "one\n2\nthree\n"
+    assert work.files() == before
+    # They are gone with the request.
+    assert client.refuse("locate", path="a", needle="unsaved")
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside/f", "/etc/passwd", "a\0b", "", ".git/config", "x/../../y"]
+)
+def test_buffers_with_hostile_paths(client: Client, path: str) -> None:
+    answer = client.call("locate", path=path, needle="x", buffers={path: "x\n"})
+    assert not answer["ok"] or path == ""
+
+
+def test_paths_count_from_the_directory_of_the_call(client: Client, work: Repo) -> None:
+    client.succeed("apply_edit", **edit("b", "b", "bee"), cwd="sub")
+    assert work.read("sub/b") == b"bee\n"
+    assert client.succeed("locate", path="b", needle="bee", cwd=str(work.top / "sub"))
+    assert client.succeed("locate", path="b", needle="x", cwd="sub", buffers={"b": "x\n"})
+    client.succeed("checkpoint")
+    work.write("sub/b", "c\n")
+    work.write("a", "c\n")
+    assert [row["path"] for row in client.succeed("diff", cwd="sub", paths=["."])["files"]] == [
+        "sub/b"
+    ]
+
+
+@pytest.fixture
+def place(tmp_path: Path, serve: Serve) -> tuple[Repo, Client]:
+    """A worktree with links that lead out of it, beside a directory that nobody may write to."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/f").write_text("old\n")
+    (tmp_path / "top").mkdir()
+    repo = Repo(tmp_path / "top")
+    repo.git("init", "-q")
+    repo.commit(**{"a": "old\n", "sub/f": "old\n"})
+    links = {"out": tmp_path / "outside", "chain": "out", "file-out": tmp_path / "outside/f"}
+    for link, target in {**links, "sub/up": "../..", "in-git": ".git"}.items():
+        (repo.top / link).symlink_to(str(target))
+    repo.commit("links")
+    repo.write(".git/f", "old\n")
+    client = serve(cwd=repo.top)
+    client.begin()
+    return repo, client
+
+
+def untouched(repo: Repo) -> dict[str, bytes]:
+    """The files outside, and those of the git directory that are not ours."""
+    found = {str(path): b"" for path in repo.top.parent.iterdir()}
+    git_dir = repo.top / ".git"
+    for top in (repo.top.parent / "outside", git_dir / "hooks", git_dir / "info", git_dir / "f"):
+        for path in (top, *top.rglob("*")):
+            found[str(path)] = path.read_bytes() if path.is_file() else b""
+    found["config"] = (git_dir / "config").read_bytes()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMATS)
+def test_hostile_paths_of_edits(place: tuple[Repo, Client], form: str) -> None:
+    repo, client = place
+    before = untouched(repo)
+    calls = []
+    for number, pattern in enumerate(PATHS):
+        made = FORMATS[form](pattern.replace(OUTSIDE, str(repo.top.parent / "outside")))
+        arguments: dict[str, Any] = {"input": made} if isinstance(made, str) else dict(made)  # type: ignore[call-overload]
+        tool = ("apply_edit", "preview_edit", "propose")[number % 3]
+        calls.append(tool_call(number, tool, **arguments))
+    client.send(*calls)
+    for _ in calls:
+        assert "result" in client.read()
+    assert untouched(repo) == before
+    # What is proposed is accepted with the same care.
+    client.call("accept", overwrite=True)
+    assert untouched(repo) == before
+
+
+@pytest.mark.parametrize("name", ["locate", "blame", "preview", "diff", "log", "restore", "rewind",
+                                  "checkpoint", "accept", "discard", "sync", "status"])  # fmt: skip
+def test_hostile_paths_of_other_tools(place: tuple[Repo, Client], name: str) -> None:
+    repo, client = place
+    client.succeed("checkpoint")
+    client.succeed("apply_edit", **edit("a", "old", "new"))
+    before = untouched(repo)
+    key = "path" if "path" in TOOLS[name].arguments else "paths"
+    rest = {"locate": {"needle": "old"}, "restore": {"checkpoint": "@"}}.get(name, {})
+    for pattern in PATHS:
+        path = pattern.replace(OUTSIDE, str(repo.top.parent / "outside"))
+        answer = client.call(name, **rest, **{key: path if key == "path" else [path]})
+        text = json.dumps(answer)
+        assert "this is a bug" not in text, (path, text)
+        assert untouched(repo) == before, path
+
+
+def state(repo: Repo) -> dict[str, bytes]:
+    """Files, index and refs; not the times in the index, which git refreshes as it reads."""
+    git_dir = repo.top / ".git"
+    found = {path: content for path, (_, content) in repo.files().items()}
+    found["refs"] = repo.git("for-each-ref").encode()
+    found["index"] = repo.git("ls-files", "--stage", "-v").encode()
+    for name in ("HEAD", "config", "info/exclude"):
+        found[f".git/{name}"] = (git_dir / name).read_bytes()
+    return found
+
+
+READING = [name for name, tool in TOOLS.items() if tool.effect == READS]
+
+
+def call_all(client: Client, names: list[str]) -> None:
+    """Call each tool in many ways; whether it succeeds does not matter."""
+    for name in names:
+        sample = SAMPLES.get(name, {})
+        client.call(name, **sample)
+        for argument in TOOLS[name].arguments:
+            kind = definitions()[name]["inputSchema"]["properties"][argument]["type"]
+            values: dict[str, Any] = {"boolean": True, "integer": 1, "string": "@", "object": {}}
+            client.call(name, **{**sample, argument: values.get(kind, ["a"])})
+
+
+def test_tools_that_only_read_change_nothing(client: Client, work: Repo) -> None:
+    client.succeed("checkpoint")
+    client.succeed("propose", **edit("a", "two", "2"))
+    client.succeed("apply_edit", path="new", content="new\n")
+    client.succeed("turn", action="begin")
+    work.write("sub/b", "changed\n")
+    client.succeed("log", edits=True)
+    before = state(work)
+    call_all(client, READING)
+    assert state(work) == before
+
+
+def test_tools_that_only_add_replace_nothing(client: Client, work: Repo) -> None:
+    client.succeed("checkpoint")
+    work.write("sub/b", "changed\n")
+    before, refs = work.files(), set(work.git("for-each-ref").splitlines())
+    index = work.git("ls-files", "--stage")
+    call_all(client, [name for name, tool in TOOLS.items() if tool.effect == ADDS])
+    assert work.files() == before
+    assert work.git("ls-files", "--stage") == index
+    assert refs <= set(work.git("for-each-ref").splitlines())
+
+
+def test_annotations(client: Client) -> None:
+    for tool in client.ask("tools/list")["tools"]:
+        effect = TOOLS[tool["name"]].effect
+        assert tool["annotations"] == {
+            "readOnlyHint": effect == READS,
+            "destructiveHint": effect == REPLACES,
+            "idempotentHint": effect == READS,
+            "openWorldHint": False,
+        }
+    replacing = {"apply_edit", "rewind", "restore", "undo", "redo", "accept", "discard"}
+    assert {name for name, tool in TOOLS.items() if tool.effect == REPLACES} == replacing
+
+
+def test_read_only(work: Repo, serve: Serve) -> None:
+    client = serve("--read-only")
+    client.begin()
+    assert [tool["name"] for tool in client.ask("tools/list")["tools"]] == READING
+    before = state(work)
+    for name in TOOLS.keys() - {*READING}:
+        error = client.fail("tools/call", name=name, arguments=SAMPLES.get(name, {}))
+        assert error["code"] == -32602
+    call_all(client, READING)
+    assert state(work) == before
+    assert client.succeed("locate", path="a", needle="two")
+
+
+def test_arguments_name_no_program(work: Repo, serve: Serve, tmp_path: Path) -> None:
+    programs = work.top.parent / f"{work.top.name}-bin"
+    programs.mkdir()
+    log = programs / "log"
+    real = os.environ["PATH"]
+    for name in ("sh", "bash", "vi", "less", "evil"):
+        script = f'#!/bin/sh\necho "$0 $@" >>{log}\nPATH={real} exec {name} "$@"\n'
+        (programs / name).write_text(script.replace("#!/bin/sh", "#!/bin/bash"))
+        (programs / name).chmod(0o755)
+    evil = str(programs / "evil")
+    work.write("hooks/boocode-restore", f"#!/bin/sh\ntouch {log}\n", 0o755)
+    client = serve(env={"PATH": f"{programs}{os.pathsep}{real}"})
+    client.begin()
+    client.succeed("checkpoint")
+    for key in ("callback", "--callback", "command", "editor", "pager"):
+        for tool in ("restore", "undo", "checkpoint"):
+            assert not client.call(tool, **{**SAMPLES.get(tool, {}), key: evil})["ok"]
+    work.write("a", "changed\n")
+    for value in (
+        f"--callback={evil}",
+        f"-c core.pager={evil}",
+        f"--upload-pack={evil}",
+        "--ext-diff",
+    ):
+        for tool in ("restore", "show", "diff", "log", "blame"):
+            client.call(
+                tool,
+                **{
+                    **SAMPLES.get(tool, {}),
+                    "paths" if tool == "log" else "path" if tool == "blame" else "name": value,
+                },
+            )
+        client.call("log", regex=value, since=value, agent=value, session=value)
+        client.call("log", remote=value)
+        client.call("blame", path="a", lines=value)
+        client.call("blame", path="a", lines=f":{value}:a")
+        client.call("apply_edit", **edit(value, "a", "b"))
+    client.succeed("restore", checkpoint="@")
+    assert client.end() == []
+    assert not log.exists(), log.read_text()
+
+
+def test_two_names_of_one_argument(client: Client, work: Repo) -> None:
+    client.succeed("checkpoint")
+    for given in ({"id": "@", "name": "@"}, {"checkpoint": "@", "id": "@"}):
+        assert client.refuse("restore", **given)["code"] == "usage"
+    assert client.refuse("discard", path="a", files=["b"])["code"] == "usage"
+    assert client.refuse("rewind", edit="")["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("hint", "text"),
+    [
+        (
+            "'git boocode log --edits' lists the edits",
+            "the tool 'log' with 'edits' lists the edits",
+        ),
+        ("--force running-turn does it anyway", "'force': 'running-turn' does it anyway"),
+        ("--force does it anyway", "'force' does it anyway"),
+        ("'git boocode undo -n' shows it", "the tool 'undo' with 'dry_run' shows it"),
+        ("'git boocode turn end' ends it", "the tool 'turn' with end ends it"),
+        ("run 'git boocode doctor --fix'", "run 'git boocode doctor --fix'"),
+        ("omit --head, not --color", "omit 'head', not --color"),
+    ],
+)
+def test_hints_are_about_tools(hint: str, text: str) -> None:
+    assert for_tools(hint) == text
+
+
+def test_a_model_reads_hints_about_tools(client: Client) -> None:
+    client.succeed("turn", action="begin")
+    result = client.ask("tools/call", name="turn", arguments={"action": "begin"})
+    assert "--force" in result["structuredContent"]["error"]["hint"]
+    assert "hint: 'force'" in result["content"][0]["text"]

@@ -1,0 +1,221 @@
+"""Make `git_boocode/server/tools.json` from the command line, the edit formats and the answers.
+
+`python -m tests.tool_definitions` writes it. Every text is taken from the one place where the
+command line, `git boocode tools` and git-boocode-json(7) take it from; only what has no option has
+its text here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from git_boocode.cli.framework import AtLeast
+from git_boocode.editing.tool_schemas import TOOLS as FORMATS
+from git_boocode.matching import PROFILES
+from git_boocode.server.tool_list import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
+from tests.manual import ANSWERS, commands_of
+
+PATH = Path(__file__).parents[1] / "git_boocode" / "server" / "tools.json"
+_STRING = {"type": "string"}
+_STRINGS = {"type": "array", "items": _STRING}
+# What is an argument of the command line, or comes on standard input.
+_OWN: dict[str, dict[str, Any]] = {
+    CWD: {
+        **_STRING,
+        "description": "Directory of the worktree to use, by default the client's first root. "
+        "Paths count from it.",
+    },
+    "profile": {**_STRING, "description": f"How tolerantly to match: {', '.join(PROFILES)}."},
+    BUFFERS: {
+        "type": "object",
+        "additionalProperties": _STRING,
+        "description": "Unsaved texts by path, which count instead of the files and are not "
+        "written.",
+    },
+    "paths": {**_STRINGS, "description": "Only these files, directories or patterns."},
+    "path": {**_STRING, "description": "The file."},
+    "needle": {**_STRING, "description": "The text to find."},
+    "edit": {**_STRING, "description": "The id of the edit; by default the newest one."},
+    "checkpoint": {
+        **_STRING,
+        "description": "An id or the beginning of one, @ for the newest, @~N, message:ID or "
+        "label:TEXT.",
+    },
+    "name": {
+        **_STRING,
+        "description": "A checkpoint, <checkpoint>:<path> for a file of it, or the id of an edit; "
+        "by default the newest checkpoint.",
+    },
+    "old": {**_STRING, "description": "The checkpoint to compare; by default the newest."},
+    "new": {**_STRING, "description": "Another checkpoint, instead of the worktree."},
+    "action": {"type": "string", "enum": ["begin", "end", "status"], "description": "What to do."},
+}
+_REQUIRED = {
+    "locate": ["path", "needle"],
+    "blame": ["path"],
+    "restore": ["checkpoint"],
+    "preview": ["path"],
+    "turn": ["action"],
+}
+_NAMES = {"text": "-S", "regex": "-G", "lines": "-L"}
+_TEXTS = {
+    ("accept", "markers"): "With merge, mark conflicts in the files.",
+    ("accept", "hunk"): "Only these hunks of the file, by number.",
+    ("discard", "hunk"): "Only these hunks of the file, by number.",
+    ("checkpoint", "meta"): "Other metadata: texts by key.",
+    ("checkpoint", "message"): "The id of the message to cut the conversation at.",
+    ("log", "max_count"): "At most so many turns.",
+    ("log", "session"): "Only turns of sessions whose id starts so.",
+    ("turn", "timeout"): "End the turn after so many seconds, instead of boocode.turnTimeout; 0 "
+    "for never.",
+}
+"""Of arguments whose help is about the command line."""
+_DESCRIPTIONS = {
+    "accept": "Write what is proposed to the files, all of it or none. A checkpoint comes first, "
+    "so that the tool undo takes it back. A file that the user has changed since is refused, "
+    "unless it is to be merged or overwritten.",
+    "checkpoint": "Record the worktree and the staging area. Tracked and untracked files are "
+    "recorded, ignored ones are not. HEAD, branches, the index and git log do not change. With "
+    "paths, only the files that they match are examined; everything else is taken from the newest "
+    "checkpoint.",
+    "diff": "Compare a checkpoint with the worktree, or with another checkpoint.",
+    "locate": "Find where a text occurs in a file, although it has drifted.",
+    "preview": "Show a file as it is proposed; without a proposed content, its context, with a "
+    "warning.",
+    "restore": "Take files, staging and, through the callback, the conversation back to a "
+    "checkpoint. This takes back what an agent did since; for a single edit, use the tool rewind. "
+    "HEAD and branches stay where they are, unless asked for. What is there now is kept: the tool "
+    "undo brings it back. With paths, only the files that they match are restored, and their "
+    "staged content.",
+    "status": "Show the files of the newest proposal, and how each differs from it.",
+    "turn": "Begin, end or show a model's turn. To begin one takes a checkpoint; until it ends, "
+    "accept, discard, sync, restore, undo, redo and rewind are refused unless forced.",
+}
+"""Of commands whose help is about more than the tool."""
+_EDITED = {
+    **_STRING,
+    "description": "Directory of the worktree to use, by default the client's first root. Paths of "
+    "edits count from the top of the worktree.",
+}
+_CODE = re.compile(r"`(?:git boocode ([a-z]+)|([^`]+))`")
+
+
+def definitions() -> list[dict[str, Any]]:
+    """The definitions of all tools."""
+    return [_definition(tool) for tool in TOOLS.values()]
+
+
+def _definition(tool: ServedTool) -> dict[str, Any]:
+    command = dict(commands_of(tool.command))["turn begin" if tool.name == "turn" else tool.command]
+    properties = {**_fields(tool), **{name: _property(command, name) for name in tool.arguments}}
+    for name in tool.arguments:
+        if text := _TEXTS.get((tool.name, name)):
+            properties[name] = {**properties[name], "description": text}
+    properties[CWD] = _EDITED if tool.takes_edits else _OWN[CWD]
+    required = _REQUIRED.get(tool.name, [])
+    return {
+        "name": tool.name,
+        "description": _description(tool, command),
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            **({"required": required} if required else {}),
+            **({} if tool.takes_edits else {"additionalProperties": False}),
+        },
+        "outputSchema": _output(tool),
+        "annotations": {
+            "readOnlyHint": tool.effect == READS,
+            "destructiveHint": tool.effect == REPLACES,
+            "idempotentHint": tool.effect == READS,
+            "openWorldHint": False,
+        },
+    }
+
+
+def _fields(tool: ServedTool) -> dict[str, Any]:
+    """The fields of all formats of edits, for a tool that takes edits."""
+    found: dict[str, Any] = {}
+    for schema in (each.schema for each in FORMATS.values()) if tool.takes_edits else ():
+        for name, value in schema["properties"].items():
+            found.setdefault(name, value)
+    if found:
+        found["input"] = {
+            **_STRING,
+            "description": "Instead: a text in any format, such as a patch.",
+        }
+    return found
+
+
+def _property(command: click.Command, name: str) -> dict[str, Any]:
+    if name in _OWN:
+        return _OWN[name]
+    wanted = _NAMES.get(name, f"--{name.replace('_', '-')}")
+    [option] = [
+        each for each in command.params if isinstance(each, click.Option) and wanted in each.opts
+    ]
+    described = {"description": option.help}
+    if option.multiple and name != "meta":
+        return {"type": "array", "items": _type(option), **described}
+    return {**_type(option), **described}
+
+
+def _type(option: click.Option) -> dict[str, Any]:
+    if option.name == "meta":
+        return {"type": "object"}
+    if option.is_flag:
+        return {"type": "boolean"}
+    if isinstance(option.type, AtLeast):
+        return {"type": "integer", "minimum": option.type.least}
+    return _STRING
+
+
+def _description(tool: ServedTool, command: click.Command) -> str:
+    help_ = " ".join(_DESCRIPTIONS.get(tool.name, command.help or "").split())
+    if tool.takes_edits:
+        examples = "; ".join(
+            f"{name}: {{{', '.join(each.schema['required'])}}}" for name, each in FORMATS.items()
+        )
+        first = help_.partition(". ")[0]
+        dry = " Only shows what would be done." if tool.name == "preview_edit" else ""
+        return f"{first}.{dry} Give the fields of one format. {examples}."
+    return _CODE.sub(lambda found: f"the tool {found[1]}" if found[1] else found[2], help_)
+
+
+def _output(tool: ServedTool) -> dict[str, Any]:
+    """The schema of the answer, with the definitions that it needs."""
+    names = [tool.command]
+    if tool.name == "turn":
+        names = [f"turn {action}" for action in _OWN["action"]["enum"]]
+    answers = [ANSWERS["answers"][name] for name in names]
+    rows = [row for answer in answers for row in (answer["success"], answer["failure"])]
+    unique = list({json.dumps(row): row for row in rows}.values())
+    needed: dict[str, Any] = {}
+    _collect(unique, needed)
+    return {"type": "object", "anyOf": unique, "$defs": needed}
+
+
+def _collect(value: Any, needed: dict[str, Any]) -> None:
+    """Collect the definitions to which a schema refers."""
+    if isinstance(value, dict):
+        name = str(value.get("$ref", "")).removeprefix("#/$defs/")
+        if name and name not in needed:
+            needed[name] = ANSWERS["$defs"][name]
+            _collect(needed[name], needed)
+        value = [*value.values()]
+    if isinstance(value, list):
+        for each in value:
+            _collect(each, needed)
+
+
+def as_text() -> str:
+    """What the file has to contain."""
+    return json.dumps(definitions(), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(as_text(), "utf-8")
