@@ -4,6 +4,7 @@
 starts in `serve`: `event` reads the payload, `dedupe` finds a turn that was reported twice,
 `transcript_position` how far the conversation goes. Installing starts in `install`: `config_files`
 finds the files, `config_settings` changes JSON and TOML, of which `round_trip` keeps all else,
-`config_program` files of our own, `file_edits` writes them, all or none, and `baselines` keeps what
-they were. `git_hooks` and `git_install` are the same for git's own hooks.
+`config_program` files of our own, `config_server` lists of MCP servers, `file_edits` writes them,
+all or none, and `baselines` keeps what they were. `git_hooks` and `git_install` are the same for
+git's own hooks.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, MutableMapping, MutableSequence
+from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any, NamedTuple
 
 from git_boocode.agents.own_hooks import is_own_call
@@ -16,6 +16,7 @@ from git_boocode.agents.registry import (
     USER,
     Agent,
     Program,
+    Servers,
     Settings,
     home_of,
     xdg_directory,
@@ -26,12 +27,14 @@ from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"
+HOOKS, SERVER = "hooks", "server"
 
 
 class ConfigFile(NamedTuple):
     """A file of an agent that may hold our hooks, for one `event` only unless that is empty.
 
-    `kind` is JSON, TOML or PROGRAM; `record` is the file in which its baseline is kept.
+    `kind` is JSON, TOML or PROGRAM; `record` is the file in which its baseline is kept. `parts`
+    are what it may hold: our HOOKS, our SERVER, or both.
     """
 
     agent: Agent
@@ -40,6 +43,7 @@ class ConfigFile(NamedTuple):
     path: str
     record: str
     event: str = ""
+    parts: frozenset[str] = frozenset((HOOKS,))
 
     @property
     def title(self) -> str:
@@ -51,6 +55,18 @@ class ConfigFile(NamedTuple):
         """How the entries of a JSON or TOML file look."""
         assert isinstance(self.agent.config, Settings)
         return self.agent.config
+
+    @property
+    def servers(self) -> Servers:
+        """Where it lists servers, and how."""
+        assert self.agent.servers is not None
+        return self.agent.servers
+
+    @property
+    def members(self) -> frozenset[str]:
+        """The members of its outermost object that we may change."""
+        hooks = {"hooks", *self.settings.preface} if HOOKS in self.parts else ()
+        return frozenset((*hooks, *((self.servers.key,) if SERVER in self.parts else ())))
 
     def entries(self, hooks: object) -> dict[str, list[MutableMapping[str, Any]]]:
         """Our entries among the hooks that it lists, by event, each as its innermost object."""
@@ -82,11 +98,13 @@ class ConfigFile(NamedTuple):
 
     def unusable(self, reason: str, *hints: str) -> RefusedError:
         """The refusal of a file that cannot take hooks as it is."""
-        return RefusedError(
-            f"'{self.path}' cannot be changed: {reason}; nothing was changed",
-            code="unusable_file",
-            hints=hints or ("fix the file and try again",),
-        )
+        message = f"'{self.path}' cannot be changed: {reason}"
+        return refusal(message, *(hints or ("fix the file and try again",)), code="unusable_file")
+
+
+def refusal(message: str, *hints: str, code: str) -> RefusedError:
+    """The refusal of a file in which something is in the way."""
+    return RefusedError(f"{message}; nothing was changed", code=code, hints=hints)
 
 
 class Locations(NamedTuple):
@@ -136,12 +154,30 @@ class Locations(NamedTuple):
             found.append(self._file(agent, scope, TOML, config.toml[scope]))
         return found
 
+    def server_scopes(self, agent: Agent) -> list[str]:
+        """The scopes that exist here in which an agent lists servers, the narrowest first."""
+        known = [scope for scope in SCOPES if agent.servers and scope in agent.servers.places]
+        return known if self.repository else [scope for scope in known if scope == USER]
+
+    def server_files(self, agent: Agent, scope: str) -> list[ConfigFile]:
+        """The files in which an agent lists servers; FatalError if the scope needs a repository."""
+        places = agent.servers.places[scope] if agent.servers else ()
+        kinds = ((TOML if path.endswith(".toml") else JSON, path) for path in places)
+        return [self._file(agent, scope, kind, path) for kind, path in kinds]
+
+    def all_files(self, agent: Agent) -> Iterator[ConfigFile]:
+        """All files that exist here in which an agent may have hooks or servers, each once."""
+        files = [file for scope in self.scopes(agent) for file in self.files(agent, scope)]
+        for scope in self.server_scopes(agent):
+            files += self.server_files(agent, scope)
+        yield from {file.path: file for file in files}.values()
+
     def _file(
         self, agent: Agent, scope: str, kind: str, relative: str, event: str = ""
     ) -> ConfigFile:
         repository = self.repository
         if scope == USER:
-            path = name = os.path.join(home_of(agent, self.home), relative)
+            path = name = os.path.join(self._home(agent, relative), relative)
             state = xdg_directory("XDG_STATE_HOME", self.home, ".local/state")
             state = os.path.join(state, "git-boocode")
         elif repository is None:
@@ -159,7 +195,15 @@ class Locations(NamedTuple):
             name = os.path.join(name, relative)
         short = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
         record = os.path.join(state, "hooks", f"{agent.name}-{short}.json")
-        return ConfigFile(agent, scope, kind, path, record, event)
+        return ConfigFile(agent, scope, kind, path, record, event, _parts(agent, scope, relative))
+
+    def _home(self, agent: Agent, relative: str) -> str:
+        """The directory below which the user's file of an agent is."""
+        servers = agent.servers
+        is_listed = servers is not None and relative in servers.places.get(USER, ())
+        if is_listed and servers and servers.home and not os.environ.get(agent.home_variable):
+            return os.path.normpath(os.path.join(self.home, servers.home))
+        return home_of(agent, self.home)
 
     def check(self, file: ConfigFile) -> None:
         """Refuse a file of the worktree that a symlink leads out of it (`outside_worktree`).
@@ -175,6 +219,15 @@ class Locations(NamedTuple):
         except RefusedError as error:
             hints = ("--user changes the file in your home directory",)
             raise RefusedError(error.message, code=error.code, hints=hints) from None
+
+
+def _parts(agent: Agent, scope: str, relative: str) -> frozenset[str]:
+    """What a file may hold of git-boocode."""
+    tables = agent.config.toml if isinstance(agent.config, Settings) else {}
+    servers = agent.servers.places.get(scope, ()) if agent.servers else ()
+    is_servers = relative in servers
+    is_hooks = relative in (agent.config.places.get(scope), tables.get(scope)) or not is_servers
+    return frozenset((*((HOOKS,) if is_hooks else ()), *((SERVER,) if is_servers else ())))
 
 
 def default_scope(agent: Agent) -> str:

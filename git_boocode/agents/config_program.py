@@ -61,9 +61,14 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
 
 
 def installed_command(*words: str) -> str:
-    """A command line for a shell that runs this very program, whoever runs the shell.
+    """A command line for a shell that runs `installed_program`."""
+    return shlex.join((*installed_program(), *words))
 
-    It is `git boocode …` where git finds the program in a directory that is on everyone's PATH:
+
+def installed_program() -> tuple[str, ...]:
+    """The words of a command that runs this very program, whoever runs it.
+
+    They are `git boocode` where git finds the program in a directory that is on everyone's PATH:
     that keeps working when it is upgraded, moved, or used on another machine. An editor that was
     not started from a shell knows no other directories, such as `~/.local/bin`, and no virtual
     environment; so a program that lies there is named by its path, and so is one behind another
@@ -74,7 +79,7 @@ def installed_command(*words: str) -> str:
     if found and (running is None or os.path.realpath(found) == os.path.realpath(running)):
         is_everyones = os.path.dirname(found) in everyones_path()
         program = ("git", "boocode") if is_everyones else (found,)
-    return shlex.join((*program, *words))
+    return program
 
 
 def isolated_command() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ _HOOKS = "hooks"
 def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
     """The file with just the hooks that are wanted, and what had to be added to hold them."""
     file.encoded("".join(wanted.commands.values()))
-    settings, document = file.settings, _read(file, data or b"")
+    settings, document = file.settings, read_settings(file, data or b"")
     root = document.root
     if root is None:
         raise file.unusable("it does not hold an object")
@@ -39,7 +39,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
             ours[0].update({key: new[key] for key in new if ours[0].get(key) != new[key]})
         else:
             made |= _add(root, event, entry)
-    return _written(file, data or b"", document), frozenset(made)
+    return written_settings(file, data or b"", document), frozenset(made)
 
 
 def _add(root: MutableMapping[str, Any], event: str, entry: dict[str, Any]) -> set[str]:
@@ -58,7 +58,7 @@ def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None
     """The file without our hooks; None if it is to be removed."""
     if b"boocode" not in data:
         return data
-    document, preface = _read(file, data), file.settings.preface
+    document, preface = read_settings(file, data), file.settings.preface
     root = document.root
     if root is None:
         return data
@@ -71,12 +71,12 @@ def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None
     bare: tuple[object, ...] = ({}, dict(preface) if baseline.made is None else {})
     if baseline.created and plain(root) in bare and not document.has_comments:
         return None
-    return _written(file, data, document)
+    return written_settings(file, data, document)
 
 
 def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     """The events of our hooks in a file, and whether each is as wanted."""
-    return as_wanted(file, _ours(file, _read(file, data).root or {}), wanted)
+    return as_wanted(file, _ours(file, read_settings(file, data).root or {}), wanted)
 
 
 def lists_hooks(file: ConfigFile, data: bytes) -> bool:
@@ -85,20 +85,21 @@ def lists_hooks(file: ConfigFile, data: bytes) -> bool:
     A table without lists does not: Codex notes there which hooks the user trusts, wherever those
     are listed.
     """
-    root = _read(file, data).root or {}
+    root = read_settings(file, data).root or {}
     for event in _ours(file, root):
         _remove(file, root, event, UNKNOWN)
     hooks = plain(root).get(_HOOKS)
     return isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values())
 
 
-def _read(file: ConfigFile, data: bytes) -> Document:
+def read_settings(file: ConfigFile, data: bytes) -> Document:
+    """The document of a file."""
     text = file.decoded(data)
     if text.startswith("\ufeff"):
         reason = "it begins with a byte order mark"
         raise file.unusable(reason, "save it as UTF-8 without one and try again")
     try:
-        document = (read_toml if file.kind == TOML else read_json)(text)
+        document = read_toml(text) if file.kind == TOML else read_json(text, file.members)
     except ValueError as error:
         raise file.unusable(str(error)) from None
     except RecursionError:
@@ -106,14 +107,14 @@ def _read(file: ConfigFile, data: bytes) -> Document:
     return document
 
 
-def _written(file: ConfigFile, data: bytes, document: Document) -> bytes:
+def written_settings(file: ConfigFile, data: bytes, document: Document) -> bytes:
     """The bytes of a document; RefusedError if they do not read as the document does."""
     values = plain(document.root)
     if values == document.before:
         return data
     after = file.encoded(document.text())
-    if _read(file, after).before != values:
-        raise file.unusable("its hooks would not read as they do now")
+    if read_settings(file, after).before != values:
+        raise file.unusable("its other values would not read as they do now")
     return after
 
 

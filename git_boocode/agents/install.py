@@ -1,23 +1,34 @@
-"""Install, remove and show the hooks of an agent."""
+"""Install, remove and show the hooks of an agent, and our server in its list of servers."""
 
 from __future__ import annotations
 
 import math
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from git_boocode.agents import config_program, config_settings
+from git_boocode.agents import config_program, config_server, config_settings
 from git_boocode.agents.baselines import UNKNOWN, Baseline, digest, load, saved
-from git_boocode.agents.config_files import JSON, PROGRAM, TOML, ConfigFile, Locations, Wanted
-from git_boocode.agents.config_program import installed_command
+from git_boocode.agents.config_files import (
+    HOOKS,
+    PROGRAM,
+    SERVER,
+    TOML,
+    ConfigFile,
+    Locations,
+    Wanted,
+    refusal,
+)
+from git_boocode.agents.config_program import installed_command, installed_program
+from git_boocode.agents.config_server import WantedServer
 from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
+from git_boocode.agents.hook_call import hook_timeout
 from git_boocode.agents.hook_log import last_calls
-from git_boocode.agents.own_hooks import is_own_program
-from git_boocode.agents.registry import AGENTS, USER, Agent, Program
-from git_boocode.agents.serve import hook_timeout
+from git_boocode.agents.info_exclude import sort_paths
+from git_boocode.agents.own_hooks import is_own_program, server_paths
+from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, USER, Agent, Program
 from git_boocode.agents.trust import untrusted_events
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
@@ -29,35 +40,47 @@ _EXECUTABLE = 0o755
 
 NOT_INSTALLED, INSTALLED, PARTLY = "not_installed", "installed", "partly"
 OTHER_COMMAND, UNUSABLE = "other_command", "unusable"
+OTHER_SERVER = "other_server"
+
+
+# Each format has its own: `Wanted`, or `WantedServer`.
+_AnyWanted: TypeAlias = Any
 
 
 class _Format(Protocol):
     """What each format of a configuration file can do; see `config_settings`."""
 
     def install(
-        self, file: ConfigFile, data: bytes | None, wanted: Wanted, /
+        self, file: ConfigFile, data: bytes | None, wanted: _AnyWanted, /
     ) -> tuple[bytes, frozenset[str]]: ...
     def uninstall(self, file: ConfigFile, data: bytes, baseline: Baseline, /) -> bytes | None: ...
-    def installed(self, file: ConfigFile, data: bytes, wanted: Wanted, /) -> dict[str, bool]: ...
+    def installed(
+        self, file: ConfigFile, data: bytes, wanted: _AnyWanted, /
+    ) -> dict[str, bool]: ...
 
 
-_FORMATS: dict[str, _Format] = {
-    JSON: config_settings,
-    TOML: config_settings,
-    PROGRAM: config_program,
-}
+_NO_HOOKS, _NO_SERVER = Wanted({}, 0, per_tool=False), WantedServer(())
+"""Whatever is installed is not as these want it."""
+
+
+def _format(file: ConfigFile, part: str) -> _Format:
+    if part == SERVER:
+        return config_server
+    return config_program if file.kind == PROGRAM else config_settings
 
 
 class PlannedChange(NamedTuple):
     """The change of one file and of its record; None for no change.
 
-    `directories` are removed afterwards if they are empty, outermost first.
+    `directories` are removed afterwards if they are empty, outermost first. `stays` says that the
+    file still holds another of our parts.
     """
 
     file: ConfigFile
     edit: FileEdit | None = None
     record: FileEdit | None = None
     directories: tuple[str, ...] = ()
+    stays: bool = False
 
 
 class State(NamedTuple):
@@ -85,6 +108,34 @@ class State(NamedTuple):
     last_call: str | None = None
 
 
+class ServerState(NamedTuple):
+    """Our server in one scope of an agent.
+
+    `state` is `installed`, `other_command` (it starts our server, but not as we would today),
+    `other_server` (the entry with our server's name starts another program), `not_installed`, or
+    `unusable` (the file cannot be read; see `message`). `path` is the file, and `command` the words
+    of the command in it.
+    """
+
+    agent: str
+    title: str
+    scope: str
+    state: str
+    path: str
+    command: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    message: str = ""
+
+
+def wanted_server(*options: str, tracked: bool = False) -> WantedServer:
+    """Our server as an agent has to start it.
+
+    A `tracked` file, which other machines get, has no path of this one.
+    """
+    program = ("git", "boocode") if tracked else installed_program()
+    return WantedServer((*program, "serve"), options)
+
+
 def wanted_hooks(agent: Agent, config: Config) -> Wanted:
     """The hooks to install for an agent; FatalError (`bad_config`) if a setting is invalid."""
     per_tool = config.boolean("boocode.perTool", default=False)
@@ -104,7 +155,9 @@ def plan_install(
     for file in files:
         locations.check(file)
         chosen = _is_chosen(file, files) and (not file.event or file.event in wanted.commands)
-        changes.append(_install(file, wanted) if chosen else _uninstall(file))
+        changes.append(
+            _install(file, HOOKS, wanted) if chosen else _uninstall(file, frozenset((HOOKS,)))
+        )
     return changes
 
 
@@ -113,13 +166,42 @@ def plan_uninstall(locations: Locations, agent: Agent, scope: str) -> list[Plann
 
     Raises RefusedError if a file that may contain our hooks cannot be changed.
     """
-    files = []
-    for file in locations.files(agent, scope):
+    files = _usable(locations, locations.files(agent, scope))
+    return [_uninstall(file, frozenset((HOOKS,))) for file in files]
+
+
+def plan_server(
+    locations: Locations, agent: Agent, scope: str, wanted: WantedServer
+) -> list[PlannedChange]:
+    """The changes that put our server into an agent's list; RefusedError if that is impossible."""
+    files = locations.server_files(agent, scope)
+    for file in files:
+        locations.check(file)
+    lists = [file for file in files if _has(file, SERVER, _read(file))]
+    exist = [file for file in files if os.path.lexists(file.path)]
+    return [_install((lists or exist or files)[0], SERVER, wanted)]
+
+
+def plan_server_removal(locations: Locations, agent: Agent, scope: str) -> list[PlannedChange]:
+    """The changes that remove our server from an agent's list; RefusedError as `plan_uninstall`."""
+    files = _usable(locations, locations.server_files(agent, scope))
+    return [_uninstall(file, frozenset((SERVER,))) for file in files]
+
+
+def plan_removal(locations: Locations) -> list[PlannedChange]:
+    """The changes that remove hooks and server from all files; RefusedError as `plan_uninstall`."""
+    files = (file for agent in SERVER_AGENTS.values() for file in locations.all_files(agent))
+    return [_uninstall(file, file.parts) for file in _usable(locations, files)]
+
+
+def _usable(locations: Locations, files: Iterable[ConfigFile]) -> list[ConfigFile]:
+    """The files through which we may write: not through a link that points out of the worktree."""
+    usable = []
+    for file in files:
         with suppress(RefusedError):
-            # We never write through a link that points outside the worktree.
             locations.check(file)
-            files.append(file)
-    return [_uninstall(file) for file in files]
+            usable.append(file)
+    return usable
 
 
 def makes_file(change: PlannedChange) -> bool:
@@ -153,7 +235,7 @@ def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> 
     try:
         read = ((file, _read(file)) for file in files)
         found = [
-            (file, _FORMATS[file.kind].installed(file, data, wanted))
+            (file, _format(file, HOOKS).installed(file, data, wanted))
             for file, data in read
             if data is not None
         ]
@@ -198,6 +280,51 @@ def states_here(locations: Locations, config: Config, *, every: bool = False) ->
     return states
 
 
+def server_state(
+    locations: Locations, agent: Agent, scope: str, tracked: Collection[str]
+) -> ServerState:
+    """Compare our server in an agent's list with the expected one; `tracked` holds paths."""
+    files = locations.server_files(agent, scope)
+    state = ServerState(agent.name, agent.title, scope, NOT_INSTALLED, files[0].path)
+    for file in files:
+        try:
+            data = _read(file)
+            found = None if data is None else config_server.find(file, data)
+        except BoocodeError as error:
+            message = error.message.removesuffix("; nothing was changed")
+            return state._replace(state=UNUSABLE, path=file.path, message=message)
+        if found is None:
+            continue
+        state = state._replace(path=file.path, command=tuple(found.words))
+        if found.options is None:
+            return state._replace(state=OTHER_SERVER)
+        expected = wanted_server(*found.options, tracked=file.path in tracked).words
+        word = INSTALLED if found.words == expected else OTHER_COMMAND
+        return state._replace(state=word, options=tuple(found.options))
+    return state
+
+
+def servers_here(locations: Locations, *, every: bool = False) -> list[ServerState]:
+    """Our server in each scope of the agents that are used here, or list it, or of all."""
+    tracked = tracked_server_files(locations)
+    states: list[ServerState] = []
+    for agent in SERVER_AGENTS.values():
+        scopes = locations.server_scopes(agent)
+        found = [server_state(locations, agent, scope, tracked) for scope in scopes]
+        if every or any(each.state != NOT_INSTALLED for each in found) or locations.is_used(agent):
+            states += found
+    return states
+
+
+def tracked_server_files(locations: Locations) -> set[str]:
+    """The paths of the files in the worktree that may list our server and that git tracks."""
+    if locations.repository is None:
+        return set()
+    files = {path for agent in SERVER_AGENTS.values() for _, path in server_paths(agent)}
+    top = locations.repository.worktree
+    return {os.path.join(top, path) for path in sort_paths(locations.repository, files).tracked}
+
+
 def _is_chosen(file: ConfigFile, files: list[ConfigFile]) -> bool:
     """Whether this file, among the possible ones, should contain our hooks."""
     tables = next((each for each in files if each.kind == TOML), None)
@@ -208,9 +335,9 @@ def _is_chosen(file: ConfigFile, files: list[ConfigFile]) -> bool:
     return in_tables is (file.kind == TOML)
 
 
-def _install(file: ConfigFile, wanted: Wanted) -> PlannedChange:
+def _install(file: ConfigFile, part: str, wanted: Wanted | WantedServer) -> PlannedChange:
     before, baseline = read_file(file.path), load(file.record)
-    after, made = _FORMATS[file.kind].install(file, before, wanted)
+    after, made = _format(file, part).install(file, before, wanted)
     if file.kind == PROGRAM and after != before:
         _refuse_changed(file, before, baseline)
     mode = _mode(file, before)
@@ -232,30 +359,54 @@ def _before_us(file: ConfigFile, data: bytes | None, baseline: Baseline | None) 
         return baseline
     if data is None:
         return Baseline(None, "", frozenset())
-    without = _FORMATS[file.kind].uninstall(file, data, baseline or UNKNOWN)
+    without = _without(file, file.parts, data, baseline or UNKNOWN)
     if without == data:
         # The saved content is of another file, which was deleted.
         return Baseline(data, "", frozenset())
     return (baseline or UNKNOWN)._replace(before=without)
 
 
-def _uninstall(file: ConfigFile) -> PlannedChange:
+def _uninstall(file: ConfigFile, parts: frozenset[str]) -> PlannedChange:
     before, baseline = _read(file), load(file.record)
     forget = saved(file.record, None) if baseline is not None else None
     if before is None:
         return PlannedChange(file, None, forget)
-    if baseline is not None and baseline.is_of(before):
+    stays = any(_has(file, part, before) for part in file.parts - parts)
+    if baseline is not None and baseline.is_of(before) and not stays:
         after = baseline.before
     else:
         if file.kind == PROGRAM and is_own_program(before):
             _refuse_changed(file, before, baseline)
         by_name = UNKNOWN._replace(before=None if "boocode" in os.path.basename(file.path) else b"")
-        after = _FORMATS[file.kind].uninstall(file, before, baseline or by_name)
+        after = _without(file, parts, before, baseline or by_name)
+    if stays:
+        # What the file was before both is needed for the part that stays.
+        forget = None
+        if baseline is not None and baseline.is_of(before) and after is not None:
+            forget = saved(file.record, baseline._replace(written=digest(after)))
     if after == before:
-        return PlannedChange(file, None, forget)
+        return PlannedChange(file, None, forget, stays=stays)
     edit = FileEdit(file.path, before, after, None, file.title)
     made = baseline.directories if after is None and baseline is not None else ()
-    return PlannedChange(file, edit, forget, made)
+    return PlannedChange(file, edit, forget, made, stays)
+
+
+def _without(
+    file: ConfigFile, parts: Collection[str], data: bytes, baseline: Baseline
+) -> bytes | None:
+    """The content of a file without some of our parts; None if it is to be removed."""
+    left: bytes | None = data
+    for part in sorted(parts):
+        left = left if left is None else _format(file, part).uninstall(file, left, baseline)
+    return left
+
+
+def _has(file: ConfigFile, part: str, data: bytes | None) -> bool:
+    """Whether a file holds one of our parts; RefusedError if it cannot be read."""
+    if data is None or b"boocode" not in data:
+        return False
+    wanted = _NO_SERVER if part == SERVER else _NO_HOOKS
+    return bool(_format(file, part).installed(file, data, wanted))
 
 
 def _read(file: ConfigFile) -> bytes | None:
@@ -270,17 +421,14 @@ def _read(file: ConfigFile) -> bytes | None:
 def _refuse_changed(file: ConfigFile, data: bytes | None, baseline: Baseline | None) -> None:
     """Refuse to discard the user's changes of our file."""
     if data is not None and baseline is not None and not baseline.is_of(data):
-        raise RefusedError(
-            f"'{file.path}' has been changed since it was installed; nothing was changed",
-            code="changed",
-            hints=("keep what you need of it, delete it, and try again",),
-        )
+        message = f"'{file.path}' has been changed since it was installed"
+        raise refusal(message, "keep what you need of it, delete it, and try again", code="changed")
 
 
 def _mode(file: ConfigFile, before: bytes | None) -> int | None:
     """The required mode of our program; None if its mode is sufficient."""
     config = file.agent.config
-    if not isinstance(config, Program) or not config.executable:
+    if file.kind != PROGRAM or not (isinstance(config, Program) and config.executable):
         return None
     if before is None:
         return _EXECUTABLE

@@ -1,18 +1,24 @@
-"""Recognize our hooks in the files of agents; a restore reads this, so it imports nothing heavy."""
+"""Recognize our hooks and our server in the files of agents.
+
+A restore reads this, so it imports nothing heavy.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from git_boocode.agents.registry import USER, Agent, Program, Settings
 
 MARKER = "git-boocode: made by 'git boocode hooks install'"
 """What a file of our own says in its first lines."""
-# A command line that calls our hook, by whatever path, for the agent that is named last.
-_CALL = re.compile(
-    r"""(?:^|[\s/'"])git[-_ ]boocode(?:\.exe|/__main__\.py)?['"]?\s+hook\s+(\S+)(?=\s|$)"""
-)
+# Our program by whatever path.
+_PROGRAM = r"""(?:^|[\s/'"])git[-_ ]boocode(?:\.exe|/__main__\.py)?['"]?\s+"""
+# A command line that calls our hook, for the agent that is named last.
+_CALL = re.compile(_PROGRAM + r"hook\s+(\S+)(?=\s|$)")
+_SERVE = re.compile(_PROGRAM + r"serve$")
+# The same in the text of a file, as JSON and TOML write words.
+_SERVE_IN_FILE = re.compile(rb"""boocode(?:\.exe|/__main__\.py)?["'][^{}]{0,99}?["']serve["']""")
 
 
 def is_own_call(agent: Agent, command: object) -> bool:
@@ -26,11 +32,30 @@ def is_own_program(data: bytes) -> bool:
     return MARKER.encode() in data
 
 
+def server_options(words: Sequence[str]) -> list[str] | None:
+    """The options of a command, given as words, that starts our server; None if it does not."""
+    found = (n for n, word in enumerate(words) if word == "serve")
+    ends = (n + 1 for n in found if _SERVE.search(" ".join(words[: n + 1])))
+    end = next(ends, None)
+    return None if end is None else list(words[end:])
+
+
+def has_own_server(data: bytes) -> bool:
+    """Whether the content of an agent's file seems to start our server."""
+    return _SERVE_IN_FILE.search(data) is not None
+
+
 def has_own_hooks(agent: Agent, data: bytes) -> bool:
     """Whether the content of an agent's file includes our hooks."""
     if isinstance(agent.config, Program):
         return is_own_program(data)
     return is_own_call(agent, data.decode("utf-8", "replace"))
+
+
+def server_paths(agent: Agent) -> Iterator[tuple[str, str]]:
+    """The scopes of an agent other than the user's, each with a path that may hold our server."""
+    for scope, places in agent.servers.places.items() if agent.servers else ():
+        yield from ((scope, path) for path in places if scope != USER)
 
 
 def worktree_paths(agent: Agent) -> Iterator[tuple[str, str]]:

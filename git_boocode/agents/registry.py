@@ -6,6 +6,7 @@ Every hook reads this module at every turn, so it imports nothing heavy and hold
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -56,6 +57,24 @@ class Program(NamedTuple):
     executable: bool = False
 
 
+class Servers(NamedTuple):
+    """Where an agent lists the MCP servers that it starts.
+
+    `places` holds by scope the files, JSON or TOML by their names; of several it reads all. The
+    user's are below the agent's home, or below `home` in the home directory. The list is an object
+    at `key`, or at `inner` in that if there is such an object. In `entry`, which is what ours looks
+    like, `{program}` stands for the program, `{arguments}` for the list of its arguments, and
+    `{words}` for one list of both. `advice` is for the user of a project's file.
+    """
+
+    places: Mapping[str, tuple[str, ...]]
+    entry: Mapping[str, Any] = {"command": "{program}", "args": "{arguments}"}
+    key: str = "mcpServers"
+    inner: str = ""
+    home: str = ""
+    advice: str = ""
+
+
 class Trust(NamedTuple):
     """How an agent records which hooks it may run, in `files` below its home.
 
@@ -87,7 +106,7 @@ class Agent(NamedTuple):
     `callback_environment`, in which `{data}` is the user's data directory; `resume` is the command
     that goes on with the conversation `{session}`. With `trust`, hooks run only once the user
     trusts them. `package_directory` is a directory of the worktree into which the agent installs
-    packages of its own as soon as it exists.
+    packages of its own as soon as it exists. `servers` is where it lists MCP servers.
     """
 
     name: str
@@ -112,6 +131,7 @@ class Agent(NamedTuple):
     resume: str = ""
     trust: Trust | None = None
     package_directory: str = ""
+    servers: Servers | None = None
 
     @property
     def turn_events(self) -> list[str]:
@@ -125,6 +145,9 @@ class Agent(NamedTuple):
 
 # Several agents list a command in a group of hooks, as Claude Code does.
 _GROUP = {"hooks": [{"type": "command", "command": "{command}", "timeout": "{timeout}"}]}
+_STDIO = {"type": "stdio", "command": "{program}", "args": "{arguments}"}
+_ASKS = "{} asks you to approve the server when it next starts here"
+_TRUSTED = "{} reads this file only in folders that you trust: start it here and trust the folder"
 
 _ALL = (
     Agent(
@@ -148,6 +171,12 @@ _ALL = (
                 USER: "settings.json",
             },
             _GROUP,
+        ),
+        servers=Servers(
+            {PROJECT: (".mcp.json",), USER: (".claude.json",)},
+            _STDIO,
+            home=".",
+            advice=_ASKS.format("Claude Code"),
         ),
     ),
     Agent(
@@ -174,6 +203,11 @@ _ALL = (
             "then nothing is recorded",
             hooks="hooks.state",
         ),
+        servers=Servers(
+            {PROJECT: (".codex/config.toml",), USER: ("config.toml",)},
+            key="mcp_servers",
+            advice=_TRUSTED.format("Codex CLI"),
+        ),
     ),
     Agent(
         name="gemini",
@@ -192,6 +226,10 @@ _ALL = (
         ),
         callback="trim-jsonl",
         resume="gemini --resume {session}",
+        servers=Servers(
+            {PROJECT: (".gemini/settings.json",), USER: ("settings.json",)},
+            advice=_TRUSTED.format("Gemini CLI"),
+        ),
     ),
     Agent(
         name="qwen",
@@ -209,6 +247,10 @@ _ALL = (
         ),
         callback="trim-jsonl",
         resume="qwen --resume {session}",
+        servers=Servers(
+            {PROJECT: (".qwen/settings.json",), USER: ("settings.json",)},
+            advice=_ASKS.format("Qwen Code"),
+        ),
     ),
     Agent(
         name="cursor",
@@ -231,6 +273,7 @@ _ALL = (
         ),
         # In print mode there is no event before a turn.
         tool_begins=True,
+        servers=Servers({PROJECT: (".cursor/mcp.json",), USER: ("mcp.json",)}),
     ),
     Agent(
         name="copilot",
@@ -265,6 +308,11 @@ _ALL = (
             "the folder; until then nothing is recorded",
             folders=("trustedFolders", "trusted_folders"),
         ),
+        servers=Servers(
+            {PROJECT: (".github/mcp.json",), USER: ("mcp-config.json",)},
+            {"type": "local", "command": "{program}", "args": "{arguments}", "tools": ["*"]},
+            advice=_TRUSTED.format("Copilot CLI"),
+        ),
     ),
     Agent(
         name="windsurf",
@@ -287,6 +335,7 @@ _ALL = (
             {PROJECT: ".windsurf/hooks.json", USER: "hooks.json"},
             {"command": "{command}", "show_output": False},
         ),
+        servers=Servers({USER: ("mcp_config.json",)}),
     ),
     Agent(
         name="cline",
@@ -310,6 +359,7 @@ _ALL = (
             {PROJECT: ".clinerules/hooks/{event}", USER: "Hooks/{event}"}, "cline", executable=True
         ),
         answer='{"cancel":false}\n',
+        servers=Servers({USER: ("data/settings/cline_mcp_settings.json",)}, home=".cline"),
     ),
     Agent(
         name="opencode",
@@ -343,16 +393,49 @@ _ALL = (
         },
         resume="opencode --session {session}",
         package_directory=".opencode",
+        servers=Servers(
+            {
+                PROJECT: ("opencode.json", "opencode.jsonc"),
+                USER: ("opencode.json", "opencode.jsonc"),
+            },
+            {"type": "local", "command": "{words}", "enabled": True},
+            key="mcp",
+            inner="servers",
+        ),
     ),
 )
 
 AGENTS = {agent.name: agent for agent in _ALL}
 """By name, in the order in which they are listed."""
 
+# It runs the hooks of Claude Code and of Copilot and has none of its own.
+_VSCODE = Agent(
+    name="vscode",
+    title="VS Code",
+    aliases=("code",),
+    home="Library/Application Support/Code/User"
+    if sys.platform == "darwin"
+    else ".config/Code/User",
+    marks=(".vscode",),
+    fields=Fields(),
+    turn="",
+    tool="",
+    config=Settings({}, {}),
+    servers=Servers(
+        {PROJECT: (".vscode/mcp.json",), USER: ("mcp.json",)},
+        _STDIO,
+        key="servers",
+        advice="VS Code asks whether you trust the server when it first starts it",
+    ),
+)
 
-def find_agent(name: str) -> Agent | None:
+SERVER_AGENTS = {agent.name: agent for agent in (*_ALL, _VSCODE) if agent.servers is not None}
+"""The agents and editors that can start our server, by name."""
+
+
+def find_agent(name: str, among: Mapping[str, Agent] = AGENTS) -> Agent | None:
     """The agent of a name or an alias; None if there is none."""
-    return AGENTS.get(name) or next((agent for agent in _ALL if name in agent.aliases), None)
+    return among.get(name) or next((each for each in among.values() if name in each.aliases), None)
 
 
 def home_of(agent: Agent, home: str = "") -> str:

@@ -3,13 +3,16 @@
 A document is a tree of mutable mappings and sequences. For TOML that is what tomlkit makes. For
 JSON, json-five reads and writes any text with comments and trailing commas byte for byte, but its
 model has no operations; `_Object` and `_Array` add and remove elements with their whitespace.
+
+json-five reads 180 kB a second. Of a larger file it gets only the members that may change; others
+are folded into placeholders, as long as the file is plain JSON.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, MutableMapping, MutableSequence
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any, NamedTuple
 
 import json5
@@ -24,6 +27,13 @@ _POSITION = re.compile(r"line (\d+) column (\d+)")
 # json-five refuses these two in strings, where JSON allows them; noncharacters stand for them.
 _SEPARATORS = {0xFDD0: 0x2028, 0xFDD1: 0x2029}
 
+# Of text that is read with its formatting, in characters.
+_SMALL, _LARGEST = 16 << 10, 1 << 20
+# In a placeholder, before the name of the member that it stands for.
+_FOLDED = "\ufdd2"
+_TOKEN = re.compile(r"[ \t\r\n]*(.)")
+_VALUES = '{["-0123456789tfnIN'
+
 Spacing = list[str | Comment]
 """Whitespace and comments between two tokens."""
 
@@ -32,13 +42,14 @@ class Document(NamedTuple):
     """A file that was read.
 
     `root` is its outermost object, None if it holds something else; `before` is the same as it was
-    read, in dicts and lists.
+    read, in dicts and lists. `folded` holds the text of its members by their placeholders.
     """
 
     root: MutableMapping[str, Any] | None
     before: dict[str, Any] | None
     model: Any
     newline: str
+    folded: Mapping[str, str] = {}
 
     @property
     def has_comments(self) -> bool:
@@ -57,12 +68,16 @@ class Document(NamedTuple):
             return tomlkit.dumps(self.model).replace("\n", self.newline)
         # Its own documentation passes this dumper, although its annotation names another class.
         dumper: Any = ModelDumper()
-        return json5.dumps(self.model, dumper=dumper).translate(_SEPARATORS)
+        text = json5.dumps(self.model, dumper=dumper).translate(_SEPARATORS)
+        for placeholder, value in self.folded.items():
+            text = text.replace(placeholder, value, 1)
+        return text
 
 
 def read_toml(text: str) -> Document:
     """Read TOML; ValueError, whose text says what is wrong, if it is not valid."""
     newline = "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
+    _refuse_large(text)
     try:
         # tomlkit adds tables behind a last line without asking whether it ends.
         ended = text if text.endswith("\n") or not text else f"{text}{newline}"
@@ -73,8 +88,13 @@ def read_toml(text: str) -> Document:
     return Document(document, plain(document), document, newline)
 
 
-def read_json(text: str) -> Document:
-    """Read JSON with comments; ValueError, whose text says what is wrong, if it is not valid."""
+def read_json(text: str, members: Collection[str] = ()) -> Document:
+    """Read JSON with comments; ValueError, whose text says what is wrong, if it is not valid.
+
+    With `members`, only these of the outermost object, and new ones, are read as they are.
+    """
+    text, folded = _fold(text, members) if members and len(text) > _SMALL else (text, {})
+    _refuse_large(text)
     text = text.translate({separator: other for other, separator in _SEPARATORS.items()})
     bare = text.strip()
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -93,7 +113,43 @@ def read_json(text: str) -> Document:
         is_ascii=bool(bare) and bare.isascii(),
     )
     root = _Object(model.value, style, "") if isinstance(model.value, JSONObject) else None
-    return Document(root, plain(root), model, newline)
+    return Document(root, plain(root), model, newline, folded)
+
+
+def _refuse_large(text: str) -> None:
+    if len(text) > _LARGEST:
+        raise ValueError(f"it is too large: {len(text):,} characters (at most {_LARGEST:,})")
+
+
+def _fold(text: str, members: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Put placeholders for the members of the outermost object that are objects or arrays.
+
+    The text stays as it is if it is not plain JSON.
+    """
+    decoder, pieces, folded = json.JSONDecoder(), list[str](), dict[str, str]()
+
+    def token(position: int, expected: str) -> int:
+        """The position of a token behind whitespace; ValueError if it is not one of these."""
+        found = _TOKEN.match(text, position)
+        if found is None or found[1] not in expected:
+            raise ValueError(expected)
+        return found.start(1)
+
+    try:
+        done, end = 0, token(0, "{")
+        while text[end] != "}":
+            key, end = decoder.raw_decode(text, token(end + 1, '"'))
+            start = token(token(end, ":") + 1, _VALUES)
+            _, stop = decoder.raw_decode(text, start)
+            if key not in members and text[start] in "[{":
+                placeholder = json.dumps(f"{_FOLDED}{key}", ensure_ascii=False)
+                folded[placeholder] = text[start:stop]
+                pieces += (text[done:start], placeholder)
+                done = stop
+            end = token(stop, ",}")
+    except (ValueError, RecursionError):
+        return text, {}
+    return (text, {}) if _FOLDED in text else ("".join((*pieces, text[done:])), folded)
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -11,21 +12,21 @@ from typing import Any, TypeVar
 import click
 
 from git_boocode.agents.config_files import Locations, Wanted, default_scope
-from git_boocode.agents.file_edits import FileEdit, diff_text
+from git_boocode.agents.config_program import installed_command
+from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
-from git_boocode.agents.info_exclude import (
-    stop_excluding,
-)
+from git_boocode.agents.info_exclude import stop_excluding
 from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_COMMAND,
     PARTLY,
     UNUSABLE,
     PlannedChange,
+    ServerState,
     State,
-    carry_out,
     plan_install,
     plan_uninstall,
+    servers_here,
     state_of,
     states_here,
     wanted_hooks,
@@ -33,13 +34,15 @@ from git_boocode.agents.install import (
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
 from git_boocode.agents.trust import trust_note
 from git_boocode.cli.candidates import agents
-from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option, refuse_together
 from git_boocode.cli.hook import run_hook
 from git_boocode.cli.hooks_plan import (
     HooksPlan,
+    PlanResult,
     changed_hooks,
+    configuration,
     exclusion,
+    finish,
     package_notes,
     sharing_notes,
     shown_path,
@@ -48,16 +51,13 @@ from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     agrees,
     can_ask,
-    print_feedback,
     print_hints,
     print_json,
     print_text,
     printable,
     warn,
 )
-from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
-from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.ids import ago
 
 _Callable = TypeVar("_Callable", bound=Callable[..., int])
@@ -74,6 +74,11 @@ _WORDS = {
     "installed": "installed",
     "partly": "partly installed",
     "other_command": "installed with another command or timeout",
+}
+_SERVER_WORDS = {
+    "installed": "installed",
+    "other_command": "installed with another command",
+    "other_server": "another server has its name",
 }
 
 
@@ -137,29 +142,47 @@ def _change_options(command: _Callable) -> _Callable:
     return command
 
 
-def _configuration(locations: Locations) -> Config:
-    """All configuration that holds here, in a repository or outside any."""
-    if locations.repository is not None:
-        return locations.repository.config
-    return Config.read(Git(".", clean_environment(os.environ)))
-
-
 @click.command(cls=Command)
 @json_option
 def status(as_json: bool) -> int:
-    """Show what is installed: for each agent that is used here, in each file, and in git."""
+    """Show what is installed: for each agent that is used here, in each file, and in git.
+
+    That includes the server, which 'git boocode serve --install' installs.
+    """
     locations = Locations.here()
-    config, repository = _configuration(locations), locations.repository
+    config, repository = configuration(locations), locations.repository
     states = states_here(locations, config, every=output_options().verbose)
+    servers = servers_here(locations, every=output_options().verbose)
     git = [state._asdict() for state in git_hooks_status(repository)] if repository else []
     if as_json:
         agents = [state._asdict() for state in states]
-        print_json({"ok": True, "agents": agents, "git": git})
+        rows = [state._asdict() for state in servers]
+        print_json({"ok": True, "agents": agents, "servers": rows, "git": git})
         return 0
-    for line in (*_agent_lines(locations, states), *_git_lines(git)):
+    lines = (*_agent_lines(locations, states), *_server_lines(locations, servers))
+    for line in (*lines, *_git_lines(git)):
         print_text(printable(line))
-    print_hints((*_agent_hints(states), *_git_hints(git)))
+    print_hints((*_agent_hints(states), *_server_hints(servers), *_git_hints(git)))
     return 0
+
+
+def _server_lines(locations: Locations, servers: list[ServerState]) -> Iterator[str]:
+    there = [state for state in servers if state.state != NOT_INSTALLED]
+    if servers and not there:
+        yield "server: not installed"
+    for state in there:
+        options = f" with {' '.join(state.options)}" if state.options else ""
+        path = shown_path(locations, state.path)
+        described = state.message or f"{_SERVER_WORDS[state.state]}{options} in {path}"
+        yield f"server for {state.title} ({state.scope}): {described}"
+
+
+def _server_hints(servers: list[ServerState]) -> Iterator[str]:
+    for state in servers:
+        if state.state == OTHER_COMMAND:
+            words = ("git", "boocode", "serve", "--install", state.agent, f"--{state.scope}")
+            renew = shlex.join((*words, *state.options))
+            yield f"'{renew}' renews the server for {state.title}"
 
 
 def _agent_lines(locations: Locations, states: list[State]) -> Iterator[str]:
@@ -271,8 +294,9 @@ def install(
         plan = plan._replace(exclude=exclusion(plan, asks=asks_to_exclude))
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
-    notes += sharing_notes(plan)
-    return _finish(plan, "installed", notes, dry_run=dry_run, as_json=as_json)
+    notes += sharing_notes(plan, installed_command("hook"))
+    done = PlanResult(changed_hooks(plan, "installed"), "nothing to install", notes)
+    return finish(plan, done, dry_run=dry_run, as_json=as_json)
 
 
 @click.command(cls=Command, surplus="an agent is named by --agent {}")
@@ -297,10 +321,11 @@ def uninstall(
     notes = [] if scope == USER else list(_left(locations, agents))
     plan = HooksPlan(locations, changes, git_edits)
     if locations.repository is not None:
-        unlisted = stop_excluding(locations.repository, plan.in_worktree())
+        unlisted = stop_excluding(locations.repository, plan.released())
         plan = plan._replace(exclude=list(unlisted))
     notes += package_notes(plan)
-    return _finish(plan, "uninstalled", notes, dry_run=dry_run, as_json=as_json)
+    done = PlanResult(changed_hooks(plan, "uninstalled"), "no hooks are installed", notes)
+    return finish(plan, done, dry_run=dry_run, as_json=as_json)
 
 
 def _named(names: Sequence[str], scope: str | None, *, git: bool) -> list[Agent]:
@@ -340,7 +365,7 @@ def _planned(
 
     Raises RefusedError if one has to be left out and `all_or_none` is set, or if none is left.
     """
-    config = _configuration(locations)
+    config = configuration(locations)
     changes: list[PlannedChange] = []
     left_out: list[str] = []
     for agent in agents:
@@ -426,29 +451,6 @@ def _agreed(plan: HooksPlan, scope: str | None, notes: list[str], as_json: bool)
         return True
     print_text("nothing was installed", to_stderr=True)
     return False
-
-
-def _finish(plan: HooksPlan, done: str, notes: list[str], *, dry_run: bool, as_json: bool) -> int:
-    """Carry out a plan, or show it, and answer."""
-    diff = diff_text(plan.edits) if dry_run else ""
-    if not dry_run:
-        carry_out(plan.changes, (*plan.git, *plan.exclude))
-    if as_json:
-        answer = {"ok": True, "dry_run": dry_run, "hooks": plan.rows(), "notes": notes}
-        print_json({**answer, "diff": diff} if dry_run else answer)
-        return 0
-    paint = diff_painter(_configuration(plan.locations))
-    for line in diff.split("\n")[:-1]:
-        print_text(paint(printable(line.rstrip("\r"))))
-    for line in () if dry_run else plan.lines():
-        print_feedback(printable(line))
-    if not plan.edits:
-        nothing = "no hooks are installed" if done == "uninstalled" else "nothing to install"
-        print_feedback(nothing, dry_run=dry_run)
-    elif not dry_run and (changed := changed_hooks(plan, done)):
-        print_feedback(changed)
-    print_hints(tuple(notes))
-    return 0
 
 
 def _left(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a change of hooks will do, for people: the files that change, and notes about them."""
+"""A change of hooks or of our server in agents' files: carried out or shown, with notes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from git_boocode.agents.config_files import Locations
-from git_boocode.agents.config_program import installed_command
-from git_boocode.agents.file_edits import FileEdit
+from git_boocode.agents.file_edits import FileEdit, diff_text
 from git_boocode.agents.info_exclude import exclude_path, exclude_paths, sort_paths
-from git_boocode.agents.install import PlannedChange, makes_file
+from git_boocode.agents.install import PlannedChange, carry_out, makes_file
 from git_boocode.agents.registry import USER
-from git_boocode.cli.output import agrees, quote_path
+from git_boocode.cli.colour import diff_painter
+from git_boocode.cli.output import (
+    agrees,
+    print_feedback,
+    print_hints,
+    print_json,
+    print_text,
+    printable,
+    quote_path,
+)
+from git_boocode.repo.config import Config
+from git_boocode.repo.git import Git, clean_environment
 
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 
@@ -48,6 +58,10 @@ class HooksPlan(NamedTuple):
         changes = (change for change in self.changes if change.file.scope != USER)
         return {change.file.path.removeprefix(prefix): change for change in changes}
 
+    def released(self) -> list[str]:
+        """The paths below the worktree in which nothing of git-boocode is left."""
+        return [path for path, change in self.in_worktree().items() if not change.stays]
+
     def rows(self) -> list[dict[str, Any]]:
         """Each file that changes, as in the JSON answer."""
         agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
@@ -66,6 +80,47 @@ class HooksPlan(NamedTuple):
             if row["title"]:
                 path = shown_path(self.locations, row["path"])
                 yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
+
+
+class PlanResult(NamedTuple):
+    """What to say of a plan that was carried out; if nothing changes, `nothing`.
+
+    `key` is that of the files in the JSON answer.
+    """
+
+    changed: str
+    nothing: str
+    notes: list[str]
+    key: str = "hooks"
+
+
+def configuration(locations: Locations) -> Config:
+    """All configuration that holds here, in a repository or outside any."""
+    if locations.repository is not None:
+        return locations.repository.config
+    return Config.read(Git(".", clean_environment(os.environ)))
+
+
+def finish(plan: HooksPlan, result: PlanResult, *, dry_run: bool, as_json: bool) -> int:
+    """Carry out a plan, or show it, and answer."""
+    diff = diff_text(plan.edits) if dry_run else ""
+    if not dry_run:
+        carry_out(plan.changes, (*plan.git, *plan.exclude))
+    if as_json:
+        answer = {"ok": True, "dry_run": dry_run, result.key: plan.rows(), "notes": result.notes}
+        print_json({**answer, "diff": diff} if dry_run else answer)
+        return 0
+    paint = diff_painter(configuration(plan.locations))
+    for line in diff.split("\n")[:-1]:
+        print_text(paint(printable(line.rstrip("\r"))))
+    for line in () if dry_run else plan.lines():
+        print_feedback(printable(line))
+    if not plan.edits:
+        print_feedback(result.nothing, dry_run=dry_run)
+    elif not dry_run and result.changed:
+        print_feedback(result.changed)
+    print_hints(tuple(result.notes))
+    return 0
 
 
 def changed_hooks(plan: HooksPlan, done: str) -> str:
@@ -112,8 +167,8 @@ def exclusion(plan: HooksPlan, *, asks: bool) -> list[FileEdit]:
     return [exclude_paths(repository, paths)]
 
 
-def sharing_notes(plan: HooksPlan) -> list[str]:
-    """Notes about files that others get with git."""
+def sharing_notes(plan: HooksPlan, command: str) -> list[str]:
+    """Notes about files that others get with git; `command` is what was written to them."""
     repository, changes = plan.locations.repository, plan.in_worktree()
     below = {
         path: change.edit.path
@@ -137,7 +192,6 @@ def sharing_notes(plan: HooksPlan) -> list[str]:
             f"not ignored, so they can be committed: {shown(addable)}\n"
             f"lines in {exclude} keep them to yourself; --exclude adds them"
         )
-    command = installed_command("hook")
     if notes and not command.startswith("git "):
         notes.append(f"they use this machine's path '{command}'; do not commit them")
     return notes

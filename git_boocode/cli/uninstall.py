@@ -11,8 +11,7 @@ import click
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.git_install import plan_git_hooks
 from git_boocode.agents.info_exclude import stop_excluding
-from git_boocode.agents.install import PlannedChange, carry_out, plan_uninstall
-from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.install import PlannedChange, carry_out, plan_removal
 from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints.removal import (
     FILES,
@@ -56,7 +55,8 @@ _WORDS = {
 def uninstall(everything: bool, dry_run: bool, as_json: bool) -> int:
     """Remove the hooks, and all that git-boocode keeps in this repository.
 
-    The hooks of agents in all worktrees and in your home directory go, and git's. For checkpoints,
+    The hooks of agents in all worktrees and in your home directory go, with the server that 'serve
+    --install' added, and git's. For checkpoints,
     private files, settings, and transcripts that callbacks have saved, the command asks one by one;
     without a terminal they stay, unless --everything is given.
     """
@@ -96,17 +96,14 @@ def _remove(repository: Repository, hooks: HooksPlan, names: set[str], *, as_jso
 
 
 def _hooks(repository: Repository) -> HooksPlan:
-    """What removes all hooks: of agents in all worktrees and in the home directory, and git's."""
+    """What removes hooks and server from agents' files of all worktrees and the home, and git's."""
     changes: dict[str, PlannedChange] = {}
     paths: set[str] = set()
     for other in _worktrees(repository):
-        locations = Locations.of(other)
-        for agent in AGENTS.values():
-            for scope in locations.scopes(agent):
-                for change in plan_uninstall(locations, agent, scope):
-                    paths.add(os.path.relpath(change.file.path, other.worktree))
-                    # In a home directory that is a worktree two scopes are the same file.
-                    changes.setdefault(os.path.realpath(change.file.path), change)
+        for change in plan_removal(Locations.of(other)):
+            paths.add(os.path.relpath(change.file.path, other.worktree))
+            # In a home directory that is a worktree two scopes are the same file.
+            changes.setdefault(os.path.realpath(change.file.path), change)
     git = plan_git_hooks(repository, remove=True)
     exclude = list(stop_excluding(repository, sorted(paths)))
     return HooksPlan(Locations.of(repository), list(changes.values()), git, exclude)

@@ -12,8 +12,10 @@ from tests.repo_kit import Repo
 PATH = ".agent/hooks.json"
 HOOKS = "call boocode\n"
 INSTALL = "git boocode hooks install --agent agent --project"
-AGENTS = AgentSupport({}, {PATH: HookFile("Agent", INSTALL, lambda data: b"boocode" in data)})
-STAY = [(PATH, "hooks of Agent stay installed")]
+AGENTS = AgentSupport(
+    {}, {PATH: (HookFile("hooks of Agent", INSTALL, lambda data: b"boocode" in data),)}
+)
+STAY = [(PATH, "hooks of Agent left installed")]
 
 
 @pytest.fixture
@@ -55,9 +57,7 @@ def test_the_safety_checkpoint_records_the_hooks(installed: Repo) -> None:
 def test_hooks_that_were_uninstalled_are_not_installed_again(installed: Repo) -> None:
     take(label="B")
     (installed.top / PATH).unlink()
-    assert kept(back("label:B", agents=AGENTS)) == [
-        (PATH, "hooks of Agent are not installed again")
-    ]
+    assert kept(back("label:B", agents=AGENTS)) == [(PATH, "hooks of Agent not installed again")]
     assert not (installed.top / PATH).exists()
 
 

@@ -262,6 +262,7 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     done = repo.boocode("hooks", "status", cwd=sealed)
     assert done.out == (
         "Gemini CLI (user): installed for BeforeAgent, AfterAgent in ~/.gemini/settings.json\n"
+        "server: not installed\n"
     )
     done = repo.boocode("hooks", "uninstall", "--user", cwd=sealed)
     assert done.code == 0
@@ -375,6 +376,7 @@ def test_status(repo: Repo, sealed: Path) -> None:
         "  never called here\n"
         "Cursor (project): partly installed for beforeSubmitPrompt in .cursor/hooks.json\n"
         "  never called here\n"
+        "server: not installed\n"
         "git: not installed\n"
     )
     assert (

@@ -1,4 +1,4 @@
-"""Files of the worktree that may hold our hooks: a restore never removes these silently.
+"""Files of the worktree that may hold our hooks or server: a restore never removes these silently.
 
 A checkpoint from before the hooks were installed lacks them. A file that git does not track is left
 alone, because it belongs to this machine and not to the work; a tracked one is restored.
@@ -7,21 +7,20 @@ alone, because it belongs to this machine and not to the work; a tracked one is 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.callback import AgentCallback
 from git_boocode.checkpoints.store.catalog import Change
-from git_boocode.repo.object_writer import read_blobs
 from git_boocode.repo.repository import Repository
 
 
 class HookFile(NamedTuple):
-    """A file that may hold our hooks.
+    """What a file may hold: our hooks, or our server.
 
-    `title` names the program that reads it; the command `install` adds the hooks again.
+    `title` says which, and of which program; the command `install` adds them again.
     """
 
     title: str
@@ -33,11 +32,12 @@ class AgentSupport(NamedTuple):
     """What a restore has to know about agents."""
 
     callbacks: Mapping[str, AgentCallback] = MappingProxyType({})  # by the agent's name
-    hook_files: Mapping[str, HookFile] = MappingProxyType({})  # by the path in the worktree
+    # By the path in the worktree.
+    hook_files: Mapping[str, tuple[HookFile, ...]] = MappingProxyType({})
 
 
 class LostHooks(NamedTuple):
-    """A file from which a restore removes our hooks; the command `install` adds them again."""
+    """A file from which a restore removes what `title` says; `install` adds it again."""
 
     path: str
     title: str
@@ -46,14 +46,14 @@ class LostHooks(NamedTuple):
 
 def hooks_to_keep(
     repository: Repository,
-    files: Mapping[str, HookFile],
+    files: Mapping[str, Sequence[HookFile]],
     changes: Collection[Change],
     tracked: Collection[str],
 ) -> Iterator[tuple[str, str]]:
     """The untracked files that have our hooks before or after some changes, and why they stay."""
     for change in changes:
-        file = files.get(change.path)
-        if file is None or change.path in tracked:
+        held = files.get(change.path, ())
+        if not held or change.path in tracked:
             continue
         if any(_is_below(change.path, each.path) for each in changes):
             # What replaces the file or its directory takes precedence.
@@ -62,22 +62,24 @@ def hooks_to_keep(
         if now == then:
             # An ignored file, which is not in the way.
             continue
-        if file.has_hooks(now):
-            yield change.path, f"hooks of {file.title} stay installed"
-        elif file.has_hooks(then):
-            yield change.path, f"hooks of {file.title} are not installed again"
+        if there := [file.title for file in held if file.has_hooks(now)]:
+            yield change.path, f"{there[0]} left installed"
+        elif gone := [file.title for file in held if file.has_hooks(then)]:
+            yield change.path, f"{gone[0]} not installed again"
 
 
 def lost_hooks(
-    repository: Repository, files: Mapping[str, HookFile], changes: Iterable[Change]
+    repository: Repository, files: Mapping[str, Sequence[HookFile]], changes: Iterable[Change]
 ) -> Iterator[LostHooks]:
-    """The files from which some changes remove our hooks."""
+    """The files from which some changes remove our hooks or server."""
     for change in changes:
-        file = files.get(change.path)
-        if file is None or not file.has_hooks(_before(repository, change)):
-            continue
-        if not file.has_hooks(_after(repository, change)):
-            yield LostHooks(change.path, file.title, file.install)
+        held = files.get(change.path)
+        now = _before(repository, change) if held else b""
+        there = [file for file in held or () if file.has_hooks(now)]
+        then = _after(repository, change) if there else b""
+        for file in there:
+            if not file.has_hooks(then):
+                yield LostHooks(change.path, file.title, file.install)
 
 
 def _is_below(path: str, other: str) -> bool:
@@ -93,5 +95,5 @@ def _before(repository: Repository, change: Change) -> bytes:
 
 def _after(repository: Repository, change: Change) -> bytes:
     # A path that is deleted has the id of no object.
-    blobs = read_blobs(repository.git, [change.id]) if change.action != "delete" else ()
+    blobs = repository.store.blobs([change.id]) if change.action != "delete" else ()
     return next(iter(blobs), None) or b""

@@ -51,11 +51,19 @@ class Session:
 
     def turn(self, word: str) -> None:
         """Let the agent write the file WORD.txt in one turn."""
-        before, agent = len(self.model.conversations), self.agent
+        agent = self.agent
         written = filled(agent.arguments, path=f"{word}.txt", text=word, **self._names)
         is_text = isinstance(agent.arguments, str)
-        self.model.pending = [ToolCall(agent.tool, written if is_text else json.loads(written))]
-        given = {"prompt": prompt_of(word), "session": self.id, **self._names}
+        call = ToolCall(agent.tool, written if is_text else json.loads(written))
+        self.run(prompt_of(word), [call])
+        if checkpoints := self.checkpoints():
+            self.id = self.id or checkpoints[-1]["session"]
+
+    def run(self, prompt: str, calls: list[ToolCall]) -> None:
+        """Let the agent make calls of tools in one turn."""
+        before, agent = len(self.model.conversations), self.agent
+        self.model.pending = calls
+        given = {"prompt": prompt, "session": self.id, **self._names}
         words = agent.later if self.id and agent.later else agent.first
         sealed = {key: value for key, value in os.environ.items() if key.startswith(_PASSED)}
         done = subprocess.run(
@@ -70,9 +78,7 @@ class Session:
         said = f"{done.stdout}\n{done.stderr}"
         assert done.returncode == 0, said
         assert len(self.model.conversations) > before, said
-        assert not self.model.pending, f"the file could not be written: {said}"
-        if checkpoints := self.checkpoints():
-            self.id = self.id or checkpoints[-1]["session"]
+        assert not self.model.pending, f"a tool was not offered: {said}"
 
     def checkpoints(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.boocode("log")["checkpoints"]

@@ -24,10 +24,18 @@ _number = count(1)
 
 
 class ToolCall(NamedTuple):
-    """A call of one of the agent's own tools; `arguments` is text if the tool takes plain text."""
+    """A call of a tool; `arguments` is text if the tool takes plain text.
+
+    Codex only names the `namespace` of the tools of a server in its requests, not the tools.
+    """
 
     tool: str
     arguments: Mapping[str, Any] | str
+    namespace: str = ""
+
+    def is_offered(self, request: str, tools: set[str]) -> bool:
+        """Whether a request offers the tool, among others."""
+        return self.tool in tools or (self.namespace != "" and self.namespace in request)
 
 
 def tools_of(request: Object) -> set[str]:
@@ -75,6 +83,7 @@ def _responses(call: ToolCall | None) -> Answer:
     else:
         item = {"type": "function_call", "call_id": f"call_{number}", "name": call.tool}
         item["arguments"] = json.dumps(call.arguments)
+        item |= {"namespace": call.namespace} if call.namespace else {}
     item |= {"status": "completed"}
     usage: Object = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
     usage |= {"input_tokens_details": None, "output_tokens_details": None}
@@ -153,7 +162,7 @@ class Model:
         with self._lock:
             if tools:
                 self.conversations.append(request)
-            if self.pending and self.pending[0].tool in tools:
+            if self.pending and self.pending[0].is_offered(request, tools):
                 return self.pending.pop(0)
             return None
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from tests.agents.real.model import ToolCall
 
 
 class RealAgent(NamedTuple):
@@ -16,7 +18,9 @@ class RealAgent(NamedTuple):
     `first` and `later` are its arguments for a turn with `{prompt}`, in a new session or in
     `{session}`, if it can. The model writes the file `{path}` with one line, `{text}`, by `tool`,
     whose `arguments` are an object or plain text. `files` are in the home directory, or in the
-    worktree if they begin with `{top}`.
+    worktree if they begin with `{top}`. `served` is what it calls the tool `{tool}` of our server,
+    with a namespace before a dot. Such a tool may have to be found by the tool `search`, and then
+    be called by the tool `wrapper`.
     """
 
     name: str
@@ -26,17 +30,47 @@ class RealAgent(NamedTuple):
     arguments: Mapping[str, str] | str
     environment: Mapping[str, str] = {}
     files: Mapping[str, object] = {}
+    served: str = ""
+    search: str = ""
+    wrapper: str = ""
+
+    def calls(self, wanted: Mapping[str, Mapping[str, Any]]) -> list[ToolCall]:
+        """The calls of some tools of our server."""
+        names = {tool: filled(self.served, tool=tool).rpartition(".") for tool in wanted}
+        calls = [ToolCall(name, wanted[tool], space) for tool, (space, _, name) in names.items()]
+        query = ",".join(call.tool for call in calls)
+        if self.wrapper:
+            calls = [
+                ToolCall(self.wrapper, {"name": call.tool, "arguments": call.arguments})
+                for call in calls
+            ]
+        found = [ToolCall(self.search, {"query": f"select:{query}"})] if self.search else []
+        return found + calls
 
     @property
     def program(self) -> str:
         return self.name.removesuffix("-code")
 
 
-_CLAUDE = ("--print", "--permission-mode", "acceptEdits")
+_CLAUDE = ("--print", "--permission-mode", "acceptEdits", "--allowedTools=mcp__boocode")
 # Nobody is there to trust the hooks; which they are is known here.
 _CODEX = ("--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
-_GEMINI = ("-m", "gemini-2.5-pro", "--approval-mode", "auto_edit", "-p", "{prompt}")
-_QWEN = ("--approval-mode", "auto-edit", "-p", "{prompt}")
+_GEMINI = (
+    "-m",
+    "gemini-2.5-pro",
+    "--approval-mode",
+    "auto_edit",
+    "--allowed-tools=mcp_boocode_apply_edit,mcp_boocode_checkpoint",
+    "-p",
+    "{prompt}",
+)
+_QWEN = (
+    "--approval-mode",
+    "auto-edit",
+    "--allowed-tools=mcp__boocode__apply_edit,mcp__boocode__checkpoint",
+    "-p",
+    "{prompt}",
+)
 _COPILOT = ("--prompt", "{prompt}")
 
 _CODEX_CONFIG = """\
@@ -98,6 +132,8 @@ REAL_AGENTS = (
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         },
+        served="mcp__boocode__{tool}",
+        search="ToolSearch",
     ),
     RealAgent(
         "codex",
@@ -106,6 +142,7 @@ REAL_AGENTS = (
         "apply_patch",
         "*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch\n",
         files={".codex/config.toml": _CODEX_CONFIG},
+        served="mcp__boocode.{tool}",
     ),
     RealAgent(
         "gemini",
@@ -115,6 +152,7 @@ REAL_AGENTS = (
         {"file_path": "{top}/{path}", "content": "{text}\n"},
         {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "{url}"},
         {".gemini/settings.json": _gemini_settings("gemini-api-key")},
+        served="mcp_boocode_{tool}",
     ),
     RealAgent(
         "qwen",
@@ -127,6 +165,9 @@ REAL_AGENTS = (
             ".qwen/settings.json": _gemini_settings("openai") | _QWEN_VERSION,
             "{top}/.qwen/settings.json": _QWEN_VERSION,
         },
+        served="mcp__boocode__{tool}",
+        search="tool_search",
+        wrapper="tool_call",
     ),
     RealAgent(
         "copilot",
@@ -141,6 +182,7 @@ REAL_AGENTS = (
             "COPILOT_PROVIDER_BASE_URL": "{url}/v1",
             "COPILOT_MODEL": "scripted",
         },
+        served="boocode-{tool}",
     ),
     RealAgent(
         "opencode",
@@ -151,6 +193,7 @@ REAL_AGENTS = (
         # It installs packages beside plugins, and waits for that; here the attempt fails soon.
         {"OPENCODE_DISABLE_MODELS_FETCH": "1", "npm_config_fetch_retries": "0"},
         {".config/opencode/opencode.json": _OPENCODE_CONFIG},
+        served="boocode_{tool}",
     ),
     RealAgent(
         "cline",
@@ -161,6 +204,7 @@ REAL_AGENTS = (
         # Otherwise it leaves a server behind, on a port that all sessions share.
         {"CLINE_SESSION_BACKEND_MODE": "local"},
         {".cline/data/settings/providers.json": _CLINE_CONFIG},
+        served="boocode__{tool}",
     ),
 )
 

@@ -1,0 +1,437 @@
+"""`git boocode serve --install`, as a user calls it: for each agent and scope, and back again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode.agents.config_files import Locations
+from git_boocode.agents.install import wanted_server
+from git_boocode.agents.registry import PROJECT, SERVER_AGENTS, USER, Agent
+from tests.agents.test_install import tree
+from tests.repo_kit import Repo
+
+SCOPED = [
+    (agent, scope)
+    for agent in SERVER_AGENTS.values()
+    for scope in (agent.servers.places if agent.servers else ())
+]
+each_scope = pytest.mark.parametrize(
+    ("agent", "scope"), SCOPED, ids=[f"{agent.name}-{scope}" for agent, scope in SCOPED]
+)
+PROGRAM = list(wanted_server().program)
+
+OTHERS = {
+    ".json": '{\n\t"theme": "dark", // at night\n\t"other": {"a": [1,2]},\n}\n',
+    ".toml": '# mine\nmodel = "x"   # big\n\n[tui]\ntheme = "dark"\n',
+}
+
+
+def path_of(agent: Agent, scope: str) -> Path:
+    return Path(Locations.here().server_files(agent, scope)[0].path)
+
+
+def states(repo: Repo) -> dict[tuple[str, str], str]:
+    rows = repo.boocode("hooks", "status", "--json", "-v").json["servers"]
+    return {(row["agent"], row["scope"]): row["state"] for row in rows}
+
+
+def serve(repo: Repo, *args: str, code: int = 0) -> Any:
+    """Call it with --json."""
+    done = repo.boocode("serve", *args, "--json")
+    assert done.code == code, done.out + done.err
+    return done.json
+
+
+@each_scope
+def test_where_nothing_is_there(repo: Repo, sealed: Path, agent: Agent, scope: str) -> None:
+    (sealed / ".local/state").mkdir(parents=True)
+    before = tree(repo.top, sealed)
+    here = (agent.name, scope)
+    assert states(repo)[here] == "not_installed"
+    (row,) = serve(repo, "--install", agent.name, f"--{scope}")["files"]
+    assert (row["agent"], row["scope"], row["action"]) == (*here, "create")
+    assert Path(row["path"]) == path_of(agent, scope)
+    assert states(repo)[here] == "installed"
+    there = tree(repo.top, sealed)
+    assert serve(repo, "--install", agent.name, f"--{scope}")["files"] == []
+    assert tree(repo.top, sealed) == there
+    (row,) = serve(repo, "--uninstall", agent.name, f"--{scope}")["files"]
+    assert row["action"] == "delete"
+    assert tree(repo.top, sealed) == before
+    assert serve(repo, "--uninstall", agent.name, f"--{scope}")["files"] == []
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@each_scope
+def test_a_file_that_the_user_has(
+    repo: Repo, sealed: Path, agent: Agent, scope: str, newline: str
+) -> None:
+    (sealed / ".local/state").mkdir(parents=True)
+    path = path_of(agent, scope)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(OTHERS[path.suffix].replace("\n", newline).encode())
+    path.chmod(0o640)
+    before = tree(repo.top, sealed)
+    serve(repo, "--install", agent.name, f"--{scope}")
+    there = path.read_bytes()
+    lines = list(filter(None, OTHERS[path.suffix].split("\n")))
+    assert [line for line in there.decode().split(newline) if line in lines] == lines
+    assert there.count(b"\n") == there.count(newline.encode())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    serve(repo, "--install", agent.name, f"--{scope}")
+    assert path.read_bytes() == there
+    serve(repo, "--uninstall", agent.name, f"--{scope}")
+    assert tree(repo.top, sealed) == before
+
+
+# Hooks and server are in one file.
+SHARED = pytest.mark.parametrize("name", ["gemini", "qwen", "codex"])
+
+
+@SHARED
+@pytest.mark.parametrize("text", [None, OTHERS[".json"]])
+@pytest.mark.parametrize("first", ["hooks", "server"])
+@pytest.mark.parametrize("last", ["hooks", "server", "both"])
+def test_hooks_and_server_in_one_file(
+    repo: Repo, name: str, text: str | None, first: str, last: str
+) -> None:
+    path = path_of(SERVER_AGENTS[name], PROJECT)
+    if name == "codex":
+        # Hooks go into this file if it lists some.
+        text = '[[hooks.Stop]]\nmatcher = "x"\n'
+    if text is not None:
+        path.parent.mkdir()
+        path.write_text(text)
+    before = tree(repo.top)
+    hooks, server = ("--agent", name, "--project"), (name, "--project")
+    steps = {
+        "hooks": lambda verb: repo.boocode("hooks", verb, *hooks),
+        "server": lambda verb: repo.boocode("serve", f"--{verb}", *server),
+    }
+    for step in sorted(steps, key=lambda step: step != first):
+        assert steps[step]("install").code == 0
+    if last == "both":
+        assert repo.boocode("uninstall").code == 0
+        assert tree(repo.top) == before
+        return
+    for step in sorted(steps, key=lambda step: step == last):
+        states_before = states(repo)[name, PROJECT]
+        assert states_before == "installed" or step == "hooks"
+        assert steps[step]("uninstall").code == 0
+    assert tree(repo.top) == before
+
+
+def test_the_default_scope_and_where_it_is_installed_already(repo: Repo, sealed: Path) -> None:
+    done = repo.boocode("serve", "--install", "claude-code", "windsurf")
+    assert done.code == 0
+    assert done.out == (
+        " A .mcp.json: Claude Code (project)\n"
+        " A ~/.codeium/windsurf/mcp_config.json: Windsurf (user)\n"
+        "installed the server for Claude Code and Windsurf\n"
+    )
+    repo.boocode("serve", "--uninstall", "claude-code")
+    repo.boocode("serve", "--install", "claude-code", "--user")
+    path = sealed / ".claude.json"
+    path.write_text(path.read_text().replace(PROGRAM[0], "/old/git-boocode"))
+    assert states(repo)["claude-code", USER] == "other_command"
+    done = repo.boocode("hooks", "status")
+    assert "'git boocode serve --install claude-code --user' renews the server" in done.err
+    (row,) = serve(repo, "--install", "claude")["files"]
+    assert (row["path"], row["action"]) == (str(path), "modify")
+    assert states(repo)["claude-code", USER] == "installed"
+    done = repo.boocode("serve", "--uninstall")
+    assert done.out == "no server is installed\n"
+    assert "'git boocode serve --uninstall claude-code --user' removes it" in done.err
+    assert path.exists()
+    repo.boocode("serve", "--uninstall", "--user")
+    assert not path.exists()
+    assert not (sealed / ".codeium").exists()
+
+
+def test_options_become_part_of_the_entry(repo: Repo) -> None:
+    serve(repo, "--install", "vscode", "--read-only", "--repo", ".")
+    entry = json.loads(repo.read(".vscode/mcp.json"))["servers"]["boocode"]
+    assert entry["args"][-3:] == ["--repo", str(repo.top), "--read-only"]
+    done = repo.boocode("hooks", "status")
+    options = f"--repo {repo.top} --read-only"
+    assert f"installed with {options} in .vscode/mcp.json\n" in done.out
+    before = repo.read(".vscode/mcp.json")
+    answer = serve(repo, "--install", "vscode", code=1)
+    assert answer["error"]["code"] == "changed"
+    assert answer["error"]["hint"].startswith("'git boocode serve --uninstall vscode --project'")
+    assert repo.read(".vscode/mcp.json") == before
+
+
+def test_a_worktree_that_does_not_exist_is_not_installed(repo: Repo, sealed: Path) -> None:
+    before = tree(repo.top, sealed)
+    for elsewhere in ("nowhere", str(repo.top.parent)):
+        serve(repo, "--install", "codex", "--repo", elsewhere, code=128)
+    assert tree(repo.top, sealed) == before
+
+
+@pytest.mark.parametrize("content", ['{"mcpServers": null}', '{"mcpServers": {"boocode": null}}'])
+def test_null_is_no_list_of_servers(repo: Repo, content: str) -> None:
+    repo.write(".mcp.json", content)
+    answer = serve(repo, "--install", "claude-code", code=1)
+    assert answer["error"]["code"] == "unusable_file"
+    assert repo.read(".mcp.json") == content.encode()
+
+
+def test_a_dry_run_shows_the_diff_and_writes_nothing(repo: Repo, sealed: Path) -> None:
+    before = tree(repo.top, sealed)
+    done = repo.boocode("serve", "--install", "cursor", "-n")
+    assert done.code == 0
+    assert f"+++ {repo.top}/.cursor/mcp.json\n" in done.out
+    assert '+    "boocode": {\n' in done.out
+    assert tree(repo.top, sealed) == before
+    answer = serve(repo, "--install", "cursor", "-n")
+    assert answer["dry_run"]
+    assert answer["diff"] == done.out
+    serve(repo, "--install", "cursor")
+    there = tree(repo.top, sealed)
+    assert '-    "boocode": {\n' in repo.boocode("serve", "--uninstall", "-n").out
+    assert tree(repo.top, sealed) == there
+
+
+def test_a_tracked_file_has_no_path_of_this_machine(repo: Repo) -> None:
+    repo.commit("Begin", **{".mcp.json": "{}\n"})
+    first = repo.boocode("serve", "--install", "claude-code", "cursor")
+    entry = json.loads(repo.read(".mcp.json"))["mcpServers"]["boocode"]
+    assert (entry["command"], entry["args"]) == ("git", ["boocode", "serve"])
+    assert "tracked, so others get them with the next commit: .mcp.json\n" in first.err
+    assert states(repo)["claude-code", PROJECT] == "installed"
+    assert states(repo)["cursor", PROJECT] == "installed"
+    done = repo.boocode("serve", "--install", "claude-code", "--repo", ".")
+    assert (done.code, done.out) == (129, "")
+    assert "'--repo' cannot go into .mcp.json, which git tracks\n" in done.err
+    if PROGRAM[0] != "git":
+        assert f"they use this machine's path '{shlex.join(PROGRAM)}'" in first.err
+        assert "'git boocode' has to be on the agents' PATH" in first.err
+        assert PROGRAM[0] in repo.read(".cursor/mcp.json").decode()
+
+
+def test_files_that_are_made_are_excluded_where_that_is_asked_for(repo: Repo) -> None:
+    exclude = repo.top / ".git/info/exclude"
+    before = exclude.read_bytes()
+    repo.boocode("serve", "--install", "gemini", "opencode", "--exclude")
+    assert repo.git("status", "--short") == ""
+    repo.boocode("hooks", "install", "--agent", "gemini")
+    repo.boocode("hooks", "uninstall", "--agent", "gemini")
+    # The server is still in the file.
+    assert repo.git("status", "--short") == ""
+    repo.boocode("serve", "--uninstall")
+    assert exclude.read_bytes() == before
+
+
+def test_of_two_files_the_one_that_is_there_is_used(repo: Repo) -> None:
+    repo.write("opencode.jsonc", '{ "mcp": {} } // mine\n')
+    serve(repo, "--install", "opencode")
+    assert b'"boocode"' in repo.read("opencode.jsonc")
+    repo.write("opencode.json", "{}\n")
+    assert serve(repo, "--install", "opencode")["files"] == []
+    serve(repo, "--uninstall", "opencode")
+    assert repo.read("opencode.jsonc") == b'{ "mcp": {} } // mine\n'
+    assert repo.read("opencode.json") == b"{}\n"
+
+
+def test_completion_offers_the_agents_and_editors(repo: Repo) -> None:
+    done = repo.boocode("completion", "--candidates", "serve", "--install", "v")
+    assert done.out == "vscode\tVS Code\n"
+
+
+def test_another_server_of_that_name_is_kept_and_named(repo: Repo) -> None:
+    text = '{"mcpServers": {"boocode": {"command": "./mine.sh"}}}\n'
+    repo.write(".cursor/mcp.json", text)
+    answer = serve(repo, "--install", "cursor", code=1)
+    assert answer["error"]["code"] == "exists"
+    assert f"'boocode' in '{repo.top}/.cursor/mcp.json' is another" in answer["error"]["message"]
+    answer = serve(repo, "--uninstall")
+    assert answer["files"] == []
+    assert answer["notes"] == ["'boocode' in .cursor/mcp.json is another server, and stays"]
+    done = repo.boocode("hooks", "status")
+    assert (
+        "server for Cursor (project): another server has its name in .cursor/mcp.json" in done.out
+    )
+    assert repo.read(".cursor/mcp.json").decode() == text
+
+
+def test_all_or_none(repo: Repo, sealed: Path) -> None:
+    repo.write(".cursor/mcp.json", "{")
+    repo.write(".vscode/mcp.json", "{}", mode=0o444)
+    before = tree(repo.top, sealed)
+    for bad, code in (("cursor", "unusable_file"), ("vscode", "read_only")):
+        answer = serve(repo, "--install", "claude-code", bad, "codex", code=1)
+        assert answer["error"]["code"] == code
+        assert answer["error"]["message"].endswith("nothing was changed")
+        assert tree(repo.top, sealed) == before
+    repo.write(".cursor/mcp.json", '{"mcpServers": {"boocode": ')
+    assert states(repo)["cursor", PROJECT] == "unusable"
+
+
+def _directory(path: Path) -> None:
+    path.mkdir()
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _outwards(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _deep(path: Path) -> None:
+    path.write_text('{"a": ' + "[" * 5000 + "]" * 5000 + "}")
+
+
+def _binary(path: Path) -> None:
+    path.write_bytes(bytes(range(256)))
+
+
+def seen(path: Path) -> tuple[int, ...]:
+    found = path.lstat()
+    return (found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+@pytest.mark.parametrize("make", [_directory, _fifo, _outwards, _loop, _deep, _binary])
+def test_what_is_in_the_place_of_the_file_is_left_alone(repo: Repo, name: str, make: Any) -> None:
+    path = path_of(SERVER_AGENTS[name], PROJECT)
+    path.parent.mkdir(exist_ok=True)
+    make(path)
+    before = seen(path)
+    start = time.monotonic()
+    answer = serve(repo, "--install", name, code=1)
+    assert answer["error"]["code"] in ("unusable_file", "outside_worktree")
+    assert repo.boocode("hooks", "status").code == 0
+    assert repo.boocode("serve", "--uninstall").code == 0
+    assert repo.boocode("uninstall").code == 0
+    assert time.monotonic() - start < 20
+    assert seen(path) == before
+
+
+def test_a_file_without_permission(repo: Repo) -> None:
+    repo.write(".cursor/mcp.json", "{}", mode=0)
+    done = repo.unprivileged("serve", "--install", "cursor")
+    assert done.code in (1, 128)
+    assert ".cursor/mcp.json" in done.err
+    assert repo.unprivileged("hooks", "status").code == 0
+    (repo.top / ".cursor/mcp.json").chmod(0o644)
+    assert repo.read(".cursor/mcp.json") == b"{}"
+
+
+def test_links_in_the_home_directory_are_followed(repo: Repo, sealed: Path) -> None:
+    (sealed / "dotfiles").mkdir()
+    mine = sealed / "dotfiles/claude.json"
+    mine.write_text("{}\n")
+    (sealed / ".claude.json").symlink_to("dotfiles/claude.json")
+    serve(repo, "--install", "claude-code", "--user")
+    assert os.readlink(sealed / ".claude.json") == "dotfiles/claude.json"
+    assert '"boocode"' in mine.read_text()
+    serve(repo, "--uninstall", "claude-code", "--user")
+    assert mine.read_text() == "{}\n"
+
+
+def test_another_name_of_the_file_keeps_the_old_content(repo: Repo, sealed: Path) -> None:
+    repo.write(".cursor/mcp.json", "{}\n")
+    os.link(repo.top / ".cursor/mcp.json", sealed / "mine.json")
+    serve(repo, "--install", "cursor")
+    assert b'"boocode"' in repo.read(".cursor/mcp.json")
+    serve(repo, "--uninstall", "cursor")
+    assert repo.read(".cursor/mcp.json") == b"{}\n"
+    assert (sealed / "mine.json").read_text() == "{}\n"
+
+
+def test_a_link_out_of_the_worktree_is_refused(repo: Repo, sealed: Path) -> None:
+    (sealed / "mine.json").write_text("{}")
+    (repo.top / ".mcp.json").symlink_to(sealed / "mine.json")
+    assert serve(repo, "--install", "claude", code=1)["error"]["code"] == "outside_worktree"
+    serve(repo, "--uninstall")
+    assert (sealed / "mine.json").read_text() == "{}"
+
+
+def test_where_claude_code_is_elsewhere(
+    repo: Repo, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sealed / "elsewhere"))
+    serve(repo, "--install", "claude-code", "--user")
+    assert (sealed / "elsewhere/.claude.json").exists()
+
+
+def test_uninstalling_everything_removes_the_server(repo: Repo, sealed: Path) -> None:
+    before = tree(repo.top, sealed)
+    serve(repo, "--install", "claude-code", "codex", "cline")
+    serve(repo, "--install", "gemini", "--user")
+    rows = repo.boocode("uninstall", "--json").json["hooks"]
+    assert {row["agent"] for row in rows} == {"claude-code", "codex", "cline", "gemini"}
+    after = tree(repo.top, sealed)
+    assert {path: found for path, found in after.items() if ".local" not in path} == before
+
+
+def test_a_restore_leaves_the_server_installed(repo: Repo) -> None:
+    repo.commit("Begin", a="1\n")
+    repo.boocode("checkpoint")
+    serve(repo, "--install", "claude-code", "gemini")
+    repo.write("a", "2\n")
+    done = repo.boocode("restore", "@")
+    assert done.code == 0
+    assert "left alone: .mcp.json: server for Claude Code left installed\n" in done.err
+    assert states(repo)["claude-code", PROJECT] == "installed"
+    repo.commit("Share", **{".mcp.json": "{}\n"})
+    repo.boocode("checkpoint")
+    serve(repo, "--install", "claude-code")
+    done = repo.boocode("restore", "@")
+    assert "warning: .mcp.json lost the server for Claude Code\n" in done.err
+    assert "'git boocode serve --install claude-code --project' installs what" in done.err
+    assert repo.read(".mcp.json") == b"{}\n"
+
+
+def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
+    done = repo.boocode("serve", "--install", "gemini", cwd=sealed)
+    assert (done.code, done.out) == (128, "")
+    assert done.err.startswith("fatal: not in the worktree of a git repository\nhint: --user is ")
+    assert repo.boocode("serve", "--uninstall", cwd=sealed).err == done.err
+    assert repo.boocode("serve", "--install", "gemini", "--user", cwd=sealed).code == 0
+    assert repo.boocode("serve", "--install", "cline", cwd=sealed).code == 0
+    done = repo.boocode("hooks", "status", cwd=sealed)
+    assert "server for Cline (user): installed in ~/.cline/data/settings/" in done.out
+    assert repo.boocode("serve", "--uninstall", "--user", cwd=sealed).code == 0
+    assert not (sealed / ".cline").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--install",), "'--install' needs the names of agents"),
+        (("--install", "emacs"), "unknown agent 'emacs'"),
+        (("cursor",), "unexpected argument 'cursor'"),
+        (("--dry-run",), "'--dry-run' needs '--install'"),
+        (("--install", "--uninstall", "cursor"), "cannot be used together"),
+        (("--install", "cursor", "--user", "--project"), "cannot be used together"),
+        (("--uninstall", "--read-only"), "cannot be used together"),
+    ],
+)
+def test_command_lines_that_make_no_sense(repo: Repo, args: tuple[str, ...], said: str) -> None:
+    done = repo.boocode("serve", *args)
+    assert (done.code, done.out) == (129, "")
+    assert said in done.err
+
+
+@pytest.mark.parametrize("name", ["windsurf", "cline"])
+def test_an_agent_without_a_file_for_the_project(repo: Repo, name: str) -> None:
+    answer = serve(repo, "--install", name, "--project", code=1)
+    assert answer["error"]["code"] == "no_such_scope"
+    assert "lists servers only in your home directory" in answer["error"]["message"]
