@@ -636,4 +636,53 @@ def test_git_boocode_is_missing(proposed: Repo, monkeypatch: pytest.MonkeyPatch)
         (tools / tool).symlink_to(found)
     monkeypatch.setenv("PATH", str(tools))
     seen = nvim(proposed, "vim.cmd('BoocodeSigns') return report()", PATH)
-    assert seen["messages"] == [["boocode: git boocode preview gave no answer; is it in PATH?", 4]]
+    assert seen["messages"] == [["boocode: git boocode gave no answer; is it in PATH?", 4]]
+
+
+# The processes that Neovim has started, and that still run.
+_CHILDREN = "vim.api.nvim_get_proc_children(vim.fn.getpid())"
+
+
+def test_one_server_answers_all_commands_and_ends_with_the_editor(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        vim.cmd("BoocodePropose .git/edits | BoocodeSigns | BoocodeSigns")
+        return report({{ children = {_CHILDREN} }})
+        """,
+        PATH,
+    )
+    assert len(seen["signs"]) == 3
+    assert len(seen["children"]) == 1
+    for pid in seen["children"]:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_server_that_ended_is_started_again(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        vim.cmd("BoocodePropose .git/edits")
+        local before = {_CHILDREN}
+        vim.loop.kill(before[1], "sigterm")
+        vim.wait(10000, function() return #{_CHILDREN} == 0 end)
+        vim.wait(1000) -- Neovim hears of it once the server has closed its output as well.
+        vim.cmd("BoocodeSigns")
+        return report({{ is_new = {_CHILDREN}[1] ~= before[1] }})
+        """,
+        PATH,
+    )
+    assert (len(seen["signs"]), seen["is_new"]) == (3, True)
+
+
+def test_a_server_that_dies_in_a_call_is_an_error(
+    proposed: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = tmp_path / "git"
+    dying = "case $* in *boocode*) read line; exit 1;; esac"
+    git.write_text(f'#!/bin/sh\n{dying}\nexec {shutil.which("git")} "$@"\n')
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    seen = nvim(proposed, "vim.cmd('BoocodeSigns | BoocodeSigns') return report()", PATH)
+    assert seen["messages"] == [["boocode: git boocode gave no answer; is it in PATH?", 4]] * 2

@@ -1,13 +1,9 @@
 -- A client of git-boocode for Neovim 0.7 or newer; git-boocode-editors(7) describes it.
 local M, api, fn, namespace = {}, vim.api, vim.fn, vim.api.nvim_create_namespace("boocode")
-local SIGNS = { Add = "+", Change = "~", Delete = "-" }
-local ENDINGS = { unix = "\n", dos = "\r\n", mac = "\r" }
-
-local function git(directory, arguments, input) -- All calls of git are made here.
-  local command = { "sh", "-c", 'exec git -C "$0" "$@" 2>/dev/null', directory }
-  return fn.system(vim.list_extend(command, arguments), input or "")
-end
-
+local ENDINGS, SIGNS = { unix = "\n", dos = "\r\n", mac = "\r" }, { Add = "+", Change = "~", Delete = "-" }
+local HELLO = '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
+local CALL = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}\n'
+local GONE, servers = '{"error":{"message":"git boocode gave no answer; is it in PATH?"}}', {}
 -- A function that shows its errors instead of raising them.
 local function guarded(action)
   return function(...)
@@ -15,11 +11,11 @@ local function guarded(action)
     if not done then vim.notify("boocode: " .. tostring(problem), vim.log.levels.ERROR) end
   end
 end
-
 -- The current buffer's worktree, which has loaded buffers by path, and the current path.
 local function worktree()
-  local top = git(fn.expand("%:p:h"), { "rev-parse", "--show-toplevel" }):gsub("\n$", "/")
-  if top == "" then error(fn.expand("%:p:h") .. " is not in a worktree of git", 0) end
+  local command = { "git", "-C", fn.expand("%:p:h"), "rev-parse", "--show-toplevel" }
+  local top = fn.system(command):gsub("\n$", "/")
+  if vim.v.shell_error > 0 then error(command[3] .. " is not in a worktree of git", 0) end
   local tree = { top = top, buffers = {} }
   for _, buffer in ipairs(fn.getbufinfo({ bufloaded = 1 })) do
     local is_file = vim.bo[buffer.bufnr].buftype == "" and not buffer.name:find("/.git/", 1, true)
@@ -28,7 +24,6 @@ local function worktree()
   end
   return tree, fn.resolve(fn.expand("%:p")):sub(#top + 1)
 end
-
 -- Change a buffer by text edits, which keep cursor, marks and folds.
 local function set_text(buffer, file)
   local lines = vim.split(file.text, ENDINGS[vim.bo[buffer].fileformat], { plain = true })
@@ -39,43 +34,52 @@ local function set_text(buffer, file)
     api.nvim_buf_set_lines(buffer, 0, -1, true, lines) -- The last line break came or went.
   end
 end
-
--- The answer of git boocode, which gets the unsaved texts; an error if it failed.
-local function ask(tree, command, ...)
-  local texts = vim.empty_dict()
-  for path, buffer in pairs(tree.buffers) do
+-- The answer of the worktree's server, which gets the unsaved texts; an error if it failed.
+local function ask(tree, tool, arguments)
+  for path, buffer in pairs(arguments.buffers and tree.buffers or {}) do
     local options, lines = vim.bo[buffer], api.nvim_buf_get_lines(buffer, 0, -1, true)
     -- What `:write` would write, without the newline that 'fixendofline' would add.
     if options.endofline and (#lines > 1 or lines[1] ~= "") then table.insert(lines, "") end
     lines[1] = (options.bomb and "\239\187\191" or "") .. lines[1]
-    texts[path] = options.modified and table.concat(lines, ENDINGS[options.fileformat]) or nil
+    arguments.buffers[path] = options.modified and table.concat(lines, ENDINGS[options.fileformat]) or nil
   end
-  local output = git(tree.top, { "boocode", command, "--json", ... }, vim.json.encode(texts))
-  local is_json, answer = pcall(vim.json.decode, output, { luanil = { object = true } })
-  if not is_json then error("git boocode " .. command .. " gave no answer; is it in PATH?", 0) end
+  local server = servers[tree.top] or { id = 0, text = "" }
+  if not servers[tree.top] then
+    server.job = fn.jobstart({ "git", "-C", tree.top, "boocode", "serve", "--repo", tree.top }, {
+      on_stdout = function(_, pieces) server.text = server.text .. table.concat(pieces, "\n") end,
+      on_exit = function() servers[tree.top], server.has_ended = nil, true end,
+    })
+    fn.chansend(server.job, HELLO)
+  end
+  servers[tree.top], server.id, server.text = server, server.id + 1, server.text:match("[^\n]*$")
+  local call = vim.json.encode({ name = tool, arguments = arguments })
+  pcall(fn.chansend, server.job, CALL:format(server.id, call))
+  local line = '{"jsonrpc":"2.0","id":' .. server.id .. ",[^\n]*\n"
+  local function is_over() return server.text:find(line) or server.has_ended end
+  if not vim.wait(120000, is_over, 1) then fn.jobstop(server.job) end
+  local message = vim.json.decode(server.text:match(line) or GONE, { luanil = { object = true } })
+  local answer = (message.result or {}).structuredContent or message
   if answer.retry_context then M.refused = answer end
-  local hint = answer.error and ("\n" .. (answer.error.hint or "")):gsub("\n(.)", "\nhint: %1")
+  local hint = ("\n" .. (answer.error and answer.error.hint or "")):gsub("\n(.)", "\nhint: %1")
   return answer.ok and answer or error(vim.trim(answer.error.message .. hint), 0)
 end
-
 -- Show a sign at each line that the proposal changes; an insertion has it at the line below.
 local function show(tree, path)
   local buffer = tree.buffers[path] or error("this buffer is not a file of " .. tree.top, 0)
   api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
-  local answer = ask(tree, "preview", "--buffers", "-", "--", path)
+  local answer = ask(tree, "preview", { buffers = vim.empty_dict(), path = path })
   for _, hunk in ipairs(answer.hunks) do
     local kind = hunk.old_text == "" and "Add" or hunk.new_text == "" and "Delete" or "Change"
-    local sign = { sign_text = SIGNS[kind], sign_hl_group = "Diff" .. kind }
     local first = math.min(hunk.start_line, api.nvim_buf_line_count(buffer))
     for line = first, math.max(first, hunk.end_line) do
+      local sign = { sign_text = SIGNS[kind], sign_hl_group = "Diff" .. kind }
       api.nvim_buf_set_extmark(buffer, namespace, line - 1, 0, sign)
-      if line == fn.line(".") then answer.hunk = tostring(hunk.number) end
+      if line == fn.line(".") then answer.hunk = hunk.number end
     end
   end
   return answer
 end
 
--- Load and show what a command did to files.
 local function update(tree, files, done)
   for _, file in ipairs(files) do
     local buffer = tree.buffers[file.path]
@@ -87,31 +91,29 @@ local function update(tree, files, done)
   end
   vim.notify("boocode: " .. done .. " " .. (#files == 1 and files[1].path or #files .. " files"))
 end
-
--- Accept or discard the current file, or its hunk under the cursor; git boocode gets `fargs`.
+-- Accept or discard the current file, or its hunk under the cursor; `args` are options.
 local function decide(command, of_hunk)
   return guarded(function(given)
     local tree, path = worktree()
-    local shown, all = show(tree, path), vim.list_slice((given or {}).fargs or {})
+    local shown = show(tree, path)
     local is_unsaved = command == "accept" and vim.bo.modified and shown.status:find("[DR]")
     if is_unsaved then error("write the buffer first: it is to be deleted or renamed", 0) end
     if of_hunk and not shown.hunk then error("nothing is proposed for line " .. fn.line("."), 0) end
-    vim.list_extend(all, of_hunk and { "--hunk", shown.hunk, "--", path } or { "--", path })
-    update(tree, ask(tree, command, "--buffers", "-", unpack(all)).files, command .. "ed")
+    local arguments = { buffers = vim.empty_dict(), paths = path, hunk = of_hunk and shown.hunk or nil }
+    for name in ((given or {}).args or ""):gmatch("%-%-(%a+)") do arguments[name] = true end
+    update(tree, ask(tree, command, arguments).files, command .. "ed")
   end)
 end
 M.accept, M.accept_hunk = decide("accept", false), decide("accept", true)
 M.discard, M.discard_hunk = decide("discard", false), decide("discard", true)
 M.signs = guarded(function() show(worktree()) end)
-
--- Propose the edits in a file; `retry_of` is the id of a refused proposal.
-M.propose = guarded(function(file, retry_of)
-  local tree, arguments = worktree(), { "--buffers", "-", fn.fnamemodify(file, ":p") }
-  vim.list_extend(arguments, retry_of and { "--retry-of", retry_of } or {})
-  update(tree, ask(tree, "propose", unpack(arguments)).files, "proposed")
+-- Propose the edits in a text; `retry_of` is the id of a refused proposal.
+M.propose = guarded(function(text, retry_of)
+  local tree = worktree()
+  local arguments = { input = text, retry_of = retry_of or nil, buffers = vim.empty_dict() }
+  update(tree, ask(tree, "propose", arguments).files, "proposed")
 end)
 
--- Compare the current buffer with what is proposed for it.
 M.diff = guarded(function()
   local answer, filetype, fileformat = show(worktree()), vim.bo.filetype, vim.bo.fileformat
   vim.cmd("diffthis | rightbelow vnew | setlocal buftype=nofile bufhidden=wipe")
@@ -121,16 +123,15 @@ M.diff = guarded(function()
   if answer.warning then vim.notify("boocode: " .. answer.warning, vim.log.levels.WARN) end
 end)
 
--- Pick a checkpoint, and restore it.
 M.restore = guarded(function()
-  local tree, format = worktree(), "%Y-%m-%dT%H:%M:%S"
+  local tree, east = worktree(), os.time() - os.time(os.date("!*t"))
   local function describe(turn)
-    local age = fn.strptime(format, os.date("!" .. format)) - fn.strptime(format, turn.created_at)
-    return os.date("%c  ", os.time() - age) .. (turn.label or turn.agent or turn.id)
+    local began = fn.strptime("%Y-%m-%dT%H:%M:%S", turn.created_at) + east
+    return os.date("%c  ", began) .. (turn.label or turn.agent or turn.id)
   end
   local options = { prompt = "Restore:", format_item = describe }
-  vim.ui.select(ask(tree, "log", "-50").checkpoints, options, guarded(function(turn)
-    if turn then update(tree, ask(tree, "restore", turn.id).changed, "restored") end
+  vim.ui.select(ask(tree, "log", { max_count = 50 }).checkpoints, options, guarded(function(turn)
+    if turn then update(tree, ask(tree, "restore", { checkpoint = turn.id }).changed, "restored") end
   end))
 end)
 
@@ -139,12 +140,11 @@ function M.setup()
     local command = ("Boocode_" .. name):gsub("_(%l)", string.upper)
     api.nvim_create_user_command(command, M[name], { nargs = "*", bar = true })
   end
-  api.nvim_create_user_command("BoocodePropose", function(given)
-    local register, file = given.args == "" and "" or given.args:match("^@(.)$"), fn.tempname()
+  api.nvim_create_user_command("BoocodePropose", guarded(function(given)
+    local register = given.args == "" and "" or given.args:match("^@(.)$")
     local lines = given.range > 0 and fn.getline(given.line1, given.line2)
-    lines = lines or register and fn.getreg(register, 1, true)
-    if lines then fn.writefile(lines, file) end
-    M.propose(lines and file or given.args, given.bang and M.refused and M.refused.id)
-  end, { nargs = "?", range = true, bang = true, bar = true, complete = "file" })
+    lines = lines or register and fn.getreg(register, 1, true) or fn.readfile(given.args, "b")
+    M.propose(table.concat(lines, "\n"), given.bang and M.refused and M.refused.id)
+  end), { nargs = "?", range = true, bang = true, bar = true, complete = "file" })
 end
 return M
