@@ -1,0 +1,573 @@
+"""The client for VS Code, compiled, with a double of the editor and the installed git boocode."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.repo_kit import Repo
+
+CLIENT = Path(__file__).parents[2] / "hooks/editors/vscode"
+HOST = Path(__file__).parent / "vscode_host.js"
+MANIFEST = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))
+WORDS = "one\ntwo\nthree\nfour\nfive\n"
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("node") and shutil.which("npm")), reason="there is no Node with npm"
+)
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled extension, made once for all workers; skips if its compiler is out of reach."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    built = shared / "vscode-client"
+    with (shared / "vscode-client.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            ignored = shutil.ignore_patterns("node_modules", "out")
+            shutil.copytree(CLIENT, built, ignore=ignored)
+            subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=built, check=False)
+    compiler = built / "node_modules/.bin/tsc"
+    if not compiler.exists():
+        pytest.skip("npm cannot install the compiler")
+    with (shared / "vscode-client.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (built / "out").exists():
+            done = subprocess.run([compiler], cwd=built, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout
+    return built / "out/extension.js"
+
+
+class Code:
+    """The editor with the extension, in a repository."""
+
+    def __init__(self, repo: Repo, extension: Path) -> None:
+        self.repo = repo
+        self._extension = extension
+
+    def run(self, script: str, cwd: str | Path = "", path: str | None = None) -> Any:
+        """What a script returns; it sees the editor as `host`."""
+        program = self.repo.write(".git/script.js", script)
+        done = subprocess.run(
+            ["node", HOST, self._extension, program],
+            cwd=self.repo.top / cwd,
+            env=os.environ | ({} if path is None else {"PATH": path}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture
+def code(repo: Repo, compiled: Path) -> Code:
+    """The editor in a repository with a file."""
+    repo.commit(**{"a.txt": WORDS})
+    return Code(repo, compiled)
+
+
+def select(*edits: Mapping[str, object]) -> str:
+    """A script that selects edits."""
+    return f"host.select({json.dumps(json.dumps(edits, ensure_ascii=False))});"
+
+
+TWO = {"path": "a.txt", "old_string": "two", "new_string": "TWO"}
+
+
+def test_it_is_short() -> None:
+    sources = [*CLIENT.glob("src/**/*.ts")]
+    lines = [line for path in sources for line in path.read_text(encoding="utf-8").splitlines()]
+    assert 100 < len(lines) <= 250
+    assert max(map(len, lines)) <= 136
+
+
+def test_the_types_are_strict() -> None:
+    options = json.loads((CLIENT / "tsconfig.json").read_text(encoding="utf-8"))
+    assert options["compilerOptions"]["strict"] is True
+    assert not [path for path in CLIENT.glob("src/*.ts") if ": any" in path.read_text("utf-8")]
+
+
+def test_the_manifest_names_what_there_is(code: Code) -> None:
+    there = code.run("return [Object.keys(host.commands), Object.keys(host.views)]")
+    contributed = MANIFEST["contributes"]
+    assert sorted(there[0]) == sorted(each["command"] for each in contributed["commands"])
+    assert sorted(there[1]) == sorted(each["id"] for each in contributed["views"]["boocode"])
+    used = {each["command"] for menu in contributed["menus"].values() for each in menu}
+    assert used <= {*there[0]}
+    assert "dependencies" not in MANIFEST
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(json.dumps(TWO), id="json"),
+        pytest.param("--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+TWO\n", id="patch"),
+        pytest.param(
+            "So:\na.txt\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n", id="blocks"
+        ),
+    ],
+)
+@pytest.mark.parametrize("source", ["host.select", "host.clipboard = "])
+def test_an_edit_of_a_saved_file_is_written(code: Code, edit: str, source: str) -> None:
+    seen = code.run(f"{source}({json.dumps(edit)}); await host.run('apply'); return host.dialogs")
+    assert seen == []
+    assert code.repo.read("a.txt").decode() == WORDS.replace("two", "TWO")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param("one\ntwo\n", id="plain"),
+        pytest.param("one\r\ntwo\r\n", id="crlf"),
+        pytest.param("\ufeffone\ntwo\n", id="bom"),
+        pytest.param("one 😀\n😀 two ü", id="astral"),
+    ],
+)
+def test_an_edit_of_an_unsaved_document_is_one_step_of_undo(code: Code, before: str) -> None:
+    code.repo.git("config", "core.autocrlf", "false")
+    code.repo.commit(**{"a.txt": before, "other": "x\n"})
+    edits = [
+        {"path": "a.txt", "old_string": "one", "new_string": "1"},
+        {"path": "a.txt", "old_string": "two", "new_string": "2\n3"},
+        {"path": "other", "old_string": "x", "new_string": "y"},
+    ]
+    seen = code.run(
+        select(*edits)
+        + """
+        const open = host.open("a.txt"), saved = host.open("other");
+        open.type("typed\\n");
+        await host.run("apply");
+        return { ...open, saved: saved.isDirty, dialogs: host.dialogs };
+        """
+    )
+    assert seen["dialogs"] == []
+    ending = "\r\n" if "\r" in before else "\n"
+    typed = f"typed{ending}" + before.replace("\ufeff", "")
+    after = typed.replace("one", "1").replace("two", f"2{ending}3")
+    assert (seen["text"], seen["undone"][1:], seen["isDirty"]) == (after, [typed], True)
+    assert code.repo.read("a.txt").decode() == before
+    assert (code.repo.read("other"), seen["saved"]) == (b"y\n", False)
+
+
+def test_a_refusal_leads_to_the_nearest_text(code: Code) -> None:
+    code.repo.commit(**{"a.txt": "def price(order):\n    return order.total\n"})
+    edit = {"path": "a.txt", "old_string": "def price(item):\n    return 0", "new_string": "x"}
+    seen = code.run(
+        select(edit)
+        + """
+        host.answer = ({ items }) => items[0];
+        await host.run("apply");
+        return [host.dialogs, host.shown];
+        """
+    )
+    [dialog], shown = seen
+    assert (dialog["kind"], dialog["items"]) == ("error", ["Show Nearest Text"])
+    assert "a.txt: old text not found" in dialog["text"]
+    assert shown == [[str(code.repo.top / "a.txt"), 0, 2]]
+
+
+def test_several_places_are_a_choice(code: Code) -> None:
+    code.repo.commit(**{"a.txt": "price = 1\n\nprice = 2\n"})
+    edit = {"path": "a.txt", "old_string": "price = ", "new_string": "cost = "}
+    seen = code.run(
+        select(edit)
+        + """
+        host.answer = ({ items }) => items.at(-1);
+        await host.run("apply");
+        return [host.dialogs, host.shown];
+        """
+    )
+    [error, pick], shown = seen
+    assert "occurs 2 times" in error["text"]
+    assert [each["label"] for each in pick["items"]] == ["a.txt:1", "a.txt:3"]
+    assert [each["detail"] for each in pick["items"]] == ["price = 1", "price = 2"]
+    assert shown == [[str(code.repo.top / "a.txt"), 2, 3]]
+    assert b"cost" not in code.repo.read("a.txt")
+
+
+@pytest.mark.parametrize("header", ["Delete File: a.txt", "Update File: a.txt\n*** Move to: b"])
+@pytest.mark.parametrize("accepted", [True, False])
+def test_an_unsaved_document_is_neither_deleted_nor_renamed(
+    code: Code, header: str, accepted: bool
+) -> None:
+    other = {"path": "other", "content": "x\n"}
+    patch = f"*** Begin Patch\n*** Add File: other\n+x\n*** {header}\n*** End Patch\n"
+    commands = ["propose", "accept"] if accepted else ["apply"]
+    seen = code.run(
+        f"""
+        host.select({json.dumps(patch)});
+        host.open("a.txt").type("typed");
+        for (const command of {commands}) await host.run(command);
+        return host.dialogs;
+        """
+    )
+    message = "save 'a.txt' first: it is to be deleted or renamed"
+    assert [each["text"] for each in seen] == [message]
+    assert code.repo.read("a.txt").decode() == WORDS
+    assert not (code.repo.top / str(other["path"])).exists()
+
+
+def test_a_document_that_is_edited_meanwhile_keeps_what_was_typed(code: Code) -> None:
+    seen = code.run(
+        select(TWO)
+        + """
+        const open = host.open("a.txt");
+        open.type("typed\\n");
+        const write = host.children.push.bind(host.children);
+        host.children.push = (child) => {
+          const send = child.stdin.write.bind(child.stdin);
+          child.stdin.write = (line) => {
+            send(line);
+            if (line.includes("apply_edit") && !line.includes("dry_run")) open.type("more\\n");
+          };
+          return write(child);
+        };
+        await host.run("apply");
+        return [open.text, host.dialogs.map(({ text }) => text)];
+        """
+    )
+    assert seen == [f"more\ntyped\n{WORDS}", ["'a.txt' was edited meanwhile"]]
+
+
+def test_turns_and_the_files_of_a_turn(code: Code) -> None:
+    repo = code.repo
+    repo.commit(**{"gone": "gone\n", "naïve ü": "ü\n"})
+    repo.boocode("checkpoint", "-m", "first")
+    repo.write("a.txt", "changed\n")
+    repo.write("new", "new\n")
+    (repo.top / "gone").unlink()
+    repo.boocode("checkpoint", "-m", "second")
+    repo.write("naïve ü", "now\n")
+    seen = code.run(
+        """
+        const turns = [];
+        for (const turn of await host.rows("turns")) {
+          const files = {};
+          for (const file of await host.rows("turns", turn))
+            files[file.label] = [file.description, ...(await host.sides(file))];
+          turns.push([turn.label, turn.contextValue, turn.description.split(", ").at(-1), files]);
+        }
+        return turns;
+        """
+    )
+    assert seen == [
+        ["second", "turn", "1 files", {"naïve ü": ["modify", "ü\n", "now\n"]}],
+        [
+            "first",
+            "turn",
+            "3 files",
+            {
+                "a.txt": ["modify", WORDS, "changed\n"],
+                "gone": ["delete", "gone\n", ""],
+                "new": ["create", "", "new\n"],
+            },
+        ],
+    ]
+
+
+RESTORE = """
+const [turn] = await host.rows("turns");
+await host.run("restore", turn);
+"""
+
+
+@pytest.mark.parametrize("answer", ["Change", None])
+def test_a_restore_lists_what_it_changes_and_asks(code: Code, answer: str | None) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint", "-m", "first")
+    repo.write("a.txt", "changed\n")
+    repo.write("new", "new\n")
+    seen = code.run(
+        f"""
+        host.answer = () => {json.dumps(answer)};
+        {RESTORE}
+        return host.dialogs;
+        """
+    )
+    assert [(each["modal"], each["detail"]) for each in seen] == [
+        (True, "modify a.txt\ndelete new")
+    ]
+    assert repo.read("a.txt").decode() == (WORDS if answer else "changed\n")
+    assert (repo.top / "new").exists() == (answer is None)
+
+
+def test_a_restore_is_undone(code: Code) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint")
+    repo.write("a.txt", "changed\n")
+    seen = code.run(
+        f"host.answer = () => 'Change'; {RESTORE} await host.run('undo'); return host.dialogs"
+    )
+    assert [each["detail"] for each in seen] == ["modify a.txt"] * 2
+    assert repo.read("a.txt") == b"changed\n"
+
+
+def test_unsaved_documents_are_saved_before_a_restore(code: Code) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint")
+    script = f"""
+        host.open("a.txt").type("typed\\n");
+        host.answer = ({{ items }}) => items[0];
+        {RESTORE}
+        return host.dialogs.map(({{ detail, items }}) => [detail, items]);
+    """
+    assert code.run(script) == [["a.txt", ["Save"]], ["modify a.txt", ["Change"]]]
+    assert repo.read("a.txt").decode() == WORDS
+    assert repo.boocode("undo").code == 0
+    assert repo.read("a.txt").decode() == f"typed\n{WORDS}"
+
+
+def test_a_restore_with_unsaved_documents_can_be_left(code: Code) -> None:
+    code.repo.boocode("checkpoint")
+    code.repo.write("a.txt", "changed\n")
+    seen = code.run(f'host.open("a.txt").type("x"); {RESTORE} return host.dialogs.length')
+    assert seen == 1
+    assert code.repo.read("a.txt") == b"changed\n"
+
+
+def test_a_proposal_has_letters_and_three_versions(code: Code) -> None:
+    seen = code.run(
+        select(TWO, {"path": "new", "content": "new\n"})
+        + """
+        host.open("a.txt");
+        await host.run("propose");
+        require("node:fs").appendFileSync("a.txt", "local\\n");
+        const files = [];
+        for (const file of await host.rows("proposal")) {
+          const versions = {};
+          for (const each of await host.rows("proposal", file))
+            versions[each.label] = await host.sides(each);
+          files.push([file.label, file.description, file.contextValue, versions]);
+        }
+        return files;
+        """.replace("require", "process.getBuiltinModule")
+    )
+    local, output = f"{WORDS}local\n", WORDS.replace("two", "TWO")
+    assert seen == [
+        [
+            "a.txt",
+            "~M",
+            "proposed",
+            {
+                "context and output": [WORDS, output],
+                "context and local": [WORDS, local],
+                "local and output": [local, output],
+            },
+        ],
+        [
+            "new",
+            "A",
+            "proposed",
+            {
+                "context and output": ["", "new\n"],
+                "context and local": ["", ""],
+                "local and output": ["", "new\n"],
+            },
+        ],
+    ]
+
+
+def test_accept_and_discard_files(code: Code) -> None:
+    seen = code.run(
+        select(TWO, {"path": "b", "content": "b\n"}, {"path": "c", "content": "c\n"})
+        + """
+        const open = host.open("a.txt");
+        open.type("typed\\n");
+        await host.run("propose");
+        const [a, b, c] = await host.rows("proposal");
+        await host.run("accept", a);
+        await host.run("discard", b);
+        const left = (await host.rows("proposal")).map(({ label }) => label);
+        await host.run("accept");
+        const texts = host.dialogs.map(({ text }) => text);
+        return [open.text, open.undone.length, left, await host.rows("proposal"), texts];
+        """
+    )
+    text, steps, left, nothing, dialogs = seen
+    assert dialogs == []
+    assert (text, steps) == ("typed\n" + WORDS.replace("two", "TWO"), 2)
+    assert "c" in left
+    assert "b" not in left
+    assert [each["description"] for each in nothing] in ([], ["~"])
+    assert (code.repo.read("c"), (code.repo.top / "b").exists()) == (b"c\n", False)
+    assert code.repo.read("a.txt").decode() == WORDS
+
+
+@pytest.mark.parametrize("answer", ["Merge", None])
+def test_a_conflict_is_merged_on_request(code: Code, answer: str | None) -> None:
+    seen = code.run(
+        select(TWO)
+        + f"""
+        host.answer = () => {json.dumps(answer)};
+        await host.run("propose");
+        const open = host.open("a.txt");
+        open.type("typed\\n");
+        await host.run("accept", (await host.rows("proposal"))[0]);
+        return [open.text, host.dialogs.map(({{ text, items }}) => [text, items])];
+        """
+    )
+    merged = WORDS.replace("two", "TWO") if answer else WORDS
+    assert seen == [
+        f"typed\n{merged}",
+        [["'a.txt': you have changed it since", ["Merge"]]],
+    ]
+    assert code.repo.read("a.txt").decode() == WORDS
+
+
+def test_a_server_that_died_is_started_again(code: Code) -> None:
+    seen = code.run(
+        """
+        await host.run("checkpoint");
+        host.children[0].kill();
+        await new Promise((done) => host.children[0].on("close", done));
+        await host.run("checkpoint");
+        const turns = await host.rows("turns");
+        return [turns.length, host.children.length, host.dialogs, host.log];
+        """
+    )
+    assert seen == [2, 2, [], ["the server ended"]]
+
+
+def git_that_serves(path: Path, script: str) -> str:
+    """A git whose `git boocode serve` is a script."""
+    path.write_text(
+        f'#!/bin/sh\ncase $* in *serve*) {script};; esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    path.chmod(0o755)
+    return json.dumps(str(path))
+
+
+def test_a_call_fails_if_the_server_dies(code: Code, tmp_path: Path) -> None:
+    git = git_that_serves(tmp_path / "git", "read line; echo 'fatal: no space' >&2; exit 128")
+    seen = code.run(
+        f"""
+        host.settings.gitPath = {git};
+        await Promise.all([host.run("checkpoint"), host.run("checkpoint")]);
+        return host.dialogs.map(({{ text }}) => text);
+        """
+    )
+    assert seen == ["fatal: no space"] * 2
+
+
+def test_one_server_serves_all_calls_and_ends(code: Code) -> None:
+    pid = code.run(
+        """
+        await Promise.all([host.rows("turns"), host.rows("proposal"), host.run("checkpoint")]);
+        if (host.children.length !== 1) throw new Error(`${host.children.length} servers`);
+        return host.children[0].pid;
+        """
+    )
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def programs(directory: Path, *names: str) -> str:
+    """A PATH with only some programs."""
+    directory.mkdir()
+    for name in names:
+        (directory / name).symlink_to(str(shutil.which(name)))
+    return str(directory)
+
+
+def test_git_boocode_is_missing(code: Code, tmp_path: Path) -> None:
+    seen = code.run(
+        """
+        await host.run("checkpoint");
+        return [(await host.rows("turns"))[0].label, host.dialogs[0].text];
+        """,
+        path=programs(tmp_path / "bin", "git", "node"),
+    )
+    for text in seen:
+        assert "'boocode' is not a git command" in text
+        assert text.endswith("\ntype: pipx install git-boocode")
+
+
+def test_git_is_missing(code: Code, tmp_path: Path) -> None:
+    path = programs(tmp_path / "bin", "node")
+    [row] = code.run("return host.rows('turns')", path=path)
+    assert row["label"] == "spawn git ENOENT"
+
+
+def test_a_folder_that_is_not_in_a_repository(code: Code, tmp_path: Path) -> None:
+    rows = code.run("return [await host.rows('turns'), await host.rows('proposal')]", cwd=tmp_path)
+    assert {row["label"].split(" (")[0] for [row] in rows} == {"fatal: not a git repository"}
+
+
+def test_several_folders_have_rows_of_their_own(code: Code, tmp_path: Path) -> None:
+    code.repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    code.repo.boocode("checkpoint", "-m", "main")
+    code.repo.boocode("checkpoint", "-m", "linked", cwd=tmp_path / "linked")
+    seen = code.run(
+        f"""
+        host.folders.push({json.dumps(str(tmp_path / "linked"))});
+        const found = {{}};
+        for (const folder of await host.rows("turns"))
+          found[folder.label] = (await host.rows("turns", folder)).map(({{ label }}) => label);
+        return [found, host.watchers.map(({{ base }}) => base)];
+        """
+    )
+    git_directory = str(code.repo.top / ".git")
+    folders = {code.repo.top.name: ["main"], "linked": ["linked"]}
+    assert seen == [folders, [git_directory, git_directory]]
+
+
+def test_the_views_follow_refs_and_commands(code: Code) -> None:
+    seen = code.run(
+        """
+        await host.rows("turns");
+        const counts = [host.refreshed];
+        for (const event of host.watchers[0].events) event.fire();
+        counts.push(host.refreshed);
+        await host.run("checkpoint");
+        return [...counts, host.refreshed];
+        """
+    )
+    assert seen == [0, 6, 8]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "timeout"])
+def test_a_call_without_an_answer_ends(code: Code, tmp_path: Path, how: str) -> None:
+    git = git_that_serves(tmp_path / "git", "exec tee lines >/dev/null")
+    timeout = 2 if how == "timeout" else 60
+    seen = code.run(
+        f"""
+        host.settings = {{ gitPath: {git}, timeout: {timeout} }};
+        if ({json.dumps(how)} === "cancelled") host.slow = (_, cancel) => cancel();
+        await host.run("checkpoint");
+        return host.dialogs.map(({{ text }}) => text);
+        """
+    )
+    assert [how in text for text in seen] == [True], seen
+    sent = [json.loads(line) for line in (code.repo.top / "lines").read_text().splitlines()]
+    assert [each["method"] for each in sent] == [
+        *("initialize", "notifications/initialized", "tools/call", "notifications/cancelled")
+    ]
+    assert sent[-1]["params"]["requestId"] == sent[-2]["id"]
+
+
+def test_a_path_with_a_symlink_is_the_same_document(code: Code, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(code.repo.top)
+    seen = code.run(
+        select(TWO)
+        + f"""
+        host.folders = [{json.dumps(str(tmp_path / "link"))}];
+        const open = host.open({json.dumps(str(tmp_path / "link/a.txt"))});
+        open.type("typed\\n");
+        await host.run("apply");
+        return [open.text, host.dialogs];
+        """
+    )
+    assert seen == ["typed\n" + WORDS.replace("two", "TWO"), []]
+    assert code.repo.read("a.txt").decode() == WORDS

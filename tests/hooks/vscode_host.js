@@ -1,0 +1,224 @@
+// What the extension sees of VS Code, without VS Code: documents, dialogs that a test answers, and
+// views that it reads. Runs a script as `node vscode_host.js <out/extension.js> <script>`, in which
+// `host` is this double, and prints what the script returns as JSON.
+"use strict";
+const childProcess = require("node:child_process");
+const fs = require("node:fs");
+const Module = require("node:module");
+const path = require("node:path");
+
+class Uri {
+  constructor(parts) {
+    Object.assign(this, { scheme: "", path: "", query: "" }, parts);
+  }
+  static from(parts) {
+    return new Uri(parts);
+  }
+  static file(file) {
+    return new Uri({ scheme: "file", path: file });
+  }
+  get fsPath() {
+    return this.path;
+  }
+  toString() {
+    return `${this.scheme}:${this.path}?${this.query}`;
+  }
+}
+
+class Range {
+  constructor(startLine, startCharacter, endLine, endCharacter) {
+    this.start = { line: startLine, character: startCharacter };
+    this.end = { line: endLine, character: endCharacter };
+  }
+}
+
+class TreeItem {
+  constructor(label, collapsibleState) {
+    Object.assign(this, { label, collapsibleState });
+  }
+}
+
+class EventEmitter {
+  #listeners = [];
+  event = (listener) => this.#listeners.push(listener);
+  fire = (value) => this.#listeners.forEach((listener) => listener(value));
+}
+
+class WorkspaceEdit {
+  replacements = [];
+  replace(uri, range, text) {
+    this.replacements.push({ uri, range, text });
+  }
+  get size() {
+    return new Set(this.replacements.map(({ uri }) => uri.toString())).size;
+  }
+}
+
+// The text of a document has one kind of line ending, and no byte order mark, as in VS Code.
+class Document {
+  constructor(file) {
+    const text = fs.existsSync(file) ? fs.readFileSync(file, "utf8") : "";
+    this.uri = Uri.file(file);
+    this.encoding = text.startsWith("\ufeff") ? "utf8bom" : "utf8";
+    this.ending = text.includes("\r\n") ? "\r\n" : "\n";
+    this.undone = [];
+    this.version = 1;
+    this.isDirty = false;
+    this.text = text.replace("\ufeff", "");
+  }
+  getText(range) {
+    return range ? this.text.slice(this.offset(range.start), this.offset(range.end)) : this.text;
+  }
+  offset({ line, character }) {
+    const lines = this.text.split(this.ending).slice(0, line);
+    return lines.join(this.ending).length + (line ? this.ending.length : 0) + character;
+  }
+  // One step for undo.
+  change(replacements) {
+    this.undone.push(this.text);
+    const spans = replacements.map(({ range, text }) => [this.offset(range.start), this.offset(range.end), text]);
+    for (const [start, end, text] of spans.sort((one, other) => other[0] - one[0]))
+      this.text = this.text.slice(0, start) + text.replace(/\r?\n/g, this.ending) + this.text.slice(end);
+    this.version += 1;
+    this.isDirty = true;
+  }
+  type(text) {
+    this.change([{ range: new Range(0, 0, 0, 0), text }]);
+  }
+  save() {
+    fs.writeFileSync(this.uri.fsPath, (this.encoding === "utf8bom" ? "\ufeff" : "") + this.text);
+    this.isDirty = false;
+  }
+}
+
+const documents = [];
+const host = {
+  children: [],
+  clipboard: "",
+  commands: {},
+  dialogs: [],
+  folders: [process.cwd()],
+  log: [],
+  providers: {},
+  refreshed: 0,
+  settings: {},
+  shown: [],
+  views: {},
+  watchers: [],
+  // A test replaces it: the choice in a dialog.
+  answer: () => undefined,
+  // A test replaces it: what happens once the user can cancel.
+  slow: () => {},
+  // Open a document.
+  open(name) {
+    documents.push(new Document(path.resolve(name)));
+    return documents.at(-1);
+  },
+  // Open a document with a text, and select all of it.
+  select(text) {
+    const document = new Document("/nowhere");
+    document.text = text;
+    window.activeTextEditor = { document, selection: new Range(0, 0, text.split("\n").length, 0) };
+  },
+  run: (command, ...values) => host.commands[`boocode.${command}`](...values),
+  rows: async (view, parent) => (await host.views[`boocode.${view}`].getChildren(parent)) ?? [],
+  // Both sides of the comparison that a click on a row opens.
+  async sides({ command }) {
+    if (command.command !== "vscode.diff") throw new Error(command.command);
+    return Promise.all(command.arguments.slice(0, 2).map((uri) =>
+      uri.scheme === "file" ? fs.readFileSync(uri.fsPath, "utf8") : host.providers[uri.scheme].provideTextDocumentContent(uri)));
+  },
+};
+
+const asks = (kind) => async (first, ...rest) => {
+  const [items, { detail = "", modal = false }] = Array.isArray(first)
+    ? [first, {}]
+    : [rest.filter((each) => typeof each === "string"), rest.find((each) => typeof each === "object") ?? {}];
+  host.dialogs.push({ kind, modal, text: Array.isArray(first) ? "" : first, detail, items });
+  return host.answer(host.dialogs.at(-1));
+};
+
+const window = {
+  createOutputChannel: () => ({ appendLine: (line) => host.log.push(line), dispose() {} }),
+  registerTreeDataProvider(id, provider) {
+    host.views[id] = provider;
+    provider.onDidChangeTreeData(() => (host.refreshed += 1));
+    return { dispose() {} };
+  },
+  showErrorMessage: asks("error"),
+  showQuickPick: asks("pick"),
+  showTextDocument: async ({ path: file }, { selection }) => host.shown.push([file, selection.start.line, selection.end.line]),
+  showWarningMessage: asks("warning"),
+  showWorkspaceFolderPick: async () => workspace.workspaceFolders[0],
+  withProgress: (options, task) => task({}, { onCancellationRequested: (cancel) => host.slow(options, cancel) }),
+};
+
+const workspace = {
+  async applyEdit({ replacements }) {
+    for (const document of documents) {
+      const own = replacements.filter(({ uri }) => uri.toString() === document.uri.toString());
+      if (own.length) document.change(own);
+    }
+    return true;
+  },
+  createFileSystemWatcher(pattern) {
+    const events = [new EventEmitter(), new EventEmitter(), new EventEmitter()];
+    const [onDidCreate, onDidChange, onDidDelete] = events.map(({ event }) => event);
+    host.watchers.push({ ...pattern, events });
+    return { onDidCreate, onDidChange, onDidDelete, dispose() {} };
+  },
+  getConfiguration: () => ({ get: (name, fallback) => host.settings[name] ?? fallback }),
+  getWorkspaceFolder: ({ path: file }) => workspace.workspaceFolders.find(({ uri }) => file.startsWith(`${uri.path}/`)),
+  registerTextDocumentContentProvider(scheme, provider) {
+    host.providers[scheme] = provider;
+    return { dispose() {} };
+  },
+  async saveAll() {
+    documents.filter(({ isDirty }) => isDirty).forEach((document) => document.save());
+    return true;
+  },
+  textDocuments: documents,
+  get workspaceFolders() {
+    return host.folders.map((folder) => ({ name: path.basename(folder), uri: Uri.file(folder) }));
+  },
+};
+
+const commands = {
+  registerCommand(name, run) {
+    host.commands[name] = run;
+    return { dispose() {} };
+  },
+};
+
+const double = {
+  ...{ EventEmitter, Range, TreeItem, Uri, WorkspaceEdit, commands, window, workspace },
+  ProgressLocation: { Notification: 15 },
+  RelativePattern: class {
+    constructor(base, pattern) {
+      Object.assign(this, { base, pattern });
+    }
+  },
+  TreeItemCollapsibleState: { None: 0, Collapsed: 1 },
+  env: { clipboard: { readText: async () => host.clipboard } },
+};
+const load = Module._load;
+Module._load = (name, ...rest) => (name === "vscode" ? double : load(name, ...rest));
+const { spawn } = childProcess;
+childProcess.spawn = (...args) => {
+  host.children.push(spawn(...args));
+  return host.children.at(-1);
+};
+
+async function main([extension, script]) {
+  const context = { subscriptions: [] };
+  require(path.resolve(extension)).activate(context);
+  const run = new Function("host", `return (async () => {${fs.readFileSync(script, "utf8")}})()`);
+  const seen = await run(host);
+  // As VS Code does in the end; nothing else keeps this process.
+  context.subscriptions.forEach((each) => each.dispose());
+  fs.writeSync(1, JSON.stringify(seen ?? null));
+}
+main(process.argv.slice(2)).catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
