@@ -1,0 +1,295 @@
+"""The official client of the Model Context Protocol, where it is installed, uses the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_boocode import __version__
+from git_boocode.server.tool_list import TOOLS, definitions
+from tests.repo_kit import Repo
+from tests.server.kit import Gate, edit
+
+mcp = pytest.importorskip("mcp", reason="the official client is not installed")
+if not hasattr(mcp, "Client"):
+    pytest.skip("the official client is older than 2.0", allow_module_level=True)
+
+# The client deprecates parts of the protocol, such as roots, which older clients use.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+LIMIT = 60.0
+"""Seconds for a whole test."""
+
+
+@pytest.fixture(params=["legacy", "auto"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """How the client begins: as older ones do, or with a question that older servers refuse."""
+    return str(request.param)
+
+
+@pytest.fixture
+def work(repo: Repo) -> Repo:
+    repo.commit("Begin", **{"a": "one\ntwo\nthree\n", "sub/b": "b\n"})
+    return repo
+
+
+@asynccontextmanager
+async def connected(repo: Repo, mode: str, *options: str, **how: Any) -> AsyncIterator[Any]:
+    """The client, connected to a server in a repository; it must end without any error."""
+    parameters = mcp.StdioServerParameters(
+        command="git",
+        args=["boocode", "serve", *options],
+        env=dict(os.environ),
+        cwd=str(repo.top),
+    )
+    said = repo.top / ".git" / "said"
+    with said.open("w", encoding="utf-8") as errors:
+        transport = mcp.stdio_client(parameters, errlog=errors)
+        async with mcp.Client(transport, mode=mode, **how) as client:
+            yield client
+    assert said.read_text("utf-8") == ""
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    """Run a test, within its time."""
+
+    async def limited() -> None:
+        await asyncio.wait_for(work(), LIMIT)
+
+    asyncio.run(limited())
+
+
+def test_what_the_server_says_about_itself(work: Repo, mode: str) -> None:
+    async def talk() -> None:
+        async with connected(work, mode) as client:
+            assert client.session.protocol_version == "2025-11-25"
+            assert client.session.server_info.name == "git-boocode"
+            assert client.session.server_info.version == __version__
+            assert client.session.server_capabilities.tools is not None
+            assert client.session.server_capabilities.resources is not None
+            assert client.session.server_capabilities.prompts is None
+            assert "apply_edit" in client.session.instructions
+            await client.send_ping()
+            listed = (await client.list_tools()).tools
+            assert [tool.name for tool in listed] == [*TOOLS]
+            for tool in listed:
+                schemas = definitions()[tool.name]
+                assert tool.input_schema == schemas["inputSchema"]
+                assert tool.output_schema == schemas["outputSchema"]
+                assert tool.annotations.read_only_hint is schemas["annotations"]["readOnlyHint"]
+
+    run(talk)
+
+
+def test_a_turn(work: Repo, mode: str) -> None:
+    """The client checks every structured answer against the schema of its tool."""
+
+    async def talk() -> None:
+        async with connected(work, mode) as client:
+            await client.list_tools()
+
+            async def call(tool: str, /, **arguments: Any) -> Any:
+                result = await client.call_tool(tool, arguments)
+                assert not result.is_error, result
+                assert json.loads(result.content[0].text) == result.structured_content
+                return result.structured_content
+
+            taken = await call("checkpoint", label="before ä", meta={"key": [1, None]})
+            made = await call("apply_edit", **edit("a", "two", "2"))
+            assert work.read("a") == b"one\n2\nthree\n"
+            assert (await call("preview_edit", **edit("a", "2", "zwei")))["files"]
+            assert (await call("locate", path="a", needle="2"))["start"]["line"] == 2
+            assert (await call("log"))["checkpoints"][0]["id"] == taken["id"]
+            assert (await call("log", edits=True))["edits"][0]["id"] == made["id"]
+            assert (await call("show", name=taken["id"]))["checkpoint"]["label"] == "before ä"
+            assert (await call("show", name=made["id"]))["edit"]
+            assert (await call("show", name="@:a"))["content"] == "one\ntwo\nthree\n"
+            assert (await call("diff"))["files"][0]["path"] == "a"
+            assert (await call("blame", path="a"))["ranges"]
+            await call("rewind")
+            await call("propose", **edit("a", "three", "3"))
+            assert (await call("status"))["files"][0]["status"] == "M"
+            assert (await call("preview", path="a"))["hunks"]
+            await call("sync")
+            await call("accept")
+            await call("undo")
+            await call("redo")
+            await call("propose", **edit("a", "one", "1"))
+            await call("discard")
+            await call("turn", action="begin", message="m")
+            assert (await call("turn", action="status"))["turn"]["message"] == "m"
+            await call("turn", action="end")
+            await call("restore", checkpoint=taken["id"])
+            assert work.read("a") == b"one\ntwo\nthree\n"
+
+    run(talk)
+
+
+def test_refusals_and_errors(work: Repo, mode: str) -> None:
+    async def talk() -> None:
+        async with connected(work, mode) as client:
+            await client.list_tools()
+            for name, arguments in (
+                *(("apply_edit", edit("a", "nothing of this kind", "x")), ("show", {"name": "x"})),
+                *(("restore", {"checkpoint": "@"}), ("undo", {}), ("accept", {}), ("rewind", {})),
+                *(("locate", {}), ("turn", {"action": "stop"}), ("log", {"nonsense": 1})),
+                *(("apply_edit", edit("../x", "a", "b")), ("blame", {"path": "gone"})),
+            ):
+                result = await client.call_tool(name, arguments)
+                assert result.is_error, name
+                assert result.structured_content["error"]["code"], name
+                assert result.content[0].text
+            context = await client.call_tool("apply_edit", edit("a", "nothing of this kind", "x"))
+            assert "@retry_context" in context.content[0].text
+            for unknown in ("nothing", ""):
+                with pytest.raises(mcp.MCPError, match="unknown tool"):
+                    await client.call_tool(unknown, {})
+            with pytest.raises(mcp.MCPError):
+                await client.read_resource("boocode://checkpoints/none")
+            await client.send_ping()
+
+    run(talk)
+
+
+def test_resources(work: Repo, mode: str) -> None:
+    async def talk() -> None:
+        async with connected(work, mode) as client:
+            result = await client.call_tool("checkpoint", {"label": "first"})
+            taken = result.structured_content["id"]
+            work.write("a", "changed\n")
+            [shown, diff] = (await client.list_resources(cache_mode="refresh")).resources
+            assert str(shown.uri) == f"boocode://checkpoints/{taken}"
+            assert shown.name == "first"
+            [content] = (await client.read_resource(str(shown.uri))).contents
+            assert json.loads(content.text)["checkpoint"]["id"] == taken
+            [content] = (await client.read_resource(str(diff.uri))).contents
+            assert content.mime_type == "text/x-diff"
+            assert "+changed" in content.text
+            listed = await client.list_resource_templates()
+            assert len(listed.resource_templates) == 2
+
+    run(talk)
+
+
+def test_roots(work: Repo, mode: str, tmp_path: Path) -> None:
+    work.git("clone", "-q", ".", str(tmp_path / "a b"))
+    other = Repo(tmp_path / "a b")
+    types = pytest.importorskip("mcp.types")
+    roots = [other.top]
+    asked: list[float] = []
+
+    async def name_roots(_: Any) -> Any:
+        asked.append(time.monotonic())
+        return types.ListRootsResult(roots=[types.Root(uri=root.as_uri()) for root in roots])
+
+    async def talk() -> None:
+        async with connected(work, mode, list_roots_callback=name_roots) as client:
+            result = await client.call_tool("checkpoint", {})
+            assert result.structured_content["id"] in other.git("for-each-ref")
+            refused = await client.call_tool("log", {"cwd": str(work.top)})
+            assert refused.structured_content["error"]["code"] == "outside_worktree"
+            roots[:] = [work.top]
+            await client.send_roots_list_changed()
+            result = await client.call_tool("checkpoint", {})
+            assert result.structured_content["id"] in work.git("for-each-ref")
+            assert len(asked) == 2
+
+    run(talk)
+
+
+def test_progress_and_cancellation(work: Repo, mode: str) -> None:
+    gate = Gate(work, "0/held")
+    for number in range(1000):
+        work.write(f"b/{number:0100}")
+    seen: list[float] = []
+
+    async def observe(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
+
+    async def talk() -> None:
+        async with connected(work, mode) as client:
+            task = asyncio.ensure_future(
+                client.call_tool("checkpoint", {"label": "held"}, progress_callback=observe)
+            )
+            await asyncio.to_thread(gate.wait)
+            await asyncio.sleep(0.6)
+            gate.open()
+            assert not (await task).is_error
+            assert seen
+            assert seen == sorted(set(seen))
+            gate.close()
+            work.write("0/held", "changed\n")
+            task = asyncio.ensure_future(client.call_tool("diff", {}))
+            await asyncio.to_thread(gate.wait)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            gate.open()
+            result = await client.call_tool("log", {})
+            assert [row["label"] for row in result.structured_content["checkpoints"]] == ["held"]
+
+    run(talk)
+
+
+def test_the_log(work: Repo) -> None:
+    messages: list[Any] = []
+
+    async def take(message: Any) -> None:
+        messages.append(message)
+
+    async def refuse(_: Any) -> Any:
+        types = pytest.importorskip("mcp.types")
+        return types.ErrorData(code=-1, message="no")
+
+    async def talk() -> None:
+        async with connected(
+            work, "legacy", logging_callback=take, list_roots_callback=refuse
+        ) as client:
+            await client.set_logging_level("debug")
+            await client.call_tool("log", {})
+            [message] = messages
+            assert (message.level, message.logger) == ("warning", "git-boocode")
+            with pytest.raises(Exception, match=r"(?i)level"):
+                await client.set_logging_level("loud")
+
+    run(talk)
+
+
+def test_many_calls_at_once(work: Repo, mode: str) -> None:
+    async def talk() -> None:
+        async with connected(work, mode) as client:
+            calls: Sequence[Awaitable[Any]] = [
+                client.call_tool(*call)
+                for number in range(20)
+                for call in (
+                    ("apply_edit", {"path": "count", "content": f"{number}\n"}),
+                    ("locate", {"path": "a", "needle": "two"}),
+                    ("checkpoint", {"label": str(number)}),
+                )
+            ]
+            results = await asyncio.gather(*calls)
+            assert not any(result.is_error for result in results)
+            assert work.read("count") == b"19\n"
+            listed = (await client.call_tool("log", {})).structured_content["checkpoints"]
+            assert [row["label"] for row in listed] == [str(n) for n in reversed(range(20))]
+
+    run(talk)
+
+
+def test_read_only(work: Repo, mode: str) -> None:
+    async def talk() -> None:
+        async with connected(work, mode, "--read-only") as client:
+            listed = (await client.list_tools()).tools
+            assert all(tool.annotations.read_only_hint for tool in listed)
+            with pytest.raises(mcp.MCPError, match="unknown tool"):
+                await client.call_tool("checkpoint", {})
+
+    run(talk)
