@@ -6,8 +6,8 @@ new ref uses.
 
 `protect_from_gc` checks all objects after the ref is written, and writes everything again if one
 is missing. To check only if necessary, it detects whether git may have deleted anything:
-`git prune` removes temporary files that we leave among the objects, `git repack` changes
-the directory of packs, and `git gc` holds `gc.pid` while it runs. A gc that is running when the ref
+`git prune` removes temporary files that we leave among the objects, `git repack` removes
+packs, and `git gc` holds `gc.pid` while it runs. A gc that is running when the ref
 is written gets time to finish before the check.
 
 Not covered: a gc that runs for more than `PATIENCE` seconds after the ref was written or on another
@@ -89,7 +89,7 @@ class GcWatch:
         self._objects = objects_directory(repository)
         self._confirmed = False
         self._gc = _running_gc(repository)
-        self._packs = self._packs_time()
+        self._packs = self._pack_names()
         # `git prune --expire=now` removes temporary files, first and last in these directories. Any
         # other prune leaves them for two weeks.
         fan_out = (os.path.join(self._objects, f"{number:02x}") for number in range(256))
@@ -137,14 +137,15 @@ class GcWatch:
         return (
             bool(self._gc or _running_gc(self._repository))
             or not all(map(os.path.lexists, self._canaries))
-            or self._packs_time() != self._packs
+            or not self._packs <= self._pack_names()
         )
 
-    def _packs_time(self) -> int:
+    def _pack_names(self) -> set[str]:
         try:
-            return os.stat(os.path.join(self._objects, "pack")).st_mtime_ns
+            names = os.listdir(os.path.join(self._objects, "pack"))
         except FileNotFoundError:
-            return 0
+            return set()
+        return {name for name in names if name.endswith(".pack")}
 
 
 def _wait_for_gc(repository: Repository) -> str:

@@ -456,3 +456,42 @@ def test_sha256(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     quarantine.release()
     assert inner.git("cat-file", "blob", blob) == "new\n"
     assert inner.git("fsck", "--no-dangling") == ""
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+@pytest.mark.parametrize("count", [99, 100, 300])
+def test_many_objects_are_one_pack(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, count: int, algorithm: str
+) -> None:
+    repo.git("init", "-q", f"--object-format={algorithm}", "inner")
+    inner = Repo(repo.top / "inner")
+    monkeypatch.chdir(inner.top)
+    quarantine = quarantine_of(inner)
+    # Sizes around those at which the header of an object in a pack gets longer.
+    sizes = [*range(20), *range(2040, 2060), *range(32_760, 32_775), *range(100, 500)]
+    bodies = [os.urandom(size) for size in sizes[:count]]
+    blobs = {quarantine.store(b"blob", body).decode("ascii"): body for body in bodies}
+    blobs |= {quarantine.store(b"blob", body).decode("ascii"): body for body in bodies}
+    (large,) = [quarantine.store(b"blob", bytes(100_000)).decode("ascii")]
+    assert objects(inner).keys() == set()
+    quarantine.release()
+    names = {name.partition("/")[0] for name in objects(inner)}
+    assert names == (
+        {"pack", large[:2]} if count >= 100 else {each[:2] for each in (*blobs, large)}
+    )
+    store = Repository.discover().store
+    assert store.blobs([*blobs, large]) == [*blobs.values(), bytes(100_000)]
+    assert inner.git("fsck", "--no-dangling", "--strict") == ""
+
+
+def test_trees_and_commits_in_a_pack(repo: Repo, quarantine: Quarantine) -> None:
+    empty = bytes.fromhex(quarantine.store(b"blob", b"").decode("ascii"))
+    for number in range(100):
+        quarantine.store(b"tree", b"100644 file%d\0%s" % (number, empty))
+    tree = quarantine.store(b"tree", b"100644 a\0%s" % empty)
+    lines = b"tree %s\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nmessage\n" % tree
+    commit = quarantine.store(b"commit", lines).decode("ascii")
+    quarantine.release()
+    assert repo.git("log", "-1", "--format=%T %s", commit) == f"{tree.decode()} message\n"
+    assert repo.git("ls-tree", commit, "--name-only") == "a\n"
+    assert repo.git("fsck", "--no-dangling") == ""
