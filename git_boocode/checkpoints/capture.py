@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +18,7 @@ from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+    from git_boocode.checkpoints.store.commit import Later
     from git_boocode.checkpoints.worktree.index_cache import IndexCache
     from git_boocode.checkpoints.worktree.snapshot import Snapshot
 
@@ -42,6 +45,7 @@ class Request(NamedTuple):
     patience: float = PATIENCE  # seconds to wait for a running restore
     require_match: bool = False  # refuse paths that match no file
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
+    later: Later | None = None  # takes what only makes the next capture faster; None: do it now
 
 
 class Captured(NamedTuple):
@@ -79,15 +83,27 @@ def capture(repository: Repository, request: Request) -> Captured:
         _refuse_home(repository)
 
     def take(watch: GcWatch) -> Captured:
-        with scratch_directory(repository.state_dir) as scratch:
-            taken = _capture_paths(repository, request, scratch) if request.paths else None
-            taken = taken or _capture_all(repository, request, scratch)
+        with ExitStack() as stack:
+            scratch = stack.enter_context(scratch_directory(repository.state_dir))
+            left: list[Callable[[], None]] = []
+            own = request if request.later is None else request._replace(later=left.append)
+            taken = _capture_paths(repository, own, scratch) if own.paths else None
+            taken = taken or _capture_all(repository, own, scratch)
             if taken.is_new:
                 watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
+            if request.later is not None and left:
+                request.later(partial(_finish, left, stack.pop_all()))
             return taken
 
     with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
         return protect_from_gc(repository, take)
+
+
+def _finish(left: Iterable[Callable[[], None]], stack: ExitStack) -> None:
+    """Do what was left for later, and release what it needs."""
+    with stack:
+        for work in left:
+            work()
 
 
 def _refuse_home(repository: Repository) -> None:
@@ -104,7 +120,7 @@ def _refuse_home(repository: Repository) -> None:
 
 
 def _capture_all(repository: Repository, request: Request, scratch: str) -> Captured:
-    with WorktreeScan(repository, scratch) as scan:
+    with WorktreeScan(repository, scratch, index_later=request.later is not None) as scan:
         # Import while git walks the worktree.
         import git_boocode.checkpoints.store.commit  # noqa: F401
         from git_boocode.checkpoints.store.catalog import Catalog
@@ -138,8 +154,8 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
         # The base lacks trees, or the user's index cannot be read.
         return None
     snapshot = scan.finish(require_match=request.require_match)
-    partial = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    return _write_checkpoint(catalog, request, snapshot, scan.cache, {"partial": partial})
+    part = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
+    return _write_checkpoint(catalog, request, snapshot, scan.cache, {"partial": part})
 
 
 def _refuse_unmatched(repository: Repository, paths: Sequence[str]) -> None:
@@ -188,7 +204,8 @@ def _write_checkpoint(
     texts = {key: getattr(request, key) or None for key in _TEXTS}
     anchor = {key: value for key in _ANCHOR if (value := texts[key])}
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
-    taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
+    later = request.later
+    taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache, later=later)
     return Captured(taken, changed)
 
 
@@ -216,5 +233,6 @@ def _write_turn_end(
     meta = catalog.find(request.ends).meta
     same = {key: meta.text(key) or None for key in _TEXTS if key != "label"}
     values = {**same, "turn": request.ends, "trigger": request.trigger}
-    taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
+    later = request.later
+    taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache, later=later)
     return Captured(taken, changed=True)

@@ -173,6 +173,7 @@ def checkpoint(call: Call) -> JsonObject:
         only_if_changed=call.get("if_changed", False),
         require_match=not call.get("ignore_unmatch", False),
         paths=call.paths,
+        later=call.later,
     )
     taken = capture.capture(call.repository, request)
     call.later(lambda: prune_daily(call.repository))

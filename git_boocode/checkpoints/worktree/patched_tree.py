@@ -8,49 +8,99 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from git_boocode.checkpoints.worktree.indexer import may_convert
+from git_boocode.checkpoints.worktree.indexer import Disk, may_convert
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.object_writer import SYMLINK, Quarantine, object_id
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import Item, TreeEditor
 
-# Limits to the files that are read again: their number, and their size in bytes.
+# Limits to the files that are read here: their number, and their size in bytes.
 _MOST, _LARGEST = 64, 4 << 20
-# In bytes: for a smaller index, git is as fast, unless objects are kept open in this process.
-_LARGE_INDEX = 1 << 20
+Statuses = dict[str, "os.stat_result | None"]
 
-Statuses = Mapping[str, os.stat_result | None]
+
+class FileReader:
+    """Reads a few files as git records them, if git does not convert their bytes.
+
+    `identify` returns the id of a blob, like `Quarantine.store`. `items` are the tree entries by
+    path; after a file that git has to record, there are none.
+    """
+
+    def __init__(
+        self, repository: Repository, disk: Disk, identify: Callable[[bytes], bytes]
+    ) -> None:
+        self._repository = repository
+        self._disk = disk
+        self._identify = identify
+        self._left = _LARGEST
+        self.items: dict[str, Item] | None = {}
+        if repository.index_knows_modes:
+            self.items = None
+
+    def read(self, statuses: Statuses) -> None:
+        """Read files that were not read before; `statuses` are from before git read them."""
+        if self.items is None:
+            return
+        new = {path: status for path, status in statuses.items() if path not in self.items}
+        self._left -= sum(0 if status is None else status.st_size for status in new.values())
+        too_many = len(self.items) + len(new) > _MOST or self._left < 0
+        if too_many or may_convert(self._repository, new):
+            self.items = None
+            return
+        for path, before in new.items():
+            item = self._item(path, before)
+            if item is None:
+                self.items = None
+                return
+            self.items[path] = item
+
+    def _item(self, path: str, before: os.stat_result | None) -> Item | None:
+        """A file's entry; None if it has changed since, or is none that git records as it is."""
+        if before is None:
+            return None
+        real = f"{self._disk.worktree}/{path}"
+        try:
+            if stat.S_ISLNK(before.st_mode):
+                data, mode = os.fsencode(os.readlink(real)), SYMLINK.encode("ascii")
+            elif stat.S_ISREG(before.st_mode):
+                with open(real, "rb") as file:
+                    data = file.read()
+                mode = b"100755" if before.st_mode & stat.S_IXUSR else b"100644"
+            else:
+                return None
+        except OSError:
+            return None
+        after = self._disk.status(path)
+        if after is None or _mark(after) != _mark(before):
+            return None
+        return Item(mode, self._identify(data))
+
+
+def recorded_items(
+    repository: Repository, quarantine: Quarantine, disk: Disk, statuses: Statuses
+) -> dict[str, Item] | None:
+    """The entries of files that git has just recorded; None unless it has recorded these bytes."""
+
+    def identify(data: bytes) -> bytes:
+        return object_id(repository.object_format, b"blob", data).encode("ascii")
+
+    reader = FileReader(repository, disk, identify)
+    reader.read(statuses)
+    ids = sorted({item.id.decode("ascii") for item in (reader.items or {}).values()})
+    stored = [each for each in ids if not quarantine.holds(each)]
+    return None if None in repository.store.blobs(stored) else reader.items
 
 
 def patched_tree(
     repository: Repository,
     quarantine: Quarantine,
     base: str,
-    recorded: Statuses,
+    items: Mapping[str, Item],
     gone: Iterable[str],
 ) -> str | None:
-    """The tree `base` with the files that git has recorded, and without those that are gone.
-
-    `recorded` are the statuses of these files before git read them. None if git has to write the
-    tree, because it may have recorded something else than the bytes that are there now.
-    """
-    try:
-        index_size = os.stat(repository.index_path).st_size
-    except OSError:
-        return None
-    if index_size < _LARGE_INDEX and not repository.keeps_store_open:
-        return None
-    sizes = [0 if status is None else status.st_size for status in recorded.values()]
-    too_many = len(recorded) > _MOST or sum(sizes) > _LARGEST
-    if too_many or repository.index_knows_modes or may_convert(repository, recorded):
-        return None
-    items = {path: _item(repository, path, status) for path, status in recorded.items()}
-    ids = sorted({item.id.decode("ascii") for item in items.values() if item})
-    stored = (each for each in ids if not quarantine.holds(each))
-    if None in items.values() or None in repository.store.blobs([*stored]):
-        return None
+    """The tree `base` with some entries and without others; None if git has to write the tree."""
     try:
         editor = TreeEditor.of(repository.store, base, [*gone, *items])
     except FatalError:
@@ -61,27 +111,6 @@ def patched_tree(
     for path, item in items.items():
         editor.put(os.fsencode(path), item)
     return editor.write(quarantine.store).decode("ascii")
-
-
-def _item(repository: Repository, path: str, before: os.stat_result | None) -> Item | None:
-    """The entry of a file; None if it has changed since, or is none that git records as it is."""
-    real = os.path.join(repository.worktree, path)
-    if before is None:
-        return None
-    try:
-        if stat.S_ISLNK(before.st_mode):
-            data, mode = os.fsencode(os.readlink(real)), SYMLINK.encode("ascii")
-        elif stat.S_ISREG(before.st_mode):
-            with open(real, "rb") as file:
-                data = file.read()
-            mode = b"100755" if before.st_mode & stat.S_IXUSR else b"100644"
-        else:
-            return None
-        if _mark(os.lstat(real)) != _mark(before):
-            return None
-    except OSError:
-        return None
-    return Item(mode, object_id(repository.object_format, b"blob", data).encode("ascii"))
 
 
 def _mark(status: os.stat_result) -> tuple[int, ...]:

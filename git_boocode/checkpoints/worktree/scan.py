@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache, load_cache
 from git_boocode.checkpoints.worktree.indexer import (
@@ -27,6 +28,7 @@ from git_boocode.checkpoints.worktree.indexer import (
 )
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_disk
+from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.git import GitError, Running, nul_records
 from git_boocode.repo.head import Head, loose_ref, read_head
 from git_boocode.repo.index import Entry, Index
@@ -34,8 +36,14 @@ from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
 from git_boocode.repo.repository import Repository
 
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.worktree.patched_tree import FileReader, Statuses
+    from git_boocode.repo.trees import Item
+
 # The seconds that a file system's clock may be behind the system's.
 _CLOCKS_DIFFER = 0.05
+# In bytes: for a smaller index, git is as fast, unless objects are kept open in this process.
+_LARGE_INDEX = 1 << 20
 
 LeaveOut = Callable[[list[str]], Collection[str]]
 
@@ -89,21 +97,37 @@ class _IndexDifference(NamedTuple):
     untracked: frozenset[str]  # the paths that it holds and that are not tracked
 
 
+class _IndexChanges(NamedTuple):
+    """The changes to the private index."""
+
+    gone: frozenset[str]  # the paths to remove
+    entries: list[Entry]  # entries as the user's index has them
+    paths: list[str]  # the files to record as they are on disk
+    missing: frozenset[str]  # the tracked paths that are not on disk
+
+
 class WorktreeScan:
     """One scan of the worktree: entering the context starts git, `finish` returns the snapshot.
 
     `cache` is the cached index that the scan builds on, None if it starts from the user's index.
-    The caller verifies that the cache's checkpoint exists (`is_reachable`).
+    The caller verifies that the cache's checkpoint exists (`is_reachable`). With `index_later`, the
+    private index of the snapshot may be older than its tree, until its cache is made.
     """
 
     cache: IndexCache | None = None
 
     def __init__(
-        self, repository: Repository, scratch: str, leave_out: LeaveOut | None = None
+        self,
+        repository: Repository,
+        scratch: str,
+        leave_out: LeaveOut | None = None,
+        *,
+        index_later: bool = False,
     ) -> None:
         self._repository = repository
         self._scratch = scratch
         self._leave_out = leave_out
+        self._index_later = index_later
         # Read it now: an invalid setting is an error before anything is done.
         self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         self._quarantine = Quarantine(repository, scratch)
@@ -199,21 +223,31 @@ class WorktreeScan:
         staging = self._staging()
         only_in_head = self._paths_only_in_head(staging)
         self._indexer.compare(self._comparison)
+        reader = self._reader(staging)
+        if reader is not None:
+            # Read the changed files while git still lists the untracked ones.
+            reader.read(self._statuses(self._indexer.changed))
         extra = self._untracked()
         extra += self._files_only_in_head(only_in_head, extra)
-        missing = self._record(staging, extra)
+        changes = self._index_changes(staging, extra)
+        items = None if reader is None else self._items(reader, changes)
+        tree = None if items is None else self._patched_tree(items, changes)
+        is_later = tree is not None
+        if not is_later:
+            tree = self._record(staging, changes)
         skipped = (*self._skipped, *self._indexer.failed)
         snapshot = Snapshot(self._quarantine, self._head, self._index, self._user, staging, skipped)
-        failed = {path for path, _ in self._indexer.failed}
-        is_plain = not (staging is None or staging.special or failed or self._is_changed)
-        if self.cache is not None and is_plain and not self.cache.content.special:
-            snapshot.disk_tree = snapshot.tree = self.cache.content.tree
-        elif tree := self._patched_tree(staging):
-            snapshot.disk_tree = snapshot.tree = tree
-        else:
+        if tree is None:
             snapshot.write_trees()
+        else:
+            snapshot.disk_tree = snapshot.tree = tree
         if staging is not None and not self._left_out:
-            snapshot.cache = self._new_cache(only_in_head, frozenset(extra) - failed, missing)
+            held = frozenset(extra) - {path for path, _ in self._indexer.failed}
+            new_cache = partial(self._new_cache, only_in_head, held, changes.missing)
+            if is_later and items is not None:
+                snapshot.update_index = partial(self._update_index, changes, items, new_cache)
+            else:
+                snapshot.cache = new_cache()
         snapshot.left_out = self._left_out
         return snapshot
 
@@ -282,11 +316,8 @@ class WorktreeScan:
         present.forget(missing)
         return nul_records(present.git.run(*LISTING))
 
-    def _record(self, staging: Staging | None, extra: list[str]) -> frozenset[str]:
-        """Record the tracked and the extra paths in the private index, as they are on disk.
-
-        Returns the tracked paths that are not on disk.
-        """
+    def _index_changes(self, staging: Staging | None, extra: list[str]) -> _IndexChanges:
+        """The changes after which the private index has the tracked and the extra paths."""
         indexer = self._indexer
         difference = self._compare_paths(staging, extra)
         closed = {entry.path: entry for entry in self._closed_modules()}
@@ -297,32 +328,96 @@ class WorktreeScan:
         changed = [path for path in indexer.changed if path not in gone]
         if self.cache is not None and any(map(is_attributes, (*gone, *added, *changed))):
             raise _OutdatedError
-        self._index.forget(gone)
-        self._gone, self._put = gone, bool(returned or closed)
-        self._statuses = {path: self._disk.status(path) for path in (*changed, *added)}
-        # Put the entries first: they may have modes that the file system cannot represent.
-        self._index.put((*(entry._replace(stage=0) for entry in returned), *closed.values()))
-        indexer.add([*changed, *added])
-        if staging is not None:
-            indexer.resolve_failed(self._user.entry, staging.intended)
+        absent = (entry.path for entry in difference.lacking if entry not in returned)
+        missing = difference.missing.union(absent, set(indexer.removed) - difference.untracked)
+        entries = [*(entry._replace(stage=0) for entry in returned), *closed.values()]
         self._recorded = frozenset((*changed, *added))
         rechecked = self.cache is not None and self.cache.recent
-        self._is_changed = bool(rechecked or self._recorded or gone or returned or closed)
-        absent = (entry.path for entry in difference.lacking if entry not in returned)
-        return difference.missing.union(absent, set(indexer.removed) - difference.untracked)
+        self._is_changed = bool(rechecked or self._recorded or gone or entries)
+        return _IndexChanges(gone, entries, [*changed, *added], missing)
 
-    def _patched_tree(self, staging: Staging | None) -> str | None:
-        """The tree of the cache with the changed files, if it can be made without an index."""
-        cache = self.cache
-        # Otherwise the index has entries that no file has.
-        has_others = staging is None or staging.special or self._indexer.failed or self._put
-        if cache is None or cache.content.special or cache.recent or has_others:
+    def _record(self, staging: Staging | None, changes: _IndexChanges) -> str | None:
+        """Make the changes; returns the tree, None if git has to write it."""
+        before = self._statuses(changes.paths)
+        self._index.forget(changes.gone)
+        # Put the entries first: they may have modes that the file system cannot represent.
+        self._index.put(changes.entries)
+        self._indexer.add(changes.paths)
+        if staging is not None:
+            self._indexer.resolve_failed(self._user.entry, staging.intended)
+        if self.cache is None or self._indexer.failed or not self._is_plain(staging):
             return None
+        if not self._is_changed:
+            return self.cache.content.tree
+        if changes.entries or self.cache.recent or not self._is_worth_patching():
+            return None
+        from git_boocode.checkpoints.worktree.patched_tree import recorded_items
+
+        items = recorded_items(self._repository, self._quarantine, self._disk, before)
+        return None if items is None else self._patched_tree(items, changes)
+
+    def _is_plain(self, staging: Staging | None) -> bool:
+        """Whether the cached index has no entries that its tree lacks, nor will have."""
+        special = self.cache is None or self.cache.content.special
+        return not (special or staging is None or staging.special)
+
+    def _is_worth_patching(self) -> bool:
+        """Whether a tree is made faster from the tree before than by git."""
+        if self._repository.keeps_store_open:
+            return True
+        with suppress(OSError):
+            return os.stat(self._user.index.path).st_size >= _LARGE_INDEX
+        return False
+
+    def _statuses(self, paths: Iterable[str]) -> Statuses:
+        return {path: self._disk.status(path) for path in paths}
+
+    def _reader(self, staging: Staging | None) -> FileReader | None:
+        """What reads the changed files, if the private index can be updated later."""
+        cache = self.cache
+        if cache is None or cache.recent or not (self._index_later and self._is_plain(staging)):
+            return None
+        if not self._is_worth_patching():
+            return None
+        from git_boocode.checkpoints.worktree.patched_tree import FileReader
+
+        store = partial(self._quarantine.store, b"blob")
+        return FileReader(self._repository, self._disk, store)
+
+    def _items(self, reader: FileReader, changes: _IndexChanges) -> dict[str, Item] | None:
+        """The tree entries of the changed files; None if git has to record one of them."""
+        if not self._is_changed or changes.entries or any(map(is_in_dot_git, changes.paths)):
+            return None
+        reader.read(self._statuses(changes.paths))
+        return reader.items and {path: reader.items[path] for path in changes.paths}
+
+    def _patched_tree(self, items: Mapping[str, Item], changes: _IndexChanges) -> str | None:
         # Only large worktrees, and servers, need it.
         from git_boocode.checkpoints.worktree.patched_tree import patched_tree
 
-        base, statuses = cache.content.tree, self._statuses
-        return patched_tree(self._repository, self._quarantine, base, statuses, self._gone)
+        assert self.cache is not None
+        base = self.cache.content.tree
+        return patched_tree(self._repository, self._quarantine, base, items, changes.gone)
+
+    def _update_index(
+        self,
+        changes: _IndexChanges,
+        items: Mapping[str, Item],
+        new_cache: Callable[[], IndexCache],
+    ) -> IndexCache | None:
+        """Make the changes after the tree; None if a file has changed since it was read."""
+        from git_boocode.repo.trees import Item
+
+        # The objects are published by now, and nobody observes the call any more.
+        self._index = Index(self._repository.git, self._index.path)
+        self._indexer = Indexer(self._index, self._disk)
+        self._index.forget(changes.gone)
+        self._indexer.add(changes.paths)
+        recorded = {
+            entry.path: Item(entry.mode.encode("ascii"), entry.id.encode("ascii"))
+            for entry in self._index.entries_of(items)
+        }
+        return new_cache() if recorded == items else None
 
     def _compare_paths(self, staging: Staging | None, extra: list[str]) -> _IndexDifference:
         """Compare the paths of the private index with those that it has to hold."""

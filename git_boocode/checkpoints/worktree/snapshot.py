@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,9 @@ class Snapshot:
 
     # The cache to store for the next capture after a checkpoint of this; None for no cache.
     cache: IndexCache | None = None
+    # If the private index is older than the tree: updates it once the objects are published, and
+    # returns its cache, or None if it does not fit and the cache before stays.
+    update_index: Callable[[], IndexCache | None] | None = None
     # The user's ignored files that were not recorded, although the current rules show them.
     left_out: Collection[str] = ()
     # The bytes and modes to record beside the tree, by path.
