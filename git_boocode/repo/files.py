@@ -13,6 +13,7 @@ from typing import NamedTuple
 from git_boocode.repo.errors import FatalError, RefusedError
 
 MAX_BYTES = 100 * 1024 * 1024  # Matching holds several copies of a text in memory.
+_PIECE = 1 << 16  # bytes that are read at once of a file that has grown
 _UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ)
 # Characters that HFS+ ignores in names, so that `.g\u200cit` is `.git` there.
 _IGNORED = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070)))
@@ -91,7 +92,7 @@ def _read(real: str, *, links: bool) -> FileState:
 def _content(descriptor: int, size: int) -> bytes:
     """All bytes of an open file of about this size, but not much more than the largest one has."""
     data = os.read(descriptor, size + 1)
-    while len(data) <= MAX_BYTES and (more := os.read(descriptor, MAX_BYTES)):
+    while len(data) <= MAX_BYTES and (more := os.read(descriptor, _PIECE)):
         data += more
     return data
 

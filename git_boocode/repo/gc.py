@@ -31,7 +31,7 @@ from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import Quarantine, objects_directory
+from git_boocode.repo.object_writer import FAN_OUT, Quarantine, objects_directory
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
@@ -92,10 +92,10 @@ class GcWatch:
         self._packs = self._pack_names()
         # `git prune --expire=now` removes temporary files, first and last in these directories. Any
         # other prune leaves them for two weeks.
-        fan_out = (os.path.join(self._objects, f"{number:02x}") for number in range(256))
-        first = next(filter(os.path.isdir, fan_out), self._objects)
+        fan_out = sorted(entry for entry in self._list() if len(entry) == FAN_OUT)
+        places = [os.path.join(self._objects, entry) for entry in fan_out[:1]] + [self._objects]
         name = f"tmp_obj_boocode_{os.urandom(8).hex()}"
-        self._canaries = [os.path.join(directory, name) for directory in {first, self._objects}]
+        self._canaries = [os.path.join(directory, name) for directory in places]
         for path in self._canaries:
             # Git may just have removed the directory, because it was empty.
             with suppress(FileNotFoundError):
@@ -141,11 +141,14 @@ class GcWatch:
         )
 
     def _pack_names(self) -> set[str]:
+        return {name for name in self._list("pack") if name.endswith(".pack")}
+
+    def _list(self, name: str = "") -> list[str]:
+        """What is in the directory of objects, or in one below it, which need not exist."""
         try:
-            names = os.listdir(os.path.join(self._objects, "pack"))
+            return os.listdir(os.path.join(self._objects, name))
         except FileNotFoundError:
-            return set()
-        return {name for name in names if name.endswith(".pack")}
+            return []
 
 
 def _wait_for_gc(repository: Repository) -> str:

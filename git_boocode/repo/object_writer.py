@@ -21,8 +21,8 @@ from git_boocode.repo.repository import Repository
 # Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
 GITLINK = "160000"
 SYMLINK = "120000"
-# The number of an id's characters that name the directory of a loose object.
-_FAN_OUT = 2
+FAN_OUT = 2
+"""The number of an id's characters that name the directory of a loose object."""
 _ATTEMPTS = 5
 # Git finds a pack by its index, so the index is moved last.
 _LAST = ".idx"
@@ -175,14 +175,14 @@ class Quarantine:
         return [f"{self._path}/{name}" for name in found if OBJECT_ID.fullmatch(name)] + [
             f"{self._path}/{directory}/{name}"
             for directory in found
-            if directory == "pack" or len(directory) == _FAN_OUT
+            if directory == "pack" or len(directory) == FAN_OUT
             for name in os.listdir(f"{self._path}/{directory}")
             if not name.startswith("tmp_")
         ]
 
     def _target(self, path: str) -> str:
         name = path.removeprefix(f"{self._path}/")
-        below = name if "/" in name else f"{name[:_FAN_OUT]}/{name[_FAN_OUT:]}"
+        below = name if "/" in name else f"{name[:FAN_OUT]}/{name[FAN_OUT:]}"
         return f"{self._objects}/{below}"
 
     def _move(self, path: str, attempts: int = _ATTEMPTS) -> None:

@@ -76,6 +76,11 @@ class Lane:
                 self._records = BatchedRecords(failed)
             return self._records
 
+    def publish_records(self) -> None:
+        """Let the records of the calls that are answered be published."""
+        if self._records is not None:
+            self._records.begin()
+
     def finish(self) -> None:
         """Wait until all changes are complete and recorded."""
         self.changes.join()

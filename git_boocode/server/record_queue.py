@@ -34,46 +34,58 @@ class BatchedRecords:
         self._records: list[tuple[Record, Sequence[str]]] = []
         self._changed = threading.Condition()
         self._is_running = False
-        self._added = self._done = self._wanted = 0
+        self._mark: int | None = None  # announces to other processes that records are waiting
+        self._added = self._done = self._wanted = self._size = 0
         self._first = self._last = 0.0
 
     def add(self, record: Record, directories: Sequence[str]) -> None:
-        """Take a record that is to be published soon; its directories are to be synced."""
+        """Take a record that is to be published soon; its directories are to be synced.
+
+        The caller calls `begin` when it has answered.
+        """
         with self._changed:
             self._last = time.monotonic()
             self._first = self._first if self._records else self._last
             self._records.append((record, directories))
+            self._size += record.size
             self._added += 1
-            if not self._is_running:
-                self._is_running = True
-                mark = announce_records(record.repository)
-                threading.Thread(target=self._run, args=(mark,), daemon=True).start()
-            elif self._is_full:
+            if self._mark is None:
+                self._mark = announce_records(record.repository)
+            if self._is_full:
                 self._changed.notify_all()
+
+    def begin(self) -> None:
+        """Let the records be published by a thread, which takes a while to start."""
+        with self._changed:
+            if self._records and not self._is_running:
+                self._is_running = True
+                threading.Thread(target=self._run, daemon=True).start()
 
     def settle(self) -> None:
         """Wait until all records that were added before are published."""
+        self.begin()
         with self._changed:
             added = self._wanted = self._added
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._done >= added)
 
-    def _run(self, mark: int | None) -> None:
+    def _run(self) -> None:
         while batch := self._next():
             self._publish(batch)
             with self._changed:
                 self._done += len(batch)
                 self._changed.notify_all()
-        if mark is not None:
-            os.close(mark)
 
     def _next(self) -> list[tuple[Record, Sequence[str]]]:
         """The next batch; empty if there is none, and the thread is to end."""
         with self._changed:
             while self._records and (left := self._time_left()) > 0:
                 self._changed.wait(left)
-            batch, self._records = self._records, []
+            batch, self._records, self._size = self._records, [], 0
             self._is_running = bool(batch)
+            if not batch and self._mark is not None:
+                os.close(self._mark)
+                self._mark = None
             return batch
 
     def _time_left(self) -> float:
@@ -83,8 +95,7 @@ class BatchedRecords:
 
     @property
     def _is_full(self) -> bool:
-        sizes = sum(record.size for record, _ in self._records)
-        return len(self._records) >= _MOST or sizes >= _LARGEST
+        return len(self._records) >= _MOST or self._size >= _LARGEST
 
     def _publish(self, batch: Sequence[tuple[Record, Sequence[str]]]) -> None:
         try:

@@ -120,7 +120,7 @@ class Roots:
                 message = f"'{directory}', the first root, is not in a worktree"
                 raise FatalError(message, code=error.code, hints=(_GIVE_CWD,)) from None
             raise
-        self._check(found)
+        self._check(found, directory)
         self._used[found.worktree] = directory
         return found
 
@@ -131,7 +131,7 @@ class Roots:
         for directory in (*self.directories, *self._used.copy().values()):
             try:
                 repository = self._known.find(directory)
-                self._check(repository)
+                self._check(repository, directory)
             except BoocodeError:
                 continue
             found.setdefault(repository.worktree, repository)
@@ -142,14 +142,16 @@ class Roots:
         if self._repositories is not None:
             self._repositories.close()
 
-    def _check(self, found: Repository) -> None:
-        """Refuse a worktree that is not served."""
+    def _check(self, found: Repository, directory: str) -> None:
+        """Refuse a worktree, which is that of a directory, if it is not served."""
         top = os.path.realpath(found.worktree)
         for root in self.directories:
             if self._repo is None and _is_below(top, root):
                 return
-            if _is_below(root, top) and os.path.realpath(self._known.find(root).worktree) == top:
-                return
+            if _is_below(root, top):
+                above = found if root == directory else self._known.find(root)
+                if os.path.realpath(above.worktree) == top:
+                    return
         listed = ", ".join(f"'{root}'" for root in self.directories) or "none"
         raise RefusedError(
             f"the worktree '{top}' is not served",

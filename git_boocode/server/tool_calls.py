@@ -75,6 +75,7 @@ class ToolCalls:
         """Run a tool, answer, and do what it left for later."""
         later: list[Callable[[], None]] = []
         pending.finish(partial(self._result, pending, tool, given, lane, later))
+        lane.publish_records()
         for work in later:
             self._do_later(work)
 

@@ -25,7 +25,7 @@ class FileReader:
     """Reads a few files as git records them, if git does not convert their bytes.
 
     `identify` returns the id of a blob, like `Quarantine.store`. `items` are the tree entries by
-    path; after a file that git has to record, there are none.
+    path; None if git has to record one of the files.
     """
 
     def __init__(
@@ -35,26 +35,25 @@ class FileReader:
         self._disk = disk
         self._identify = identify
         self._left = _LARGEST
-        self.items: dict[str, Item] | None = {}
-        if repository.index_knows_modes:
-            self.items = None
+        self.items: dict[str, Item] | None = None if repository.index_knows_modes else {}
 
     def read(self, statuses: Statuses) -> None:
-        """Read files that were not read before; `statuses` are from before git read them."""
+        """Read files that were not read before; `statuses` are from before anything read them."""
         if self.items is None:
             return
         new = {path: status for path, status in statuses.items() if path not in self.items}
         self._left -= sum(0 if status is None else status.st_size for status in new.values())
         too_many = len(self.items) + len(new) > _MOST or self._left < 0
+        items = self.items
+        self.items = None
         if too_many or may_convert(self._repository, new):
-            self.items = None
             return
         for path, before in new.items():
             item = self._item(path, before)
             if item is None:
-                self.items = None
                 return
-            self.items[path] = item
+            items[path] = item
+        self.items = items
 
     def _item(self, path: str, before: os.stat_result | None) -> Item | None:
         """A file's entry; None if it has changed since, or is none that git records as it is."""

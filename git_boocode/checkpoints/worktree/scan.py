@@ -111,7 +111,7 @@ class WorktreeScan:
 
     `cache` is the cached index that the scan builds on, None if it starts from the user's index.
     The caller verifies that the cache's checkpoint exists (`is_reachable`). With `index_later`, the
-    private index of the snapshot may be older than its tree, until its cache is made.
+    private index of the snapshot may be older than its tree; see `Snapshot.update_index`.
     """
 
     cache: IndexCache | None = None
