@@ -15,11 +15,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.repo.durable import open_private, try_lock
+from git_boocode.repo.durable import open_private, remove, try_lock
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.ids import id_time, new_id, timestamp
-from git_boocode.repo.lock import file_lock, scratch_directory
+from git_boocode.repo.lock import file_lock, fresh_path, scratch_directory
 from git_boocode.repo.metadata import (
     DAY,
     VERSION,
@@ -104,6 +104,8 @@ class Record:
     ) -> None:
         self.id = new_id()
         self.repository = repository
+        # The record may be published after the next commit.
+        self._head = repository.store.commit("HEAD")
         self.size = sum(len(data or b"") for each in files for data in each[1:])
         self._files = files
         self._edits = edits
@@ -138,7 +140,6 @@ class Record:
 
     def _commit_body(self, tree: str, items: Mapping[bytes, Item]) -> bytes:
         when = id_time(self.id)
-        head = self.repository.store.commit("HEAD")
         document = {
             "boocode": VERSION,
             "kind": "edit",
@@ -152,7 +153,7 @@ class Record:
         first = json.dumps(self._files[0].file.path)[1:-1]
         more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
         message = f"edit {first}{more}\n\n{json.dumps(document)}\n"
-        parents = [head.id] if head else []
+        parents = [self._head.id] if self._head else []
         return raw_commit(tree, parents, message, self.repository.config.identity(), when)
 
 
@@ -172,25 +173,49 @@ def publish_records(records: Sequence[Record]) -> None:
     protect_from_gc(repository, write)
 
 
-def announce_records(repository: Repository) -> int | None:
-    """Let other processes wait for records that this one is going to publish.
+class Announcement:
+    """Lets other processes wait for records that this one is going to publish, until `end`."""
 
-    The descriptor is to be closed when they are published; None if there can be none.
+    def __init__(self, repository: Repository) -> None:
+        """Raise OSError if nothing can be announced."""
+        self._path = fresh_path(os.path.join(repository.state_dir, _PENDING))
+        while True:
+            self._descriptor = open_private(self._path, os.O_RDWR)
+            if try_lock(self._descriptor) and os.fstat(self._descriptor).st_nlink:
+                break
+            # Another process took it for that of a killed server.
+            os.close(self._descriptor)
+
+    def end(self) -> None:
+        """The records are published, or never will be."""
+        with suppress(OSError):
+            os.unlink(self._path)
+        os.close(self._descriptor)
+
+
+def wait_for_records(repository: Repository) -> bool:
+    """Wait until the servers of this worktree have published what they have edited.
+
+    False if that takes too long.
     """
-    with suppress(OSError):
-        descriptor = open_private(os.path.join(repository.state_dir, _PENDING), os.O_RDWR)
-        if try_lock(descriptor, shared=True):
-            return descriptor
-        os.close(descriptor)
-    return None
+    state, deadline = repository.state_dir, time.monotonic() + _PATIENCE
+    names = os.listdir(state) if os.path.isdir(state) else ()
+    paths = (os.path.join(state, name) for name in names if name.startswith(_PENDING))
+    return all(_is_over(path, deadline) for path in paths)
 
 
-def wait_for_records(repository: Repository) -> None:
-    """Wait until the servers of this worktree have published what they have edited."""
-    path = os.path.join(repository.state_dir, _PENDING)
-    if os.path.lexists(path):
-        with suppress(RefusedError, OSError), file_lock(path, patience=_PATIENCE):
-            pass
+def _is_over(path: str, deadline: float) -> bool:
+    """Whether an announcement ends in time."""
+    try:
+        with file_lock(path, patience=max(0.0, deadline - time.monotonic())):
+            # If its server was killed, it is still there.
+            remove(path)
+    except RefusedError:
+        return False
+    except OSError:
+        # It cannot be locked here, and so is none.
+        pass
+    return True
 
 
 class EditRecord(NamedTuple):
@@ -255,9 +280,24 @@ class Records(EntryCatalog[EditRecord]):
         return EditRecord(ref.id, commit, meta, files, meta.part("rewinds", "id"))
 
     def find(self, name: str) -> EditRecord:
-        """See `EntryCatalog.find`."""
-        wait_for_records(self.repository)
+        """See `EntryCatalog.find`; RefusedError (`locked`) as for `require_newest`."""
+        if name.startswith("@"):
+            self.require_newest()
+        else:
+            wait_for_records(self.repository)
         return super().find(name)
+
+    def require_newest(self) -> None:
+        """Wait for the newest record; RefusedError (`locked`) if that takes too long.
+
+        Without it, the newest record could be that of an earlier edit.
+        """
+        if not wait_for_records(self.repository):
+            raise RefusedError(
+                "a server of this worktree has not recorded its latest edits yet",
+                code="locked",
+                hints=("try again, or name the edit: 'git boocode rewind <id>'",),
+            )
 
     def history(self, *, everywhere: bool = False) -> Iterator[EditRecord]:
         """The valid records of this worktree, or of all, newest first, with ``rewound_paths``."""
@@ -279,7 +319,11 @@ class Records(EntryCatalog[EditRecord]):
                 yield entry._replace(rewound_paths=mine)
 
     def to_rewind(self) -> EditRecord:
-        """The newest record of this worktree that can be rewound; RefusedError (`not_found`)."""
+        """The newest record of this worktree that can be rewound.
+
+        RefusedError if there is none (`not_found`), or it may not be there yet (`locked`).
+        """
+        self.require_newest()
         for record in self.history():
             if record.rewinds is None and not record.rewound:
                 return record

@@ -9,6 +9,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from git_boocode.editing.actions import Write
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
@@ -41,8 +42,9 @@ class Options(NamedTuple):
 
     `format` restricts the input format, `more` are further keys of the record's JSON, `modes` the
     permission bits of restored files by absolute path; `journal` is for use without a repository.
-    With `records`, records are published behind the answer: if the process is killed before, the
-    edit stays but cannot be rewound, and if the system crashes, the file may have its old content.
+    With `records`, the record of an edit inside one file is published behind the answer: if the
+    process is killed before, the edit stays but cannot be rewound, and if the system crashes, the
+    file may have its old content. The record of anything else comes first, as without.
     """
 
     how: MatchOptions = MatchOptions()
@@ -58,8 +60,12 @@ class Options(NamedTuple):
 class RecordQueue(Protocol):
     """Publishes the records of one worktree behind the calls that made them."""
 
-    def add(self, record: Record, directories: Sequence[str]) -> None:
-        """Take a record that is to be published soon; its directories are to be synced."""
+    @property
+    def is_reliable(self) -> bool:
+        """Whether all records were published so far, and not late."""
+
+    def add(self, record: Record, directory: str) -> None:
+        """Take a record that is to be published soon; its directory is to be synced."""
 
     def settle(self) -> None:
         """Wait until all records are published."""
@@ -90,10 +96,12 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
         plan, identifier = _carry_out(plan, inputs, workspace, options)
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
-    if identifier is not None and workspace.repository is not None and not options.records:
-        from git_boocode.editing.records import prune_occasionally
+    if identifier is not None and workspace.repository is not None:
+        written = [file for file in plan.written if file.changes]
+        if _queue(written, options) is None:
+            from git_boocode.editing.records import prune_occasionally
 
-        prune_occasionally(workspace.repository, identifier)
+            prune_occasionally(workspace.repository, identifier)
     return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
 
 
@@ -145,7 +153,7 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
     record, journal = None, options.journal
     if workspace.repository is not None:
         record = _record(plan, workspace, workspace.repository, options) if options.record else None
-        journal = journal or EditJournal(workspace.repository, record, options.records)
+        journal = journal or EditJournal(workspace.repository, record, _queue(files, options))
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
@@ -153,10 +161,24 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
     return record.id if record else None
 
 
+def _queue(files: Sequence[PlannedFile], options: Options) -> RecordQueue | None:
+    """What publishes the record of a call behind the answer; None if it is to come first.
+
+    It may come later if the call changes only parts of one file: one rename makes the change, and
+    whoever made the edit knows the text that it replaced.
+    """
+    queue, (file, *others) = options.records, files
+    is_inside = file.action == "modify" and file.spelling is None and file.executable is None
+    replaces = any(isinstance(edit.action, Write) for edit, _ in file.applied)
+    if queue is None or not queue.is_reliable or others or replaces or not is_inside:
+        return None
+    return queue
+
+
 class EditJournal(Journal):
     """Writes the journal of a call, and publishes its record before any file is written.
 
-    With a queue, the record is published behind the answer, and the directories synced with it.
+    With a queue, the record is published behind the answer, and the directory synced with it.
     """
 
     def __init__(
@@ -167,7 +189,7 @@ class EditJournal(Journal):
         self._waiting = record if queue else None
         self.can_fail = self._waiting is None
         self._queue = queue
-        self._directories: tuple[str, ...] = ()
+        self._directory = ""
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Write the journal first, so that an incomplete record is removed with it after a kill."""
@@ -179,11 +201,11 @@ class EditJournal(Journal):
             self._record.publish()
 
     def sync(self, directories: Iterable[str]) -> None:
-        """Sync the directories, or leave that to the queue."""
+        """Sync the directories, or leave the one that there is to the queue."""
         if self._waiting is None:
             super().sync(directories)
         else:
-            self._directories = tuple(directories)
+            (self._directory,) = directories
 
     def end(self, *, written: bool) -> None:
         """Remove the journal, and the record if nothing was written."""
@@ -191,7 +213,7 @@ class EditJournal(Journal):
 
         end_call(self._repository, self._record.id if self._record and not written else None)
         if written and self._queue is not None and self._waiting is not None:
-            self._queue.add(self._waiting, self._directories)
+            self._queue.add(self._waiting, self._directory)
 
 
 def _change(file: PlannedFile, options: Options) -> FileChange:

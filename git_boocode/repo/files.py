@@ -92,7 +92,7 @@ def _read(real: str, *, links: bool) -> FileState:
 def _content(descriptor: int, size: int) -> bytes:
     """All bytes of an open file of about this size, but not much more than the largest one has."""
     data = os.read(descriptor, size + 1)
-    while len(data) <= MAX_BYTES and (more := os.read(descriptor, _PIECE)):
+    while len(data) <= MAX_BYTES and (more := os.read(descriptor, min(_PIECE, MAX_BYTES))):
         data += more
     return data
 

@@ -179,7 +179,7 @@ class Git:
         self.overrides = tuple(overrides)
         self.observer = observer
         self._watcher = watcher
-        self.keeps_locks = False
+        self.lock: int | None = None  # an open file, which git keeps open
 
     def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
         """A copy with more `key=value` settings or variables, or another directory."""
@@ -188,11 +188,11 @@ class Git:
         made.overrides = (*self.overrides, *settings)
         return made
 
-    def keeping_locks(self) -> Git:
-        """A copy whose git holds the worktree's lock while it runs, even if we are killed."""
+    def keeping_lock(self, lock: int | None) -> Git:
+        """A copy whose git holds a lock, an open file, while it runs, even if we are killed."""
         # A daemon started by git would hold the lock for longer.
         made = self.bind("core.fsmonitor=false")
-        made.keeps_locks = True
+        made.lock = lock
         return made
 
     def command(self, *arguments: str) -> list[str]:
@@ -393,8 +393,7 @@ class Git:
                 stdout=stdout,
                 stderr=stderr,
                 pipesize=pipe_size,
-                # The lock is our only inheritable descriptor.
-                close_fds=not self.keeps_locks,
+                pass_fds=() if self.lock is None else (self.lock,),
                 # What git has started, such as a filter, can be ended with it.
                 start_new_session=self._watcher is not None,
             )

@@ -38,6 +38,8 @@ CALLING: ContextVar[str] = ContextVar("CALLING", default="")
 EDIT_NOTE = "edit-in-progress"
 RESTORE_NOTE = "restore-in-progress"
 
+# The descriptors of exclusive locks, by the state directories of their worktrees.
+_exclusive: dict[str, int] = {}
 # Errors of writing to a place that is not writable.
 _SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
 _PREFIX = "tmp-"
@@ -64,11 +66,24 @@ def worktree_lock(
         return
     try:
         _wait_for(descriptor, shared=shared, patience=patience)
-        # For git commands that continue after we are killed; see `Git.keeping_locks`.
-        os.set_inheritable(descriptor, not shared)
-        yield
+        if shared:
+            yield
+            return
+        _exclusive[state_dir] = descriptor
+        try:
+            yield
+        finally:
+            del _exclusive[state_dir]
     finally:
         os.close(descriptor)
+
+
+def held_lock(state_dir: str) -> int | None:
+    """The descriptor of a worktree's lock, if this process holds it exclusively.
+
+    For git commands that continue after we are killed; see `Git.keeping_lock`.
+    """
+    return _exclusive.get(state_dir)
 
 
 @contextmanager

@@ -90,8 +90,9 @@ class Connection:
             try:
                 while data and not self.is_closed:
                     # A client that does not read must not keep us from ending.
-                    select.select([self._woken], [self._output], [])
-                    data = data[os.write(self._output, data[:_ATOMIC]) :]
+                    _, writable, _ = select.select([self._woken], [self._output], [])
+                    if writable:
+                        data = data[os.write(self._output, data[:_ATOMIC]) :]
             except OSError:
                 self.close()
 

@@ -5,21 +5,72 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 
 from git_boocode.editing.records import (
+    Announcement,
     Record,
-    announce_records,
     prune_occasionally,
     publish_records,
 )
 from git_boocode.repo.durable import sync_all
-from git_boocode.repo.errors import as_error
+from git_boocode.repo.errors import FatalError, as_error
 
 # Seconds without a new record, and since the oldest one, after which records are published.
-_QUIET, _OLDEST = 0.02, 1.0
+_QUIET, _OLDEST = 0.02, 0.2
+_LATE = 0.5
+"""Age of the oldest record, in seconds, at which the next calls wait for their own records."""
 _MOST, _LARGEST = 256, 16 << 20
-"""Maximum number of records that wait, and of bytes in their files."""
+"""Maximum number of records in a batch, and of bytes in their files."""
+
+
+class _Batch:
+    """Records of one worktree that are published together."""
+
+    def __init__(self, record: Record) -> None:
+        self.records: list[Record] = []
+        self.directories: set[str] = set()
+        self.first = self.last = time.monotonic()
+        self.size = 0
+        self._git_dir = record.repository.git_dir
+        self._identity = _identity(self._git_dir)
+        self._announcement: Announcement | None = None
+        # Without it, others do not wait for these records.
+        with suppress(OSError):
+            self._announcement = Announcement(record.repository)
+
+    def add(self, record: Record, directory: str) -> None:
+        """Add a record, and the directory to be synced."""
+        self.last = time.monotonic()
+        self.records.append(record)
+        self.directories.add(directory)
+        self.size += record.size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is waited for."""
+        return len(self.records) >= _MOST or self.size >= _LARGEST
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until it is to be published."""
+        if self.is_full:
+            return 0.0
+        return min(self.last + _QUIET, self.first + _OLDEST) - time.monotonic()
+
+    def check(self) -> None:
+        """Raise FatalError if another repository, or none, is in the place of this one."""
+        if _identity(self._git_dir) != self._identity:
+            raise FatalError(
+                f"edits in '{self._git_dir}' are not recorded: it was moved, deleted or replaced",
+                code="not_a_repository",
+            )
+
+    def end(self) -> None:
+        """It is published, or never will be."""
+        if self._announcement is not None:
+            self._announcement.end()
 
 
 class BatchedRecords:
@@ -30,86 +81,107 @@ class BatchedRecords:
     """
 
     def __init__(self, failed: Callable[[str], None]) -> None:
-        self._failed = failed
-        self._records: list[tuple[Record, Sequence[str]]] = []
+        self._report = failed
+        self._has_failed = False
+        self._waiting: _Batch | None = None
+        self._published: _Batch | None = None
         self._changed = threading.Condition()
         self._is_running = False
-        self._mark: int | None = None  # announces to other processes that records are waiting
-        self._added = self._done = self._wanted = self._size = 0
-        self._first = self._last = 0.0
+        self._added = self._done = self._wanted = 0
 
-    def add(self, record: Record, directories: Sequence[str]) -> None:
-        """Take a record that is to be published soon; its directories are to be synced.
+    @property
+    def is_reliable(self) -> bool:
+        """Whether all records were published so far, and not late."""
+        with self._changed:
+            oldest = self._published or self._waiting
+            is_late = oldest is not None and time.monotonic() - oldest.first > _LATE
+            return not (self._has_failed or is_late)
+
+    def add(self, record: Record, directory: str) -> None:
+        """Take a record that is to be published soon; its directory is to be synced.
 
         The caller calls `begin` when it has answered.
         """
         with self._changed:
-            self._last = time.monotonic()
-            self._first = self._first if self._records else self._last
-            self._records.append((record, directories))
-            self._size += record.size
+            self._waiting = self._waiting or _Batch(record)
+            self._waiting.add(record, directory)
             self._added += 1
-            if self._mark is None:
-                self._mark = announce_records(record.repository)
-            if self._is_full:
+            if self._waiting.is_full:
                 self._changed.notify_all()
 
     def begin(self) -> None:
         """Let the records be published by a thread, which takes a while to start."""
         with self._changed:
-            if self._records and not self._is_running:
-                self._is_running = True
-                threading.Thread(target=self._run, daemon=True).start()
+            if self._waiting is None or self._is_running:
+                return
+            self._is_running = True
+        try:
+            threading.Thread(target=self._run, daemon=True).start()
+        except RuntimeError:
+            # The system allows no more threads.
+            self._run()
 
     def settle(self) -> None:
         """Wait until all records that were added before are published."""
-        self.begin()
         with self._changed:
             added = self._wanted = self._added
             self._changed.notify_all()
+        self.begin()
+        with self._changed:
             self._changed.wait_for(lambda: self._done >= added)
 
     def _run(self) -> None:
         while batch := self._next():
             self._publish(batch)
             with self._changed:
-                self._done += len(batch)
+                self._published = None
+                self._done += len(batch.records)
                 self._changed.notify_all()
 
-    def _next(self) -> list[tuple[Record, Sequence[str]]]:
-        """The next batch; empty if there is none, and the thread is to end."""
+    def _next(self) -> _Batch | None:
+        """The next batch; None if there is none, and the thread is to end."""
         with self._changed:
-            while self._records and (left := self._time_left()) > 0:
+            while self._waiting is not None and self._wanted <= self._done:
+                left = self._waiting.time_left
+                if left <= 0:
+                    break
                 self._changed.wait(left)
-            batch, self._records, self._size = self._records, [], 0
-            self._is_running = bool(batch)
-            if not batch and self._mark is not None:
-                os.close(self._mark)
-                self._mark = None
-            return batch
+            self._published, self._waiting = self._waiting, None
+            self._is_running = self._published is not None
+            return self._published
 
-    def _time_left(self) -> float:
-        if self._wanted > self._done or self._is_full:
-            return 0.0
-        return min(self._last + _QUIET, self._first + _OLDEST) - time.monotonic()
-
-    @property
-    def _is_full(self) -> bool:
-        return len(self._records) >= _MOST or self._size >= _LARGEST
-
-    def _publish(self, batch: Sequence[tuple[Record, Sequence[str]]]) -> None:
+    def _publish(self, batch: _Batch) -> None:
         try:
-            publish_records([record for record, _ in batch])
-        except Exception as error:  # noqa: BLE001 - a bug must not end the thread
-            if len(batch) > 1:
-                # It may be about one of them.
-                for each in batch:
-                    self._publish([each])
-                return
-            self._failed(f"edit {batch[0][0].id} is not recorded: {as_error(error).message}")
-        try:
-            sync_all([*{directory for _, directories in batch for directory in directories}])
-            for record, _ in batch:
+            batch.check()
+            self._publish_records(batch.records)
+            sync_all([*batch.directories])
+            for record in batch.records:
                 prune_occasionally(record.repository, record.id)
+        except Exception as error:  # noqa: BLE001 - a bug must not end the thread
+            self._fail(as_error(error).message)
+        finally:
+            batch.end()
+
+    def _publish_records(self, records: list[Record]) -> None:
+        try:
+            publish_records(records)
         except Exception as error:  # noqa: BLE001 - as above
-            self._failed(as_error(error).message)
+            if len(records) == 1:
+                self._fail(f"edit {records[0].id} is not recorded: {as_error(error).message}")
+                return
+            # It may be about one of them.
+            for record in records:
+                self._publish_records([record])
+
+    def _fail(self, message: str) -> None:
+        self._has_failed = True
+        self._report(message)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which directory is at a path; None for none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

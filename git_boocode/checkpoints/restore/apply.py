@@ -25,9 +25,9 @@ from git_boocode.checkpoints.worktree.staging import build_index
 from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError
 from git_boocode.repo.files import remove_emptied
 from git_boocode.repo.gc import GcWatch, protect_from_gc
-from git_boocode.repo.git import Completed, nul_lines
+from git_boocode.repo.git import Completed, Git, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
-from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.lock import held_lock, scratch_directory
 from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_full, says
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
@@ -140,11 +140,14 @@ class WorktreeUpdate:
             index.git.attempt("update-index", "-q", "--refresh")
 
     def _merge(self, before: str, after: str) -> None:
-        # If this process is killed, git continues: keep the lock, so that no undo starts meanwhile.
-        git = self._snapshot.index.git.keeping_locks()
+        git = self._keeping_lock(self._snapshot.index.git)
         progress = ("-v",) if git.observer else ()
         command = ("read-tree", "--no-sparse-checkout", *progress, "-m", "-u", before, after)
         _check(git.attempt_counted("restoring: {} files", *command))
+
+    def _keeping_lock(self, git: Git) -> Git:
+        # If this process is killed, git continues: keep the lock, so that no undo starts meanwhile.
+        return git.keeping_lock(held_lock(self._repository.state_dir))
 
     def _merge_back(self) -> None:
         self._snapshot.index.break_lock()
@@ -210,7 +213,7 @@ class WorktreeUpdate:
                     remove_emptied(os.path.join(top, change.path), top)
         old = [change.path for change in self._plan.changes if change.action != "create"]
         assert self._before is not None
-        git = self._before.git.keeping_locks()
+        git = self._keeping_lock(self._before.git)
         # Even if some files fail, the others get their exact bytes and modes.
         with self._writing_back():
             done = git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old))
