@@ -135,10 +135,11 @@ def _refuse_other(file: ConfigFile, found: FoundServer, wanted: WantedServer) ->
             code="exists",
         )
     if found.options != list(wanted.options):
-        options = " ".join(found.options) or "no options"
+        given = f"with other options: {' '.join(found.options)}" if found.options else ""
+        remove = f"git boocode serve --uninstall {file.agent.name} --{file.scope}"
         raise refusal(
-            f"{what} is installed with {options}",
-            f"'git boocode serve --uninstall {file.agent.name} --{file.scope}' removes it",
+            f"{what} is already installed {given or 'without options'}",
+            f"'{remove}' removes it; then install it again",
             code="changed",
         )
 

@@ -1,4 +1,4 @@
-"""Hook files in git's eyes: which are tracked or ignored, and lines in `info/exclude` for others.
+"""Agents' files in git's eyes: which are tracked or ignored; lines in `info/exclude` for others.
 
 A comment before each of our lines marks it, so that exactly our lines are removed again.
 """
@@ -13,7 +13,8 @@ from git_boocode.agents.file_edits import FileEdit, read_file
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.repository import Repository
 
-_MARK = b"# git-boocode: hooks of an agent, excluded by 'git boocode hooks install'\n"
+_MARK = b"# git-boocode: file of an agent, excluded when hooks or the server were installed\n"
+_OLD_MARK = b"# git-boocode: hooks of an agent, excluded by 'git boocode hooks install'\n"
 _TITLE = "git (exclude)"
 
 
@@ -45,19 +46,20 @@ def exclude_paths(repository: Repository, paths: Iterable[str]) -> FileEdit:
     text = before or b""
     if text and not text.endswith(b"\n"):
         text += b"\n"
-    return FileEdit(path, before, text + b"".join(map(_lines, paths)), None, _TITLE)
+    lines = b"".join(_lines(_MARK, path) for path in paths)
+    return FileEdit(path, before, text + lines, None, _TITLE)
 
 
 def stop_excluding(repository: Repository, paths: Iterable[str]) -> Iterator[FileEdit]:
     """The change that removes our lines for paths below the worktree; none if there are none."""
     path = exclude_path(repository)
     before = after = read_file(path)
-    for lines in map(_lines, paths):
+    for lines in (_lines(mark, path) for path in paths for mark in (_MARK, _OLD_MARK)):
         after = after and after.replace(lines, b"")
     if after != before:
         yield FileEdit(path, before, after, None, _TITLE)
 
 
-def _lines(path: str) -> bytes:
+def _lines(mark: bytes, path: str) -> bytes:
     # The paths are those of the registry, which hold no characters that patterns interpret.
-    return _MARK + b"/" + os.fsencode(path) + b"\n"
+    return mark + b"/" + os.fsencode(path) + b"\n"

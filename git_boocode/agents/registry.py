@@ -146,7 +146,7 @@ class Agent(NamedTuple):
 # Several agents list a command in a group of hooks, as Claude Code does.
 _GROUP = {"hooks": [{"type": "command", "command": "{command}", "timeout": "{timeout}"}]}
 _STDIO = {"type": "stdio", "command": "{program}", "args": "{arguments}"}
-_ASKS = "{} asks you to approve the server when it next starts here"
+_ASKS = "{} asks you to approve the server before it first starts it"
 _TRUSTED = "{} reads this file only in folders that you trust: start it here and trust the folder"
 
 _ALL = (

@@ -294,7 +294,7 @@ def install(
         plan = plan._replace(exclude=exclusion(plan, asks=asks_to_exclude))
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
-    notes += sharing_notes(plan, installed_command("hook"))
+    notes += sharing_notes(plan, installed_command("hook"), dry_run=dry_run)
     done = PlanResult(changed_hooks(plan, "installed"), "nothing to install", notes)
     return finish(plan, done, dry_run=dry_run, as_json=as_json)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from git_boocode.agents.config_files import Locations
+from git_boocode.agents.config_program import installed_program
 from git_boocode.agents.file_edits import FileEdit, diff_text
 from git_boocode.agents.info_exclude import exclude_path, exclude_paths, sort_paths
 from git_boocode.agents.install import PlannedChange, carry_out, makes_file
@@ -167,8 +169,8 @@ def exclusion(plan: HooksPlan, *, asks: bool) -> list[FileEdit]:
     return [exclude_paths(repository, paths)]
 
 
-def sharing_notes(plan: HooksPlan, command: str) -> list[str]:
-    """Notes about files that others get with git; `command` is what was written to them."""
+def sharing_notes(plan: HooksPlan, command: str, *, dry_run: bool = False) -> list[str]:
+    """Notes about files that others get with git; `command` is what is written to them."""
     repository, changes = plan.locations.repository, plan.in_worktree()
     below = {
         path: change.edit.path
@@ -182,16 +184,19 @@ def sharing_notes(plan: HooksPlan, command: str) -> list[str]:
     def shown(names: Iterable[str]) -> str:
         return ", ".join(shown_path(plan.locations, below[name]) for name in names)
 
+    get, can, use = ("would get", "could", "would use") if dry_run else ("get", "can", "use")
     notes = []
     if found.tracked:
-        notes.append(f"tracked, so others get them with the next commit: {shown(found.tracked)}")
+        names = shown(found.tracked)
+        notes.append(f"tracked, so others {get} them with the next commit: {names}")
     addable = [path for path in found.addable if not (plan.exclude and makes_file(changes[path]))]
     if addable:
         exclude = shown_path(plan.locations, exclude_path(repository))
         notes.append(
-            f"not ignored, so they can be committed: {shown(addable)}\n"
+            f"not ignored, so they {can} be committed: {shown(addable)}\n"
             f"lines in {exclude} keep them to yourself; --exclude adds them"
         )
     if notes and not command.startswith("git "):
-        notes.append(f"they use this machine's path '{command}'; do not commit them")
+        program = shlex.join(installed_program())
+        notes.append(f"they {use} this machine's path '{program}'; do not commit them")
     return notes

@@ -13,6 +13,7 @@ from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_SERVER,
     UNUSABLE,
+    PlannedChange,
     plan_server,
     plan_server_removal,
     server_state,
@@ -91,7 +92,7 @@ def install_server(asked: Registration, repo: str | None, *, read_only: bool) ->
     plan = HooksPlan(locations, changes, [])
     if asked.exclude:
         plan = plan._replace(exclude=exclusion(plan, asks=False))
-    notes += _sharing_notes(plan, tracked)
+    notes += _sharing_notes(plan, tracked, dry_run=asked.dry_run)
     result = PlanResult(_changed(plan, "installed"), "nothing to install", notes, "files")
     return finish(plan, result, dry_run=asked.dry_run, as_json=asked.as_json)
 
@@ -109,12 +110,13 @@ def uninstall_server(asked: Registration) -> int:
         for scope in _scopes_to_uninstall(locations, agent, asked):
             changes += plan_server_removal(locations, agent, scope)
             notes += _foreign(locations, agent, scope)
-    if asked.scope is None:
-        notes += _left(locations, agents)
+    left = [] if asked.scope is not None else [*_left(locations, agents, changes)]
+    notes += left
     plan = HooksPlan(locations, changes, [])
     if locations.repository is not None:
         plan = plan._replace(exclude=[*stop_excluding(locations.repository, plan.released())])
-    result = PlanResult(_changed(plan, "uninstalled"), "no server is installed", notes, "files")
+    nothing = f"no server is installed{' in this worktree' if left else ''}"
+    result = PlanResult(_changed(plan, "uninstalled"), nothing, notes, "files")
     return finish(plan, result, dry_run=asked.dry_run, as_json=asked.as_json)
 
 
@@ -171,13 +173,13 @@ def _changed(plan: HooksPlan, done: str) -> str:
     return last and f"{done} the server for {listed}{' and ' if listed else ''}{last}"
 
 
-def _sharing_notes(plan: HooksPlan, tracked: set[str]) -> list[str]:
+def _sharing_notes(plan: HooksPlan, tracked: set[str], *, dry_run: bool) -> list[str]:
     """Notes about files that others get, and about what tracked ones take for granted."""
     edits = [change.edit for change in plan.changes if change.edit and change.file.scope != USER]
     program = wanted_server().program
     if not any(edit.path not in tracked for edit in edits):
         program = wanted_server(tracked=True).program
-    notes = sharing_notes(plan, shlex.join(program))
+    notes = sharing_notes(plan, shlex.join(program), dry_run=dry_run)
     if any(edit.path in tracked for edit in edits) and wanted_server().program[0] != "git":
         notes.append("tracked files name no path: 'git boocode' has to be on the agents' PATH")
     return notes
@@ -190,13 +192,17 @@ def _foreign(locations: Locations, agent: Agent, scope: str) -> Iterator[str]:
         yield f"'boocode' in {shown_path(locations, state.path)} is another server, and stays"
 
 
-def _left(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:
-    """What is still installed in the home directory."""
+def _left(
+    locations: Locations, agents: Iterable[Agent], removed: Iterable[PlannedChange]
+) -> Iterator[str]:
+    """What is still installed in the home directory, beside what is removed."""
+    done = {os.path.realpath(change.file.path) for change in removed}
     for agent in agents:
         try:
             changes = plan_server_removal(locations, agent, USER)
         except BoocodeError:
             continue
-        if PROJECT in _scopes(agent) and any(change.edit is not None for change in changes):
+        edits = (change.edit for change in changes if change.edit is not None)
+        if any(os.path.realpath(edit.path) not in done for edit in edits):
             command = f"git boocode serve --uninstall {agent.name} --user"
-            yield f"{agent.title} has it in your home directory, too: '{command}' removes it"
+            yield f"the server for {agent.title} is in your home directory: '{command}' removes it"

@@ -175,7 +175,11 @@ def test_the_newer_list_of_opencode() -> None:
     [
         ({"command": "./wrapper", "args": ["serve"]}, "exists", "is another server"),
         ({"url": "http://localhost"}, "exists", "is another server"),
-        ({**ENTRY, "args": ["boocode", "serve", "--read-only"]}, "changed", "with --read-only"),
+        (
+            {**ENTRY, "args": ["boocode", "serve", "--read-only"]},
+            "changed",
+            "with other options: --read-only",
+        ),
     ],
 )
 def test_what_the_user_made_of_the_entry_is_kept(entry: Any, code: str, said: str) -> None:

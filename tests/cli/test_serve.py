@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import stat
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ import pytest
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.install import wanted_server
 from git_boocode.agents.registry import PROJECT, SERVER_AGENTS, USER, Agent
+from git_boocode.editing.edits import ENCODINGS
+from git_boocode.editing.formats import FORMATS
+from git_boocode.matching import PROFILES
+from git_boocode.server.tool_list import definitions
 from tests.agents.test_install import tree
 from tests.repo_kit import Repo
 
@@ -27,6 +33,7 @@ each_scope = pytest.mark.parametrize(
     ("agent", "scope"), SCOPED, ids=[f"{agent.name}-{scope}" for agent, scope in SCOPED]
 )
 PROGRAM = list(wanted_server().program)
+"""Our program, and the command `serve`."""
 
 OTHERS = {
     ".json": '{\n\t"theme": "dark", // at night\n\t"other": {"a": [1,2]},\n}\n',
@@ -147,13 +154,51 @@ def test_the_default_scope_and_where_it_is_installed_already(repo: Repo, sealed:
     (row,) = serve(repo, "--install", "claude")["files"]
     assert (row["path"], row["action"]) == (str(path), "modify")
     assert states(repo)["claude-code", USER] == "installed"
-    done = repo.boocode("serve", "--uninstall")
-    assert done.out == "no server is installed\n"
-    assert "'git boocode serve --uninstall claude-code --user' removes it" in done.err
     assert path.exists()
     repo.boocode("serve", "--uninstall", "--user")
     assert not path.exists()
     assert not (sealed / ".codeium").exists()
+
+
+def test_what_stays_in_the_home_directory_is_named(repo: Repo) -> None:
+    serve(repo, "--install", "windsurf", "cline")
+    serve(repo, "--install", "claude-code", "--user")
+    hints = [
+        f"hint: the server for {title} is in your home directory: "
+        f"'git boocode serve --uninstall {name} --user' removes it\n"
+        for name, title in (
+            ("claude-code", "Claude Code"),
+            ("windsurf", "Windsurf"),
+            ("cline", "Cline"),
+        )
+    ]
+    for arguments in ((), ("-n",)):
+        done = repo.boocode("serve", "--uninstall", *arguments)
+        assert (done.code, done.out) == (0, "no server is installed in this worktree\n")
+        assert done.err == "".join(hints)
+    done = repo.boocode("serve", "--uninstall", "claude-code")
+    assert (done.out, done.err) == ("no server is installed in this worktree\n", hints[0])
+    done = repo.boocode("serve", "--uninstall", "windsurf")
+    assert done.err == ""
+    assert done.out == (
+        " D ~/.codeium/windsurf/mcp_config.json: Windsurf (user)\n"
+        "uninstalled the server for Windsurf\n"
+    )
+    serve(repo, "--uninstall", "cline", "claude-code", "--user")
+    done = repo.boocode("serve", "--uninstall")
+    assert (done.out, done.err) == ("no server is installed\n", "")
+
+
+def test_the_file_of_a_worktree_that_is_the_home_directory_is_removed_once(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(repo.top))
+    serve(repo, "--install", "cursor")
+    done = repo.boocode("serve", "--uninstall")
+    assert (done.out, done.err) == (
+        " D .cursor/mcp.json: Cursor (project)\nuninstalled the server for Cursor\n",
+        "",
+    )
 
 
 def test_options_become_part_of_the_entry(repo: Repo) -> None:
@@ -165,9 +210,17 @@ def test_options_become_part_of_the_entry(repo: Repo) -> None:
     assert f"installed with {options} in .vscode/mcp.json\n" in done.out
     before = repo.read(".vscode/mcp.json")
     answer = serve(repo, "--install", "vscode", code=1)
-    assert answer["error"]["code"] == "changed"
-    assert answer["error"]["hint"].startswith("'git boocode serve --uninstall vscode --project'")
+    assert answer["error"] == {
+        "code": "changed",
+        "message": f"'boocode' in '{repo.top}/.vscode/mcp.json' is already installed with other "
+        f"options: {options}; nothing was changed",
+        "hint": "'git boocode serve --uninstall vscode --project' removes it; "
+        "then install it again",
+    }
     assert repo.read(".vscode/mcp.json") == before
+    serve(repo, "--install", "cursor")
+    message = serve(repo, "--install", "cursor", "--read-only", code=1)["error"]["message"]
+    assert message.endswith("is already installed without options; nothing was changed")
 
 
 def test_a_worktree_that_does_not_exist_is_not_installed(repo: Repo, sealed: Path) -> None:
@@ -190,6 +243,7 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(repo: Repo, sealed: Path) -
     done = repo.boocode("serve", "--install", "cursor", "-n")
     assert done.code == 0
     assert f"+++ {repo.top}/.cursor/mcp.json\n" in done.out
+    assert "not ignored, so they could be committed: .cursor/mcp.json\n" in done.err
     assert '+    "boocode": {\n' in done.out
     assert tree(repo.top, sealed) == before
     answer = serve(repo, "--install", "cursor", "-n")
@@ -203,6 +257,8 @@ def test_a_dry_run_shows_the_diff_and_writes_nothing(repo: Repo, sealed: Path) -
 
 def test_a_tracked_file_has_no_path_of_this_machine(repo: Repo) -> None:
     repo.commit("Begin", **{".mcp.json": "{}\n"})
+    shown = repo.boocode("serve", "--install", "claude-code", "cursor", "-n")
+    assert "tracked, so others would get them with the next commit: .mcp.json\n" in shown.err
     first = repo.boocode("serve", "--install", "claude-code", "cursor")
     entry = json.loads(repo.read(".mcp.json"))["mcpServers"]["boocode"]
     assert (entry["command"], entry["args"]) == ("git", ["boocode", "serve"])
@@ -213,7 +269,9 @@ def test_a_tracked_file_has_no_path_of_this_machine(repo: Repo) -> None:
     assert (done.code, done.out) == (129, "")
     assert "'--repo' cannot go into .mcp.json, which git tracks\n" in done.err
     if PROGRAM[0] != "git":
-        assert f"they use this machine's path '{shlex.join(PROGRAM)}'" in first.err
+        path = shlex.join(PROGRAM[:-1])
+        assert f"they use this machine's path '{path}'; do not commit them\n" in first.err
+        assert f"they would use this machine's path '{path}'; do not commit them\n" in shown.err
         assert "'git boocode' has to be on the agents' PATH" in first.err
         assert PROGRAM[0] in repo.read(".cursor/mcp.json").decode()
 
@@ -227,6 +285,12 @@ def test_files_that_are_made_are_excluded_where_that_is_asked_for(repo: Repo) ->
     repo.boocode("hooks", "uninstall", "--agent", "gemini")
     # The server is still in the file.
     assert repo.git("status", "--short") == ""
+    comment = "# git-boocode: file of an agent, excluded when hooks or the server were installed\n"
+    written = exclude.read_text()
+    assert written.endswith(f"{comment}/.gemini/settings.json\n{comment}/opencode.json\n")
+    # As earlier versions wrote it.
+    older = "# git-boocode: hooks of an agent, excluded by 'git boocode hooks install'\n"
+    exclude.write_text(written.replace(comment, older, 1))
     repo.boocode("serve", "--uninstall")
     assert exclude.read_bytes() == before
 
@@ -435,3 +499,28 @@ def test_an_agent_without_a_file_for_the_project(repo: Repo, name: str) -> None:
     answer = serve(repo, "--install", name, "--project", code=1)
     assert answer["error"]["code"] == "no_such_scope"
     assert "lists servers only in your home directory" in answer["error"]["message"]
+
+
+def test_the_descriptions_of_tools_are_sentences() -> None:
+    for tool in definitions().values():
+        arguments = tool["inputSchema"]["properties"].values()
+        for text in (tool["description"], *(each["description"] for each in arguments)):
+            # `string: {path, ...}` are the fields of a format.
+            sentences = text.split(" Give the fields of one format. ")[0]
+            assert re.fullmatch(r"[A-Z'].*[.]", sentences, re.DOTALL), text
+            assert not re.search(r"[.] [a-z]", sentences), text
+
+
+def test_arguments_with_fixed_values_list_them() -> None:
+    values: dict[str, Iterable[str]] = {
+        "profile": PROFILES,
+        "format": FORMATS,
+        "position_encoding": ENCODINGS,
+    }
+    found = set()
+    for tool in definitions().values():
+        for name, schema in tool["inputSchema"]["properties"].items():
+            if name in values:
+                assert set(schema["enum"]) == set(values[name])
+                found.add(name)
+    assert found == values.keys()
