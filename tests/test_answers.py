@@ -136,6 +136,7 @@ def test_apply_edit_and_rewind(work: Repo) -> None:
         answer = check(work, "apply-edit", "--profile=exact", stdin=given, code=int(old != "fou"))
         assert answer["ok"] or answer["failures"][0]["code"] == answer["error"]["code"]
     check(work, "apply-edit", stdin="{", code=1)
+    check(work, "apply-edit", stdin='{"path": "a", "edits": [1]}', code=1)
     check(work, "rewind", "-n")
     rewound = check(work, "rewind")
     check(work, "show", rewound["id"])

@@ -1,8 +1,8 @@
 """Make `git_boocode/server/tools.json` from the command line, the edit formats and the answers.
 
 `python -m tests.tool_definitions` writes it. Every text is taken from the one place where the
-command line, `git boocode tools` and git-boocode-json(7) take it from; only what has no option has
-its text here.
+command line, `git boocode tools` and git-boocode-json(7) take it from; only what has no option, or
+reads otherwise beside the fields of other formats, has its text here.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from git_boocode.cli.framework import AtLeast
+from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.tool_schemas import TOOLS as FORMATS
 from git_boocode.matching import PROFILES
 from git_boocode.server.tool_list import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
@@ -28,19 +29,21 @@ _OWN: dict[str, dict[str, Any]] = {
     CWD: {
         **_STRING,
         "description": "Directory of the worktree to use, by default the client's first root. "
-        "Paths count from it.",
+        "Paths are relative to it.",
     },
-    "profile": {**_STRING, "description": f"How tolerantly to match: {', '.join(PROFILES)}."},
     BUFFERS: {
         "type": "object",
         "additionalProperties": _STRING,
-        "description": "Unsaved texts by path, which count instead of the files and are not "
-        "written.",
+        "description": "Unsaved texts of an editor by path, used instead of the files, which are "
+        "not written.",
     },
     "paths": {**_STRINGS, "description": "Only these files, directories or patterns."},
     "path": {**_STRING, "description": "The file."},
     "needle": {**_STRING, "description": "The text to find."},
-    "edit": {**_STRING, "description": "The id of the edit; by default the newest one."},
+    "edit": {
+        **_STRING,
+        "description": "The id of the edit; by default the newest that has not been rewound.",
+    },
     "checkpoint": {
         **_STRING,
         "description": "An id or the beginning of one, @ for the newest, @~N, message:ID or "
@@ -55,6 +58,12 @@ _OWN: dict[str, dict[str, Any]] = {
     "new": {**_STRING, "description": "Another checkpoint, instead of the worktree."},
     "action": {"type": "string", "enum": ["begin", "end", "status"], "description": "What to do."},
 }
+_VALUES: dict[str, list[str]] = {
+    "profile": [*PROFILES],
+    "format": [*FORMATS],
+    "position_encoding": [*ENCODINGS],
+}
+"""The values of arguments that have a fixed set of them."""
 _REQUIRED = {
     "locate": ["path", "needle"],
     "blame": ["path"],
@@ -64,20 +73,23 @@ _REQUIRED = {
 }
 _NAMES = {"text": "-S", "regex": "-G", "lines": "-L"}
 _TEXTS = {
+    ("accept", "merge"): "Merge with the user's changes.",
+    ("accept", "overwrite"): "Replace the user's changes.",
     ("accept", "markers"): "With merge, mark conflicts in the files.",
     ("accept", "hunk"): "Only these hunks of the file, by number.",
     ("discard", "hunk"): "Only these hunks of the file, by number.",
-    ("checkpoint", "meta"): "Other metadata: texts by key.",
-    ("checkpoint", "message"): "The id of the message to cut the conversation at.",
-    ("log", "max_count"): "At most so many turns.",
-    ("log", "session"): "Only turns of sessions whose id starts so.",
-    ("turn", "timeout"): "End the turn after so many seconds, instead of boocode.turnTimeout; 0 "
-    "for never.",
+    ("blame", "lines"): "Only these lines: a range as in git blame -L, such as 10,20.",
+    ("checkpoint", "meta"): "Other metadata: an object with any JSON values.",
+    ("checkpoint", "message"): "The id of the message at which a restore cuts the conversation.",
+    ("log", "max_count"): "Limit the number of turns or edits.",
+    ("log", "session"): "Only turns of sessions whose id starts with this text.",
+    ("turn", "timeout"): "End the turn after this number of seconds, instead of "
+    "boocode.turnTimeout; 0 means no limit.",
 }
 """Of arguments whose help is about the command line."""
 _DESCRIPTIONS = {
     "accept": "Write what is proposed to the files, all of it or none. A checkpoint comes first, "
-    "so that the tool undo takes it back. A file that the user has changed since is refused, "
+    "so that the undo tool takes it back. A file that the user has changed since is refused, "
     "unless it is to be merged or overwritten.",
     "checkpoint": "Record the worktree and the staging area. Tracked and untracked files are "
     "recorded, ignored ones are not. HEAD, branches, the index and git log do not change. With "
@@ -88,19 +100,30 @@ _DESCRIPTIONS = {
     "preview": "Show a file as it is proposed; without a proposed content, its context, with a "
     "warning.",
     "restore": "Take files, staging and, through the callback, the conversation back to a "
-    "checkpoint. This takes back what an agent did since; for a single edit, use the tool rewind. "
-    "HEAD and branches stay where they are, unless asked for. What is there now is kept: the tool "
-    "undo brings it back. With paths, only the files that they match are restored, and their "
+    "checkpoint. This takes back what an agent did since; for a single edit, use the rewind tool. "
+    "HEAD and branches stay where they are, unless asked for. What is there now is kept: the undo "
+    "tool brings it back. With paths, only the files that they match are restored, and their "
     "staged content.",
+    "preview_edit": "Show what apply_edit would change, and change nothing.",
     "status": "Show the files of the newest proposal, and how each differs from it.",
-    "turn": "Begin, end or show a model's turn. To begin one takes a checkpoint; until it ends, "
+    "sync": "Make files as they are now the context of what is proposed; the files stay as they "
+    "are. A file that is not part of the proposal joins its context. A proposed change is merged "
+    "with the user's.",
+    "turn": "Begin, end or show a model's turn. Beginning one takes a checkpoint; until it ends, "
     "accept, discard, sync, restore, undo, redo and rewind are refused unless forced.",
 }
 """Of commands whose help is about more than the tool."""
+_FIELD_TEXTS = {
+    "diff": "One or more blocks, in order: a line '<<<<<<< SEARCH', the lines to find, a line "
+    "'=======', the lines to put there, a line '>>>>>>> REPLACE'.",
+    "input": "The whole edit as one text in any format, such as a patch, instead of the other "
+    "fields.",
+}
+"""Of fields of edits, where one tool takes those of all formats."""
 _EDITED = {
     **_STRING,
     "description": "Directory of the worktree to use, by default the client's first root. Paths of "
-    "edits count from the top of the worktree.",
+    "edits are relative to the top of the worktree.",
 }
 _CODE = re.compile(r"`(?:git boocode ([a-z]+)|([^`]+))`")
 
@@ -142,12 +165,8 @@ def _fields(tool: ServedTool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for schema in (each.schema for each in FORMATS.values()) if tool.takes_edits else ():
         for name, value in schema["properties"].items():
-            found.setdefault(name, value)
-    if found:
-        found["input"] = {
-            **_STRING,
-            "description": "Instead: a text in any format, such as a patch.",
-        }
+            text = _FIELD_TEXTS.get(name, value["description"])
+            found.setdefault(name, {**value, "description": text})
     return found
 
 
@@ -159,6 +178,8 @@ def _property(command: click.Command, name: str) -> dict[str, Any]:
         each for each in command.params if isinstance(each, click.Option) and wanted in each.opts
     ]
     described = {"description": option.help}
+    if name in _VALUES:
+        return {**_STRING, "enum": _VALUES[name], **described}
     if option.multiple and name != "meta":
         return {"type": "array", "items": _type(option), **described}
     return {**_type(option), **described}
@@ -180,10 +201,17 @@ def _description(tool: ServedTool, command: click.Command) -> str:
         examples = "; ".join(
             f"{name}: {{{', '.join(each.schema['required'])}}}" for name, each in FORMATS.items()
         )
-        first = help_.partition(". ")[0]
-        dry = " Only shows what would be done." if tool.name == "preview_edit" else ""
-        return f"{first}.{dry} Give the fields of one format. {examples}."
-    return _CODE.sub(lambda found: f"the tool {found[1]}" if found[1] else found[2], help_)
+        first = help_.split(". ")[0].rstrip(".")
+        return f"{first}. Give the fields of one format. {examples}."
+    return _CODE.sub(_in_tools, help_)
+
+
+def _in_tools(found: re.Match[str]) -> str:
+    """A command as the tool of its name, or other words as they are."""
+    if not found[1]:
+        return found[2]
+    starts = found.start() == 0 or found.string[: found.start()].endswith(". ")
+    return f"{'The' if starts else 'the'} {found[1]} tool"
 
 
 def _output(tool: ServedTool) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from git_boocode.proposals.acceptance import accept as accept_files
 from git_boocode.proposals.review import ChosenPart, Review, ReviewResult, hunks_of_one_file
 from git_boocode.repo.errors import RefusedError, UsageError
 
-force_option = click.option("--force", is_flag=True, help="Do it although a turn is running.")
+force_option = click.option("--force", is_flag=True, help="Proceed even if a turn is running.")
 
 
 class ReviewOptions(NamedTuple):

@@ -40,7 +40,7 @@ encoding_option = click.option(
     type=click.Choice(ENCODINGS),
     default=DEFAULT_ENCODING,
     metavar="<name>",
-    help="What positions in text edits count: utf-8, utf-16 or utf-32 code units.",
+    help="Count positions in text edits in code units of utf-8, utf-16 (the default) or utf-32.",
     shell_complete=one_of(ENCODINGS),
 )
 

@@ -82,7 +82,11 @@ class _Shown(NamedTuple):
 
 @click.command(cls=_LogCommand)
 @click.option(
-    "-n", "--max-count", type=AtLeast(0), metavar="<n>", help="Limit the number of turns, or -<n>."
+    "-n",
+    "--max-count",
+    type=AtLeast(0),
+    metavar="<n>",
+    help="List at most <n> turns; -<n> does the same.",
 )
 @click.option("--oneline", is_flag=True, help="Show only id, name and label of each turn.")
 @click.option("--stat", is_flag=True, help="Also show a summary of the changes of each turn.")

@@ -51,7 +51,7 @@ def turn() -> None:
     "--timeout",
     type=AtLeast(0),
     metavar="<seconds>",
-    help="End the turn then, instead of after boocode.turnTimeout; 0 for never.",
+    help="End the turn after <seconds>, instead of boocode.turnTimeout; 0 means no limit.",
 )
 @click.option("--force", is_flag=True, help="Replace a turn that is running.")
 @buffer_options
