@@ -25,15 +25,12 @@ from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
-    half_way,
-    is_kept,
     print_feedback,
     print_json,
     print_text,
     printable,
     progress,
     quote_path,
-    remedy,
     report,
 )
 from git_boocode.editing.records import EDITS, needed_records, problems
@@ -45,6 +42,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.interruption import half_way, is_kept, remedy
 
 _PATIENCE = 2.0
 """Seconds to wait for a running command, which is not a problem."""

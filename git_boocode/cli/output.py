@@ -20,11 +20,10 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, clean_environment, wait_in_foreground
 from git_boocode.repo.ids import ID, SHORT_ID
-from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, interrupted_restore, worktree_lock
+from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Checkpoint
-    from git_boocode.editing.recovery import Interrupted
     from git_boocode.repo.repository import Repository
 
 # What steers a terminal: control characters of ASCII and beyond, what turns the direction of text,
@@ -242,49 +241,11 @@ def warn_of_interruption(repository: Repository) -> None:
     """Warn if an earlier restore or edit was killed half-way."""
     state = repository.state_dir
     # Nearly always nothing is noted, so looking must not load what reads it.
-    edit = os.path.lexists(os.path.join(state, EDIT_NOTE))
-    if not (edit or interrupted_restore(state)) or os.environ.get(INSIDE_RESTORE):
-        return
-    try:
-        with worktree_lock(state, shared=True, patience=0, read_only=True):
-            safety = interrupted_restore(state)
-            if edit:
-                _warn_of_edit(repository)
-    except RefusedError:
-        # It is still running.
-        return
-    if safety is not None and is_kept(repository, safety):
-        way_back = "'git boocode undo' or 'git boocode doctor --fix' goes back to it"
-        warn(half_way(safety), (way_back,))
+    if any(os.path.lexists(os.path.join(state, name)) for name in (EDIT_NOTE, RESTORE_NOTE)):
+        from git_boocode.workflows.interruption import interruptions
 
-
-def half_way(safety: str) -> str:
-    """What to say of a restore that was killed; `safety` is the id of its safety checkpoint."""
-    return f"a restore was interrupted half-way; the state before it is kept as {safety}"
-
-
-def _warn_of_edit(repository: Repository) -> None:
-    from git_boocode.editing.recovery import describe, interrupted_edit
-
-    try:
-        if found := interrupted_edit(repository):
-            warn(describe(found), (remedy(found),))
-    except BoocodeError as error:
-        warn(error.message, error.hints)
-
-
-def remedy(found: Interrupted) -> str:
-    """The hint for an edit that was killed."""
-    done = "removes what it left behind" if found.done else "takes the files back to before it"
-    return f"'git boocode doctor --fix' {done}"
-
-
-def is_kept(repository: Repository, safety: str) -> bool:
-    """Whether an interrupted restore's safety checkpoint is there."""
-    # Without its safety checkpoint a restore has not begun to change anything.
-    from git_boocode.checkpoints.store.catalog import SAFETY, Catalog
-
-    return bool(Catalog(repository).store.refs(f"{SAFETY}{safety}"))
+        for found in interruptions(repository):
+            warn(found.message, found.hints)
 
 
 def can_ask() -> bool:

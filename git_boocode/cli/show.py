@@ -29,11 +29,11 @@ from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import EXIT_FATAL
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.shown import (
-    ShownCheckpoint,
-    ShownEdit,
-    ShownFile,
-    find_shown,
+from git_boocode.workflows.show_target import (
+    CheckpointTarget,
+    EditTarget,
+    FileTarget,
+    find_target,
     is_file_name,
 )
 
@@ -68,18 +68,18 @@ def show(name: str, stat: bool, head: bool, as_json: bool) -> int:
         refuse_together(("--stat", stat), ("--head", head), ("<checkpoint>:<path>", True))
     with temporary_objects(repository):
         with progress(repository, "reading the worktree", as_json=as_json):
-            found = find_shown(repository, name, head=head)
+            found = find_target(repository, name, head=head)
         if as_json:
             print_json(found.as_json(repository))
             return 0
-        if isinstance(found, ShownCheckpoint):
+        if isinstance(found, CheckpointTarget):
             return _show_checkpoint(repository, found, stat=stat)
-        if isinstance(found, ShownEdit):
+        if isinstance(found, EditTarget):
             return _show_edit(repository, found, stat=stat)
         return _show_file(repository, found)
 
 
-def _show_checkpoint(repository: Repository, found: ShownCheckpoint, *, stat: bool) -> int:
+def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: bool) -> int:
     checkpoint, turn = found.checkpoint, found.turn
     [counts] = count_changes(repository, [found.ended]) if found.ended else [None]
     [date] = Dates(repository, default="iso")([checkpoint])
@@ -117,7 +117,7 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     return _head("checkpoint", found, style) + "".join(lines) + "\n"
 
 
-def _show_file(repository: Repository, found: ShownFile) -> int:
+def _show_file(repository: Repository, found: FileTarget) -> int:
     status = repository.users_git.run_in_foreground("show", found.object_name)
     if status in READER_GONE:
         raise BrokenPipeError
@@ -132,7 +132,7 @@ def _row(key: str, value: str) -> str:
     return f"{key:<11} {value}\n"
 
 
-def _show_edit(repository: Repository, found: ShownEdit, *, stat: bool) -> int:
+def _show_edit(repository: Repository, found: EditTarget, *, stat: bool) -> int:
     # As in the JSON answer, whatever `diff.renames` says: the record knows of renames.
     arguments = ["-M", *(["--stat"] if stat else []), found.before, found.after, "--"]
     [date] = Dates(repository, default="iso")([found.record])

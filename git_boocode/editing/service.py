@@ -331,7 +331,7 @@ def locate(
         raise RefusedError(
             "the text to find is empty",
             code="invalid_input",
-            hints=("send the text on standard input",),
+            hints=("give at least one character of the file",),
         )
     from git_boocode.editing.unified_diff import quoted
     from git_boocode.matching import locate_match

@@ -20,6 +20,7 @@ UNWRITTEN = (
 )
 # The wording of 2.35.2, and of newer versions.
 DUBIOUS_OWNERSHIP = ("unsafe repository", "dubious ownership")
+NO_REPOSITORY = ("not a git repository (or any",)
 # read-tree refuses after it has checked everything, and before it changes anything.
 CHANGED_MEANWHILE = ("not uptodate", "would be overwritten", "would lose", "would be removed")
 REF_CHANGED = ("reference already exists", "but expected", "unable to resolve")

@@ -123,6 +123,32 @@ def end_group() -> None:
             os.killpg(os.getpid(), signal.SIGTERM)
 
 
+def starters() -> tuple[int, ...]:
+    """The process that started this one and, if that is git, the one that started git.
+
+    Git waits for a command that it has started, even if its own starter has ended.
+    """
+    parent = os.getppid()
+    name, above = _name_and_parent(parent)
+    return (parent, above) if name == "git" else (parent,)
+
+
+def _name_and_parent(pid: int) -> tuple[str, int]:
+    """The name and the parent of a process; empty and 0 if they are unknown."""
+    with suppress(OSError, ValueError, IndexError):
+        if os.path.exists("/proc/self/stat"):
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                start, _, rest = file.read().rpartition(")")
+            return start.partition("(")[2], int(rest.split()[1])
+        import subprocess
+
+        command = ("ps", "-o", "ppid=,ucomm=", "-p", str(pid))
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        above, _, name = done.stdout.strip().partition(" ")
+        return name.strip(), int(above)
+    return "", 0
+
+
 def find_command(name: str) -> str:
     """The program that a shell would run for a path or a command name (CommandError)."""
     import shutil

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
+from git_boocode.repo.process import starters
 from git_boocode.server.json_rpc import encode
 
 MAX_LINE = 256 * 1024 * 1024
@@ -38,8 +39,10 @@ class Connection:
         os.dup2(2, 1)
         self._woken, self._waker = os.pipe()
         self._lock = threading.Lock()
-        self._parent = os.getppid()
+        self._starters = starters()
         self.is_closed = False
+        self.is_exact = False
+        """Whether the client reads bytes that are not UTF-8 as `encode` writes them."""
 
     def lines(self) -> Iterator[bytes]:
         """The lines that the client sends, until it closes the connection, ends, or `close`."""
@@ -70,14 +73,18 @@ class Connection:
                     return os.read(self._input, _PIECE)
                 return b""
             # A sibling that inherited the pipe can keep it open.
-            if self._woken in ready or os.getppid() != self._parent:
+            if self._woken in ready or self._is_orphan:
                 return b""
         return b""
 
     @property
+    def _is_orphan(self) -> bool:
+        return starters() != self._starters
+
+    @property
     def has_reader(self) -> bool:
         """Whether the client can still read answers."""
-        if self.is_closed or os.getppid() != self._parent:
+        if self.is_closed or self._is_orphan:
             return False
         poll = select.poll()
         poll.register(self._output, 0)
@@ -85,7 +92,7 @@ class Connection:
 
     def send(self, message: object) -> None:
         """Send a message; nothing happens once the client has gone."""
-        data = memoryview(encode(message))
+        data = memoryview(encode(message, exact=self.is_exact))
         with self._lock:
             try:
                 while data and not self.is_closed:

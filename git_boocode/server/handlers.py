@@ -22,22 +22,21 @@ from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.editing import rewind_edit, service
-from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, ENCODINGS, MatchOptions
-from git_boocode.editing.formats import FORMATS
+from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, MatchOptions
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.records import Records
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals import acceptance, new_proposal, review, turn_context
 from git_boocode.proposals.local_files import file_statuses, proposal_trees
 from git_boocode.proposals.proposed_file import preview as preview_file
-from git_boocode.repo.errors import RefusedError, UsageError, shortened
+from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import JsonObject
 from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.shown import find_shown
+from git_boocode.workflows.show_target import find_target
 
 Later = Callable[[Callable[[], None]], None]
 
@@ -67,14 +66,6 @@ class Call:
         """An argument, or the default."""
         return self.arguments.get(name, default)
 
-    def chosen(self, name: str, known: Sequence[str], default: str) -> str:
-        """An argument that is one of some names (UsageError)."""
-        value: str = self.get(name, default)
-        if value not in known:
-            choices = f"choose from: {', '.join(known)}"
-            raise UsageError(f"unknown {name} '{shortened(value)}'", hints=(choices,))
-        return value
-
     @property
     def paths(self) -> tuple[str, ...]:
         """The paths, relative to the directory of the call."""
@@ -83,15 +74,12 @@ class Call:
     @property
     def profile(self) -> str:
         """The profile of matching."""
-        try:
-            return MatchOptions.of(self.get("profile", DEFAULT_PROFILE)).profile
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        return str(self.get("profile", DEFAULT_PROFILE))
 
     @property
     def encoding(self) -> str:
         """The encoding of positions."""
-        return self.chosen("position_encoding", ENCODINGS, DEFAULT_ENCODING)
+        return str(self.get("position_encoding", DEFAULT_ENCODING))
 
     def workspace(self) -> Workspace:
         """The worktree with the buffers, whose paths count from the directory of the call."""
@@ -105,7 +93,10 @@ class Call:
 
     def sources(self) -> list[Source]:
         """The edit as the input of a service; `input` alone is a text in any format."""
-        if self._edit.keys() == {"input"} and isinstance(text := self._edit["input"], str):
+        if self._edit.keys() == {"input"}:
+            text = self._edit["input"]
+            if not isinstance(text, str):
+                raise UsageError("'input' is not a string")
             return [Source("the edit", text.encode("utf-8", "surrogatepass"))]
         # Bytes of a path are surrogates, which JSON has as `\udcXX`.
         data = json.dumps(self._edit, ensure_ascii=False).encode("utf-8", "backslashreplace")
@@ -113,11 +104,9 @@ class Call:
 
     def edit_options(self, *, dry_run: bool = False) -> service.Options:
         """How the edit is applied."""
-        profile = self.profile
-        format_ = self.chosen("format", tuple(FORMATS), "") if self.get("format") else None
         return service.Options(
-            MatchOptions(profile, self.get("verbatim", False)),
-            format_,
+            MatchOptions(self.profile, self.get("verbatim", False)),
+            self.get("format"),
             dry_run or self.get("dry_run", False),
             not self.get("no_record", False),
             records=self._records,
@@ -212,7 +201,7 @@ def log(call: Call) -> JsonObject:
 def show(call: Call) -> JsonObject:
     """Show a checkpoint, a file of it, or an applied edit."""
     with temporary_objects(call.repository):
-        found = find_shown(call.repository, call.get("name", "@"), head=call.get("head", False))
+        found = find_target(call.repository, call.get("name", "@"), head=call.get("head", False))
         return found.as_json(call.repository)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import isinf
 from typing import Any, NamedTuple, TypeGuard
 
@@ -11,7 +12,10 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+BUSY = -32000  # our own
 RESOURCE_NOT_FOUND = -32002  # of MCP
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 JsonObject = dict[str, Any]
 RequestId = str | int | float
@@ -59,13 +63,22 @@ def read_messages(line: bytes) -> tuple[list[Message], bool]:
         # Python also reads NaN and Infinity, which are no JSON.
         value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return [Malformed(None, RpcError(PARSE_ERROR, f"not JSON: {reason}"))], False
+        return [Malformed(None, RpcError(PARSE_ERROR, f"not JSON: {_reason(error)}"))], False
     if not isinstance(value, list):
         return [_read(value)], False
     if not value:
         return [Malformed(None, RpcError(INVALID_REQUEST, "the batch is empty"))], False
     return [_read(each) for each in value], True
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8"
+    if isinstance(error, json.JSONDecodeError) or "digits" not in str(error):
+        return str(error)
+    return "a number has too many digits"
 
 
 def _refuse_constant(name: str) -> None:
@@ -126,6 +139,15 @@ def request_message(identifier: RequestId | None, method: str, params: JsonObjec
     return {"jsonrpc": "2.0", **own, "method": method, "params": params}
 
 
-def encode(message: object) -> bytes:
-    r"""A message as a line; whatever is not ASCII, such as bytes of a path, appears as `\uXXXX`."""
-    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
+def encode(message: object, *, exact: bool) -> bytes:
+    r"""A message as a line; whatever is not ASCII appears as `\uXXXX`.
+
+    A byte that is not UTF-8, of a path or of a file, is half a surrogate pair in our answers. If
+    `exact`, it is `\udcXX` as in `--json`; otherwise U+FFFD, because many parsers of JSON refuse
+    the message.
+    """
+    text = json.dumps(message, separators=(",", ":"))
+    if not exact and "\\udc" in text:
+        readable = _HALF.sub("\ufffd", json.dumps(message, ensure_ascii=False))
+        text = json.dumps(json.loads(readable), separators=(",", ":"))
+    return text.encode("ascii") + b"\n"

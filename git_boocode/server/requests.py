@@ -39,6 +39,8 @@ class PendingRequest:
         self.request = request
         self.id = identifier
         self.is_cancelled = False
+        self.is_withdrawn = False
+        """Whether the client itself has cancelled it, so that its work can be given up."""
         self._reply = reply
         self._done = done
         self._lock = threading.Lock()

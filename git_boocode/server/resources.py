@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from zlib import crc32
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
 from git_boocode.repo.errors import RefusedError
@@ -13,13 +15,12 @@ from git_boocode.repo.ids import ID
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.server.json_rpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, JsonObject, RpcError
-from git_boocode.workflows.shown import ShownCheckpoint, find_shown
+from git_boocode.workflows.show_target import CheckpointTarget, find_target
 
 _JSON, _DIFF = "application/json", "text/x-diff"
 _CHECKPOINT = "boocode://checkpoints/{id}"
 _CHANGES = f"{_CHECKPOINT}/diff"
 _URI = re.compile(r"boocode://checkpoints/([^/]+)(/diff)?")
-_NUMBER = re.compile("[0-9]{1,9}")
 _PAGE = 50  # checkpoints
 
 TEMPLATES: list[JsonObject] = [
@@ -40,34 +41,37 @@ TEMPLATES: list[JsonObject] = [
 
 def list_resources(repositories: Sequence[Repository], cursor: str | None) -> JsonObject:
     """A page of the checkpoints of some worktrees, newest first in each."""
-    number, last = 0, ""
-    if cursor is not None:
-        given, _, last = cursor.partition("/")
-        if not _NUMBER.fullmatch(given) or not ID.fullmatch(last):
-            raise RpcError(INVALID_PARAMS, "'cursor' is not one that this server gave")
-        number = int(given)
-    page = [*islice(_entries(repositories, number, last), _PAGE + 1)]
+    start, _, last = (cursor or "").partition("/")
+    keys = [*map(_key, repositories)]
+    if cursor is not None and not (start in keys and ID.fullmatch(last)):
+        raise RpcError(INVALID_PARAMS, "'cursor' is not one that this server gave, or is outdated")
+    first = keys.index(start) if cursor is not None else 0
+    page = [*islice(_entries(repositories[first:], last), _PAGE + 1)]
     more = {}
     if len(page) > _PAGE:
-        number, entry = page[_PAGE - 1]
-        more = {"nextCursor": f"{number}/{entry.id}"}
+        repository, entry = page[_PAGE - 1]
+        more = {"nextCursor": f"{_key(repository)}/{entry.id}"}
     listed = [each for _, entry in page[:_PAGE] for each in _listed(entry)]
     return {"resources": listed, **more}
 
 
-def _entries(
-    repositories: Sequence[Repository], first: int, last: str
-) -> Iterator[tuple[int, Checkpoint]]:
-    """The checkpoints with the numbers of their repositories.
+def _key(repository: Repository) -> str:
+    """Identifies a worktree in a cursor."""
+    return f"{crc32(os.fsencode(repository.git_dir)):08x}"
 
-    They begin after the checkpoint `last` of the one with the number `first`, which may have been
-    dropped meanwhile.
+
+def _entries(
+    repositories: Sequence[Repository], last: str
+) -> Iterator[tuple[Repository, Checkpoint]]:
+    """The checkpoints with their repositories.
+
+    They begin after the checkpoint `last` of the first one, which may have been dropped meanwhile.
     """
-    for number, repository in enumerate(repositories[first:], first):
+    for repository in repositories:
         for entry in Catalog(repository).newest_first():
-            is_before = number == first and last and entry.id >= last
-            if isinstance(entry, Checkpoint) and not is_before:
-                yield number, entry
+            if isinstance(entry, Checkpoint) and not (last and entry.id >= last):
+                yield repository, entry
+        last = ""
 
 
 def _listed(entry: Checkpoint) -> Iterator[JsonObject]:
@@ -99,8 +103,8 @@ def _text(repository: Repository, identifier: str, *, diff: bool) -> str | None:
     """The text of a checkpoint; None if it is in another repository."""
     try:
         with temporary_objects(repository):
-            shown = find_shown(repository, identifier)
-            if not isinstance(shown, ShownCheckpoint):
+            shown = find_target(repository, identifier)
+            if not isinstance(shown, CheckpointTarget):
                 return None
             if diff:
                 return compare_trees(repository, shown.old, shown.new, shown.paths)[1]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError, shortened
+from git_boocode.repo.messages import NO_REPOSITORY, says
 
 if TYPE_CHECKING:
-    from git_boocode.repo.known_repositories import KnownRepositories
     from git_boocode.repo.repository import Repository
+    from git_boocode.repo.repository_cache import RepositoryCache
 
 _PATIENCE = 10.0  # seconds to wait for the client to name its roots
 _GIVE_REPO = "'git boocode serve --repo <path>' serves the worktree that it names"
@@ -37,8 +38,9 @@ class Roots:
         self._are_known = threading.Event()
         self._are_known.set()
         self._until = 0.0
+        self._is_over = False
         self._lock = threading.Lock()
-        self._repositories: KnownRepositories | None = None
+        self._repositories: RepositoryCache | None = None
         self._used: dict[str, str] = {}  # the directories of calls by their worktrees
 
     @property
@@ -58,7 +60,12 @@ class Roots:
 
     def wait(self) -> bool:
         """Wait until the client has named its roots; False if it does not."""
-        return self._are_known.wait(max(0.0, self._until - time.monotonic()))
+        return self._are_known.wait(max(0.0, self._until - time.monotonic())) and not self._is_over
+
+    def give_up(self) -> None:
+        """Let nobody wait any longer: the client is gone."""
+        self._is_over = not self.are_known
+        self._are_known.set()
 
     def name(self, uris: Iterable[str] | None) -> None:
         """Take over the client's roots; None if it cannot name any."""
@@ -88,16 +95,10 @@ class Roots:
     def worktree_above(self, cwd: object) -> str:
         """The top of the worktree of a call, as far as directories show it without git."""
         try:
-            directory = self._directory(cwd) or os.path.sep
+            return _top_above(self._directory(cwd) or os.path.sep) or os.path.sep
         except UsageError:
             # The call reports it.
             return os.path.sep
-        while not os.path.lexists(os.path.join(directory, ".git")):
-            parent = os.path.dirname(directory)
-            if parent == directory:
-                break
-            directory = parent
-        return directory
 
     def repository(self, cwd: str | None) -> Repository:
         """The repository of a call with this directory, None if it has none.
@@ -105,24 +106,38 @@ class Roots:
         RefusedError (`outside_worktree`) if it is not served; FatalError if there is none.
         """
         if not self.wait():
-            raise RefusedError("the client has not named its roots", code="outside_worktree")
+            message = "the client does not answer which its roots are"
+            raise RefusedError(message, code="outside_worktree", hints=(_GIVE_REPO,))
         directory = self._directory(cwd)
         if directory is None:
-            raise RefusedError(
-                "the client names no root, and the call no 'cwd'",
-                code="outside_worktree",
-                hints=(_GIVE_REPO,),
-            )
+            raise self._without_roots()
+        top = _top_above(directory) or directory
+        if not any(_is_below(top, root) or _is_below(root, top) for root in self.directories):
+            # Git does not run there.
+            raise self._not_served(top)
         try:
-            found = self._known.find(directory)
+            found = self._cache.find(directory)
         except FatalError as error:
-            if cwd is None and error.code == "not_a_repository":
-                message = f"'{directory}', the first root, is not in a worktree"
-                raise FatalError(message, code=error.code, hints=(_GIVE_CWD,)) from None
-            raise
+            raise _explained(error, directory, is_root=cwd is None) from None
         self._check(found, directory)
         self._used[found.worktree] = directory
         return found
+
+    def _without_roots(self) -> RefusedError:
+        why = "the client names no root"
+        if self._named is None:
+            why += ", and the server was not started in a worktree's directory"
+        return RefusedError(why, code="outside_worktree", hints=(_GIVE_REPO,))
+
+    def _not_served(self, top: str) -> RefusedError:
+        listed = ", ".join(f"'{root}'" for root in self.directories)
+        if not listed:
+            return self._without_roots()
+        return RefusedError(
+            f"the worktree '{top}' is not served",
+            code="outside_worktree",
+            hints=(f"the roots are: {listed}", _GIVE_REPO),
+        )
 
     def repositories(self) -> list[Repository]:
         """The repositories of the roots, as far as these are in one, and those of earlier calls."""
@@ -130,7 +145,7 @@ class Roots:
         found: dict[str, Repository] = {}
         for directory in (*self.directories, *self._used.copy().values()):
             try:
-                repository = self._known.find(directory)
+                repository = self._cache.find(directory)
                 self._check(repository, directory)
             except BoocodeError:
                 continue
@@ -149,25 +164,42 @@ class Roots:
             if self._repo is None and _is_below(top, root):
                 return
             if _is_below(root, top):
-                above = found if root == directory else self._known.find(root)
+                above = found if root == directory else self._cache.find(root)
                 if os.path.realpath(above.worktree) == top:
                     return
-        listed = ", ".join(f"'{root}'" for root in self.directories) or "none"
-        raise RefusedError(
-            f"the worktree '{top}' is not served",
-            code="outside_worktree",
-            hints=(f"the roots are: {listed}", _GIVE_REPO),
-        )
+        raise self._not_served(top)
 
     @property
-    def _known(self) -> KnownRepositories:
+    def _cache(self) -> RepositoryCache:
         with self._lock:
             if self._repositories is None:
                 # Only here: the first answer needs no repository.
-                from git_boocode.repo.known_repositories import KnownRepositories
+                from git_boocode.repo.repository_cache import RepositoryCache
 
-                self._repositories = KnownRepositories()
+                self._repositories = RepositoryCache()
             return self._repositories
+
+
+def _top_above(directory: str) -> str | None:
+    """The nearest directory, from this one upwards, that looks like the top of a worktree."""
+    while not os.path.lexists(os.path.join(directory, ".git")):
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return None
+        directory = parent
+    return directory
+
+
+def _explained(error: FatalError, directory: str, *, is_root: bool) -> FatalError:
+    """The error of a directory without a repository, which names it."""
+    which, hints = f"'{directory}'", error.hints
+    if is_root:
+        which, hints = f"{which}, the first root,", (_GIVE_CWD,)
+    if error.code == "no_directory":
+        return FatalError(f"{which} does not exist", code=error.code, hints=hints)
+    if says(error.message, NO_REPOSITORY):
+        return FatalError(f"{which} is not in a worktree", code=error.code, hints=hints)
+    return error
 
 
 def _is_below(path: str, directory: str) -> bool:

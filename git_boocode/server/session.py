@@ -13,12 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from git_boocode import __version__
 from git_boocode.repo.errors import BoocodeError, from_os, shortened
 from git_boocode.server.connection import MAX_LINE, Connection, TooLong
 from git_boocode.server.json_rpc import (
+    BUSY,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -42,11 +43,14 @@ from git_boocode.server.roots import Roots
 from git_boocode.server.tool_calls import ToolCalls
 from git_boocode.server.tool_list import definitions
 
+if TYPE_CHECKING:
+    from git_boocode.repo.repository import Repository
+
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of the protocol, the newest last; all are served alike."""
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-_MOST = 1_000
-"""Maximum number of requests in progress; the next is read once one of them is answered."""
+_MOST = 10_000
+"""Maximum number of requests in progress; the next one is refused."""
 _SWITCH = 0.0005
 """Seconds for which a thread may keep the others from running Python."""
 _GC_THRESHOLD = 2_000
@@ -59,13 +63,11 @@ _INSTRUCTIONS = (
     "refusal says what to send instead. Call checkpoint before anything risky, log to see the "
     "turns, restore to go back, and undo to take a restore back."
 )
-
-
-class _Method(NamedTuple):
-    """A method that is answered before the next message is read, unless it runs `beside`."""
-
-    run: Callable[[RpcRequest], JsonObject]
-    beside: bool = False
+_READ_ONLY_INSTRUCTIONS = (
+    "Shows the checkpoints of a git worktree and what each turn changed, and finds texts although "
+    "they have drifted; it changes nothing. Call log to see the turns, show and diff for what they "
+    "changed, and preview_edit to see whether an edit can be applied."
+)
 
 
 class Session:
@@ -77,22 +79,26 @@ class Session:
     def __init__(self, connection: Connection, roots: Roots, *, read_only: bool) -> None:
         self._connection = connection
         self._roots = roots
+        self._instructions = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
         self._lanes = Lanes()
         self._calls = ToolCalls(roots, self._lanes, self._notify, self._log, read_only=read_only)
         self._pending: dict[RequestId, PendingRequest] = {}
         self._lock = threading.Lock()
-        self._free = threading.Semaphore(_MOST)
         self._is_initialized = self._has_roots = False
         self._level = _LEVELS.index("warning")
         self._asked = 0
-        self._methods = {
-            "initialize": _Method(self._initialize),
-            "ping": _Method(lambda _: {}),
-            "logging/setLevel": _Method(self._set_level),
-            "tools/list": _Method(self._list_tools),
-            "resources/list": _Method(self._list_resources, beside=True),
-            "resources/templates/list": _Method(self._list_templates),
-            "resources/read": _Method(self._read_resource, beside=True),
+        # Answered before the next message is read.
+        self._methods: dict[str, Callable[[RpcRequest], JsonObject]] = {
+            "initialize": self._initialize,
+            "ping": lambda _: {},
+            "logging/setLevel": self._set_level,
+            "tools/list": self._list_tools,
+            "resources/templates/list": self._list_templates,
+        }
+        # Answered beside other requests.
+        self._readers: dict[str, Callable[[PendingRequest], JsonObject]] = {
+            "resources/list": self._list_resources,
+            "resources/read": self._read_resource,
         }
 
     def serve(self) -> None:
@@ -110,7 +116,9 @@ class Session:
         self._roots.close()
 
     def _finish(self) -> None:
-        # What was asked for is answered, as long as somebody may be reading.
+        # The client cannot name roots any more. What it asked for is answered, as long as somebody
+        # may be reading.
+        self._roots.give_up()
         while self._connection.has_reader and not self._lanes.finish(_POLL):
             pass
         with self._lock:
@@ -152,8 +160,15 @@ class Session:
             with self._lock:
                 pending = self._pending.get(identifier) if is_id(identifier) else None
             if pending is not None:
+                pending.is_withdrawn = True
                 pending.cancel()
-        elif message.method in ("notifications/initialized", "notifications/roots/list_changed"):
+        elif message.method == "notifications/roots/list_changed":
+            self._ask_roots()
+        elif message.method == "notifications/initialized":
+            self._ask_roots_first()
+
+    def _ask_roots_first(self) -> None:
+        if not self._asked:
             self._ask_roots()
 
     def _ask_roots(self) -> None:
@@ -175,24 +190,26 @@ class Session:
 
     def _requested(self, request: RpcRequest, identifier: RequestId, reply: Reply) -> None:
         """Answer a request, or leave that to a lane (RpcError)."""
-        is_call = request.method == "tools/call"
-        method = None if is_call else self._methods.get(request.method)
-        if method is None and not is_call:
+        method, read = self._methods.get(request.method), self._readers.get(request.method)
+        if not (method or read or request.method == "tools/call"):
             raise RpcError(METHOD_NOT_FOUND, f"unknown method '{shortened(request.method)}'")
         if not self._is_initialized and request.method not in ("initialize", "ping"):
             raise RpcError(INVALID_REQUEST, "the first request is 'initialize'")
-        if method is not None and not method.beside:
-            reply(result_message(identifier, method.run(request)))
+        if method is not None:
+            reply(result_message(identifier, method(request)))
             return
+        # Some clients do not say that they are initialized.
+        self._ask_roots_first()
         pending = PendingRequest(request, identifier, reply, self._forget)
         with self._lock:
             if identifier in self._pending:
                 message = f"the id {identifier!r} is that of a request in progress"
                 raise RpcError(INVALID_REQUEST, message)
+            if len(self._pending) >= _MOST:
+                raise RpcError(BUSY, f"{_MOST:,} requests are in progress")
             self._pending[identifier] = pending
-        self._free.acquire()
-        if method is not None:
-            self._lanes.read(partial(pending.finish, partial(method.run, request)))
+        if read is not None:
+            self._lanes.read(partial(pending.finish, partial(read, pending)))
             return
         try:
             self._calls.start(pending)
@@ -203,22 +220,26 @@ class Session:
     def _forget(self, pending: PendingRequest) -> None:
         with self._lock:
             del self._pending[pending.id]
-        self._free.release()
 
     def _initialize(self, request: RpcRequest) -> JsonObject:
         asked = request.params.get("protocolVersion")
         if not isinstance(asked, str):
             raise RpcError(INVALID_PARAMS, "'protocolVersion' is not a string")
-        capabilities = request.params.get("capabilities")
-        self._has_roots = isinstance(capabilities, dict) and "roots" in capabilities
+        capabilities = _object(request.params.get("capabilities"))
+        self._has_roots = "roots" in capabilities
+        own = _object(_object(capabilities.get("experimental")).get("git-boocode"))
+        self._connection.is_exact = own.get("surrogates") is True
         self._is_initialized = True
+        if self._has_roots and not self._roots.are_fixed:
+            # The client is asked once it is initialized.
+            self._roots.expect()
         # Load what the first call needs while the client reads the answer.
         threading.Thread(target=_load_handlers, daemon=True).start()
         return {
             "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
             "capabilities": {"tools": {}, "resources": {}, "logging": {}},
             "serverInfo": {"name": "git-boocode", "version": __version__},
-            "instructions": _INSTRUCTIONS,
+            "instructions": self._instructions,
         }
 
     def _set_level(self, request: RpcRequest) -> JsonObject:
@@ -231,28 +252,39 @@ class Session:
     def _list_tools(self, _: RpcRequest) -> JsonObject:
         return {"tools": [definitions()[name] for name in self._calls.tools]}
 
-    def _list_resources(self, request: RpcRequest) -> JsonObject:
+    def _list_resources(self, pending: PendingRequest) -> JsonObject:
         from git_boocode.server.resources import list_resources
 
-        cursor = request.params.get("cursor")
+        cursor = pending.request.params.get("cursor")
         if not isinstance(cursor, str | None):
             raise RpcError(INVALID_PARAMS, "'cursor' is not a string")
         with _explained():
-            return list_resources(self._roots.repositories(), cursor)
+            return list_resources(self._repositories(pending), cursor)
 
     def _list_templates(self, _: RpcRequest) -> JsonObject:
         from git_boocode.server.resources import TEMPLATES
 
         return {"resourceTemplates": TEMPLATES}
 
-    def _read_resource(self, request: RpcRequest) -> JsonObject:
+    def _read_resource(self, pending: PendingRequest) -> JsonObject:
         from git_boocode.server.resources import read_resource
 
-        uri = request.params.get("uri")
+        uri = pending.request.params.get("uri")
         if not isinstance(uri, str):
             raise RpcError(INVALID_PARAMS, "'uri' is not a string")
         with _explained():
-            return read_resource(self._roots.repositories(), uri)
+            return read_resource(self._repositories(pending), uri)
+
+    def _repositories(self, pending: PendingRequest) -> list[Repository]:
+        found = self._roots.repositories()
+        for repository in found:
+            repository.watch(pending.watch)
+        return found
+
+
+def _object(value: object) -> JsonObject:
+    """An object of JSON; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 @contextmanager
@@ -267,7 +299,7 @@ def _explained() -> Iterator[None]:
 
 
 def _load_handlers() -> None:
-    import git_boocode.repo.known_repositories
+    import git_boocode.repo.repository_cache
     import git_boocode.server.handlers  # noqa: F401
 
     # A command that ends soon collects hardly any garbage. What is loaded now stays.
@@ -294,5 +326,8 @@ def serve(directory: str | None, *, read_only: bool) -> int:
     connection = Connection()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: connection.close())
-    Session(connection, Roots(repo, os.getcwd()), read_only=read_only).serve()
+    roots = Roots(repo, os.getcwd())
+    # The directory in which the server was started may go.
+    os.chdir(os.path.sep)
+    Session(connection, roots, read_only=read_only).serve()
     return 0

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from git_boocode.repo.errors import BoocodeError, as_error, shortened
+from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE
 from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError
 from git_boocode.server.lanes import Lane, Lanes
 from git_boocode.server.requests import CancelledError, PendingRequest
 from git_boocode.server.roots import Roots
 from git_boocode.server.tool_list import (
+    ADDS,
     CWD,
     READS,
     REPLACES,
     TOOLS,
     ServedTool,
     checked_arguments,
-    for_tools,
 )
+from git_boocode.server.tool_wording import for_tools
+
+if TYPE_CHECKING:
+    from git_boocode.repo.repository import Repository
+    from git_boocode.workflows.interruption import Interruption
 
 _PROGRESS_AFTER, _PROGRESS_EVERY = 0.5, 0.2
 """Seconds of work before its progress is reported, and between two reports."""
@@ -44,14 +52,19 @@ class ToolCalls:
         self._lanes = lanes
         self._notify = notify
         self._log = log
+        self._warned: set[Interruption] = set()
 
     def start(self, pending: PendingRequest) -> None:
         """Run the call of a request in its lane; RpcError if there is no such tool."""
         params = pending.request.params
-        name, given = params.get("name"), params.get("arguments") or {}
-        tool = self.tools.get(name) if isinstance(name, str) else None
+        name, given = params.get("name"), params.get("arguments")
+        if not isinstance(name, str):
+            raise RpcError(INVALID_PARAMS, "'name' is not a string")
+        tool = self.tools.get(name)
         if tool is None:
-            raise RpcError(INVALID_PARAMS, f"unknown tool '{shortened(str(name))}'")
+            why = "the server is read-only" if name in TOOLS else "there is no such tool"
+            raise RpcError(INVALID_PARAMS, f"unknown tool '{shortened(name)}': {why}")
+        given = {} if given is None else given
         if not isinstance(given, dict):
             raise RpcError(INVALID_PARAMS, "'arguments' is not an object")
         add = partial(self._add, pending, tool, given)
@@ -100,7 +113,7 @@ class ToolCalls:
             raise
         except Exception as error:  # noqa: BLE001 - a bug is told like any other error
             # A git that was ended has failed.
-            return _failed(as_error(error))
+            return _failed(as_error(error), tool)
         # A model reads it, so it has the characters themselves.
         text = {"type": "text", "text": json.dumps(answer, ensure_ascii=False)}
         return {"content": [text], "structuredContent": answer, "isError": False}
@@ -117,6 +130,7 @@ class ToolCalls:
 
         arguments, edit = checked_arguments(tool, given)
         repository = self._roots.repository(arguments.pop(CWD, None))
+        self._warn_of_interruption(repository, tool)
         if tool.effect == READS:
             # What changes something is not left half-way.
             repository.watch(pending.watch)
@@ -127,24 +141,37 @@ class ToolCalls:
         call = Call(arguments, edit, repository, records, later.append)
         meta = pending.request.params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
-        if token is None:
+        if token is None and tool.effect != ADDS:
             return HANDLERS[tool.name](call)
-        progress = Progress(partial(self._notify, "notifications/progress"), token)
+        report = None if token is None else Progress(self._notify, token).report
 
         def observe(doing: str, done: int, total: int) -> None:
-            if pending.is_cancelled and tool.effect != REPLACES:
+            if pending.is_withdrawn and tool.effect != REPLACES:
                 raise CancelledError
-            progress.report(doing, done, total)
+            if report is not None:
+                report(doing, done, total)
 
         with repository.observed(observe):
             return HANDLERS[tool.name](call)
+
+    def _warn_of_interruption(self, repository: Repository, tool: ServedTool) -> None:
+        """Log what a kill has left half-way in a worktree, each thing once."""
+        paths = (os.path.join(repository.state_dir, name) for name in (EDIT_NOTE, RESTORE_NOTE))
+        if not any(map(os.path.lexists, paths)):
+            return
+        from git_boocode.workflows.interruption import interruptions
+
+        for found in set(interruptions(repository)) - self._warned:
+            self._warned.add(found)
+            hints = "".join(f"; {for_tools(hint, tool)}" for hint in found.hints)
+            self._log("warning", f"{repository.worktree}: {found.message}{hints}")
 
 
 class Progress:
     """Reports what a call does, if it takes a while; the reported number only grows."""
 
-    def __init__(self, send: Callable[[JsonObject], None], token: object) -> None:
-        self._send = send
+    def __init__(self, notify: Notify, token: object) -> None:
+        self._notify = notify
         self._token = token
         self._next = time.monotonic() + _PROGRESS_AFTER
         self._doing = ""
@@ -162,16 +189,16 @@ class Progress:
         counts = {"progress": number}
         counts |= {"total": self._before + total} if total else {}
         message = doing.replace("{}", f"{done:,}")
-        self._send({"progressToken": self._token, **counts, "message": message})
+        params = {"progressToken": self._token, **counts, "message": message}
+        self._notify("notifications/progress", params)
 
 
-def _failed(error: BoocodeError) -> JsonObject:
+def _failed(error: BoocodeError, tool: ServedTool) -> JsonObject:
     """A result that says what failed; for edits, what the model can send instead."""
     answer = error.as_json()
     context = answer.get("retry_context")
-    hints = map(for_tools, error.hints)
-    lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in hints)]
-    text = context if isinstance(context, str) else "\n".join(lines)
+    lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in error.hints)]
+    text = context if isinstance(context, str) else for_tools("\n".join(lines), tool)
     return {
         "content": [{"type": "text", "text": text}],
         "structuredContent": answer,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -31,14 +30,10 @@ _SYNONYMS = {
     "name": ("id", "checkpoint", "checkpoint_id"),
     "edit": ("id", "name"),
     "old": ("checkpoint", "id"),
-    "label": ("message",),
     "needle": ("text", "old_string"),
     "paths": ("path", "files"),
 }
 """Other names for an argument, by its own, which callers use who did not read the schema."""
-
-_COMMAND = re.compile(r"'git boocode ([a-z-]{1,20})([^']{0,200})'")
-_OPTION = re.compile(r"--([a-z-]+)(?: (other-[a-z]+|running-turn|newer-turns|ignored)\b)?")
 
 
 class ServedTool(NamedTuple):
@@ -58,6 +53,8 @@ class ServedTool(NamedTuple):
 
 
 _EDIT = ("dry_run", "profile", "verbatim", "format", "position_encoding", BUFFERS)
+_EDIT_OPTIONS = frozenset((*_EDIT, "no_record", "retry_of"))
+"""What no edit contains: an option of one tool that takes edits is not ignored by another."""
 _REVIEW = ("paths", "force", BUFFERS)
 _STEP = ("dry_run", "files_only", "conversation_only", "force")
 TOOLS = {
@@ -143,7 +140,7 @@ def checked_arguments(tool: ServedTool, given: JsonObject) -> tuple[JsonObject, 
     arguments: JsonObject = {}
     for name, value in given.items():
         target = name if name in own else _meant(tool, name, given)
-        if target is None and tool.takes_edits:
+        if target is None and tool.takes_edits and name not in _EDIT_OPTIONS:
             edit[name] = value
         elif target is None:
             known = ", ".join(own)
@@ -152,6 +149,7 @@ def checked_arguments(tool: ServedTool, given: JsonObject) -> tuple[JsonObject, 
         elif target in arguments:
             raise UsageError(f"'{name}' is another name of an argument that is given already")
         elif value is not None:
+            _refuse_empty(tool, target, value)
             arguments[target] = _checked(value, schema["properties"][target], f"'{name}'")
     for name in schema.get("required", ()):
         if name not in arguments:
@@ -161,10 +159,22 @@ def checked_arguments(tool: ServedTool, given: JsonObject) -> tuple[JsonObject, 
 
 def _meant(tool: ServedTool, name: str, given: JsonObject) -> str | None:
     """The argument of which this is another name; None if there is none."""
-    if tool.takes_edits:
-        return None
+    # Such as `dryRun` or `dry-run`, which must not be taken for a part of an edit.
+    plain = {_plain(each): each for each in (*tool.arguments, CWD)}
+    if _plain(name) in plain or tool.takes_edits:
+        return plain.get(_plain(name))
     names = (each for each in tool.arguments if each not in given)
     return next((each for each in names if name in _SYNONYMS.get(each, ())), None)
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "").replace("_", "")
+
+
+def _refuse_empty(tool: ServedTool, name: str, value: object) -> None:
+    """Refuse an empty selection, which must not become everything (UsageError)."""
+    if value == [] and name in ("paths", "hunk") and tool.effect != READS:
+        raise UsageError(f"'{name}' is empty", hints=("omit it to mean everything",))
 
 
 def _checked(value: Any, schema: JsonObject, where: str) -> Any:  # noqa: ANN401 - any JSON
@@ -178,7 +188,8 @@ def _checked(value: Any, schema: JsonObject, where: str) -> Any:  # noqa: ANN401
     if isinstance(value, str) and not _is_text(value):
         raise UsageError(f"{where} contains NUL or half a surrogate pair")
     if "enum" in schema and value not in schema["enum"]:
-        raise UsageError(f"{where} is not one of {', '.join(schema['enum'])}")
+        choices = f"choose from: {', '.join(schema['enum'])}"
+        raise UsageError(f"{where} cannot be '{shortened(value)}'", hints=(choices,))
     if "minimum" in schema and value < schema["minimum"]:
         raise UsageError(f"{where} is less than {schema['minimum']}")
     if isinstance(value, list):
@@ -186,27 +197,6 @@ def _checked(value: Any, schema: JsonObject, where: str) -> Any:  # noqa: ANN401
     if isinstance(value, dict) and (inner := schema.get("additionalProperties")):
         return {key: _checked(each, inner, f"'{key}' in {where}") for key, each in value.items()}
     return value
-
-
-def for_tools(hint: str) -> str:
-    """A hint about commands in the words of the tools, for a model that has no command line."""
-    return _OPTION.sub(_as_argument, _COMMAND.sub(_as_tool, hint))
-
-
-def _as_tool(found: re.Match[str]) -> str:
-    name, rest = found[1].replace("-", "_"), found[2].strip()
-    if name not in TOOLS:
-        return found[0]
-    rest = "--dry-run" if rest == "-n" else rest
-    return f"the tool '{name}'" + (f" with {rest}" if rest else "")
-
-
-def _as_argument(found: re.Match[str]) -> str:
-    name = found[1].replace("-", "_")
-    value = f": '{found[2]}'" if found[2] else ""
-    return (
-        f"'{name}'{value}" if any(name in tool.arguments for tool in TOOLS.values()) else found[0]
-    )
 
 
 def _is_text(value: str) -> bool:

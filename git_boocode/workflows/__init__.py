@@ -2,5 +2,6 @@
 
 `restore_with_edits` contains restore, undo and redo for the command line and for hosts.
 `host_files` changes the host's own files, wherever they are, in a way that the restore can revert.
-`shown` finds what a name shows, and `view_data` is what the page of `git boocode view` shows.
+`interruption` says what a kill has left half-way. `show_target` finds what a name shows, and
+`view_data` is what the page of `git boocode view` shows.
 """

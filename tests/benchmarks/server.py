@@ -22,7 +22,7 @@ SIZE, LINES = 50_000, 1_000
 _PAUSE = 0.05  # seconds between two edits of a person or a model
 _IMPORTS = "import git_boocode.cli.serve, git_boocode.server.session"
 _ALL_IMPORTS = (
-    f"{_IMPORTS}, git_boocode.server.handlers, git_boocode.repo.known_repositories, "
+    f"{_IMPORTS}, git_boocode.server.handlers, git_boocode.repo.repository_cache, "
     "git_boocode.repo.libgit2, git_boocode.server.record_queue"
 )
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from git_boocode.checkpoints.capture import Captured, Request, capture
 from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.repo.git import Git
-from git_boocode.repo.known_repositories import KnownRepositories
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.repository_cache import RepositoryCache
 from tests.checkpoints.events import EVENTS, set_up
 from tests.checkpoints.kit import Held, held_without_history, sound
 from tests.checkpoints.states import STATES, mutate
@@ -29,7 +29,7 @@ class Server:
     """Takes checkpoints of a worktree as a server does."""
 
     def __init__(self) -> None:
-        self.known = KnownRepositories()
+        self.known = RepositoryCache()
         self.left: list[Callable[[], None]] = []
 
     @property

@@ -34,11 +34,15 @@ class Client:
     """A server in a process of its own, and its only client.
 
     `roots` are the directories that it names when the server asks for them; None if it cannot.
+    `exact` is whether it reads bytes that are not UTF-8.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], roots: Sequence[Any] | None) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], roots: Sequence[Any] | None, *, exact: bool = True
+    ) -> None:
         self.process = process
         self.roots = roots
+        self.exact = exact
         self.others: list[Any] = []
         """Messages that came while another one was awaited."""
         self._next = 0
@@ -143,6 +147,8 @@ class Client:
     def begin(self, version: str = NEWEST) -> Message:
         """Initialize the session."""
         capabilities: Message = {} if self.roots is None else {"roots": {"listChanged": True}}
+        if self.exact:
+            capabilities["experimental"] = {"git-boocode": {"surrogates": True}}
         about = {"name": "test", "version": "1"}
         result = self.ask(
             "initialize", protocolVersion=version, capabilities=capabilities, clientInfo=about

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -151,24 +151,38 @@ def test_a_signal_during_reading(client: Client, work: Repo) -> None:
     gate.open()
 
 
-def test_a_signal_while_the_client_does_not_read(client: Client, work: Repo) -> None:
-    for number in range(20):
-        client.send(tool_call(number, "preview_edit", path="a", content="y\n" * 20_000))
-    # An answer waits for room in the pipe.
-    time.sleep(0.5)
-    client.process.send_signal(signal.SIGTERM)
-    assert client.process.wait(LIMIT) == 0
+@pytest.mark.parametrize("tool", ["preview_edit", "apply_edit"])
+def test_a_signal_while_the_client_does_not_read(work: Repo, tool: str) -> None:
+    work.write("a", "0\n" * 40_000)
+    calls = [tool_call(n, tool, path="a", content=f"{n}\n" * 40_000) for n in range(1, 10)]
+    with subprocess.Popen(
+        ["git-boocode", "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(lines(BEGIN, *calls))
+        process.stdin.flush()
+        # An answer waits for room in the pipe.
+        time.sleep(1.5)
+        assert is_running(process.pid)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 0
+    is_sound(work)
 
 
 @contextmanager
-def child_of_a_client(repo: Repo, *, keep_open: bool) -> Iterator[tuple[int, int, Client]]:
+def child_of_a_client(
+    repo: Repo, *, keep_open: bool, program: Sequence[str] = ("git-boocode",)
+) -> Iterator[tuple[int, int, Client]]:
     """A client in another process, its server's id, and what the client passes on.
 
     If `keep_open`, another child of the client has inherited the pipes.
     """
     script = (
         "import os, subprocess, sys, time\n"
-        "at = subprocess.Popen(['git-boocode', 'serve'], stdin=subprocess.PIPE)\n"
+        f"at = subprocess.Popen({[*program, 'serve']}, stdin=subprocess.PIPE)\n"
         "others = ([subprocess.Popen(['sleep', '60'], pass_fds=[at.stdin.fileno()],"
         " stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)]"
         f" if {keep_open} else [])\n"
@@ -230,13 +244,29 @@ def test_edits_are_recorded_when_standard_input_ends_behind_their_answers(
 
 
 @pytest.mark.slow
-def test_a_client_that_is_killed_but_whose_pipes_stay_open(work: Repo) -> None:
-    with child_of_a_client(work, keep_open=True) as (pid, server, client):
+@pytest.mark.parametrize("program", [("git-boocode",), ("git", "boocode")], ids=" ".join)
+def test_a_client_that_is_killed_but_whose_pipes_stay_open(
+    work: Repo, program: tuple[str, ...]
+) -> None:
+    with child_of_a_client(work, keep_open=True, program=program) as (pid, server, client):
         client.succeed("apply_edit", **edit("a", "two", "2"))
         os.kill(pid, signal.SIGKILL)
         eventually(lambda: not is_running(server), 15)
     assert len(work.boocode("log", "--json", "--edits").json["edits"]) == 1
     is_sound(work)
+
+
+def test_a_client_that_is_gone_before_it_names_its_roots(work: Repo, serve: Serve) -> None:
+    client = serve(roots=[work.top])
+    begin = request(0, "initialize", protocolVersion=NEWEST, capabilities={"roots": {}})
+    client.send(begin, tool_call(7, "checkpoint"))
+    start = time.monotonic()
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    refused = client.rest()[-1]["result"]["structuredContent"]["error"]
+    assert refused["code"] == "outside_worktree"
+    assert client.process.wait(LIMIT) == 0
+    assert time.monotonic() - start < 8
 
 
 def test_no_process_and_no_thread_stays(work: Repo, serve: Serve) -> None:
@@ -282,6 +312,8 @@ def test_a_server_that_is_killed(work: Repo, serve: Serve, delay: float) -> None
     texts = {b"b\n", *(f"{number}\n".encode() * 50 for number in range(8))}
     assert work.read("sub/b") in texts
     assert work.boocode("checkpoint").code == 0
+    work.boocode("doctor", "--fix")
+    assert work.read("sub/b") in texts
     assert work.boocode("doctor").code == 0
     work.git("fsck", "--strict")
     assert sorted(work.files()) == ["a", "sub/b"]

@@ -9,6 +9,7 @@ import json
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -287,3 +288,44 @@ def test_threads_without_work_end(monkeypatch: pytest.MonkeyPatch) -> None:
         assert lanes.finish(LIMIT)
         eventually(lambda: threading.active_count() == before)
         assert len(log.done) == 20 * (turn + 1)
+
+
+def test_a_restore_keeps_only_its_own_worktree_locked(client: Client, work: Repo) -> None:
+    other = Repo(work.top / "linked")
+    work.git("worktree", "add", "-q", str(other.top))
+    for repo in (work, other):
+        client.succeed("checkpoint", cwd=str(repo.top))
+        repo.write("held", "x\n")
+        client.succeed("checkpoint", cwd=str(repo.top))
+        (repo.top / "held").unlink()
+    inside = work.top / ".git/smudge"
+    inside.mkdir()
+    waits = (
+        f"touch '{inside}/'$(basename \"$PWD\"); until [ -e '{inside}/go' ]; do sleep 0.02; done"
+    )
+    work.git("config", "filter.slow.smudge", f"{waits}; cat")
+    work.git("config", "filter.slow.clean", "cat")
+    work.write(".git/info/attributes", "held filter=slow\n")
+    try:
+        restores = [
+            client.start("restore", checkpoint="@", cwd=str(repo.top)) for repo in (work, other)
+        ]
+        eventually(lambda: len({*inside.iterdir()}) == 2)
+        locks = [work.top / ".git/boocode/lock", work.top / ".git/worktrees/linked/boocode/lock"]
+        holders = {lock: _processes_with(lock) - {client.pid} for lock in locks}
+        assert all(holders.values())
+        assert not holders[locks[0]] & holders[locks[1]]
+    finally:
+        (inside / "go").touch()
+    for restore in restores:
+        assert client.answer(restore)["result"]["structuredContent"]["ok"]
+
+
+def _processes_with(path: Path) -> set[int]:
+    """The processes that have a file open."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if link.readlink() == path:
+                found.add(int(link.parts[2]))
+    return found

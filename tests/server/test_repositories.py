@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.known_repositories import KnownRepositories
+from git_boocode.repo.repository_cache import RepositoryCache
 from tests.repo_kit import Repo, git_version
 from tests.server.conftest import Serve
 from tests.server.kit import Client, edit
@@ -393,7 +393,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_a_known_repository_needs_no_git(work: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = KnownRepositories()
+    known = RepositoryCache()
     first = known.find(str(work.top))
     assert first.config.text("x.y") is None
     started = starts(monkeypatch)
@@ -408,7 +408,7 @@ def test_a_known_repository_needs_no_git(work: Repo, monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_no_repository_is_not_kept(tmp_path: Path) -> None:
-    known = KnownRepositories()
+    known = RepositoryCache()
     for _ in range(2):
         with pytest.raises(FatalError):
             known.find(str(tmp_path))
@@ -417,7 +417,7 @@ def test_what_is_no_repository_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_many_repositories_are_not_all_kept(tmp_path: Path) -> None:
-    known = KnownRepositories()
+    known = RepositoryCache()
     before = len(os.listdir("/proc/self/fd"))
     for number in range(70):
         top = tmp_path / str(number)

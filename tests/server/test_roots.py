@@ -67,6 +67,9 @@ def test_the_roots_limit_the_calls(inside: Repo, outside: Repo, serve: Serve) ->
     is_refused(client, outside, f"{inside.top}/../outside")
     (inside.top / "link").symlink_to(outside.top)
     is_refused(client, outside, "link")
+    # Nobody learns what there is elsewhere.
+    for elsewhere in ("/none/at/all", "/etc", str(outside.top / "none"), str(outside.top / "a")):
+        assert client.refuse("log", cwd=elsewhere)["code"] == "outside_worktree"
     is_refused(client, outside, "link/sub")
 
 
@@ -201,6 +204,24 @@ def test_a_client_that_cannot_name_its_roots(
     # It is served where it has started the server.
     serves(client, inside.top)
     is_refused(client, outside)
+
+
+def test_errors_name_the_directory(tmp_path: Path, serve: Serve) -> None:
+    (tmp_path / "plain").mkdir()
+    for root, message in (
+        (tmp_path / "plain", f"'{tmp_path}/plain', the first root, is not in a worktree"),
+        (tmp_path / "none", f"'{tmp_path}/none', the first root, does not exist"),
+    ):
+        client = serve(roots=[root])
+        client.begin()
+        assert client.refuse("log")["message"] == message
+        assert client.refuse("log", cwd="x")["message"] == f"'{root}/x' does not exist"
+    damaged = made(tmp_path / "damaged")
+    with (damaged.top / ".git/config").open("a") as file:
+        file.write("[bad\n")
+    client = serve(cwd=damaged.top)
+    client.begin()
+    assert "bad config line" in client.refuse("log")["message"]
 
 
 @pytest.mark.slow

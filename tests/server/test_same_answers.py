@@ -59,6 +59,7 @@ EDITING = [
     edits("apply_edit", **edit("a", "two", "2")),
     edits("apply_edit", **edit("a", "nothing of this kind", "x")),
     edits("apply_edit", **edit("c", "same", "x")),
+    edits("apply_edit", path="c", edits=[1]),
     edits("apply_edit", **edit("c", "same", "x"), start_line=2),
     edits("apply_edit", **edit("c", "x", "same"), expected_replacements=1),
     edits("apply_edit", **edit("nowhere", "x", "y")),

@@ -58,6 +58,48 @@ def test_before_initialize_there_is_only_ping(work: Repo, serve: Serve) -> None:
     assert client.ask("tools/list")["tools"]
 
 
+def test_roots_are_asked_for_without_an_initialized_notification(work: Repo, serve: Serve) -> None:
+    client = serve(cwd="/", roots=[work.top])
+    client.ask("initialize", protocolVersion=NEWEST, capabilities={"roots": {}})
+    assert client.succeed("checkpoint")
+
+
+def test_many_requests_before_the_roots_are_named(work: Repo, serve: Serve) -> None:
+    client = serve(roots=[work.top])
+    client.begin()
+    ids = [client.start("turn", action="status") for _ in range(1200)]
+    assert all(client.answer(each)["result"] for each in ids)
+
+
+def test_too_many_requests(work: Repo, serve: Serve) -> None:
+    client = serve(roots=[work.top])
+    client.begin()
+    client.send(*(tool_call(number, "turn", action="status") for number in range(10_100)))
+    refused = 0
+    for _ in range(10_101):
+        message = client.read()
+        if message.get("method") == "roots/list":
+            # It is read although so much is in progress.
+            client.name_roots(message["id"])
+        else:
+            refused += message.get("error", {}).get("code") == -32000
+    assert refused <= 100
+    assert client.ask("ping") == {}
+
+
+@pytest.mark.parametrize("option", [[], ["--read-only"]])
+def test_the_instructions_name_tools_that_there_are(
+    work: Repo, serve: Serve, option: list[str]
+) -> None:
+    client = serve(*option)
+    said = client.begin()["instructions"]
+    there = {each["name"] for each in client.ask("tools/list")["tools"]}
+    # A turn is not always the tool of that name.
+    named = set(re.findall(r"\w+", said)) & {*TOOLS} - {"turn"}
+    assert named
+    assert named <= there
+
+
 def test_calls_need_no_initialized_notification(work: Repo, serve: Serve) -> None:
     client = serve()
     client.ask("initialize", protocolVersion=NEWEST, capabilities={})
@@ -221,7 +263,7 @@ def test_a_running_restore_is_not_left_half_way(client: Client, work: Repo, held
 def reported(*counts: tuple[str, int, int]) -> list[dict[str, Any]]:
     """What is sent of some counts."""
     sent: list[dict[str, Any]] = []
-    progress = tool_calls.Progress(sent.append, "token")
+    progress = tool_calls.Progress(lambda _, params: sent.append(params), "token")
     for count in counts:
         progress.report(*count)
     return sent

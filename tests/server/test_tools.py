@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.server.tool_list import ADDS, READS, REPLACES, TOOLS, definitions, for_tools
+from git_boocode.server.tool_list import ADDS, READS, REPLACES, TOOLS, definitions
+from git_boocode.server.tool_wording import for_tools
 from tests.hostile.test_path_escapes import FORMATS, OUTSIDE, PATHS
 from tests.repo_kit import Repo
 from tests.server.conftest import Serve
@@ -112,6 +113,52 @@ def test_null_is_no_argument(client: Client) -> None:
 def test_other_names_of_arguments(client: Client, name: str, arguments: dict[str, Any]) -> None:
     client.succeed("checkpoint")
     assert client.succeed(name, **arguments)
+
+
+@pytest.mark.parametrize("name", ["dryRun", "dry-run", "DryRun", "dryrun"])
+def test_a_dry_run_by_another_spelling(client: Client, work: Repo, name: str) -> None:
+    assert client.succeed("apply_edit", **edit("a", "two", "2"), **{name: True})["id"] is None
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    assert client.refuse("restore", checkpoint="@", **{name: True})["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [("preview_edit", "no_record"), ("propose", "no_record"), ("apply_edit", "retry_of")],
+)
+def test_an_option_of_another_tool(client: Client, work: Repo, tool: str, name: str) -> None:
+    error = client.refuse(tool, **edit("a", "two", "2"), **{name: True})
+    assert (error["code"], name in error["message"]) == ("usage", True)
+    assert work.read("a") == b"one\ntwo\nthree\n"
+
+
+def test_an_empty_selection_is_not_everything(client: Client, work: Repo) -> None:
+    client.succeed("checkpoint")
+    work.write("a", "changed\n")
+    client.succeed("propose", **edit("sub/b", "b", "B"))
+    before = work.files()
+    for tool, name in (
+        *(("restore", "paths"), ("accept", "paths"), ("accept", "hunk"), ("discard", "paths")),
+        *(("checkpoint", "paths"), ("sync", "paths"), ("rewind", "paths")),
+    ):
+        given = {"checkpoint": "@"} if tool == "restore" else {}
+        error = client.refuse(tool, **given, **{name: []})
+        assert (error["code"], error["message"]) == ("usage", f"'{name}' is empty")
+    assert work.files() == before
+    assert client.succeed("status", paths=[])["files"]
+
+
+def test_bytes_that_are_not_utf8_for_strict_clients(work: Repo, serve: Serve) -> None:
+    work.write("latin", b"caf\xe9\nsecond \\udce9 \xf0\x9f\x98\x80\n")
+    client = serve()
+    client.exact = False
+    client.begin()
+    answer = client.succeed("apply_edit", **edit("latin", "second", "2nd"))
+    # Half a surrogate pair could not be encoded.
+    json.dumps(answer, ensure_ascii=False).encode("utf-8")
+    assert "caf\ufffd" in answer["files"][0]["diff"]
+    assert "\\udce9 \U0001f600" in answer["files"][0]["diff"]
+    assert work.read("latin") == b"caf\xe9\n2nd \\udce9 \xf0\x9f\x98\x80\n"
 
 
 def test_an_argument_with_both_names(client: Client) -> None:
@@ -399,22 +446,42 @@ def test_two_names_of_one_argument(client: Client, work: Repo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hint", "text"),
+    ("tool", "hint", "text"),
     [
-        (
-            "'git boocode log --edits' lists the edits",
-            "the tool 'log' with 'edits' lists the edits",
+        *(
+            ("log", f"'git boocode {command}' shows it", f"the tool {call} shows it")
+            for command, call in (
+                ("log --edits", "'log' with {\"edits\": true}"),
+                ("undo -n", "'undo' with {\"dry_run\": true}"),
+                ("undo --force newer-turns", '\'undo\' with {"force": ["newer-turns"]}'),
+                ("turn end", '\'turn\' with {"action": "end"}'),
+                ("restore @", '\'restore\' with {"checkpoint": "@"}'),
+                ("sync <path>...", '\'sync\' with {"paths": ["<path>"]}'),
+                ("diff --proposal", "'diff' with {\"proposal\": true}"),
+            )
         ),
-        ("--force running-turn does it anyway", "'force': 'running-turn' does it anyway"),
-        ("--force does it anyway", "'force' does it anyway"),
-        ("'git boocode undo -n' shows it", "the tool 'undo' with 'dry_run' shows it"),
-        ("'git boocode turn end' ends it", "the tool 'turn' with end ends it"),
-        ("run 'git boocode doctor --fix'", "run 'git boocode doctor --fix'"),
-        ("omit --head, not --color", "omit 'head', not --color"),
+        (
+            "accept",
+            "name one file: git boocode accept --hunk 1 a",
+            'name one file: the tool \'accept\' with {"hunk": [1], "paths": ["a"]}',
+        ),
+        ("undo", "--force running-turn does it", "'force': [\"running-turn\"] does it"),
+        ("undo", "--force does it anyway", "'force' does it anyway"),
+        ("restore", "omit --head, not --color", "omit 'head', not --color"),
+        ("undo", "omit --hunk", "omit --hunk"),
+        *(
+            ("log", same, same)
+            for same in (
+                "run 'git boocode doctor --fix'",
+                "'git fetch --all' and 'git boocode prune --all'",
+                "'git boocode restore --head --callback x'",
+                "it's 'git boocode' and 'unclosed",
+            )
+        ),
     ],
 )
-def test_hints_are_about_tools(hint: str, text: str) -> None:
-    assert for_tools(hint) == text
+def test_hints_are_about_tools(tool: str, hint: str, text: str) -> None:
+    assert for_tools(hint, TOOLS[tool]) == text
 
 
 def test_a_model_reads_hints_about_tools(client: Client) -> None:

@@ -15,7 +15,7 @@ _Mark = tuple[int, ...] | None
 """What changes when a file is replaced or written; None for a missing one."""
 
 
-class _Known(NamedTuple):
+class _CachedRepository(NamedTuple):
     repository: Repository
     marks: dict[str, _Mark]
 
@@ -25,7 +25,7 @@ class _Known(NamedTuple):
         return all(_mark(path) == mark for path, mark in self.marks.items())
 
 
-class KnownRepositories:
+class RepositoryCache:
     """Finds the repository of a directory, without git if it was found before and is the same.
 
     It is the same as long as the directories, HEAD and all files of the configuration are. Several
@@ -33,7 +33,7 @@ class KnownRepositories:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedRepository] = {}
         self._lock = threading.Lock()
 
     def find(self, directory: str) -> Repository:
@@ -45,7 +45,7 @@ class KnownRepositories:
             marks = {path: _mark(path) for path in _places(directory)}
             found = Repository.discover(directory)
             marks |= {path: _mark(path) for path in _files(found) if path not in marks}
-            known = _Known(self._with_store(found), marks)
+            known = _CachedRepository(self._with_store(found), marks)
             with self._lock:
                 # The oldest goes, with its store as soon as no request uses it.
                 self._known.pop(directory, None)

@@ -19,7 +19,7 @@ from git_boocode.repo.store import ShortIds
 _SHOWN_EDITS = 3
 
 
-class ShownCheckpoint(NamedTuple):
+class CheckpointTarget(NamedTuple):
     """A checkpoint, and the trees or commits to compare: those of its turn, or HEAD and itself.
 
     `turn` is None if only HEAD is asked for; its end may be unknown, and HEAD is compared then.
@@ -52,7 +52,7 @@ class ShownCheckpoint(NamedTuple):
         }
 
 
-class ShownFile(NamedTuple):
+class FileTarget(NamedTuple):
     """A path of a checkpoint, empty for its top; `kind` is `blob` or `tree`."""
 
     checkpoint: Checkpoint
@@ -80,7 +80,7 @@ class ShownFile(NamedTuple):
         return answer
 
 
-class ShownEdit(NamedTuple):
+class EditTarget(NamedTuple):
     """An edit record, and the trees of its files before and after the edit."""
 
     record: EditRecord
@@ -100,9 +100,9 @@ class ShownEdit(NamedTuple):
         }
 
 
-def find_shown(
+def find_target(
     repository: Repository, name: str, *, head: bool = False
-) -> ShownCheckpoint | ShownFile | ShownEdit:
+) -> CheckpointTarget | FileTarget | EditTarget:
     """Find what a name means: that of a checkpoint, `<checkpoint>:<path>`, or the id of an edit.
 
     With `head`, a checkpoint is compared with HEAD. Reading the worktree, at the end of the latest
@@ -120,7 +120,7 @@ def find_shown(
         if len(edits) > 1:
             raise records.ambiguous(name, edits)
         record = records.usable(edits[0])
-        return ShownEdit(record, *records.sides(record))
+        return EditTarget(record, *records.sides(record))
     shown = [f"the edit {ref.id}" for ref in edits[:_SHOWN_EDITS]]
     several = len(checkpoints) > 1
     shown.append("several checkpoints" if several else f"the checkpoint {checkpoints[0].id}")
@@ -137,22 +137,22 @@ def is_file_name(name: str) -> bool:
     return bool(colon) and start not in ("label", "message")
 
 
-def _checkpoint(catalog: Catalog, found: Checkpoint, *, head: bool) -> ShownCheckpoint:
+def _checkpoint(catalog: Catalog, found: Checkpoint, *, head: bool) -> CheckpointTarget:
     repository = catalog.repository
     turn = None if head else turn_of(catalog, found, partial(current_tree, repository))
     if turn is not None and turn.after:
         old, new, _, *paths = turn.compared()
-        return ShownCheckpoint(found, turn, old, new, paths)
+        return CheckpointTarget(found, turn, old, new, paths)
     old = found.head or repository.empty_tree
-    return ShownCheckpoint(found, turn, old, found.tree, [])
+    return CheckpointTarget(found, turn, old, found.tree, [])
 
 
-def _file(repository: Repository, found: Checkpoint, path: str) -> ShownFile:
+def _file(repository: Repository, found: Checkpoint, path: str) -> FileTarget:
     """A file as it was; a path counts from the top, or after `./` from the directory."""
     if path.startswith(("./", "../")) or path in (".", ".."):
         path = posixpath.normpath(posixpath.join(repository.prefix, path))
     path = "" if path == "." else path.rstrip("/")
-    return ShownFile(found, path, _kind_of(repository, found, path))
+    return FileTarget(found, path, _kind_of(repository, found, path))
 
 
 def _kind_of(repository: Repository, found: Checkpoint, path: str) -> str:
