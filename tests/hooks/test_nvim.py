@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -314,6 +315,146 @@ def test_a_hunk_is_merged_with_what_was_typed_above_it(proposed: Repo) -> None:
     assert seen["modified"]
 
 
+@pytest.mark.parametrize("option", ["-n", "--dry-run"])
+@pytest.mark.parametrize("is_modified", [True, False])
+def test_a_dry_run_accepts_nothing(proposed: Repo, option: str, is_modified: bool) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        vim.bo.modified = {str(is_modified).lower()}
+        vim.cmd("BoocodePropose .git/edits")
+        vim.cmd("BoocodeAccept {option}")
+        vim.cmd("normal! 2G")
+        vim.cmd("BoocodeAcceptHunk {option}")
+        require("boocode").accept({{ fargs = {{ "{option}" }} }})
+        return report()
+        """,
+        PATH,
+    )
+    assert seen["messages"][1:] == [[f"boocode: would accept {PATH}", 2]] * 3
+    assert (seen["lines"], seen["modified"]) == (WORDS, is_modified)
+    assert seen["signs"] == [[2, "~"], [6, "+"], [8, "-"]]
+    assert proposed.read(PATH).decode() == TEXT
+
+
+@pytest.mark.parametrize(
+    ("options", "unknown"),
+    [
+        ("-f", "-f"),
+        ("merge", "merge"),
+        ("--force -x", "-x"),
+        ("--hunk 2", "--hunk"),
+        ("--force=yes", "--force=yes"),
+    ],
+)
+def test_an_unknown_option_is_an_error(proposed: Repo, options: str, unknown: str) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        vim.cmd("BoocodePropose .git/edits")
+        vim.cmd("BoocodeAccept {options} | BoocodeDiscard {options}")
+        return report()
+        """,
+        PATH,
+    )
+    assert seen["messages"][1:] == [[f"boocode: unknown option '{unknown}'", 4]] * 2
+    assert (seen["lines"], len(seen["signs"])) == (WORDS, 3)
+    assert proposed.read(PATH).decode() == TEXT
+
+
+def test_discard_has_no_dry_run(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        'vim.cmd("BoocodePropose .git/edits | BoocodeDiscard -n") return report()',
+        PATH,
+    )
+    [_, (text, level)] = seen["messages"]
+    assert (level, "dry_run" in text, len(seen["signs"])) == (4, True, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ("--overwrite", ["one", "TWO"]),
+        (
+            "--merge --markers",
+            ["one", "<<<<<<< local", "typed", "=======", "TWO", ">>>>>>> proposal"],
+        ),
+    ],
+)
+def test_options_decide_about_a_conflict(proposed: Repo, options: str, lines: list[str]) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        vim.cmd("BoocodePropose .git/edits")
+        vim.fn.setline(2, "typed")
+        vim.cmd("BoocodeAccept {options}")
+        return report()
+        """,
+        PATH,
+    )
+    rest = [*WORDS[2:5], "new", "six", "seven", "nine", "ten"]
+    assert (seen["lines"], seen["modified"]) == ([*lines, *rest], True)
+
+
+@pytest.mark.parametrize("command", ["Accept", "Discard"])
+def test_force_does_it_although_a_turn_is_running(proposed: Repo, command: str) -> None:
+    assert proposed.boocode("turn", "begin").code == 0
+    seen = nvim(
+        proposed,
+        f'vim.cmd("BoocodePropose .git/edits | Boocode{command} --force") return report()',
+        PATH,
+    )
+    assert [level for _, level in seen["messages"]] == [2, 2], seen["messages"]
+    assert seen["signs"] == []
+
+
+@pytest.mark.parametrize("edits", ['".git/edits"', 'vim.fn.readfile(".git/edits")'])
+def test_edits_of_a_file_or_in_lines_are_proposed_by_the_function(
+    proposed: Repo, edits: str
+) -> None:
+    seen = nvim(proposed, f'require("boocode").propose({edits}) return report()', PATH)
+    assert seen["messages"] == [[f"boocode: proposed {PATH}", 2]]
+    assert len(seen["signs"]) == 3
+
+
+def test_a_file_of_edits_in_the_home_directory(
+    proposed: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "edits").write_text(three_edits())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    seen = nvim(proposed, 'vim.cmd("BoocodePropose ~/edits") return report()', PATH)
+    assert len(seen["signs"]) == 3, seen["messages"]
+
+
+def test_a_file_of_edits_that_does_not_exist(proposed: Repo) -> None:
+    seen = nvim(proposed, 'vim.cmd("BoocodePropose .git/none") return report()', PATH)
+    [(text, level)] = seen["messages"]
+    assert (level, ".git/none" in text) == (4, True)
+
+
+def test_a_path_of_a_proposal_that_is_not_utf8(proposed: Repo) -> None:
+    other = {"path": "b\udcff", "content": "new\n"}
+    proposed.write(".git/edits", json.dumps([*json.loads(three_edits()), other]))
+    seen = nvim(proposed, 'vim.cmd("BoocodePropose .git/edits") return report()', PATH)
+    assert seen["messages"] == [["boocode: proposed 2 files", 2]]
+    assert len(seen["signs"]) == 3
+
+
+def test_a_buffer_that_cannot_be_sent_is_reported_at_once(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        vim.cmd([[set hidden | edit other | call setline(1, "a\\xff") | buffer 1]])
+        vim.cmd("BoocodeSigns")
+        return report()
+        """,
+        PATH,
+    )
+    [(text, level)] = seen["messages"]
+    assert (level, "UTF-8" in text.upper()) == (4, True)
+
+
 def test_the_diff_shows_both_sides(proposed: Repo) -> None:
     seen = nvim(
         proposed,
@@ -372,7 +513,9 @@ def test_the_picker_restores(repo: Repo) -> None:
         """,
         "a",
     )
-    assert [row.endswith("  before lunch") for row in seen["shown"]] == [True]
+    [row] = seen["shown"]
+    assert row.endswith("  before lunch")
+    assert str(datetime.now(timezone.utc).year) in row
     assert (seen["lines"], seen["modified"]) == (["one"], False)
     assert (repo.read("a"), repo.read("b")) == (b"one\n", b"one\n")
     assert seen["messages"] == [["boocode: restored 2 files", 2]]

@@ -277,13 +277,14 @@ def test_turns_and_the_files_of_a_turn(code: Code) -> None:
     ]
 
 
+CONVERSATION = "the conversation goes back if a callback restores it"
 RESTORE = """
 const [turn] = await host.rows("turns");
 await host.run("restore", turn);
 """
 
 
-@pytest.mark.parametrize("answer", ["Change", None])
+@pytest.mark.parametrize("answer", ["Restore", None])
 def test_a_restore_lists_what_it_changes_and_asks(code: Code, answer: str | None) -> None:
     repo = code.repo
     repo.boocode("checkpoint", "-m", "first")
@@ -296,9 +297,9 @@ def test_a_restore_lists_what_it_changes_and_asks(code: Code, answer: str | None
         return host.dialogs;
         """
     )
-    assert [(each["modal"], each["detail"]) for each in seen] == [
-        (True, "modify a.txt\ndelete new")
-    ]
+    [dialog] = seen
+    assert (dialog["modal"], dialog["text"], dialog["items"]) == (True, "Restore?", ["Restore"])
+    assert dialog["detail"] == f"modify a.txt\ndelete new\n{CONVERSATION}"
     assert repo.read("a.txt").decode() == (WORDS if answer else "changed\n")
     assert (repo.top / "new").exists() == (answer is None)
 
@@ -308,10 +309,80 @@ def test_a_restore_is_undone(code: Code) -> None:
     repo.boocode("checkpoint")
     repo.write("a.txt", "changed\n")
     seen = code.run(
-        f"host.answer = () => 'Change'; {RESTORE} await host.run('undo'); return host.dialogs"
+        f"""
+        host.answer = ({{ items }}) => items[0];
+        {RESTORE}
+        await host.run("undo");
+        return host.dialogs;
+        """
     )
-    assert [each["detail"] for each in seen] == ["modify a.txt"] * 2
+    detail = f"modify a.txt\n{CONVERSATION}"
+    assert [(each["text"], each["detail"]) for each in seen] == [
+        ("Restore?", detail),
+        ("Undo?", detail),
+    ]
     assert repo.read("a.txt") == b"changed\n"
+
+
+def set_callback(repo: Repo, directory: Path) -> Path:
+    """Configure a callback; returns the file that gets its events."""
+    callback, events = directory / "callback", directory / "events"
+    callback.write_text(f"#!/bin/sh\ncat >>{events}\necho '{{}}'\n")
+    callback.chmod(0o755)
+    repo.git("config", "boocode.callback", str(callback))
+    return events
+
+
+def question(code: Code, command: str) -> list[str]:
+    """What is said to change, by the dialog of a command that the user then leaves."""
+    seen = code.run(
+        f"""
+        const [turn] = await host.rows("turns");
+        await host.run({json.dumps(command)}, turn);
+        return host.dialogs.map(({{ detail }}) => detail);
+        """
+    )
+    [detail] = seen
+    lines: list[str] = detail.split("\n")
+    return lines
+
+
+@pytest.mark.parametrize("answer", ["Restore", None])
+def test_a_restore_of_the_conversation_alone_asks(
+    code: Code, tmp_path: Path, answer: str | None
+) -> None:
+    events = set_callback(code.repo, tmp_path)
+    code.repo.boocode("checkpoint")
+    seen = code.run(
+        f"""
+        host.answer = () => {json.dumps(answer)};
+        {RESTORE}
+        return host.dialogs.map(({{ detail }}) => detail);
+        """
+    )
+    assert seen == [f"no files change\n{CONVERSATION}"]
+    assert events.exists() == (answer is not None)
+
+
+def test_the_question_names_all_that_changes(code: Code, tmp_path: Path) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint")
+    repo.write("a.txt", "changed\n")
+    repo.commit()
+    set_callback(repo, tmp_path)
+    files = ["modify a.txt", "the staging area changes"]
+    assert question(code, "restore") == [*files, CONVERSATION]
+    assert repo.boocode("restore", "--head", "@").code == 0
+    repo.git("config", "--unset", "boocode.callback")
+    assert question(code, "undo") == [*files, "HEAD moves", "the conversation stays"]
+
+
+def test_the_undo_of_an_accept_is_about_the_proposal(code: Code) -> None:
+    repo = code.repo
+    assert repo.boocode("propose", stdin=json.dumps(TWO)).code == 0
+    assert repo.boocode("accept").code == 0
+    repo.boocode("checkpoint")
+    assert question(code, "undo") == ["modify a.txt", "the proposal goes back"]
 
 
 def test_unsaved_documents_are_saved_before_a_restore(code: Code) -> None:
@@ -323,7 +394,8 @@ def test_unsaved_documents_are_saved_before_a_restore(code: Code) -> None:
         {RESTORE}
         return host.dialogs.map(({{ detail, items }}) => [detail, items]);
     """
-    assert code.run(script) == [["a.txt", ["Save"]], ["modify a.txt", ["Change"]]]
+    details = code.run(script)
+    assert details == [["a.txt", ["Save"]], [f"modify a.txt\n{CONVERSATION}", ["Restore"]]]
     assert repo.read("a.txt").decode() == WORDS
     assert repo.boocode("undo").code == 0
     assert repo.read("a.txt").decode() == f"typed\n{WORDS}"
@@ -403,6 +475,59 @@ def test_accept_and_discard_files(code: Code) -> None:
     assert [each["description"] for each in nothing] in ([], ["~"])
     assert (code.repo.read("c"), (code.repo.top / "b").exists()) == (b"c\n", False)
     assert code.repo.read("a.txt").decode() == WORDS
+
+
+def calls(code: Code, tmp_path: Path, script: str) -> list[Any]:
+    """The messages that a script sends to the server."""
+    real, sent = shutil.which("git"), tmp_path / "sent"
+    git = git_that_serves(tmp_path / "git", f'tee -a {sent} | {real} "$@"; exit')
+    code.run(f"host.settings.gitPath = {git}; {script}")
+    return [json.loads(line) for line in sent.read_text().splitlines()]
+
+
+def test_a_call_about_all_files_has_no_paths(code: Code, tmp_path: Path) -> None:
+    script = "await host.run('propose'); await host.run('{}'); if (host.dialogs[0]) throw 1;"
+    both = select(TWO, {"path": "b", "content": "b\n"}) + script.format("accept")
+    again = select({"path": "c", "content": "c\n"}) + script.format("discard")
+    sent = calls(code, tmp_path, both + again)
+    arguments = {
+        each["params"]["name"]: each["params"]["arguments"]
+        for each in sent
+        if each["method"] == "tools/call"
+    }
+    assert arguments["accept"] == arguments["discard"] == {}
+    assert code.repo.read("a.txt").decode() == WORDS.replace("two", "TWO")
+    assert (code.repo.read("b"), (code.repo.top / "c").exists()) == (b"b\n", False)
+
+
+def test_paths_that_are_not_utf8(code: Code) -> None:
+    names = ["a\udcff", "b\udcff"]
+    try:
+        code.repo.commit(**dict.fromkeys(names, "two\n"))
+    except OSError:
+        pytest.skip("the file system has no such names")
+    edits = [{"path": name, "old_string": "two", "new_string": "TWO"} for name in names]
+    code.repo.write(".git/edits", json.dumps(edits))
+    assert code.repo.boocode("propose", ".git/edits").code == 0
+    seen = code.run(
+        """
+        const [a, b] = await host.rows("proposal");
+        const [change] = await host.rows("proposal", a);
+        const sides = await host.sides(change);
+        await host.run("accept", a);
+        await host.run("discard", b);
+        const left = (await host.rows("proposal")).map(({ description }) => description);
+        return [sides, left, host.dialogs];
+        """
+    )
+    assert seen == [["two\n", "TWO\n"], [], []]
+    assert [code.repo.read(name) for name in names] == [b"TWO\n", b"two\n"]
+
+
+def test_the_client_wants_paths_as_they_are(code: Code, tmp_path: Path) -> None:
+    [hello, *_] = calls(code, tmp_path, "await host.run('checkpoint');")
+    capabilities = {"experimental": {"git-boocode": {"surrogates": True}}}
+    assert (hello["method"], hello["params"]["capabilities"]) == ("initialize", capabilities)
 
 
 @pytest.mark.parametrize("answer", ["Merge", None])

@@ -20,8 +20,9 @@ class Uri {
   get fsPath() {
     return this.path;
   }
+  // Like that of VS Code, it refuses lone surrogates.
   toString() {
-    return `${this.scheme}:${this.path}?${this.query}`;
+    return `${this.scheme}:${encodeURIComponent(this.path)}?${encodeURIComponent(this.query)}`;
   }
 }
 
@@ -125,6 +126,7 @@ const host = {
   // Both sides of the comparison that a click on a row opens.
   async sides({ command }) {
     if (command.command !== "vscode.diff") throw new Error(command.command);
+    command.arguments.slice(0, 2).map(String);
     return Promise.all(command.arguments.slice(0, 2).map((uri) =>
       uri.scheme === "file" ? fs.readFileSync(uri.fsPath, "utf8") : host.providers[uri.scheme].provideTextDocumentContent(uri)));
   },

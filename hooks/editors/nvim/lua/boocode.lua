@@ -1,8 +1,11 @@
 -- A client of git-boocode for Neovim 0.7 or newer; git-boocode-editors(7) describes it.
 local M, api, fn, namespace = {}, vim.api, vim.fn, vim.api.nvim_create_namespace("boocode")
 local ENDINGS, SIGNS = { unix = "\n", dos = "\r\n", mac = "\r" }, { Add = "+", Change = "~", Delete = "-" }
+local OPTIONS = { ["-n"] = "dry_run", ["--dry-run"] = "dry_run" }
+for name in ("force markers merge overwrite"):gmatch("%a+") do OPTIONS["--" .. name] = name end
 local HELLO = '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
 local CALL = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":%s}\n'
+local ANSWER = '{"jsonrpc":"2.0","id":%s,[^\n]*\n' -- The id is null if the server cannot read the call.
 local GONE, servers = '{"error":{"message":"git boocode gave no answer; is it in PATH?"}}', {}
 -- A function that shows its errors instead of raising them.
 local function guarded(action)
@@ -30,9 +33,8 @@ local function set_text(buffer, file)
   vim.lsp.util.apply_text_edits(file.text_edits, buffer, "utf-16")
   vim.bo[buffer].endofline = lines[#lines] == ""
   if lines[#lines] == "" and #lines > 1 then table.remove(lines) end
-  if not vim.deep_equal(lines, api.nvim_buf_get_lines(buffer, 0, -1, true)) then
-    api.nvim_buf_set_lines(buffer, 0, -1, true, lines) -- The last line break came or went.
-  end
+  local is_right = vim.deep_equal(lines, api.nvim_buf_get_lines(buffer, 0, -1, true))
+  if not is_right then api.nvim_buf_set_lines(buffer, 0, -1, true, lines) end -- A last line break came or went.
 end
 -- The answer of the worktree's server, which gets the unsaved texts; an error if it failed.
 local function ask(tree, tool, arguments)
@@ -52,12 +54,11 @@ local function ask(tree, tool, arguments)
     fn.chansend(server.job, HELLO)
   end
   servers[tree.top], server.id, server.text = server, server.id + 1, server.text:match("[^\n]*$")
-  local call = vim.json.encode({ name = tool, arguments = arguments })
-  pcall(fn.chansend, server.job, CALL:format(server.id, call))
-  local line = '{"jsonrpc":"2.0","id":' .. server.id .. ",[^\n]*\n"
-  local function is_over() return server.text:find(line) or server.has_ended end
-  if not vim.wait(120000, is_over, 1) then fn.jobstop(server.job) end
-  local message = vim.json.decode(server.text:match(line) or GONE, { luanil = { object = true } })
+  pcall(fn.chansend, server.job, CALL:format(server.id, vim.json.encode({ name = tool, arguments = arguments })))
+  local own, unread = ANSWER:format(server.id), ANSWER:format("null")
+  local function line() return server.text:match(own) or server.text:match(unread) end
+  if not vim.wait(120000, function() return line() or server.has_ended end, 1) then fn.jobstop(server.job) end
+  local message = vim.json.decode(line() or GONE, { luanil = { object = true } })
   local answer = (message.result or {}).structuredContent or message
   if answer.retry_context then M.refused = answer end
   local hint = ("\n" .. (answer.error and answer.error.hint or "")):gsub("\n(.)", "\nhint: %1")
@@ -79,9 +80,8 @@ local function show(tree, path)
   end
   return answer
 end
-
 local function update(tree, files, done)
-  for _, file in ipairs(files) do
+  for _, file in ipairs(done:find("^would") and {} or files) do -- After a dry run, there is nothing to update.
     local buffer = tree.buffers[file.path]
     if buffer and file.text and done == "accepted" then set_text(buffer, file) end
     local is_new = buffer and file.action == "create" and not vim.bo[buffer].modified
@@ -91,7 +91,7 @@ local function update(tree, files, done)
   end
   vim.notify("boocode: " .. done .. " " .. (#files == 1 and files[1].path or #files .. " files"))
 end
--- Accept or discard the current file, or its hunk under the cursor; `args` are options.
+-- Accept or discard the current file, or its hunk under the cursor; `fargs` are options.
 local function decide(command, of_hunk)
   return guarded(function(given)
     local tree, path = worktree()
@@ -100,20 +100,23 @@ local function decide(command, of_hunk)
     if is_unsaved then error("write the buffer first: it is to be deleted or renamed", 0) end
     if of_hunk and not shown.hunk then error("nothing is proposed for line " .. fn.line("."), 0) end
     local arguments = { buffers = vim.empty_dict(), paths = path, hunk = of_hunk and shown.hunk or nil }
-    for name in ((given or {}).args or ""):gmatch("%-%-(%a+)") do arguments[name] = true end
-    update(tree, ask(tree, command, arguments).files, command .. "ed")
+    for _, option in ipairs((given or {}).fargs or {}) do
+      arguments[OPTIONS[option] or error("unknown option '" .. option .. "'", 0)] = true
+    end
+    local done = arguments.dry_run and "would " .. command or command .. "ed"
+    update(tree, ask(tree, command, arguments).files, done)
   end)
 end
 M.accept, M.accept_hunk = decide("accept", false), decide("accept", true)
 M.discard, M.discard_hunk = decide("discard", false), decide("discard", true)
 M.signs = guarded(function() show(worktree()) end)
--- Propose the edits in a text; `retry_of` is the id of a refused proposal.
-M.propose = guarded(function(text, retry_of)
-  local tree = worktree()
-  local arguments = { input = text, retry_of = retry_of or nil, buffers = vim.empty_dict() }
+-- Propose the edits in a file, or in a list of lines; `retry_of` is the id of a refused proposal.
+M.propose = guarded(function(edits, retry_of)
+  local lines = type(edits) == "table" and edits or fn.readfile(fn.fnamemodify(edits, ":p"), "b")
+  local input, tree = table.concat(lines, "\n"), worktree()
+  local arguments = { input = input, retry_of = retry_of or nil, buffers = vim.empty_dict() }
   update(tree, ask(tree, "propose", arguments).files, "proposed")
 end)
-
 M.diff = guarded(function()
   local answer, filetype, fileformat = show(worktree()), vim.bo.filetype, vim.bo.fileformat
   vim.cmd("diffthis | rightbelow vnew | setlocal buftype=nofile bufhidden=wipe")
@@ -122,19 +125,16 @@ M.diff = guarded(function()
   vim.cmd("setlocal nomodifiable | diffthis | wincmd p")
   if answer.warning then vim.notify("boocode: " .. answer.warning, vim.log.levels.WARN) end
 end)
-
 M.restore = guarded(function()
   local tree, east = worktree(), os.time() - os.time(os.date("!*t"))
   local function describe(turn)
-    local began = fn.strptime("%Y-%m-%dT%H:%M:%S", turn.created_at) + east
-    return os.date("%c  ", began) .. (turn.label or turn.agent or turn.id)
+    return os.date("%c  ", fn.strptime("%FT%T", turn.created_at) + east) .. (turn.label or turn.agent or turn.id)
   end
   local options = { prompt = "Restore:", format_item = describe }
   vim.ui.select(ask(tree, "log", { max_count = 50 }).checkpoints, options, guarded(function(turn)
     if turn then update(tree, ask(tree, "restore", { checkpoint = turn.id }).changed, "restored") end
   end))
 end)
-
 function M.setup()
   for name in ("accept accept_hunk diff discard discard_hunk restore signs"):gmatch("%S+") do
     local command = ("Boocode_" .. name):gsub("_(%l)", string.upper)
@@ -143,8 +143,8 @@ function M.setup()
   api.nvim_create_user_command("BoocodePropose", guarded(function(given)
     local register = given.args == "" and "" or given.args:match("^@(.)$")
     local lines = given.range > 0 and fn.getline(given.line1, given.line2)
-    lines = lines or register and fn.getreg(register, 1, true) or fn.readfile(given.args, "b")
-    M.propose(table.concat(lines, "\n"), given.bang and M.refused and M.refused.id)
+    lines = lines or register and fn.getreg(register, 1, true)
+    M.propose(lines or given.args, given.bang and M.refused and M.refused.id)
   end), { nargs = "?", range = true, bang = true, bar = true, complete = "file" })
 end
 return M

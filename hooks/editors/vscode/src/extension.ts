@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { Answer } from "./server";
 import { git, Worktree } from "./worktree";
 
-const { window, workspace } = vscode;
+const { EventEmitter, window, workspace } = vscode;
 /** A row of a view, which loads the rows below it. */
 type Row = vscode.TreeItem & { load?: () => Promise<Row[]>; worktree?: Worktree; paths?: string[] };
 const row = (label: string, about: Partial<Row>): Row =>
@@ -47,15 +47,17 @@ const input = async (editor = window.activeTextEditor): Promise<{ input: string 
 const confirmed = async (question: string, detail: string, button: string): Promise<boolean> =>
   (await window.showWarningMessage(question, { modal: true, detail }, button)) === button;
 
-async function goBack(worktree: Worktree, tool: string, args: object): Promise<void> {
+async function goBack(worktree: Worktree, name: "Restore" | "Undo", args: object): Promise<void> {
   const unsaved = [...worktree.unsaved().keys()].join("\n");
   if (unsaved && !((await confirmed("Save these files first?", unsaved, "Save")) && (await workspace.saveAll()))) return;
-  const { changed = [] } = await worktree.call(tool, { ...args, dry_run: true });
-  const detail = changed.map(({ action, path }) => `${action} ${path}`).join("\n");
-  if (await confirmed("Really change these files?", detail, "Change")) await worktree.call(tool, args);
+  const { changed = [], conversation_left: left, ...plan } = await worktree.call(name.toLowerCase(), { ...args, dry_run: true });
+  const files = changed.map(({ action, path }) => `${action} ${path}`).join("\n") || "no files change";
+  const rest = plan.proposal ? "the proposal goes back" : `the conversation ${left ? "stays" : "goes back if a callback restores it"}`;
+  const all = [files, plan.index_reset && "the staging area changes", plan.head_moved && "HEAD moves", rest].filter(Boolean).join("\n");
+  if (await confirmed(`${name}?`, all, name)) await worktree.call(name.toLowerCase(), args);
 }
 
-async function accept(worktree: Worktree, args: { paths?: string[]; merge?: true }): Promise<void> {
+async function accept(worktree: Worktree, args: { paths: string[] | undefined; merge?: true }): Promise<void> {
   await worktree.change("accept", args).catch(async (error) => {
     if (error.answer?.error?.code !== "conflict" || args.merge) throw error;
     if (await confirmed(error.answer.error.message, "", "Merge")) await accept(worktree, { ...args, merge: true });
@@ -76,16 +78,15 @@ const ACTIONS: Record<string, (worktree: Worktree, row: Partial<Row>) => Promise
   apply: async (worktree) => worktree.change("apply_edit", await input()),
   propose: async (worktree) => worktree.call("propose", await input(), worktree.unsaved()),
   checkpoint: (worktree) => worktree.call("checkpoint", {}),
-  restore: (worktree, { id }) => goBack(worktree, "restore", { checkpoint: id }),
-  undo: (worktree) => goBack(worktree, "undo", {}),
-  accept: (worktree, { paths = [] }) => accept(worktree, { paths }),
-  discard: (worktree, { paths = [] }) => worktree.call("discard", { paths }, worktree.unsaved()),
+  restore: (worktree, { id }) => goBack(worktree, "Restore", { checkpoint: id }),
+  undo: (worktree) => goBack(worktree, "Undo", {}),
+  accept: (worktree, { paths }) => accept(worktree, { paths }), // All files if there are no paths.
+  discard: (worktree, { paths }) => worktree.call("discard", { paths }, worktree.unsaved()),
   refresh: async () => {},
 };
 
 export function activate({ subscriptions }: vscode.ExtensionContext): void {
-  const [log, changed] = [window.createOutputChannel("git-boocode"), new vscode.EventEmitter<void>()];
-  const found = new Map<string, Worktree>();
+  const [log, changed, found] = [window.createOutputChannel("git-boocode"), new EventEmitter<void>(), new Map<string, Worktree>()];
   const open = async (given?: vscode.WorkspaceFolder): Promise<Worktree> => {
     const [uri, folders] = [window.activeTextEditor?.document.uri, workspace.workspaceFolders ?? []];
     const active = given ?? (uri && workspace.getWorkspaceFolder(uri));

@@ -5,11 +5,11 @@ import { createInterface } from "node:readline";
 type Names = Partial<Record<"action" | "from" | "status" | "context" | "output" | "local", string>>;
 type TextEdit = { newText: string; range: Record<"start" | "end", { line: number; character: number }> };
 /** The answer of a tool, which `--json` prints as well; git-boocode-json(7) has the schemas. */
-export interface Answer {
+export interface Answer extends Partial<Record<"index_reset" | "head_moved" | "conversation_left", boolean>> {
   files?: (Names & { path: string; text_edits?: TextEdit[] })[]; changed?: { path: string; action: string }[];
   checkpoints?: { id: string; label?: string; agent?: string; created_at: string; files?: number }[];
   failures?: { path: string; candidates: { start_line: number; end_line: number; text: string }[] }[];
-  error?: { code: string; message: string; hint?: string }; before?: string; after?: string;
+  error?: { code: string; message: string; hint?: string }; before?: string; after?: string; proposal?: string;
 }
 type Message = { result?: { structuredContent: Answer; isError: boolean }; error?: { message: string } };
 
@@ -33,15 +33,13 @@ export class Server {
       });
       this.send({ id, method: "tools/call", params: { name: tool, arguments: args } });
     }).finally(() => this.waiting.delete(id));
-    if (!result) throw new Error(error?.message);
-    const answer = result.structuredContent;
-    if (result.isError) throw Object.assign(new Error(answer.error?.message), { answer });
+    const answer = result?.structuredContent;
+    if (!answer || result?.isError) throw Object.assign(new Error((answer?.error ?? error)?.message), { answer });
     return answer;
   }
 
   dispose = (): void => void this.child?.stdin.end(); // It answers what it was asked, and ends.
   private send = (message: object) => this.child?.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-
   private start(): ChildProcessWithoutNullStreams {
     const child = (this.child = spawn(this.program, this.options));
     let said = "";
@@ -59,8 +57,9 @@ export class Server {
       if (message.params) this.log(`${message.params.level}: ${message.params.data}`);
       this.waiting.get(message.id)?.(message);
     });
-    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "vscode", version: "0.1.0" } };
-    this.send({ id: 0, method: "initialize", params });
+    const client = { protocolVersion: "2025-11-25", clientInfo: { name: "vscode", version: "0.1.0" } };
+    const exact = { experimental: { "git-boocode": { surrogates: true } } }; // Paths may have any bytes.
+    this.send({ id: 0, method: "initialize", params: { ...client, capabilities: exact } });
     this.send({ method: "notifications/initialized" });
     return child;
   }

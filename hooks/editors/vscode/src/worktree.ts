@@ -18,10 +18,10 @@ export class Worktree extends Server {
   constructor(private readonly top: string, log: (line: string) => void) {
     super(setting("gitPath", "git"), ["-C", top, "boocode", "serve", "--repo", top], log);
   }
-  file = (path: string): vscode.Uri => vscode.Uri.file(join(this.top, path));
+  file = (path: string): vscode.Uri => vscode.Uri.file(join(this.top, path.toWellFormed()));
   /** A version of a file: the blob that git calls `name`, or without one an empty text. */
   version = (path: string, name?: string | null): vscode.Uri =>
-    vscode.Uri.from({ scheme: "boocode", path: `/${path}`, query: JSON.stringify([this.top, name || ""]) });
+    vscode.Uri.from({ scheme: "boocode", path: `/${path.toWellFormed()}`, query: JSON.stringify([this.top, name || ""]) });
 
   /** The unsaved documents by path. */
   unsaved(): Map<string, vscode.TextDocument> {
