@@ -46,6 +46,7 @@ class Request(NamedTuple):
     require_match: bool = False  # refuse paths that match no file
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
     later: Later | None = None  # takes what only makes the next capture faster; None: do it now
+    previous: str = ""  # the ref of the previous checkpoint, which may be newer than the cache
 
 
 class Captured(NamedTuple):
@@ -188,7 +189,8 @@ def _write_checkpoint(
     if request.ends:
         return _write_turn_end(catalog, request, snapshot, cache)
     repository = catalog.repository
-    if cache is not None and cache.ref.startswith(CHECKPOINTS):
+    is_previous = cache is not None and request.previous in ("", cache.ref)
+    if cache is not None and cache.ref.startswith(CHECKPOINTS) and is_previous:
         changed = cache.content != snapshot.content()
     else:
         latest = catalog.latest()

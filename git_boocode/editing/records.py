@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.repo.durable import open_private, remove, try_lock
+from git_boocode.repo.durable import open_private, remove, try_lock, unlock
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.ids import id_time, new_id, timestamp
@@ -174,23 +174,39 @@ def publish_records(records: Sequence[Record]) -> None:
 
 
 class Announcement:
-    """Lets other processes wait for records that this one is going to publish, until `end`."""
+    """Lets other processes wait for records that this one is going to publish.
+
+    Its file stays between two uses, because making one takes as long as the rest of an edit. Those
+    of a killed process are removed by the next who looks for records.
+    """
 
     def __init__(self, repository: Repository) -> None:
-        """Raise OSError if nothing can be announced."""
         self._path = fresh_path(os.path.join(repository.state_dir, _PENDING))
-        while True:
+        self._descriptor: int | None = None
+
+    def begin(self) -> None:
+        """Announce records; OSError if that is impossible."""
+        while self._descriptor is None or not self._is_locked(self._descriptor):
+            # Another process took it for that of a killed one.
+            self.close()
             self._descriptor = open_private(self._path, os.O_RDWR)
-            if try_lock(self._descriptor) and os.fstat(self._descriptor).st_nlink:
-                break
-            # Another process took it for that of a killed server.
-            os.close(self._descriptor)
+
+    @staticmethod
+    def _is_locked(descriptor: int) -> bool:
+        return try_lock(descriptor) and os.fstat(descriptor).st_nlink > 0
 
     def end(self) -> None:
         """The records are published, or never will be."""
-        with suppress(OSError):
-            os.unlink(self._path)
-        os.close(self._descriptor)
+        if self._descriptor is not None:
+            unlock(self._descriptor)
+
+    def close(self) -> None:
+        """Nothing more is going to be announced."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.unlink(self._path)
+            os.close(self._descriptor)
+            self._descriptor = None
 
 
 def wait_for_records(repository: Repository) -> bool:

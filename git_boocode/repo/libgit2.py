@@ -23,6 +23,8 @@ from git_boocode.repo.store import ALL_REFS, ObjectInfo, Ref, RefChange, TreeEnt
 
 # In bytes: in a larger `packed-refs`, git finds a ref faster than libgit2 lists all.
 _LARGE = 1 << 20
+_MAPPED, _FILES = 32 << 20, 16
+"""Maximum size of mapped parts of packs, in bytes, and number of open packs, over all."""
 _HEADER = 64  # more bytes than the header of a loose object has
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 # What pygit2 raises; KeyError if an object or a ref is missing, ValueError for a name or an id.
@@ -34,14 +36,19 @@ def open_store(repository: Repository) -> PersistentStore:
 
     libgit2 opens neither SHA-256 nor reftable repositories, does not read refs outside the git
     directory, and fetches nothing in partial clones. This sets libgit2's options for the process:
-    it syncs what it writes, and caches no objects.
+    it syncs what it writes, caches no objects, and keeps few packs open.
     """
     config, environ = repository.config, repository.git.env
     moved = any(key in environ for key in ("GIT_OBJECT_DIRECTORY", "GIT_SHALLOW_FILE"))
     partial = config.text("extensions.partialClone")
     if repository.object_format == "sha1" and repository.has_plain_refs and not (partial or moved):
-        pygit2.option(pygit2.enums.Option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003 - libgit2's
-        pygit2.option(pygit2.enums.Option.ENABLE_CACHING, False)  # noqa: FBT003 - libgit2's
+        option = pygit2.enums.Option
+        pygit2.option(option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003 - libgit2's
+        pygit2.option(option.ENABLE_CACHING, False)  # noqa: FBT003 - libgit2's
+        pygit2.option(option.SET_MWINDOW_MAPPED_LIMIT, _MAPPED)
+        # Not in the oldest pygit2 that is supported.
+        with suppress(AttributeError, ValueError):
+            pygit2.option(option.SET_MWINDOW_FILE_LIMIT, _FILES)
         with suppress(*_FAILURES):
             return Libgit2Store(repository)
     return PersistentStore(repository)

@@ -34,6 +34,7 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import JsonObject
+from git_boocode.server.lanes import Lane
 from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.show_target import find_target
@@ -44,7 +45,7 @@ Later = Callable[[Callable[[], None]], None]
 class Call:
     """A call of a tool: its checked arguments, its edit if it has one, and its repository.
 
-    `records` publishes what is edited. `later` takes work that is done after the answer, before the
+    `lane` is that of its worktree. `later` takes work that is done after the answer, before the
     next change of the worktree.
     """
 
@@ -53,14 +54,14 @@ class Call:
         arguments: JsonObject,
         edit: JsonObject,
         repository: Repository,
-        records: service.RecordQueue,
+        lane: Lane,
         later: Later,
     ) -> None:
         self.arguments = arguments
         self.repository = repository
+        self.lane = lane
         self.later = later
         self._edit = edit
-        self._records = records
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - any JSON
         """An argument, or the default."""
@@ -109,7 +110,7 @@ class Call:
             self.get("format"),
             dry_run or self.get("dry_run", False),
             not self.get("no_record", False),
-            records=self._records,
+            records=self.lane.records,
         )
 
 
@@ -162,9 +163,11 @@ def checkpoint(call: Call) -> JsonObject:
         only_if_changed=call.get("if_changed", False),
         require_match=not call.get("ignore_unmatch", False),
         paths=call.paths,
-        later=call.later,
+        later=call.lane.at_leisure,
+        previous=call.lane.latest,
     )
     taken = capture.capture(call.repository, request)
+    call.lane.latest = taken.checkpoint.ref
     call.later(lambda: prune_daily(call.repository))
     return taken.as_json()
 

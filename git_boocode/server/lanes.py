@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
+
+from git_boocode.repo.errors import as_error
 
 if TYPE_CHECKING:
     from git_boocode.server.record_queue import BatchedRecords
@@ -60,21 +63,40 @@ class _Pool:
 
 
 class Lane:
-    """The changes of one worktree, in order; `records` are published beside them."""
+    """The changes of one worktree, in order; `records` are published beside them.
 
-    def __init__(self) -> None:
+    `failed` receives what goes wrong after an answer.
+    """
+
+    def __init__(self, leisure: _Pool, failed: Callable[[str], None]) -> None:
         self.changes = _Pool(1)
+        self.latest = ""
+        """The ref of the latest checkpoint that was taken here."""
+        self._leisure = leisure
+        self._failed = failed
         self._records: BatchedRecords | None = None
         self._lock = threading.Lock()
 
-    def records(self, failed: Callable[[str], None]) -> BatchedRecords:
-        """The records of edits; `failed` receives what goes wrong."""
+    @property
+    def records(self) -> BatchedRecords:
+        """The records of edits."""
         with self._lock:
             if self._records is None:
                 from git_boocode.server.record_queue import BatchedRecords
 
-                self._records = BatchedRecords(failed)
+                self._records = BatchedRecords(self._failed)
             return self._records
+
+    def attempt(self, work: Callable[[], None]) -> None:
+        """Do work whose errors nobody waits for."""
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - a bug must not end the lane
+            self._failed(as_error(error).message)
+
+    def at_leisure(self, work: Callable[[], None]) -> None:
+        """Let work be done beside all jobs, also beside the next change."""
+        self._leisure.submit(partial(self.attempt, work))
 
     def publish_records(self) -> None:
         """Let the records of the calls that are answered be published."""
@@ -82,19 +104,24 @@ class Lane:
             self._records.begin()
 
     def finish(self) -> None:
-        """Wait until all changes are complete and recorded."""
+        """Wait until all changes are complete and recorded; there are no more."""
         self.changes.join()
         if self._records is not None:
-            self._records.settle()
+            self._records.close()
 
 
 class Lanes:
-    """The jobs of all worktrees; a worktree's key is the path of its top directory."""
+    """The jobs of all worktrees; a worktree's key is the path of its top directory.
 
-    def __init__(self) -> None:
+    `failed` receives what goes wrong after an answer.
+    """
+
+    def __init__(self, failed: Callable[[str], None]) -> None:
+        self._failed = failed
         self._lanes: dict[str, Lane] = {}
         self._reads = _Pool(_READERS)
         self._waiting = _Pool(1)
+        self._leisure = _Pool(1)
 
     def begin(self, job: Job, *, waits: bool) -> None:
         """Run a job that adds others, after the earlier ones: beside the caller if it `waits`."""
@@ -105,7 +132,8 @@ class Lanes:
 
     def lane(self, key: str) -> Lane:
         """The lane of a worktree."""
-        return self._lanes.setdefault(key, Lane())
+        found = self._lanes.get(key)
+        return found or self._lanes.setdefault(key, Lane(self._leisure, self._failed))
 
     def read(self, job: Job) -> None:
         """Run a job beside all others."""
@@ -123,3 +151,4 @@ class Lanes:
         self._waiting.join()
         for lane in self._lanes.values():
             lane.finish()
+        self._leisure.join()

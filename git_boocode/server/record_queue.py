@@ -18,27 +18,27 @@ from git_boocode.repo.durable import sync_all
 from git_boocode.repo.errors import FatalError, as_error
 
 # Seconds without a new record, and since the oldest one, after which records are published.
-_QUIET, _OLDEST = 0.02, 0.2
-_LATE = 0.5
+_QUIET, _OLDEST = 0.02, 0.5
+_LATE = 1.0
 """Age of the oldest record, in seconds, at which the next calls wait for their own records."""
 _MOST, _LARGEST = 256, 16 << 20
 """Maximum number of records in a batch, and of bytes in their files."""
 
 
 class _Batch:
-    """Records of one worktree that are published together."""
+    """Records of one worktree that are published together; `announcement` is about them."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, announcement: Announcement) -> None:
         self.records: list[Record] = []
         self.directories: set[str] = set()
         self.first = self.last = time.monotonic()
         self.size = 0
         self._git_dir = record.repository.git_dir
         self._identity = _identity(self._git_dir)
-        self._announcement: Announcement | None = None
-        # Without it, others do not wait for these records.
+        self.announcement = announcement
+        # If it fails, others do not wait for these records.
         with suppress(OSError):
-            self._announcement = Announcement(record.repository)
+            announcement.begin()
 
     def add(self, record: Record, directory: str) -> None:
         """Add a record, and the directory to be synced."""
@@ -67,11 +67,6 @@ class _Batch:
                 code="not_a_repository",
             )
 
-    def end(self) -> None:
-        """It is published, or never will be."""
-        if self._announcement is not None:
-            self._announcement.end()
-
 
 class BatchedRecords:
     """The records of one worktree; see `RecordQueue`.
@@ -83,6 +78,7 @@ class BatchedRecords:
     def __init__(self, failed: Callable[[str], None]) -> None:
         self._report = failed
         self._has_failed = False
+        self._announcements: list[Announcement] = []  # those that are not in use
         self._waiting: _Batch | None = None
         self._published: _Batch | None = None
         self._changed = threading.Condition()
@@ -103,7 +99,11 @@ class BatchedRecords:
         The caller calls `begin` when it has answered.
         """
         with self._changed:
-            self._waiting = self._waiting or _Batch(record)
+            if self._waiting is None:
+                free = self._announcements
+                self._waiting = _Batch(
+                    record, free.pop() if free else Announcement(record.repository)
+                )
             self._waiting.add(record, directory)
             self._added += 1
             if self._waiting.is_full:
@@ -130,10 +130,18 @@ class BatchedRecords:
         with self._changed:
             self._changed.wait_for(lambda: self._done >= added)
 
+    def close(self) -> None:
+        """Wait for all records; none is added any more."""
+        self.settle()
+        for announcement in self._announcements:
+            announcement.close()
+
     def _run(self) -> None:
         while batch := self._next():
             self._publish(batch)
             with self._changed:
+                batch.announcement.end()
+                self._announcements.append(batch.announcement)
                 self._published = None
                 self._done += len(batch.records)
                 self._changed.notify_all()
@@ -159,8 +167,6 @@ class BatchedRecords:
                 prune_occasionally(record.repository, record.id)
         except Exception as error:  # noqa: BLE001 - a bug must not end the thread
             self._fail(as_error(error).message)
-        finally:
-            batch.end()
 
     def _publish_records(self, records: list[Record]) -> None:
         try:

@@ -80,7 +80,7 @@ class Session:
         self._connection = connection
         self._roots = roots
         self._instructions = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
-        self._lanes = Lanes()
+        self._lanes = Lanes(partial(self._log, "error"))
         self._calls = ToolCalls(roots, self._lanes, self._notify, self._log, read_only=read_only)
         self._pending: dict[RequestId, PendingRequest] = {}
         self._lock = threading.Lock()

@@ -90,13 +90,7 @@ class ToolCalls:
         pending.finish(partial(self._result, pending, tool, given, lane, later))
         lane.publish_records()
         for work in later:
-            self._do_later(work)
-
-    def _do_later(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 - a bug must not end the lane
-            self._log("error", as_error(error).message)
+            lane.attempt(work)
 
     def _result(
         self,
@@ -134,11 +128,10 @@ class ToolCalls:
         if tool.effect == READS:
             # What changes something is not left half-way.
             repository.watch(pending.watch)
-        records = lane.records(partial(self._log, "error"))
         if not tool.quick:
             # What other calls have edited is recorded by now.
-            records.settle()
-        call = Call(arguments, edit, repository, records, later.append)
+            lane.records.settle()
+        call = Call(arguments, edit, repository, lane, later.append)
         meta = pending.request.params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
         if token is None and tool.effect != ADDS:

@@ -255,8 +255,8 @@ def report_memory(count: int) -> None:
     with tempfile.TemporaryDirectory() as top:
         Worktree(top, 20, changed=1, added=0)
         lines = _lines(LINES)
+        lines[9] = target = "the line 0."
         write(top, "file", "\n".join(lines) + "\n")
-        target = lines[9]
         print(f"\n{'requests':<12}{'MB':>8}{'descriptors':>14}")
         with serving(top) as server:
             for number in range(1, count + 1):
@@ -265,7 +265,7 @@ def report_memory(count: int) -> None:
                 elif number % 100 == 1:
                     server.call("log", max_count=10)
                 elif number % 2:
-                    old, target = target, f"{lines[9]} {number}"
+                    old, target = target, f"the line {number}."
                     server.call("apply_edit", path="file", old_string=old, new_string=target)
                 else:
                     server.call("locate", path="file", needle=lines[7])

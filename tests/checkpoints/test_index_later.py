@@ -16,7 +16,7 @@ from git_boocode.repo.git import Git
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.repository_cache import RepositoryCache
 from tests.checkpoints.events import EVENTS, set_up
-from tests.checkpoints.kit import Held, held_without_history, sound
+from tests.checkpoints.kit import Held, back, held_without_history, sound, undone
 from tests.checkpoints.states import STATES, mutate
 from tests.checkpoints.test_properties import DEEDS, do, fresh_repo
 from tests.checkpoints.test_states import warm_up
@@ -228,6 +228,35 @@ def test_the_index_is_never_updated(repo: Repo, server: Server) -> None:
         server.left.clear()
     assert server.held() == held_without_history()
     assert server.capture(only_if_changed=True).checkpoint.tree == held_without_history().tree
+
+
+def test_what_has_changed_since_the_previous_checkpoint(repo: Repo, server: Server) -> None:
+    before = repo.read("a")
+    repo.write("a", "A\n")
+    second = server.capture()
+    assert second.changed
+    # The index is that of the first one.
+    third = server.capture(previous=second.checkpoint.ref)
+    assert not third.changed
+    again = server.capture(previous=third.checkpoint.ref, only_if_changed=True)
+    assert again.checkpoint.id == third.checkpoint.id
+    repo.write("a", before)
+    assert server.capture(previous=third.checkpoint.ref).changed
+    server.left.clear()
+
+
+def test_a_restore_comes_before_the_index_is_updated(repo: Repo, server: Server) -> None:
+    first = server.capture().checkpoint
+    repo.write("a", "A\n")
+    repo.write("new", "new\n")
+    server.capture()
+    back(first.id)
+    server.finish()
+    assert server.held() == held_without_history()
+    undone()
+    assert server.held() == held_without_history()
+    server.finish()
+    sound(repo)
 
 
 def test_the_checkpoint_is_dropped_before_the_index_is_updated(repo: Repo, server: Server) -> None:
