@@ -18,9 +18,8 @@ from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-    from git_boocode.checkpoints.store.commit import Later
     from git_boocode.checkpoints.worktree.index_cache import IndexCache
-    from git_boocode.checkpoints.worktree.snapshot import Snapshot
+    from git_boocode.checkpoints.worktree.snapshot import Later, Snapshot
 
 # Seconds to wait for a running restore: half-restored files are not worth a checkpoint.
 PATIENCE = 30.0
@@ -121,7 +120,7 @@ def _refuse_home(repository: Repository) -> None:
 
 
 def _capture_all(repository: Repository, request: Request, scratch: str) -> Captured:
-    with WorktreeScan(repository, scratch, index_later=request.later is not None) as scan:
+    with WorktreeScan(repository, scratch, later=request.later) as scan:
         # Import while git walks the worktree.
         import git_boocode.checkpoints.store.commit  # noqa: F401
         from git_boocode.checkpoints.store.catalog import Catalog
@@ -155,6 +154,7 @@ def _capture_paths(repository: Repository, request: Request, scratch: str) -> Ca
         # The base lacks trees, or the user's index cannot be read.
         return None
     snapshot = scan.finish(require_match=request.require_match)
+    snapshot.later = request.later
     part = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
     return _write_checkpoint(catalog, request, snapshot, scan.cache, {"partial": part})
 
@@ -206,8 +206,7 @@ def _write_checkpoint(
     texts = {key: getattr(request, key) or None for key in _TEXTS}
     anchor = {key: value for key in _ANCHOR if (value := texts[key])}
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
-    later = request.later
-    taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache, later=later)
+    taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
 
 
@@ -235,6 +234,5 @@ def _write_turn_end(
     meta = catalog.find(request.ends).meta
     same = {key: meta.text(key) or None for key in _TEXTS if key != "label"}
     values = {**same, "turn": request.ends, "trigger": request.trigger}
-    later = request.later
-    taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache, later=later)
+    taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
     return Captured(taken, changed=True)

@@ -25,7 +25,7 @@ _MOST, _LARGEST = 256, 16 << 20
 """Maximum number of records in a batch, and of bytes in their files."""
 
 
-class _Batch:
+class _RecordBatch:
     """Records of one worktree that are published together; `announcement` is about them."""
 
     def __init__(self, record: Record, announcement: Announcement) -> None:
@@ -79,8 +79,8 @@ class BatchedRecords:
         self._report = failed
         self._has_failed = False
         self._announcements: list[Announcement] = []  # those that are not in use
-        self._waiting: _Batch | None = None
-        self._published: _Batch | None = None
+        self._waiting: _RecordBatch | None = None
+        self._published: _RecordBatch | None = None
         self._changed = threading.Condition()
         self._is_running = False
         self._added = self._done = self._wanted = 0
@@ -101,7 +101,7 @@ class BatchedRecords:
         with self._changed:
             if self._waiting is None:
                 free = self._announcements
-                self._waiting = _Batch(
+                self._waiting = _RecordBatch(
                     record, free.pop() if free else Announcement(record.repository)
                 )
             self._waiting.add(record, directory)
@@ -146,7 +146,7 @@ class BatchedRecords:
                 self._done += len(batch.records)
                 self._changed.notify_all()
 
-    def _next(self) -> _Batch | None:
+    def _next(self) -> _RecordBatch | None:
         """The next batch; None if there is none, and the thread is to end."""
         with self._changed:
             while self._waiting is not None and self._wanted <= self._done:
@@ -158,7 +158,7 @@ class BatchedRecords:
             self._is_running = self._published is not None
             return self._published
 
-    def _publish(self, batch: _Batch) -> None:
+    def _publish(self, batch: _RecordBatch) -> None:
         try:
             batch.check()
             self._publish_records(batch.records)

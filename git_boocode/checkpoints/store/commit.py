@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -39,10 +39,6 @@ _FILE = b"100644"
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
 _STAMP = "last-prune"
 _DAY = 86_400.0
-
-
-Later = Callable[[Callable[[], None]], None]
-"""Takes work that nobody has to wait for."""
 
 
 def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
@@ -85,15 +81,13 @@ def write_checkpoint(
     identifier: str | None = None,
     *,
     cache: IndexCache | None = None,
-    later: Later | None = None,
 ) -> Checkpoint:
     """Write a snapshot as a commit, publish its objects, and create its ref.
 
     `kind` is `checkpoint`, `pre-restore` for a safety checkpoint, or `turn-end`, which replaces an
     earlier one of the checkpoint `values["turn"]`; `values` is more metadata. The snapshot was
     built on `cache`, whose ref keeps objects reachable: if that ref was deleted meanwhile, a
-    RefusedError is raised (`conflict`). The caller confirms the ref with `GcWatch`. `later` takes
-    the rest of the work, which only makes the next capture faster; None does it at once.
+    RefusedError is raised (`conflict`). The caller confirms the ref with `GcWatch`.
     """
     repository, identifier = catalog.repository, identifier or new_id()
     when = id_time(identifier)
@@ -127,7 +121,7 @@ def write_checkpoint(
     changes = [*(each for each in checked if each.name != ref), RefChange(ref, commit, old)]
     catalog.store.update_refs(changes, beside=snapshot.quarantine.sync_directories)
     store_cache = partial(_store_cache, repository, snapshot, ref, commit)
-    store_cache() if later is None else later(store_cache)
+    store_cache() if snapshot.later is None else snapshot.later(store_cache)
     return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 

@@ -26,7 +26,7 @@ from git_boocode.checkpoints.worktree.indexer import (
     select_untracked,
     unreadable_directories,
 )
-from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.snapshot import Later, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_disk
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.git import GitError, Running, nul_records
@@ -110,7 +110,7 @@ class WorktreeScan:
     """One scan of the worktree: entering the context starts git, `finish` returns the snapshot.
 
     `cache` is the cached index that the scan builds on, None if it starts from the user's index.
-    The caller verifies that the cache's checkpoint exists (`is_reachable`). With `index_later`, the
+    The caller verifies that the cache's checkpoint exists (`is_reachable`). With `later`, the
     private index of the snapshot may be older than its tree; see `Snapshot.update_index`.
     """
 
@@ -122,12 +122,12 @@ class WorktreeScan:
         scratch: str,
         leave_out: LeaveOut | None = None,
         *,
-        index_later: bool = False,
+        later: Later | None = None,
     ) -> None:
         self._repository = repository
         self._scratch = scratch
         self._leave_out = leave_out
-        self._index_later = index_later
+        self._later = later
         # Read it now: an invalid setting is an error before anything is done.
         self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         self._quarantine = Quarantine(repository, scratch)
@@ -248,7 +248,7 @@ class WorktreeScan:
                 snapshot.update_index = partial(self._update_index, changes, items, new_cache)
             else:
                 snapshot.cache = new_cache()
-        snapshot.left_out = self._left_out
+        snapshot.left_out, snapshot.later = self._left_out, self._later
         return snapshot
 
     @cached_property
@@ -375,7 +375,7 @@ class WorktreeScan:
     def _reader(self, staging: Staging | None) -> FileReader | None:
         """What reads the changed files, if the private index can be updated later."""
         cache = self.cache
-        if cache is None or cache.recent or not (self._index_later and self._is_plain(staging)):
+        if cache is None or cache.recent or self._later is None or not self._is_plain(staging):
             return None
         if not self._is_worth_patching():
             return None

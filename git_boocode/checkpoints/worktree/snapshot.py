@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from git_boocode.checkpoints.restore.exact import ExactFile
 
 
+Later = Callable[[Callable[[], None]], None]
+"""Takes work that nobody has to wait for."""
+
+
 class Snapshot:
     """The result of a scan: trees, and a private index that matches the files on disk."""
 
     # The cache to store for the next capture after a checkpoint of this; None for no cache.
     cache: IndexCache | None = None
+    # Takes what only makes the next capture faster; None: it is done at once.
+    later: Later | None = None
     # If the private index is older than the tree: updates it once the objects are published, and
     # returns its cache, or None if it does not fit and the cache before stays.
     update_index: Callable[[], IndexCache | None] | None = None
