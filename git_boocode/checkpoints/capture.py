@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +13,7 @@ from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import ID
 from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
 
@@ -45,7 +46,6 @@ class Request(NamedTuple):
     require_match: bool = False  # refuse paths that match no file
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
     later: Later | None = None  # takes what only makes the next capture faster; None: do it now
-    previous: str = ""  # the ref of the previous checkpoint, which may be newer than the cache
 
 
 class Captured(NamedTuple):
@@ -189,8 +189,7 @@ def _write_checkpoint(
     if request.ends:
         return _write_turn_end(catalog, request, snapshot, cache)
     repository = catalog.repository
-    is_previous = cache is not None and request.previous in ("", cache.ref)
-    if cache is not None and cache.ref.startswith(CHECKPOINTS) and is_previous:
+    if cache is not None and cache.ref.startswith(CHECKPOINTS) and _is_newest(repository, cache):
         changed = cache.content != snapshot.content()
     else:
         latest = catalog.latest()
@@ -208,6 +207,25 @@ def _write_checkpoint(
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
+
+
+def _is_newest(repository: Repository, cache: IndexCache) -> bool:
+    """Whether no checkpoint is newer than that of a cache, whose update may be pending or lost.
+
+    It may be one of another worktree; False if that would take git to find out.
+    """
+    if not repository.has_plain_refs:
+        return False
+    common, (below, _, identifier) = repository.common_dir, cache.ref.rpartition("/")
+    names: list[str] = []
+    with suppress(FileNotFoundError):
+        names = os.listdir(os.path.join(common, below))
+    if any(name > identifier for name in names if ID.fullmatch(name)):
+        return False
+    try:
+        return os.stat(os.path.join(common, "packed-refs")).st_mtime < cache.since
+    except FileNotFoundError:
+        return True
 
 
 def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:

@@ -181,14 +181,16 @@ class Announcement:
     """
 
     def __init__(self, repository: Repository) -> None:
-        self._path = fresh_path(os.path.join(repository.state_dir, _PENDING))
+        self._start = os.path.join(repository.state_dir, _PENDING)
+        self._path = ""
         self._descriptor: int | None = None
 
     def begin(self) -> None:
         """Announce records; OSError if that is impossible."""
         while self._descriptor is None or not self._is_locked(self._descriptor):
-            # Another process took it for that of a killed one.
+            # Another process took it for that of a killed one, and removes it.
             self.close()
+            self._path = fresh_path(self._start)
             self._descriptor = open_private(self._path, os.O_RDWR)
 
     @staticmethod

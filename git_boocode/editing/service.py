@@ -91,17 +91,16 @@ def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Option
 def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answer:
     """Apply parsed edits; see `apply_edits`."""
     plan = _plan(inputs, workspace, options)
-    identifier = None
+    written = None
     if plan.written and not options.dry_run:
-        plan, identifier = _carry_out(plan, inputs, workspace, options)
+        plan, written = _carry_out(plan, inputs, workspace, options)
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
-    if identifier is not None and workspace.repository is not None:
-        written = [file for file in plan.written if file.changes]
-        if _queue(written, options) is None:
-            from git_boocode.editing.records import prune_occasionally
+    if written is not None and workspace.repository is not None and not written.is_queued:
+        from git_boocode.editing.records import prune_occasionally
 
-            prune_occasionally(workspace.repository, identifier)
+        prune_occasionally(workspace.repository, written.record)
+    identifier = written.record if written else None
     return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
 
 
@@ -112,7 +111,7 @@ def _plan(inputs: Inputs, workspace: Workspace, options: Options) -> EditPlan:
 
 def _carry_out(
     plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options
-) -> tuple[EditPlan, str | None]:
+) -> tuple[EditPlan, _Written | None]:
     """Write a plan that was made without the lock, or a new plan if files changed since."""
     for attempt in range(_PLANS):
         if attempt:
@@ -145,20 +144,29 @@ def _locked(workspace: Workspace, count: int) -> Iterator[None]:
         yield
 
 
-def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options) -> str | None:
-    """Record and write the files; returns the id of the record, if any."""
+class _Written(NamedTuple):
+    """The id of the record of a call, and whether it is still to be published."""
+
+    record: str
+    is_queued: bool
+
+
+def _write(
+    plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options
+) -> _Written | None:
+    """Record and write the files; returns what was recorded, if anything."""
     files = [file for file in plan.written if file.changes]
     if not files:
         return None
-    record, journal = None, options.journal
+    record, journal, queue = None, options.journal, _queue(files, options)
     if workspace.repository is not None:
         record = _record(plan, workspace, workspace.repository, options) if options.record else None
-        journal = journal or EditJournal(workspace.repository, record, _queue(files, options))
+        journal = journal or EditJournal(workspace.repository, record, queue)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
         raise _changed_meanwhile(error.target, files, inputs) from None
-    return record.id if record else None
+    return _Written(record.id, queue is not None) if record else None
 
 
 def _queue(files: Sequence[PlannedFile], options: Options) -> RecordQueue | None:

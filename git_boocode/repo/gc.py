@@ -7,7 +7,7 @@ new ref uses.
 `protect_from_gc` checks all objects after the ref is written, and writes everything again if one
 is missing. To check only if necessary, it detects whether git may have deleted anything:
 `git prune` removes temporary files that we leave among the objects, `git repack` removes
-packs, and `git gc` holds `gc.pid` while it runs. A gc that is running when the ref
+packs, ours as well, and `git gc` holds `gc.pid` while it runs. A gc that is running when the ref
 is written gets time to finish before the check.
 
 Not covered: a gc that runs for more than `PATIENCE` seconds after the ref was written or on another
@@ -90,6 +90,7 @@ class GcWatch:
         self._confirmed = False
         self._gc = _running_gc(repository)
         self._packs = self._pack_names()
+        self._written = frozenset(repository.written_packs)
         # `git prune --expire=now` removes temporary files, first and last in these directories. Any
         # other prune leaves them for two weeks.
         fan_out = sorted(entry for entry in self._list() if len(entry) == FAN_OUT)
@@ -137,8 +138,12 @@ class GcWatch:
         return (
             bool(self._gc or _running_gc(self._repository))
             or not all(map(os.path.lexists, self._canaries))
-            or not self._packs <= self._pack_names()
+            or not self._packs | self._new_packs <= self._pack_names()
         )
+
+    @property
+    def _new_packs(self) -> set[str]:
+        return self._repository.written_packs - self._written
 
     def _pack_names(self) -> set[str]:
         return {name for name in self._list("pack") if name.endswith(".pack")}

@@ -14,8 +14,10 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
 from git_boocode.repo.durable import sync_all, sync_file
+from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.messages import is_disk_full
 from git_boocode.repo.repository import Repository
 
 # Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
@@ -69,6 +71,7 @@ class Quarantine:
 
     def __init__(self, repository: Repository, scratch: str) -> None:
         self._objects = objects_directory(repository)
+        self._written_packs = repository.written_packs
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
         self._object_format = repository.object_format
@@ -99,8 +102,12 @@ class Quarantine:
         if len(self._held) >= _PACKED:
             pack = _pack(self._held.values())
             end = bytes.fromhex(_hash(self._object_format, pack))
-            self.git.run("index-pack", "--stdin", stdin=pack + end)
-            self._held.clear()
+            done = self.git.attempt("index-pack", "--stdin", stdin=pack + end)
+            if done.status == 0:
+                self._held.clear()
+            # It fails if a damaged object has the same name; a loose one replaces that.
+            elif is_disk_full(stderr := os.fsdecode(done.stderr)):
+                raise GitError(("index-pack",), done.status, stderr)
         for name in [*self._held]:
             self._write_loose(name)
 
@@ -150,6 +157,8 @@ class Quarantine:
             # Directories first, because they need space: on a full disk, nothing is moved.
             for directory in missing:
                 self._make_directory(directory, directories[directory])
+            # A repack that begins now deletes packs that no ref needs yet.
+            self._written_packs.update(os.path.basename(path) for path in files if _is_pack(path))
             for path in sorted(files, key=lambda path: path.endswith(_LAST)):
                 self._move(path)
         except OSError:
@@ -205,6 +214,10 @@ class Quarantine:
             os.mkdir(directory)
             if self._is_shared:
                 os.chmod(directory, stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode))
+
+
+def _is_pack(path: str) -> bool:
+    return path.endswith(".pack")
 
 
 def _reading_from(repository: Repository, objects: str, new: str) -> dict[str, str]:

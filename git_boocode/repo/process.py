@@ -123,18 +123,17 @@ def end_group() -> None:
             os.killpg(os.getpid(), signal.SIGTERM)
 
 
-def starters() -> tuple[int, ...]:
-    """The process that started this one and, if that is git, the one that started git.
+def starter_of_git(pid: int) -> int | None:
+    """The process that started a git; None if `pid` is another program, or that is unknown.
 
     Git waits for a command that it has started, even if its own starter has ended.
     """
-    parent = os.getppid()
-    name, above = _name_and_parent(parent)
-    return (parent, above) if name == "git" else (parent,)
+    name, above = _name_and_parent(pid)
+    return above if name == "git" else None
 
 
-def _name_and_parent(pid: int) -> tuple[str, int]:
-    """The name and the parent of a process; empty and 0 if they are unknown."""
+def _name_and_parent(pid: int) -> tuple[str, int | None]:
+    """The name and the parent of a process; empty and None if they are unknown."""
     with suppress(OSError, ValueError, IndexError):
         if os.path.exists("/proc/self/stat"):
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
@@ -146,7 +145,7 @@ def _name_and_parent(pid: int) -> tuple[str, int]:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         above, _, name = done.stdout.strip().partition(" ")
         return name.strip(), int(above)
-    return "", 0
+    return "", None
 
 
 def find_command(name: str) -> str:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
-from git_boocode.repo.process import starters
+from git_boocode.repo.process import starter_of_git
 from git_boocode.server.json_rpc import encode
 
 MAX_LINE = 256 * 1024 * 1024
@@ -39,7 +39,8 @@ class Connection:
         os.dup2(2, 1)
         self._woken, self._waker = os.pipe()
         self._lock = threading.Lock()
-        self._starters = starters()
+        self._parent = os.getppid()
+        self._starter_of_git = starter_of_git(self._parent)
         self.is_closed = False
         self.is_exact = False
         """Whether the client reads bytes that are not UTF-8 as `encode` writes them."""
@@ -79,7 +80,9 @@ class Connection:
 
     @property
     def _is_orphan(self) -> bool:
-        return starters() != self._starters
+        if os.getppid() != self._parent:
+            return True
+        return self._starter_of_git not in (None, now := starter_of_git(self._parent)) and bool(now)
 
     @property
     def has_reader(self) -> bool:

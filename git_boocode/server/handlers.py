@@ -21,6 +21,7 @@ from git_boocode.checkpoints.store.commit import prune_daily
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.checkpoints.worktree.snapshot import Later
 from git_boocode.editing import rewind_edit, service
 from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, MatchOptions
 from git_boocode.editing.inputs import Source
@@ -38,8 +39,6 @@ from git_boocode.server.lanes import Lane
 from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.show_target import find_target
-
-Later = Callable[[Callable[[], None]], None]
 
 
 class Call:
@@ -164,10 +163,8 @@ def checkpoint(call: Call) -> JsonObject:
         require_match=not call.get("ignore_unmatch", False),
         paths=call.paths,
         later=call.lane.at_leisure,
-        previous=call.lane.latest,
     )
     taken = capture.capture(call.repository, request)
-    call.lane.latest = taken.checkpoint.ref
     call.later(lambda: prune_daily(call.repository))
     return taken.as_json()
 

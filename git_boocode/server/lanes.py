@@ -35,10 +35,22 @@ class _Pool:
         with self._changed:
             self._jobs.append(job)
             if len(self._jobs) > self._idle and self._threads < self._most:
-                self._threads += 1
-                # A reader that hangs must not keep the process alive.
-                threading.Thread(target=self._work, daemon=True).start()
+                self._start()
             self._changed.notify()
+            # The system may allow no thread at all.
+            own = [] if self._threads else [*self._jobs]
+            for _ in own:
+                self._jobs.popleft()
+        for each in own:
+            each()
+
+    def _start(self) -> None:
+        self._threads += 1
+        try:
+            # A reader that hangs must not keep the process alive.
+            threading.Thread(target=self._work, daemon=True).start()
+        except RuntimeError:
+            self._threads -= 1
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until all jobs are done; False if that takes longer than `timeout`, in seconds."""
@@ -70,8 +82,6 @@ class Lane:
 
     def __init__(self, leisure: _Pool, failed: Callable[[str], None]) -> None:
         self.changes = _Pool(1)
-        self.latest = ""
-        """The ref of the latest checkpoint that was taken here."""
         self._leisure = leisure
         self._failed = failed
         self._records: BatchedRecords | None = None

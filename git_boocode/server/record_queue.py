@@ -22,7 +22,7 @@ _QUIET, _OLDEST = 0.02, 0.5
 _LATE = 1.0
 """Age of the oldest record, in seconds, at which the next calls wait for their own records."""
 _MOST, _LARGEST = 256, 16 << 20
-"""Maximum number of records in a batch, and of bytes in their files."""
+"""Number of records, and of bytes in their files, at which a batch is published at once."""
 
 
 class _RecordBatch:
@@ -87,11 +87,12 @@ class BatchedRecords:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether all records were published so far, and not late."""
+        """Whether all records were published so far, in time, and there is room for another."""
         with self._changed:
             oldest = self._published or self._waiting
             is_late = oldest is not None and time.monotonic() - oldest.first > _LATE
-            return not (self._has_failed or is_late)
+            is_full = self._waiting is not None and self._waiting.is_full
+            return not (self._has_failed or is_late or is_full)
 
     def add(self, record: Record, directory: str) -> None:
         """Take a record that is to be published soon; its directory is to be synced.

@@ -11,7 +11,7 @@ from git_boocode.server.tool_list import TOOLS, ServedTool, definitions
 
 # A text in quotes, a command to the end of its line, or an option, perhaps with its value.
 _PART = re.compile(
-    r"'(?P<quoted>[^'\n]*)'|\b(?P<command>git boocode [^'\n]+)"
+    r"(?<!\w)'(?P<quoted>[^'\n]*)'|\b(?P<command>git boocode [^'\n]+)"
     r"|(?<![\w-])--(?P<option>[a-z][a-z-]+)(?: (?P<value>[a-z]+-[a-z-]+|ignored)\b)?"
 )
 _SHORT = {"-n": "dry_run", "-m": "label"}

@@ -120,6 +120,28 @@ def test_git_prunes_before_the_ref_is_written(
     whole(repo)
 
 
+def many(repo: Repo) -> Result:
+    for number in range(60):
+        repo.write(f"new{number}/file", f"{number}\n")
+    return repo.boocode(
+        "propose",
+        stdin=json.dumps({"edits": [{"path": f"n{n}/f", "content": f"{n}\n"} for n in range(60)]}),
+    )
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("command", [REPACK, f"{REPACK}; {PRUNE}"])
+def test_a_repack_deletes_a_pack_before_its_ref_is_written(
+    repo: Repo, packed: bool, command: str
+) -> None:
+    repo.commit(a="a\n")
+    repo.git("repack", "-a", "-d", "-q") if packed else None
+    with beside(repo, "update-ref", before=command):
+        assert many(repo).code == 0
+    assert len(repo.git("for-each-ref", "refs/boocode/proposals/").splitlines()) == 1
+    whole(repo)
+
+
 def test_a_gc_that_listed_objects_earlier_deletes_them_later(
     repo: Repo, act: Callable[[], Result]
 ) -> None:

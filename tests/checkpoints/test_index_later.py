@@ -227,7 +227,7 @@ def test_the_index_is_never_updated(repo: Repo, server: Server) -> None:
         server.capture()
         server.left.clear()
     assert server.held() == held_without_history()
-    assert server.capture(only_if_changed=True).checkpoint.tree == held_without_history().tree
+    assert not server.capture(only_if_changed=True).is_new
 
 
 def test_what_has_changed_since_the_previous_checkpoint(repo: Repo, server: Server) -> None:
@@ -236,12 +236,21 @@ def test_what_has_changed_since_the_previous_checkpoint(repo: Repo, server: Serv
     second = server.capture()
     assert second.changed
     # The index is that of the first one.
-    third = server.capture(previous=second.checkpoint.ref)
+    third = server.capture()
     assert not third.changed
-    again = server.capture(previous=third.checkpoint.ref, only_if_changed=True)
+    again = server.capture(only_if_changed=True)
     assert again.checkpoint.id == third.checkpoint.id
+    # A command does not know what the server has left.
+    done = repo.boocode("checkpoint", "--if-changed", "--json")
+    assert (done.json["id"], done.json["changed"]) == (third.checkpoint.id, False)
+    server.left.clear()
+    repo.write("a", "A!\n")
+    fourth = server.capture()
+    repo.git("pack-refs", "--all", "--prune")
+    assert not server.capture().changed
     repo.write("a", before)
-    assert server.capture(previous=third.checkpoint.ref).changed
+    assert server.capture().changed
+    assert fourth.changed
     server.left.clear()
 
 
@@ -274,8 +283,14 @@ def test_names_that_git_refuses_are_skipped(repo: Repo, server: Server) -> None:
     repo.write("git~1", "x\n")
     repo.write("dir/.GIT", "x\n")
     repo.write("a", "A\n")
+    links = (".gitmodules", "dir/.gitModules", "gitmod~1", ".g\u200citmodules")
+    for link in links:
+        (repo.top / link).symlink_to("a")
     taken = server.capture().checkpoint
-    assert {each["path"] for each in taken.meta.values["skipped"]} == {"git~1", "dir/.GIT"}
+    skipped = {each["path"] for each in taken.meta.values["skipped"]}
+    assert {"git~1", "dir/.GIT", ".gitmodules", "dir/.gitModules", "gitmod~1"} <= skipped
+    server.finish()
+    assert back(taken.id).changes == []
     server.finish()
     assert server.held() == held_without_history()
 

