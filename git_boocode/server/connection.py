@@ -82,7 +82,9 @@ class Connection:
     def _is_orphan(self) -> bool:
         if os.getppid() != self._parent:
             return True
-        return self._starter_of_git not in (None, now := starter_of_git(self._parent)) and bool(now)
+        now = None if self._starter_of_git is None else starter_of_git(self._parent)
+        # A failed look says nothing.
+        return now is not None and now != self._starter_of_git
 
     @property
     def has_reader(self) -> bool:
