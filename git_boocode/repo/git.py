@@ -393,6 +393,8 @@ class Git:
                 stdout=stdout,
                 stderr=stderr,
                 pipesize=pipe_size,
+                # Python 3.14 would hold 128 KiB before the pipe.
+                bufsize=pipe_size,
                 pass_fds=() if self.lock is None else (self.lock,),
                 # What git has started, such as a filter, can be ended with it.
                 start_new_session=self._watcher is not None,
