@@ -45,6 +45,10 @@ class CatFile:
         with self._lock:
             self._stop()
 
+    def __del__(self) -> None:
+        # A store goes without `close` when the last request has used it.
+        self._stop()
+
     def _ask(self, names: Sequence[str]) -> list[RawObject | None]:
         """The objects before the first one at which git exits."""
         process = self._process = self._process or self._git.converse("cat-file", "--batch")

@@ -149,6 +149,7 @@ def test_any_changes(
         sound(fresh)
 
 
+@pytest.mark.ref_files
 def test_files_are_recorded_without_waiting_for_the_index(
     repo: Repo, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +165,7 @@ def test_files_are_recorded_without_waiting_for_the_index(
     sound(repo)
 
 
+@pytest.mark.ref_files
 def test_the_index_knows_the_files_afterwards(
     repo: Repo, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +309,7 @@ def test_files_that_git_converts(repo: Repo, server: Server, given: tuple[str, s
     assert server.held() == held_without_history()
 
 
+@pytest.mark.ref_files
 def test_many_files_are_one_pack(
     repo: Repo, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
