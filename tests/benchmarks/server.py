@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from tests.benchmarks.checkpoints.worktree import OURS, Worktree, process, seale
 from tests.benchmarks.measure import Candidate, machine, side_by_side
 
 SIZE, LINES = 50_000, 1_000
-_PAUSE = 0.05  # seconds between two edits of a person or a model
+# Seconds between two edits of a person or a model, and for the least of what a turn takes.
+_PAUSE, _TURN = 0.05, 0.2
 _IMPORTS = "import git_boocode.cli.serve, git_boocode.server.session"
 _ALL_IMPORTS = (
     f"{_IMPORTS}, git_boocode.server.handlers, git_boocode.repo.repository_cache, "
@@ -222,29 +223,46 @@ def report_checkpoints(size: int, rounds: int) -> None:
     """Checkpoints after a turn, beside `git status`."""
     with tempfile.TemporaryDirectory() as top:
         worktree = Worktree(top, size, changed=min(size // 10, 20), added=min(size // 20, 10))
+
+        def rested(work: Callable[[], object]) -> Callable[[], None]:
+            """A turn takes longer than the server needs to update its index."""
+
+            def begin() -> None:
+                time.sleep(_TURN)
+                work()
+
+            return begin
+
+        def change_one() -> None:
+            write(top, worktree.changing[0], f"{time.time_ns()}\n")
+
         with serving(top) as server:
+
+            def checkpoint() -> None:
+                server.call("checkpoint")
+
             times = side_by_side(
                 {
                     "git status": Candidate(
-                        process(top, "git", "status", "--porcelain"), before=worktree.turn
+                        process(top, "git", "status", "--porcelain"), before=rested(worktree.turn)
                     ),
-                    "checkpoint": Candidate(
-                        lambda: server.call("checkpoint"), before=worktree.turn
-                    ),
+                    "checkpoint": Candidate(checkpoint, before=rested(worktree.turn)),
+                    "checkpoint, at once after another": Candidate(checkpoint, before=change_one),
                     "checkpoint, one file changed": Candidate(
-                        lambda: server.call("checkpoint"),
-                        before=lambda: write(top, worktree.changing[0], f"{time.time_ns()}\n"),
+                        checkpoint, before=rested(change_one)
                     ),
-                    "checkpoint, nothing changed": Candidate(lambda: server.call("checkpoint")),
+                    "checkpoint, nothing changed": Candidate(
+                        checkpoint, before=rested(lambda: None)
+                    ),
                     "git boocode checkpoint": Candidate(
-                        process(top, *OURS, "checkpoint"), before=worktree.turn
+                        process(top, *OURS, "checkpoint"), before=rested(worktree.turn)
                     ),
                 },
                 rounds,
             )
     title = f"{size:,} files, {len(worktree.changing)} changed and {len(worktree.adding)} new"
     print_percentiles(title, times)
-    for name in ("checkpoint", "checkpoint, one file changed", "checkpoint, nothing changed"):
+    for name in [each for each in times if each.startswith("checkpoint")]:
         both = zip(times[name], times["git status"], strict=True)
         ratio = statistics.median(own / base for own, base in both)
         print(f"{name}: {ratio:.2f} × git status", flush=True)
