@@ -20,7 +20,7 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import Git, clean_environment, wait_in_foreground
 from git_boocode.repo.ids import ID, SHORT_ID
-from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE
+from git_boocode.repo.lock import is_noted
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Checkpoint
@@ -239,9 +239,8 @@ def config_here() -> Config:
 
 def warn_of_interruption(repository: Repository) -> None:
     """Warn if an earlier restore or edit was killed half-way."""
-    state = repository.state_dir
     # Nearly always nothing is noted, so looking must not load what reads it.
-    if any(os.path.lexists(os.path.join(state, name)) for name in (EDIT_NOTE, RESTORE_NOTE)):
+    if is_noted(repository.state_dir):
         from git_boocode.workflows.interruption import interruptions
 
         for found in interruptions(repository):

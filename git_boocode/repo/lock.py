@@ -135,6 +135,12 @@ def _is_locked(descriptor: int, *, shared: bool = False) -> bool:
         os.close(descriptor)
 
 
+def is_noted(state_dir: str) -> bool:
+    """Whether an edit or a restore is in progress, or was interrupted."""
+    notes = (os.path.join(state_dir, name) for name in (EDIT_NOTE, RESTORE_NOTE))
+    return any(map(os.path.lexists, notes))
+
+
 def begin_restore(state_dir: str, safety_id: str) -> None:
     """Record that a restore is about to change the worktree, with its safety checkpoint."""
     note = json.dumps({"safety": safety_id}).encode("ascii")

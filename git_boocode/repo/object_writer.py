@@ -158,7 +158,8 @@ class Quarantine:
             for directory in missing:
                 self._make_directory(directory, directories[directory])
             # A repack that begins now deletes packs that no ref needs yet.
-            self._written_packs.update(os.path.basename(path) for path in files if _is_pack(path))
+            packs = (path for path in files if path.endswith(".pack"))
+            self._written_packs.update(map(os.path.basename, packs))
             for path in sorted(files, key=lambda path: path.endswith(_LAST)):
                 self._move(path)
         except OSError:
@@ -214,10 +215,6 @@ class Quarantine:
             os.mkdir(directory)
             if self._is_shared:
                 os.chmod(directory, stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode))
-
-
-def _is_pack(path: str) -> bool:
-    return path.endswith(".pack")
 
 
 def _reading_from(repository: Repository, objects: str, new: str) -> dict[str, str]:

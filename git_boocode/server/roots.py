@@ -126,7 +126,7 @@ class Roots:
     def _without_roots(self) -> RefusedError:
         why = "the client names no root"
         if self._named is None:
-            why += ", and the server was not started in a worktree's directory"
+            why += ", and the server was started in the home directory or in '/'"
         return RefusedError(why, code="outside_worktree", hints=(_GIVE_REPO,))
 
     def _not_served(self, top: str) -> RefusedError:

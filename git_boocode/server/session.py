@@ -86,7 +86,7 @@ class Session:
         self._lock = threading.Lock()
         self._is_initialized = self._has_roots = False
         self._level = _LEVELS.index("warning")
-        self._asked = 0
+        self._asked, self._has_asked = 0, False
         # Answered before the next message is read.
         self._methods: dict[str, Callable[[RpcRequest], JsonObject]] = {
             "initialize": self._initialize,
@@ -168,10 +168,11 @@ class Session:
             self._ask_roots_first()
 
     def _ask_roots_first(self) -> None:
-        if not self._asked:
+        if not self._has_asked:
             self._ask_roots()
 
     def _ask_roots(self) -> None:
+        self._has_asked = True
         if self._has_roots and not self._roots.are_fixed:
             self._roots.expect()
             self._asked += 1
@@ -229,7 +230,7 @@ class Session:
         self._has_roots = "roots" in capabilities
         own = _object(_object(capabilities.get("experimental")).get("git-boocode"))
         self._connection.is_exact = own.get("surrogates") is True
-        self._is_initialized = True
+        self._is_initialized, self._has_asked = True, False
         if self._has_roots and not self._roots.are_fixed:
             # The client is asked once it is initialized.
             self._roots.expect()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from git_boocode.repo.errors import BoocodeError, as_error, shortened
-from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE
+from git_boocode.repo.lock import is_noted
 from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError
 from git_boocode.server.lanes import Lane, Lanes
 from git_boocode.server.requests import CancelledError, PendingRequest
@@ -105,7 +104,7 @@ class ToolCalls:
             answer = self._answer(pending, tool, given, lane, later)
         except CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001 - a bug is told like any other error
+        except Exception as error:  # noqa: BLE001 - a bug is reported like any other error
             # A git that was ended has failed.
             return _failed(as_error(error), tool)
         # A model reads it, so it has the characters themselves.
@@ -149,8 +148,7 @@ class ToolCalls:
 
     def _warn_of_interruption(self, repository: Repository, tool: ServedTool) -> None:
         """Log what a kill has left half-way in a worktree, each thing once."""
-        paths = (os.path.join(repository.state_dir, name) for name in (EDIT_NOTE, RESTORE_NOTE))
-        if not any(map(os.path.lexists, paths)):
+        if not is_noted(repository.state_dir):
             return
         from git_boocode.workflows.interruption import interruptions
 

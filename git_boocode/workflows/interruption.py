@@ -24,7 +24,7 @@ class Interruption(NamedTuple):
 def interruptions(repository: Repository) -> list[Interruption]:
     """What was interrupted in a worktree; empty while something is running.
 
-    There can be something only if `EDIT_NOTE` or `RESTORE_NOTE` is in the private directory.
+    There can be something only where `is_noted`.
     """
     state = repository.state_dir
     if os.environ.get(INSIDE_RESTORE):

@@ -64,6 +64,13 @@ def test_roots_are_asked_for_without_an_initialized_notification(work: Repo, ser
     assert client.succeed("checkpoint")
 
 
+def test_a_client_that_begins_again_is_asked_again(work: Repo, serve: Serve) -> None:
+    client = serve(cwd="/", roots=[work.top])
+    for _ in range(2):
+        client.begin()
+        assert client.succeed("checkpoint")
+
+
 def test_many_requests_before_the_roots_are_named(work: Repo, serve: Serve) -> None:
     client = serve(roots=[work.top])
     client.begin()
