@@ -28,6 +28,7 @@ class Case(NamedTuple):
         expected: the file as it must be; None if the edit must be refused.
         versions: older versions of the file, newest first.
         code: the code of the refusal, where it matters.
+        accept: what the file may be as well, where more than one result is right.
     """
 
     content: str
@@ -36,6 +37,7 @@ class Case(NamedTuple):
     expected: str | None
     versions: tuple[str, ...] = ()
     code: str | None = None
+    accept: tuple[str, ...] = ()
 
 
 Drift = Callable[[Hunk, random.Random], Case | None]
@@ -221,7 +223,18 @@ def _entities(hunk: Hunk, rng: random.Random) -> Case | None:
 
 @_recover("blank lines dropped")
 def _blank_dropped(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _model_context(hunk, rng, lambda line: None if line.strip() else "")
+    old, new, context = lines_of(hunk.old), lines_of(hunk.new), set(_context(hunk))
+    # Beside a change, a blank line above it could as well be the one below it.
+    places = [
+        (at, to)
+        for at, to in context
+        if not old[at].strip() and {(at - 1, to - 1), (at + 1, to + 1)} <= context
+    ]
+    if not places:
+        return None
+    at, to = rng.choice(sorted(places))
+    del old[at], new[to]
+    return Case(hunk.before, "".join(old), "".join(new), hunk.after)
 
 
 @_recover("a blank line added")
@@ -728,7 +741,10 @@ def _last_short(hunk: Hunk, rng: random.Random) -> Case | None:
     old, new = lines_of(hunk.old), lines_of(hunk.new)
     count = rng.choice((1, 2))
     tail = [(len(old) - step, len(new) - step) for step in range(1, count + 1)]
-    shared = set(tail) <= set(_context(hunk)) and any(old[at].strip() for at, _ in tail)
+    # Lines that the edit adds directly above could be as deep as either of their neighbours.
+    above = next((step for step in range(count + 1, len(old)) if old[-step].strip()), count)
+    known = {(len(old) - step, len(new) - step) for step in range(1, above + 1)}
+    shared = known <= set(_context(hunk)) and any(old[at].strip() for at, _ in tail)
     return _short_from(hunk, tail[-1]) if shared and len(old) > count + 1 else None
 
 
@@ -746,7 +762,13 @@ def _added_deep(hunk: Hunk, rng: random.Random) -> Case | None:
     new, deep = lines_of(short.new), lines_of(hunk.new)
     kept = {at for _, at in _context(hunk)}
     lines = [line if at in kept else deep[at] for at, line in enumerate(new)]
-    return short._replace(new="".join(lines)) if kept else None
+    # As written, they are one level deeper than the lines around them.
+    deeper = [
+        line if at in kept or not line.strip() else _unit(hunk) + line
+        for at, line in enumerate(deep)
+    ]
+    literal = hunk.before.replace(hunk.old, "".join(deeper), 1)
+    return short._replace(new="".join(lines), accept=(literal,)) if kept else None
 
 
 @_refuse("already applied")

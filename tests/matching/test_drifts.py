@@ -14,12 +14,7 @@ from tests.benchmarks.hunks import made
 from tests.benchmarks.sources import invented
 
 HUNKS = 12
-OPEN = {
-    "added lines alone as deep as the file": {"pasted": 1},
-    "only the last lines one level short": {"pasted": 1},
-}
-"""Cases that do not land perfectly yet, of the kinds that have some."""
-LANDED = {"boocode": (453, 30, 57), "opencode-3": (332, 46, 57), "opencode-9": (344, 58, 57)}
+LANDED = {"boocode": (451, 37, 57), "opencode-3": (329, 53, 57), "opencode-9": (341, 65, 57)}
 """Per profile: how many cases land perfectly, how many wrongly, how many are refused rightly."""
 
 
@@ -38,9 +33,7 @@ def verdicts(name: str, profile: str) -> Counter[str]:
 
 @pytest.mark.parametrize("name", [*RECOVER, *REFUSE, "another file's"])
 def test_every_kind(name: str) -> None:
-    missed = verdicts(name, "default")
-    assert missed.pop("perfect")
-    assert missed == OPEN.get(name, {})
+    assert set(verdicts(name, "default")) == {"perfect"}
 
 
 @pytest.mark.slow
