@@ -22,7 +22,7 @@ from tests.benchmarks.hunks import Hunk, from_history, made
 from tests.benchmarks.sources import installed, library, tracked
 
 Table = dict[str, Counter[str]]
-VERDICTS = ("perfect", "wrong", "falsely applied", "refused")
+VERDICTS = ("perfect", "falsely applied", "wrong", "refused")
 TOTALS = {
     "**hunks to recover**": [*RECOVER],
     "**hunks to refuse**": [*REFUSE, "another file's"],
@@ -184,7 +184,7 @@ def _print_side_by_side(tables: Mapping[str, Table]) -> None:
     for name in (*first, *_totals(first)):
         rows = [{**table, **_totals(table)}[name] for table in tables.values()]
         cells = (f"{perfect:.1f} ({wrong:.1f}, {false:.1f})"
-                 for perfect, wrong, false, _ in map(_shares, rows))  # fmt: skip
+                 for perfect, false, wrong, _ in map(_shares, rows))  # fmt: skip
         print(f"| {name} | {sum(rows[0].values())} | " + " | ".join(cells) + " |")
 
 

@@ -618,8 +618,8 @@ def _in_one_line(levels: float | None, *, first: bool) -> Drift:
 
     def drift(draft: Draft, rng: random.Random) -> Case | None:
         lines = lines_of(draft.old)
-        # Below a line that opens a block, others could be meant at the depth that they show.
-        if first and len(lines) == 1 and draft.spread and _opens(lines[0]):
+        # Nothing but the line itself shows at which depth the lines added below it are meant.
+        if len(lines) == 1 and draft.spread and (levels is not None or _opens(lines[0])):
             return None
         if not first and (len(lines) < 2 or (draft.spread and not draft.below)):
             return None
@@ -845,6 +845,8 @@ def drafted(path: str, text: str, change: Change, rng: random.Random) -> Draft |
                 _STATEMENTS.get(suffix, _STATEMENT))  # fmt: skip
     pieces = change(line, rng)
     if pieces is None:
+        return None
+    if "".join(new for _, new in pieces)[:1].strip() == "":
         return None
     pieces, beside = _split([piece for piece in pieces if any(piece)])
     start = sum(map(len, rows[:first]))

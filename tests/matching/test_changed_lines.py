@@ -22,7 +22,12 @@ def tried() -> list[Trial]:
 
 @pytest.mark.parametrize("kind", [*LINE, *DEPTH, *CONTEXT, *REFUSE])
 def test_none_is_wrong_or_said_to_be_applied(kind: str) -> None:
-    trials = [trial for trial in tried() if kind in trial.kinds]
-    assert any(trial.verdict == "perfect" for trial in trials)
-    missed = [trial for trial in trials if trial.verdict in ("wrong", "falsely applied")]
+    of_kind = [trial for trial in tried() if kind in trial.kinds]
+    assert of_kind
+    missed = [trial for trial in of_kind if trial.verdict in ("wrong", "falsely applied")]
     assert not missed, "\n".join(map(described, missed))
+
+
+def test_nearly_all_land_or_are_rightly_refused() -> None:
+    refused = [trial for trial in tried() if trial.verdict == "refused"]
+    assert len(refused) <= 0.05 * len(tried()), "\n".join(map(described, refused))
