@@ -403,6 +403,10 @@ def _no_break(draft: Draft, rng: random.Random) -> Case | None:
 
 @_kind(LINE, "decomposed accents in the file")
 def _decomposed(draft: Draft, rng: random.Random) -> Case | None:
+    # A word that is changed in part is replaced as a whole, with the model's accents.
+    ends = zip(draft.pieces, draft.pieces[1:], strict=False)
+    if any(re.search(r"\w\0\w", f"{one[0]}\0{other[0]}") for one, other in ends):
+        return None
     accented = [(old.replace("e", "é"), new.replace("e", "é")) for old, new in draft.pieces]
     accented_draft = draft._replace(pieces=tuple(accented))
     return _file_differs(accented_draft, lambda text: unicodedata.normalize("NFD", text))
@@ -435,9 +439,11 @@ def _only_in_file(mark: str) -> Drift:
         pieces = list(draft.pieces)
         last = max((at for at, piece in enumerate(pieces) if piece[0]), default=0)
         own, to = pieces[last]
-        if own != to or not own.endswith(mark):
-            return None
         left_out = own.removesuffix(mark)
+        if own != to or left_out == own or left_out.endswith(mark):
+            return None
+        if "".join(new for _, new in pieces[last + 1 :]).startswith(mark):
+            return None
         shown = list(pieces)
         shown[last] = (left_out, left_out)
         above, below = (text.replace(f"{mark}\n", "\n") for text in (draft.above, draft.below))
@@ -716,15 +722,17 @@ def _one_letter(known: Container[str] | None = None) -> Callable[[str], str | No
             for at in range(1, len(found[0])):
                 for letter in "aeioust":
                     wrong = found[0][:at] + letter + found[0][at + 1 :]
-                    if wrong != found[0] and (known is None or wrong in known):
+                    is_other = wrong.lower() != found[0].lower()
+                    if is_other and (known is None or wrong in known):
                         return line[: found.start()] + wrong + line[found.end() :]
         return None
 
     return change
 
 
-def _words(draft: Draft) -> set[str]:
-    return {*re.findall(r"[A-Za-z]+", draft.file(draft.old + draft.new))}
+def _words(draft: Draft, *, new: bool = True) -> set[str]:
+    """The words of the file, and those of the new text."""
+    return {*re.findall(r"[A-Za-z]+", draft.file(draft.old) + draft.new * new)}
 
 
 @_kind(CONTEXT, "a wrong letter in an unchanged line")
@@ -744,12 +752,17 @@ def _changed_word(lines: tuple[str, str]) -> str:
 # What must be refused.
 
 
+def _has_comment(line: str) -> bool:
+    return re.search(r"(?:^|\s)(?:#|//|/\*|\*|--|<!--|;)", line) is not None
+
+
 @_kind(REFUSE, "another word of the file in an unchanged line")
 def _other_word_context(draft: Draft, rng: random.Random) -> Case | None:
     if len(lines_of(draft.old)) > 2:
         return None
-    texts = _in_context(draft, _one_letter(_words(draft)))
-    if texts is None:
+    texts = _in_context(draft, _one_letter(_words(draft, new=False)))
+    # A comment may be worded otherwise.
+    if texts is None or _has_comment(texts[2][0]):
         return None
     model = draft._replace(above=texts[0], below=texts[1])
     return draft.case(model.old, model.new)._replace(expected=None)
@@ -757,16 +770,19 @@ def _other_word_context(draft: Draft, rng: random.Random) -> Case | None:
 
 @_kind(REFUSE, "another word of the file in the changed line")
 def _other_word(draft: Draft, rng: random.Random) -> Case | None:
-    change = _one_letter(_words(draft))
+    change = _one_letter(_words(draft, new=False))
     pieces = list(draft.pieces)
-    if (draft.line.body,) * 2 in pieces:
+    if (draft.line.body,) * 2 in pieces or _has_comment(draft.line.body):
         return None
     for at, (old, new) in enumerate(pieces):
         wrong = change(old) if old == new else None
         if wrong is not None:
             pieces[at] = wrong, wrong
             model = draft._replace(pieces=tuple(pieces))
-            return draft.case(model.old, model.new)._replace(expected=None)
+            is_elsewhere = model.old in draft.file(draft.old)
+            return (
+                None if is_elsewhere else draft.case(model.old, model.new)._replace(expected=None)
+            )
     return None
 
 
@@ -786,7 +802,7 @@ def _word_of_file_in_new(draft: Draft, rng: random.Random) -> Case | None:
 @_kind(REFUSE, "a wrong letter, two places in reach")
 def _two_places(draft: Draft, rng: random.Random) -> Case | None:
     texts = _in_context(draft, _one_letter())
-    if texts is None:
+    if texts is None or _has_comment(texts[2][0]):
         return None
     wrong = _changed_word(texts[2])
     other = wrong[:-1] + ("x" if wrong[-1:] != "x" else "z")
@@ -826,12 +842,11 @@ def drafted(path: str, text: str, change: Change, rng: random.Random) -> Draft |
     size = rng.randint(1, MAX_LINES)
     first = max(0, at - rng.randrange(size))
     window = rows[first : first + size]
-    indents = "".join(line[: _width(line)] for line in window)
     if (
         len(_bare(rows[at])) < 8
         or not (window[0].strip() and window[-1].strip())
         or re.search(r"[^\S \t\n]", "".join(window))
-        or indents.strip(unit[0])
+        or "".join(line[: _width(line)] for line in rows).strip(unit[0])
         or not window[-1].endswith("\n")
         or max(map(len, window)) > 200
     ):
