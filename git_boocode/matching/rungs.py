@@ -95,7 +95,8 @@ def occurrences(text: str, needle: str, shared: int = 0) -> list[int]:
     while at >= 0:
         found.append(at)
         at = text.find(needle, at + len(needle) - shared)
-    twin = text.find(needle, found[0] + 1) if len(found) == 1 else -1
+    near = found[0] + 2 * len(needle) if found else 0
+    twin = text.find(needle, found[0] + 1, near) if len(found) == 1 else -1
     return found if twin < 0 else [*found, twin]
 
 

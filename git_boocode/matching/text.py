@@ -52,6 +52,7 @@ class Text:
         self.closed = raw.endswith("\n")  # whether the last line has a line ending
         self.has_crlf = "\r" in raw and "\r\n" in raw  # a single character is found faster
         self.lf = raw.replace("\r\n", "\n") if self.has_crlf else raw
+        self._counted = 0, 1  # an offset and its line, up to which line feeds are counted
 
     @cached_property
     def mixed(self) -> bool:
@@ -171,16 +172,17 @@ class Text:
         last = span.start_line + self.raw.count("\n", span.start, span.end)
         start, end = span.start, span.end
         return (
-            Position(start, span.start_line, start - self.raw[:start].rfind("\n")),
-            Position(end, last, end - self.raw[:end].rfind("\n")),
+            Position(start, span.start_line, start - self.raw.rfind("\n", 0, start)),
+            Position(end, last, end - self.raw.rfind("\n", 0, end)),
         )
 
     def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
         """Spans with line numbers for ascending ``(start, end)`` offsets."""
-        spans, line, seen = [], 1, 0
+        spans = []
         for start, end in places:
+            seen, line = self._counted if self._counted[0] <= start else (0, 1)
             line += self.raw.count("\n", seen, start)
-            seen = start
+            self._counted = start, line
             last = line + self.raw.count("\n", start, max(start, end - 1))
             spans.append(Span(start, end, line, last))
         return tuple(spans)
