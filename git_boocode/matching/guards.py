@@ -93,12 +93,15 @@ class WindowGuard:
         changes: list[tuple[int, tuple[Words, Words]]] = []
         for at, (line, row) in enumerate(zip(self.needle, rows, strict=True), self.top):
             after = self.query.partners.get(at)
-            if line == row or (after is not None and _on_the_way(line, row, new[after])):
+            words = [*_word_changes(line, row)]
+            replaced = any(all(pair) for pair in words)
+            on_the_way = after is not None and _on_the_way(line, row, new[after])
+            if line == row or (on_the_way and not replaced):
                 continue
             if not similarity(line, row, _LINE_FLOOR):
                 there = quoted(row) if row else "a blank line"
                 return f"line {at + 1} is different code: the file has {there}"
-            changes += [(at, words) for words in _word_changes(line, row)]
+            changes += [(at, pair) for pair in words]
         counts = Counter(words for _, words in changes)
         for at, change in changes:
             mine, other = change
@@ -127,7 +130,9 @@ class WindowGuard:
             return True  # a different beginning or ending: `encoder`, `decoder`
         parts, others = _PARTS.findall(mine), _PARTS.findall(other)
         if len(parts) != len(others):
-            return False
+            # Not if it is only divided otherwise: `readall`, `read_all`.
+            differ = "".join(parts).lower() != "".join(others).lower()
+            return differ and not {*parts}.difference(others).isdisjoint(self._parts)
         return any(
             (self._occurs(part) and part in self._parts)
             or (len(part) <= _SHORT and _replaced(part, there) and part[0] != there[0])
