@@ -9,7 +9,7 @@ from typing import NoReturn
 from git_boocode.matching.align import script, similarity
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import rows_where
-from git_boocode.matching.text import Occurrence, Query, Text, framed, lines_of
+from git_boocode.matching.text import Occurrence, Query, Text, depth_of, framed, lines_of
 from git_boocode.matching.types import Candidate, Match, MatchError, Span
 
 Rows = tuple[int, int]
@@ -54,13 +54,21 @@ def applied_elsewhere(query: Query, places: Sequence[Occurrence]) -> Rows | None
 
 
 def _rows_of_new(query: Query) -> Rows | None:
-    """The rows of the only place with the new text as whole lines, with any indentation."""
+    """The rows of the only place with the new text as whole lines, at any depth."""
     text, old, new = query.text, query.needle, query.new
     if new is None or new.lf.strip() in old.lf or evidence(new.lf) < _LITTLE_EVIDENCE:
         return None
-    lines = _core(new)
-    places = rows_where(text.framed_stripped, lines)
-    return (places[0], places[0] + len(lines)) if len(places) == 1 else None
+    places = rows_where(text.framed_stripped, _core(new))
+    return _rows_at(text, new, places[0]) if len(places) == 1 else None
+
+
+def _rows_at(text: Text, new: Text, first: int) -> Rows | None:
+    """The rows from ``first`` on that have the lines of new, if they are nested alike; or None."""
+    stop = first + len(new.core)
+    lines = new.lines[new.core.start : new.core.stop], text.lines[first:stop]
+    depths = ([depth_of(line) for line in part if line.strip()] for part in lines)
+    ranks = ([sorted({*part}).index(depth) for depth in part] for part in map(list, depths))
+    return (first, stop) if next(ranks) == next(ranks) else None
 
 
 def _shares_context(old: Text, new: Text) -> bool:
@@ -87,7 +95,20 @@ def applied_rows_around(query: Query, place: Occurrence, span: Span) -> Rows | N
     lines, (first, stop) = _core(new), rows
     top = max(0, stop - len(lines))
     found = rows_where(framed(text.stripped[top : first + len(lines)]), lines)
-    return (top + found[0], top + found[0] + len(lines)) if found else None
+    return _rows_at(text, new, top + found[0]) if found else None
+
+
+def refuse_unchanged(query: Query, span: Span) -> NoReturn:
+    """Raise the error for an edit that would not change the place that it was found at."""
+    text, rows = query.text, (span.start_line - 1, span.end_line)
+    new = query.new.stripped if query.new else []
+    added = Counter(new[j] for hunk in query.hunks for j in range(hunk.j1, hunk.j2))
+    if added <= Counter(text.stripped[slice(*rows)]):
+        refuse_applied(text, *rows)
+    where = lines_of(span.start_line, span.end_line)
+    message = f"the change would have no effect, but {where} differ from the new text"
+    there = Candidate(span.start_line, span.end_line, 1.0, text.rows_text(*rows))
+    raise MatchError("ambiguous", message, Match("ambiguous", candidates=(there,)))
 
 
 def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
