@@ -23,6 +23,8 @@ NEAR = 200
 """The number of lines above and below a place that determine the file's indentation."""
 LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
 _TAB_WIDTHS = (4, 8, 2, 3)
+# Units are halved and doubled; other factors are accidents of a line that is off.
+_FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 _WIDEST = 4  # maximum width of the model's indentation unit
 _PROOF = 2  # the number of indentations with the same shift that prove it for others
 _BLOCKS = (":", "{")
@@ -51,10 +53,15 @@ def reindented(line: str, indent: str) -> str:
     return indent + line.lstrip()
 
 
+def _steps(indents: Sequence[str], tab: int) -> Counter[int]:
+    """How often consecutive lines differ in width by how many columns, except zero."""
+    widths = [width_of(indent, tab) for indent in indents]
+    return Counter(abs(b - a) for a, b in pairwise(widths) if a != b)
+
+
 def _common_step(indents: Sequence[str], tab: int = TAB) -> int:
     """The most common width difference between consecutive lines; 0 if all widths are equal."""
-    widths = [width_of(indent, tab) for indent in indents]
-    steps = Counter(abs(b - a) for a, b in pairwise(widths) if a != b)
+    steps = _steps(indents, tab)
     return min(steps, key=lambda step: (-steps[step], step), default=0)
 
 
@@ -68,7 +75,11 @@ class Scale(NamedTuple):
 
     def width(self, indent: str) -> int:
         """The file's columns for an indentation of the model."""
-        return max(0, round(width_of(indent, self.old_tab) * self.factor + self.shift))
+        return max(0, round(self.apart(indent)))
+
+    def apart(self, indent: str) -> Fraction:
+        """The file's columns without the limits of a line: a fraction, or below zero."""
+        return width_of(indent, self.old_tab) * self.factor + self.shift
 
     def fits(self, pair: Pair) -> bool:
         """Whether the map converts the model's indentation of a pair to the file's."""
@@ -100,23 +111,39 @@ class LocalReindenter:
     ) -> None:
         self.below = below
         there = [mine for _, mine in placed.values() if mine]
+        self._least = min((mine for _, mine in placed.values()), key=width_of, default="")
         # The most common step of the model's lines, and of the file's, for a tab width.
-        self._here = cache(partial(_common_step, ["", *model]))
+        self._here = cache(
+            lambda tab=TAB: _common_step(model, tab) or _common_step(["", *model], tab)
+        )
+        self._steps = cache(lambda tab: {*_steps(model, tab)})
         self._there = cache(partial(_common_step, ["", *(near or there)]))
-        starts = Counter(indent[:1] for indent in near)
+        # A file without any indentation gets the model's.
+        starts = Counter(indent[:1] for indent in filter(None, near)) or Counter("".join(model))
         self._tabs = any("\t" in mine for mine in there) if there else starts["\t"] > starts[" "]
-        pairs = [*placed.values()]
+        # A line that is too deep beside one that is right proves nothing.
+        right = {mine for old, mine in placed.values() if old == mine}
+        kept = {
+            row: (old, mine)
+            for row, (old, mine) in placed.items()
+            if mine not in right or width_of(old) <= width_of(mine)
+        }
+        first = next(iter(placed), None)
+        pairs = [*kept.values()]
         # Models often drop the indentation of the first line only.
-        self._dropped = pairs[0] if self._drops_first(pairs) else None
-        skipped = 1 if self._dropped else 0
-        self._rows, pairs = [*placed][skipped:], pairs[skipped:]
+        is_off = first not in kept
+        self.dropped = (
+            placed[first] if first is not None and (is_off or self._drops_first(pairs)) else None
+        )
+        skipped = 1 if self.dropped and not is_off else 0
+        self._rows, pairs = [*kept][skipped:], pairs[skipped:]
         self.scale = self._fit(pairs)
         # Maps each indentation of the model to its most common indentation in the file.
         self._seen = {old: mine for (old, mine), _ in reversed(Counter(pairs).most_common())}
         self._same = all(old == mine for old, mine in pairs)
         # Whether all pairs fit the scale, and equal indentations are mapped consistently.
         fits = self._same or all(map(self.scale.fits, pairs))
-        self._sure = fits and all(self._seen[old] == mine for old, mine in pairs)
+        self.is_sure = fits and all(self._seen[old] == mine for old, mine in pairs)
         self._runs: list[_Run] = []  # the run of each matched line
         for shift, group in groupby(pairs, self.scale.shift_of):
             moved = [*group]
@@ -131,18 +158,26 @@ class LocalReindenter:
         ``parent`` is the pair of the new line that contains it, if any; ``leading`` is set for the
         first line of the new text. The second value is whether the indentation is a guess.
         """
-        if leading and self._dropped and indent == self._dropped[0]:
-            return self._dropped[1], False
-        if self._sure:
-            return self._by_all(indent), False
+        # If the first line is the least deep, others without indentation have lost it, too.
+        lost = not indent and self.dropped and self.dropped[1] == self._least
+        if self.dropped and indent == self.dropped[0] and (leading or lost):
+            return self.dropped[1], False
+        unit = self._unit(self.scale)
+        if self.is_sure:
+            apart = self.scale.apart(indent)
+            # No line is above the margin, or between the levels of another unit.
+            odd = self.scale.factor != 1 and bool(unit) and apart % unit != 0
+            return self._by_all(indent), indent not in self._seen and (apart < 0 or odd)
         if parent:
-            return self._moved(self.scale.shift_of(parent[0]), indent), False
+            shift = self.scale.shift_of(parent[0])
+            # Blocks are shifted by whole units.
+            return self._moved(shift, indent), bool(unit) and shift % unit != 0
         groups = self._around(*between)
         shown = ({self._by(run, indent) for run in runs} - {None} for runs in groups)
         known = next(filter(None, shown), {None})
+        shifts = [run.shift for runs in groups for run in runs]
         if len(known) == 1 and (only := known.pop()) is not None:
             return only, False
-        shifts = [run.shift for runs in groups for run in runs]
         return self._moved(shifts[-1 if self.below else 0], indent), True
 
     def _by_all(self, indent: str) -> str:
@@ -181,7 +216,9 @@ class LocalReindenter:
             # Blocks are shifted by whole units.
             unit = self._unit(scale)
             whole = not unit or shift % unit == 0
-            if scale.factor == 1 or whole:
+            shown = sum(unshifted.shift_of(pair) == shift for pair in weights)
+            proven = shown >= min(_PROOF, len(weights)) and whole and shift >= 0 and unit != 1
+            if scale.factor == 1 or proven:
                 agrees, same = self._agree(scale), scale.factor == 1
                 ranks[scale] = explained, agrees, whole, same, shift == 0
         return max(ranks, key=ranks.__getitem__)
@@ -197,8 +234,10 @@ class LocalReindenter:
         there = self._there()
         for tab in _TAB_WIDTHS:
             yield Scale(tab, TAB, one, none)
-            if there and (here := self._here(tab)) not in (0, there):
-                yield Scale(tab, TAB, Fraction(there, here), none)
+            steps = self._steps(tab)
+            for factor in _FACTORS if there else ():
+                if factor != 1 and there / factor in steps:
+                    yield Scale(tab, TAB, factor, none)
 
     def _unit(self, scale: Scale) -> int:
         """The width of an indentation level in the file."""

@@ -7,20 +7,43 @@ line is merged with the file's line token by token.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, align_between, pair_similar, same_items, script
+from git_boocode.matching.align import (
+    PAIR_FLOOR,
+    Hunk,
+    align_between,
+    pair_similar,
+    same_items,
+    script,
+    similarity,
+)
 from git_boocode.matching.ambiguity import Decision, Rows, Texts, decide
-from git_boocode.matching.indentation import NEAR, LocalReindenter, Nesting, indents, reindented
-from git_boocode.matching.merge import carry, merge_line, without_doubled
+from git_boocode.matching.indentation import (
+    NEAR,
+    LocalReindenter,
+    Nesting,
+    Pair,
+    indents,
+    reindented,
+)
+from git_boocode.matching.merge import (
+    added_comment,
+    carry,
+    is_spelled_alike,
+    merge_line,
+    statement_end,
+    without_doubled,
+)
 from git_boocode.matching.text import (
     Occurrence,
     Text,
     canonical_line,
     depth_of,
     indent_of,
-    look_alikes,
     plain_in_file,
     split_ends,
     width_of,
@@ -34,6 +57,8 @@ class Patch(NamedTuple):
     text: str
     done: Counter[str]
     ambiguity: str | None = None  # an error message if the text is a guess
+    # The indentations of changed lines, in new and in the file, by their index in new.
+    placed: Mapping[int, Pair] = MappingProxyType({})
 
 
 _COUNTED = (
@@ -43,6 +68,7 @@ _COUNTED = (
     ("replaced", "replaced", "forgotten"),  # such lines that were deleted with their block
     ("elided", "kept", "elided"),  # lines of the file that match a placeholder such as ``...``
 )
+_PROVEN = 2  # the number of different depths that prove that new is indented consistently
 _AMBIGUOUS_INDENT = "cannot determine whether the new lines already have the file's indentation"
 
 
@@ -98,15 +124,20 @@ def _completed(
     (old, new), (first, stop) = pair, place.rows or (0, 0)
     before = text.raw[text.start_of(first) : place.start]
     behind = text.raw[place.end : text.end_of(stop - 1)]
+    # The end of a statement stays where the statement ends.
+    behind = behind if behind.strip(" \t,;") else ""
     whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
     texts = ["\n".join(lines) for lines in whole]
     fresh = without_doubled((texts[0], texts[1]), before, behind)
-    completed = [*whole[0]], fresh.split("\n")
+    # An added comment goes behind the rest of the line.
+    comment = added_comment(texts[0], fresh)
+    completed = [*whole[0]], fresh.removesuffix(comment).split("\n")
     for lines in completed:
         if before.strip():
             # Without indentation, because the file's line has it.
             lines[0] = before.lstrip() + lines[0].lstrip()
         lines[-1] += behind
+    completed[1][-1] += comment
     return completed
 
 
@@ -155,16 +186,25 @@ class Refit:
         """The patch whose indentation fits the surrounding lines best.
 
         New lines are indented relative to the old ones, unless there is evidence that they already
-        have the file's indentation: all of them, all but the first, or the added ones.
+        have the file's indentation: all of them, all but the first, or the added ones. No patch
+        moves a line whose depth the change keeps.
         """
         relative = self.candidate()
         rows, real = self.rows, self.real
-        if not real or not (relative.done["reindented"] or relative.ambiguity):
+        depths = self._depths
+        aligned = self._like_new() if self._moves_shared(relative) else None
+        plain = depths.is_sure and not (depths.dropped or relative.done["reindented"] or aligned)
+        if not (real and relative.placed) or (plain and not relative.ambiguity):
             return relative
         nesting = Nesting(self.text.lines, rows.first, rows.first + len(rows.lines))
         usual, wrong = map(nesting.faults, ("\n".join(rows.lines), relative.text))
-        whole = self._in_files_depth()
-        if whole and whole[0].text != relative.text:
+        if aligned and nesting.faults(aligned.text) <= usual:
+            return aligned
+        # A first line that is too deep says nothing about the others.
+        more = [depth_of(self.old[i]) - width_of(indent) for i, indent in real.items()]
+        too_deep = more[0] > max([0, *more[1:]])
+        whole = None if too_deep else self._in_files_depth()
+        if whole and whole[0].text != relative.text and not self._moves_kept(whole[0]):
             gain = wrong - nesting.faults(whole[0].text)
             # One error less proves little if both candidates have errors.
             proof = 1 if wrong - max(gain, 0) <= usual else 2
@@ -172,6 +212,12 @@ class Refit:
                 return relative._replace(ambiguity=_AMBIGUOUS_INDENT)
             if gain > 0 or (gain == 0 and whole[1]):
                 return whole[0]
+        return self._unless_in_files_depth(relative, nesting, too_deep=too_deep)
+
+    def _unless_in_files_depth(self, relative: Patch, nesting: Nesting, *, too_deep: bool) -> Patch:
+        """The relative patch, unless the added lines seem to have the file's indentation."""
+        usual, wrong = map(nesting.faults, ("\n".join(self.rows.lines), relative.text))
+        real = self.real
         # If old has lost the indentation of some lines, new may have lost it, too.
         lost = any(indent and not indent_of(self.old[index]) for index, indent in real.items())
         changed = [hunk for hunk in self.hunks if not hunk.same]
@@ -183,13 +229,74 @@ class Refit:
         if relative.ambiguity is not None:
             choices = relative, self.candidate(below=True), added
             return self._resolve(choices, nesting) or relative
-        proven = 0 == left < wrong and (level or not bare)
-        if proven or (left <= wrong and self._replaces_in_depth()):
-            return added
+        # A block set off by a blank line, such as a method, may be less deep.
+        apart = ends and not self.new[changed[0].j1].strip()
+        if not too_deep and (apart or not self._moves_kept(added)):
+            proven = 0 == left <= usual < wrong and (level or not bare)
+            if proven or (left <= wrong and self._replaces_in_depth()):
+                return added
         # Without any indentation, the blocks are unknown.
         flat = len(real) > 1 and not any(line[:1].isspace() for line in (*self.old, *self.new))
-        is_ambiguous = wrong > usual and (left <= usual or flat)
+        unsure = too_deep or not self._depths.is_sure
+        is_ambiguous = wrong > usual and (left <= usual or flat or unsure)
         return relative._replace(ambiguity=_AMBIGUOUS_INDENT if is_ambiguous else None)
+
+    @cached_property
+    def _depths(self) -> LocalReindenter:
+        return self._reindenter()
+
+    @cached_property
+    def _counterparts(self) -> dict[int, int]:
+        """Maps lines of old to the equal or similar lines of new, ignoring indentation."""
+        old, new = ([line.strip() for line in lines] for lines in (self.old, self.new))
+        found: dict[int, int] = {}
+        for same, i1, i2, j1, j2 in script(old, new):
+            steps = ((at, at) for at in range(i2 - i1))
+            for i, j in steps if same else pair_similar(old[i1:i2], new[j1:j2]):
+                found[i1 + i] = j1 + j
+        return found
+
+    @cached_property
+    def _kept(self) -> set[Pair]:
+        """The indentations, in new and in the file, of lines whose depth the change keeps."""
+        pairs = {
+            (indent_of(self.new[j]), self.real[i])
+            for i, j in self._counterparts.items()
+            if i in self.real and indent_of(self.new[j]) == indent_of(self.old[i])
+        }
+        return pairs - {self._depths.dropped}
+
+    def _moves_kept(self, patch: Patch) -> bool:
+        """Whether the new lines of a patch contradict the depth of lines that it keeps."""
+        kept = dict(self._kept)
+        unclear = {indent for indent, real in self._kept if kept[indent] != real}
+        return any(
+            kept.get(indent, given) != given and indent not in unclear
+            for indent, given in patch.placed.values()
+        )
+
+    def _moves_shared(self, patch: Patch) -> bool:
+        """Whether a patch indents a line otherwise that old and new share, ignoring indentation."""
+        shared = ((i, j) for i, j in self._counterparts.items() if i in self.real)
+        placed = ((self.real[i], patch.placed[j][1]) for i, j in shared if j in patch.placed)
+        return any(real != given for real, given in placed)
+
+    def _like_new(self) -> Patch | None:
+        """The patch if new is indented consistently, although old is not; None otherwise."""
+        if self._depths.is_sure and not self._depths.dropped:
+            return None
+        old, rows = [*self.old], [*self.rows.lines]
+        for i, j in self._counterparts.items():
+            old[i] = reindented(old[i], indent_of(self.new[j]))
+        refit = Refit(self.text, (old, self.new), self.rows, elisions=self.elisions)
+        refit.real = {i: real for i, real in self.real.items() if i in self._counterparts}
+        depths = refit._depths
+        if len({*refit.real.values()}) < _PROVEN or depths.dropped or not depths.is_sure:
+            return None
+        patch = refit.candidate()
+        least = min(map(depth_of, filter(str.strip, rows)))
+        inside = all(width_of(given) >= least for _, given in patch.placed.values())
+        return patch if inside else None
 
     def _resolve(self, choices: Sequence[Patch], nesting: Nesting) -> Patch | None:
         """The only candidate with the fewest nesting errors, if not more than the file has."""
@@ -221,7 +328,7 @@ class Refit:
         for index, indent in self.real.items():
             old[index] = reindented(old[index], indent)
         patch = Refit(self.text, (old, new), self.rows, elisions=self.elisions).candidate()
-        return patch, votes[True] == votes.total() > 0 and (lacks or not any(lower))
+        return patch, votes[True] == votes.total() > 0 and not (lacks or any(lower))
 
     def _votes(self, new: Sequence[str]) -> Counter[bool]:
         """The number of shared lines with the file's indentation (True) and with old's (False)."""
@@ -248,12 +355,15 @@ class Refit:
 
         With ``below``, lines between others with different indentation follow those below.
         """
+        depths = self._reindenter(below=True) if below else self._depths
+        decision = decide(self.text, (self.old, self.new), self.hunks, self.rows)
+        return _PatchBuilder(self, depths if within is None else within).build(decision)
+
+    def _reindenter(self, *, below: bool = False) -> LocalReindenter:
         pairs = {index: (indent_of(self.old[index]), real) for index, real in self.real.items()}
         first, stop = self.rows.first, self.rows.first + len(self.rows.lines)
         near = self.text.lines[max(0, first - NEAR) : stop + NEAR]
-        depths = LocalReindenter(pairs, indents([*self.old, *self.new]), indents(near), below=below)
-        decision = decide(self.text, (self.old, self.new), self.hunks, self.rows)
-        return _PatchBuilder(self, depths if within is None else within).build(decision)
+        return LocalReindenter(pairs, indents([*self.old, *self.new]), indents(near), below=below)
 
 
 class _PatchBuilder:
@@ -265,6 +375,7 @@ class _PatchBuilder:
         self.done: Counter[str] = Counter()
         self.ambiguity: str | None = None
         self.lines: list[tuple[str, str | None]] = []
+        self.placed: dict[int, Pair] = {}
         for index in refit.shared - refit.elisions:
             first, stop = self.rows.matched[index]
             self.done["drifted"] += self.rows.lines[first:stop] not in ([], [self.old[index]])
@@ -285,23 +396,31 @@ class _PatchBuilder:
                 line = self.rows.lines[row]
                 self.lines.append((line, self.text.ending(self.rows.first + row)))
                 self.done["forgotten"] += bool(line.strip()) and not step.shared
-        last = next((ending for _, ending in self.lines if ending), self.text.usual_ending)
+        endings = (ending for _, ending in self.lines if ending)
+        last = next(endings, None) or self.text.usual_ending
         pieces: list[str] = []
         for line, ending in self.lines:
             last = ending or last
             pieces += [line, last]
         pieces[-1:] = [self.rows.ending] if pieces else []
-        return Patch("".join(pieces), self.done, decision.ambiguity or self.ambiguity)
+        ambiguity = decision.ambiguity or self.ambiguity
+        return Patch("".join(pieces), self.done, ambiguity, self.placed)
 
     def _change(self, hunk: Hunk) -> None:
         partners = self._partners(hunk)
         # The open blocks of new lines: their indentation in new and in the file.
         self.blocks: list[tuple[str, str]] = []
-        for index in range(hunk.j1, hunk.j2):
-            if index in partners:
-                self._add_changed(hunk, index, partners[index])
-            else:
+        index = hunk.j1
+        while index < hunk.j2:
+            if index not in partners:
                 self._add_new(hunk, index)
+                index += 1
+                continue
+            stop = min((other for other in partners if other > index), default=hunk.j2)
+            partner = partners[index]
+            size = statement_end(self.old[partner].strip(), self.new[index:stop])
+            self._add_changed(hunk, range(index, index + size), partner)
+            index += size
 
     def _partners(self, hunk: Hunk) -> dict[int, int]:
         """Maps lines of the new text to the old line that each is a new version of."""
@@ -309,14 +428,31 @@ class _PatchBuilder:
         new = [self.new[index].strip() for index in range(hunk.j1, hunk.j2)]
         pairs = {hunk.j1 + j: hunk.i1 + i for i, j in pair_similar(old, new)}
         if len(old) == len(new):
-            # A line with look-alike characters of the file keeps them where it is unchanged.
+            # A line that the file only spells differently keeps that where it is unchanged.
             for i, j in zip(range(hunk.i1, hunk.i2), range(hunk.j1, hunk.j2), strict=True):
-                mine = self.refit.mine[i].strip()
-                if not mine.isascii() and look_alikes(mine) == look_alikes(self.old[i].strip()):
+                grows = bool(old[i - hunk.i1]) and new[j - hunk.j1].startswith(old[i - hunk.i1])
+                if grows or is_spelled_alike(self.refit.mine[i], self.old[i]):
                     pairs.setdefault(j, i)
+        elif len(old) == 1 and new:
+            pairs = self._statement_partner(hunk, pairs)
         moved = self.refit.moved
         pairs |= {hunk.j1 + j: moved[line] for j, line in enumerate(new) if line in moved}
         return {j: i for j, i in pairs.items() if self.refit.mine[i].strip()}
+
+    def _statement_partner(self, hunk: Hunk, pairs: dict[int, int]) -> dict[int, int]:
+        """The pairs, or that of the only old line and a whole statement, if that is similar."""
+        old = self.old[hunk.i1].strip()
+        new = [self.new[index].strip() for index in range(hunk.j1, hunk.j2)]
+        size = statement_end(old, new)
+        if size == 1:
+            is_version = not pairs and is_spelled_alike(self.refit.mine[hunk.i1], old)
+        else:
+            inside = all(hunk.j1 < j < hunk.j1 + size for j in pairs)
+            mine, whole = self.refit.mine[hunk.i1].strip(), " ".join(new[:size])
+            same_end = mine[-1:] == old[-1:] and is_spelled_alike(mine, old)
+            alike = same_end or similarity(old, whole, PAIR_FLOOR) > 0
+            is_version = inside and alike and old not in new
+        return {hunk.j1: hunk.i1} if is_version else pairs
 
     def _indent(self, hunk: Hunk, index: int, known: str | None = None) -> str:
         """The file's indentation for a line of the new text; `known` if that is set."""
@@ -332,30 +468,41 @@ class _PatchBuilder:
         # The first line may lack its indentation.
         if self.new[index].strip() and (index or indent):
             self.blocks.append((indent, result))
+            self.placed[index] = indent, result
         if guessed and self.ambiguity is None and self.new[index].strip():
             self.ambiguity = f"cannot determine the indentation of line {index + 1} of the new text"
         return result
 
     def _add_new(self, hunk: Hunk, index: int) -> None:
-        line = self.new[index].rstrip() if self.refit.trims else self.new[index]
+        replaced = hunk.i1 + index - hunk.j1
+        ending = self._ending(replaced) if replaced < hunk.i2 else None
+        self._add_line(hunk, index, self.new[index], ending)
+
+    def _add_line(self, hunk: Hunk, index: int, line: str, ending: str | None = None) -> None:
+        """Add a line of the new text with the file's indentation."""
+        line = line.rstrip() if self.refit.trims else line
         if line:
             indent = self._indent(hunk, index)
-            self.done["reindented"] += indent != indent_of(line)
+            self.done["reindented"] += indent != indent_of(self.new[index])
             line = reindented(line, indent)
-        replaced = hunk.i1 + index - hunk.j1
-        self.lines.append((line, self._ending(replaced) if replaced < hunk.i2 else None))
+        self.lines.append((line, ending))
 
-    def _add_changed(self, hunk: Hunk, index: int, partner: int) -> None:
-        row = self.refit.mine[partner]
-        mine, old, new = map(split_ends, (row, self.old[partner], self.new[index]))
-        indent = self._indent(hunk, index, mine[0] if new[0] == old[0] else None)
+    def _add_changed(self, hunk: Hunk, indexes: range, partner: int) -> None:
+        """Add the new version of an old line, a statement of one or more lines."""
+        row, lines = self.refit.mine[partner], [self.new[index] for index in indexes]
+        mine, old, new = map(split_ends, (row, self.old[partner], "\n".join(lines)))
         try:
-            body = merge_line(mine[1], old[1], new[1])
+            body = merge_line(mine[1], old[1], new[1], followed=indexes.stop < hunk.j2)
         except MatchError as error:
             where = f"line {self.rows.first + self.rows.matched[partner][0] + 1}"
             body, self.ambiguity = new[1], self.ambiguity or f"{where}: {error.message}"
         # Ignore trailing whitespace that the file lacks, unless it is the whole change.
         trail = "" if self.refit.trims and new[:2] != old[:2] else new[2]
-        self.done["reindented"] += indent != new[0]
         self.done["changed"] += body + trail != new[1] + new[2]
-        self.lines.append((indent + body + trail, self._ending(partner)))
+        first, *rest = (body + trail).split("\n")
+        first = first.rstrip() if rest and self.refit.trims else first
+        indent = self._indent(hunk, indexes[0], mine[0] if new[0] == old[0] else None)
+        self.done["reindented"] += indent != new[0]
+        self.lines.append((indent + first, self._ending(partner)))
+        for index, line in zip(indexes[1:], rest, strict=True):
+            self._add_line(hunk, index, line)

@@ -98,7 +98,7 @@ def _check_input(query: Query, new: str, expected: int | None) -> None:
         raise MatchError("invalid_input", "old and new text are the same, nothing to change")
     if expected is not None and expected < 1:
         raise MatchError("invalid_input", f"cannot expect {expected} replacements")
-    if not query.whole_lines:
+    if not query.whole_lines and len(query.text.lf) > MAX_PLACES * len(old):
         _check_count(query.text.lf.count(old))
 
 
@@ -251,9 +251,9 @@ class _Replacer:
         match = match._replace(span=spans[0], start=start, end=end)
         content = spliced(raw, edits)
         if content == raw and not self.exact:
-            from git_boocode.matching.already_applied import refuse_applied
+            from git_boocode.matching.already_applied import refuse_unchanged
 
-            refuse_applied(self.text, spans[0].start_line - 1, spans[0].end_line)
+            refuse_unchanged(self.answer.query, spans[0])
         return Replacement(content, match, self.notes(), len(edits), spans)
 
     def notes(self) -> tuple[str, ...]:
@@ -264,6 +264,7 @@ class _Replacer:
         return (*self.answer.notes, *notes(self.done))
 
     def splice(self, place: Occurrence, row: int) -> Splice:
+        place = self._with_rest(place, row)
         text, (start, end) = self.text, place[:2]
         if place.rows is None or (place.partial and self.verbatim):
             pasted = self._replace_part(place, row)
@@ -280,6 +281,31 @@ class _Replacer:
         if deleted and around == ["", ""]:
             end = text.start_of(stop + 1)
         return Splice(start, end, fresh)
+
+    def _with_rest(self, place: Occurrence, row: int) -> Occurrence:
+        """An exact part of lines, as whole lines if the change depends on the rest of the lines.
+
+        So it is if several lines lack the indentation of the first, if new adds lines before the
+        end of a statement, or if it adds a comment.
+        """
+        text, (start, end), old, new = self.text, place[:2], self.old.lf, self.new.lf
+        if not self.exact or self.verbatim or place.rows is not None:
+            return place
+        before = text.raw[text.raw.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
+        stop = text.raw.find("\n", end)
+        behind = "" if self.old.closed else text.raw[end : stop if stop >= 0 else None].rstrip()
+        rows = row, row + len(self.old.lines)
+        grows = "\n" in new.rstrip("\n")
+        if (grows or rows[1] > row + 1) and before and not before.strip():
+            return place._replace(rows=rows, partial=bool(behind))
+        if not behind or (before and not before.strip()):
+            return place
+        from git_boocode.matching.merge import added_comment
+
+        at_end = grows and not behind.strip(",;")
+        return (
+            place._replace(rows=rows, partial=True) if at_end or added_comment(old, new) else place
+        )
 
     def _replace_part(self, place: Occurrence, row: int) -> str:
         if not (self.exact or self.verbatim) or self.text.mixed:

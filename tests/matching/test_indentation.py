@@ -173,10 +173,10 @@ def test_added_lines_that_fit_at_two_depths_are_refused() -> None:
     assert caught.value.code == "ambiguous"
 
 
-def test_most_of_the_shared_lines_decide_how_new_is_indented() -> None:
+def test_shared_lines_that_show_two_depths_for_one_are_refused() -> None:
     new = ADDED[len("class C:\n") : -len("\nEND = 1\n")].replace("        first", "    first")
-    done = replace_text(CLASS, SHORT, new)
-    assert done.content == ADDED.replace("        first", "    first")
+    with pytest.raises(MatchError, match="already have the file's indentation"):
+        replace_text(CLASS, SHORT, new)
 
 
 def short(text: str, levels: int = 1) -> str:
