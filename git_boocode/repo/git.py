@@ -25,6 +25,8 @@ OVERRIDES = (
     "core.splitIndex=false",
     "index.skipHash=false",
     "index.sparse=false",
+    # The flags as the index has them, whatever files are on disk.
+    "sparse.expectFilesOutsideOfPatterns=true",
     "core.trustctime=true",
     "core.checkStat=default",
     "core.safecrlf=false",

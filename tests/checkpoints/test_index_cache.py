@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 
 from git_boocode.repo.errors import BoocodeError
-from tests.checkpoints.kit import back, held, held_without_history, refs, sound, take
+from tests.checkpoints.kit import (
+    back,
+    held,
+    held_without_history,
+    refs,
+    seen,
+    sound,
+    take,
+    undone,
+)
 from tests.checkpoints.test_capture import tree
 from tests.repo_kit import Repo
 
@@ -565,3 +574,64 @@ def test_an_empty_submodule_that_comes_where_a_file_was(repo: Repo) -> None:
         module.rmdir()
         module.symlink_to("elsewhere")
         assert held() == held_without_history()
+
+
+def flag_out(repo: Repo) -> None:
+    """Leave a directory out with flags only."""
+    repo.git("update-index", "--skip-worktree", "out/b", "out/deep/c")
+    shutil.rmtree(repo.top / "out")
+
+
+OMISSIONS: dict[str, Callable[[Repo], object]] = {
+    "flags": flag_out,
+    "a sparse checkout": lambda repo: repo.sparse("in"),
+    "a sparse index": lambda repo: repo.sparse("in", "--sparse-index"),
+    "patterns": lambda repo: repo.git("sparse-checkout", "set", "--no-cone", "/*", "!/out"),
+}
+
+
+@pytest.mark.parametrize("omit", OMISSIONS)
+def test_files_that_were_left_out_are_recorded_once_they_exist(repo: Repo, omit: str) -> None:
+    repo.commit(**{"a": "a\n", "in/a": "a\n", "out/b": "b\n", "out/deep/c": "c\n"})
+    OMISSIONS[omit](repo)
+    if omit == "patterns":
+        assert not (repo.top / "out").exists()
+    omitted, out = {"out/b": "b\n", "out/deep/c": "c\n"}, repo.top / "out"
+
+    def checks(**there: str) -> None:
+        """The checkpoint has the files outside, as they are on disk, and a restore returns them."""
+        taken = take()
+        outside = {path: text for path, text in tree(repo, taken).items() if "out" in path}
+        assert outside == there
+        before = seen(repo)
+        assert held() == held_without_history()
+        repo.write("a", "changed\n")
+        for path in ("out", "out/b"):
+            if (repo.top / path).is_file():
+                repo.write(path, "changed\n")
+        mess = seen(repo)
+        back(taken.id)
+        assert seen(repo) == before
+        undone()
+        assert seen(repo) == mess
+        back(taken.id)
+
+    checks(**omitted)
+    checks(**omitted)
+    repo.write("out/b", "new work\n")
+    checks(**{**omitted, "out/b": "new work\n"})
+    repo.write("out/b", "newer\n")
+    checks(**{**omitted, "out/b": "newer\n"})
+    shutil.rmtree(out)
+    checks(**omitted)
+    repo.write("out/b/file", "in a directory\n")
+    checks(**{"out/b/file": "in a directory\n", "out/deep/c": "c\n"})
+    shutil.rmtree(out)
+    repo.write("out", "a file\n")
+    checks(out="a file\n")
+    out.unlink()
+    (repo.top / "in/other").mkdir()
+    out.symlink_to("in/other")
+    checks(out="in/other")
+    out.unlink()
+    checks(**omitted)

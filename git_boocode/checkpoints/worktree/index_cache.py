@@ -24,7 +24,7 @@ _INDEX = "kept-index"
 _NOTE = "kept-index.json"
 # Earlier versions wrote several indexes.
 PREFIX = "kept-index-"
-_VERSION = 3
+_VERSION = 4
 LARGEST = 256 << 20
 """The maximum size of a note, in bytes; it lists every untracked file."""
 _SETS = ("only_in_head", "extra", "missing", "recent")

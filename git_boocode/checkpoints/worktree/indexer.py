@@ -70,6 +70,7 @@ class Disk:
         self.worktree = worktree
         # By path, whether it is a directory that no symlink leads to.
         self._directories = {"": True}
+        self._vacant: set[str] = set()  # directories that are known to be missing
 
     def status(self, path: str) -> os.stat_result | None:
         """The lstat of a path; None if it does not exist, or a symlink leads to it."""
@@ -104,6 +105,17 @@ class Disk:
     def exists(self, path: str) -> bool:
         """Whether a path exists."""
         return self._lstat(path) is not None
+
+    def is_vacant(self, path: str) -> bool:
+        """Whether nothing is at a path, and no file or symlink in place of a directory above it."""
+        missing: list[str] = []
+        while path not in self._vacant and not (missing and self._is_own_directory(path)):
+            if self.exists(path):
+                return False
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        self._vacant.update(missing[1:])
+        return True
 
     def has_repository(self, path: str) -> bool:
         """Whether a path is the top of a repository."""

@@ -422,8 +422,10 @@ class WorktreeScan:
     def _compare_paths(self, staging: Staging | None, extra: list[str]) -> _IndexDifference:
         """Compare the paths of the private index with those that it has to hold."""
         cache = self.cache
+        # They may be on disk in the next scan, although the user's index remains the same.
+        absent = frozenset(entry.path for entry in staging.absent) if staging else frozenset[str]()
         if cache is None or staging is None:
-            return _IndexDifference([], frozenset(), extra, frozenset(), frozenset())
+            return _IndexDifference([], frozenset(), extra, absent, frozenset())
         if self._same_index:
             returned = filter(self._disk.exists, cache.missing)
             entries = [entry for entry in map(self._user.entry, returned) if entry]
@@ -436,14 +438,14 @@ class WorktreeScan:
                 cache.missing.difference(entry.path for entry in entries),
                 cache.extra,
             )
-        tracked = self._user.records.keys() - {entry.path for entry in staging.absent}
+        tracked = self._user.records.keys() - absent
         held = frozenset(self._index.paths())
         untracked = held - tracked
         return _IndexDifference(
             [entry for entry in map(self._user.entry, sorted(tracked - held)) if entry],
             untracked.difference(extra),
             [path for path in extra if path not in held],
-            frozenset(),
+            absent,
             untracked,
         )
 

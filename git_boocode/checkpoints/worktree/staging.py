@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
+from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import is_dot_git
 from git_boocode.repo.git import Git, GitError, nul_records
@@ -52,7 +53,7 @@ class Staging(NamedTuple):
         """A copy that reflects which entries of a sparse checkout are on disk now."""
         present = {absent: tag for tag, absent in _ABSENT.items()}
         plain = (entry._replace(tag=present.get(entry.tag, entry.tag)) for entry in self.special)
-        return self._replace(special=tuple(_mark_absent(entry, worktree) for entry in plain))
+        return self._replace(special=_mark_absent(plain, worktree))
 
 
 def decode_special(data: bytes) -> tuple[Entry, ...]:
@@ -112,7 +113,7 @@ class UserIndex:
             for record in self.dump.split(b"\0")
             if record and (record[:2] != b"H " or record[stage] != b" 0")
         )
-        return tuple(_mark_absent(entry, self._repository.worktree) for entry in found)
+        return _mark_absent(found, self._repository.worktree)
 
     def staging(self) -> Staging:
         """The staging area. GitError if git cannot read it, or objects are missing."""
@@ -164,10 +165,15 @@ class UserIndex:
         return next((entries[stage] for stage in _PREFERRED if stage in entries), None)
 
 
-def _mark_absent(entry: Entry, worktree: str) -> Entry:
-    if entry.tag not in _ABSENT or os.path.lexists(os.path.join(worktree, entry.path)):
-        return entry
-    return entry._replace(tag=_ABSENT[entry.tag])
+def _mark_absent(entries: Iterable[Entry], worktree: str) -> tuple[Entry, ...]:
+    """Mark the skip-worktree entries at whose paths, or above them, nothing else is on disk."""
+    disk = Disk(worktree)
+    return tuple(
+        entry._replace(tag=_ABSENT[entry.tag])
+        if entry.tag in _ABSENT and disk.is_vacant(entry.path)
+        else entry
+        for entry in entries
+    )
 
 
 def _intent_to_add(index: Index, tree: str) -> Iterable[Entry]:
