@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from git_boocode.repo.errors import FatalError
@@ -233,3 +235,27 @@ def test_a_restore_blocked_by_ignored_files_can_be_forced(repo: Repo, command: s
         assert f"'git boocode {command} --force ignored' replaces ignored files" in done.err
     assert repo.boocode(command, "--force", "ignored").code == 0
     assert repo.read("d") == (b"changed\n" if command == "undo" else b"file\n")
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_ignored_files_that_only_head_tracks_are_left_alone(repo: Repo, warm: bool) -> None:
+    repo.commit(**{".env": "example\n", "a": "a\n"})
+    take(label="tracked")
+    repo.git("rm", "-q", "--cached", ".env")
+    repo.write(".git/info/exclude", ".env\n")
+    repo.write(".env", SECRET)
+    if not warm:
+        shutil.rmtree(repo.top / ".git/boocode")
+    take(label="untracked")
+    take(paths=(".",))
+    repo.write("a", "changed\n")
+    take()
+    outcome = back("label:tracked")
+    assert (".env", "ignored file '.env' is in the way") in [tuple(kept) for kept in outcome.kept]
+    # It is still untracked, or this would record it.
+    take()
+    undone()
+    redone()
+    take()
+    back("label:untracked")
+    private(repo, ".env")

@@ -95,7 +95,7 @@ def without(key: str) -> Callable[[dict[str, Any]], str]:
 
 ID = "1" * 40
 KEYS = (
-    *("ref", "commit", "content", "user_index", "head_tree", "only_in_head", "extra", "missing"),
+    *("ref", "commit", "content", "user_index", "head_tree", "extra", "missing"),
     *("since", "recent", "modules", "rules", "version", "crc"),
 )
 NOTES: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -163,7 +163,7 @@ def test_an_invalid_note_only_costs_time(repo: Repo, kept_aside: Path, share: in
     assert wrong == []
 
 
-@pytest.mark.parametrize("key", ["extra", "missing", "recent", "only_in_head", "modules"])
+@pytest.mark.parametrize("key", ["extra", "missing", "recent", "modules"])
 def test_fields_of_the_wrong_type_are_harmless(repo: Repo, kept_aside: Path, key: str) -> None:
     for value in (7, "text", {"a": 1}, [["a"]], [None]):
         values = come_back(repo, kept_aside)

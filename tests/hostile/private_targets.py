@@ -219,7 +219,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     "private-kept": (
         *_JSON,
         *_keys("version", "tree", "content", "special", "ref", "commit", "users_index", "number"),
-        *_keys("head_tree", "only_in_head", "extra", "missing", "specials", "modules", "rules"),
+        *_keys("head_tree", "extra", "missing", "specials", "modules", "rules"),
         *_keys("since", "recent", "crc", "overlay"),
         *(b"2", b'"' + b"a" * 40 + b'"'),
     ),

@@ -164,7 +164,9 @@ class RestorePlanner:
         same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
         # A safety checkpoint's staging area is restored completely.
         is_own = is_own_safety(repository, self._target)
-        staging, staged = self._plan_staging(() if is_own else nested.values())
+        # What is ignored and untracked remains so, or the next checkpoint would record it.
+        unstaged = {path for path, blocker in blocked.items() if blocker == path}
+        staging, staged = self._plan_staging(unstaged.union(() if is_own else nested.values()))
         return RestorePlan(
             snapshot.disk_tree,
             tree,
@@ -320,12 +322,12 @@ class RestorePlanner:
 
     # Staging.
 
-    def _plan_staging(self, nested: Iterable[str]) -> tuple[Staging | None, list[Change]]:
+    def _plan_staging(self, left_alone: Iterable[str]) -> tuple[Staging | None, list[Change]]:
         """The new staging area, None for no change, and the paths whose staging changes.
 
-        Entries in the nested repositories are kept, because git treats these as plain directories
-        only as long as it tracks files there. Refused (`bad_index`) if the index is damaged and
-        only some paths are restored.
+        Entries at and below the paths `left_alone` are kept: git treats a nested repository as a
+        plain directory only as long as it tracks files there. Refused (`bad_index`) if the index is
+        damaged and only some paths are restored.
         """
         target, before = self._staging, self._snapshot.staging
         if target is None or target == before:
@@ -339,7 +341,7 @@ class RestorePlanner:
         current = before or Staging(self._repository.empty_tree, ())
         differing = self._compare(current.tree, target.tree)
         special = {entry.path for staging in (current, target) for entry in staging.special}
-        below = tuple(f"{directory}/" for directory in nested)
+        below = tuple(f"{path}/" for path in left_alone)
         chosen = self._chosen(special.union(change.path for change in differing))
         chosen = {path for path in chosen if not f"{path}/".startswith(below)}
         changes, blocked_changes = _choose(differing, chosen)

@@ -27,7 +27,7 @@ PREFIX = "kept-index-"
 _VERSION = 4
 LARGEST = 256 << 20
 """The maximum size of a note, in bytes; it lists every untracked file."""
-_SETS = ("only_in_head", "extra", "missing", "recent")
+_SETS = ("extra", "missing", "recent")
 
 
 class Content(NamedTuple):
@@ -50,7 +50,6 @@ class IndexCache(NamedTuple):
     content: Content  # the state that the checkpoint records
     user_index: str  # the fingerprint of the user's index
     head_tree: str  # the tree of HEAD
-    only_in_head: frozenset[str]  # the paths in HEAD that the user's index lacks
     extra: frozenset[str]  # the recorded paths that the user's index lacks
     missing: frozenset[str]  # the paths in the user's index that were not on disk
     recent: frozenset[str]  # the paths whose next change git may miss, see `WorktreeScan`

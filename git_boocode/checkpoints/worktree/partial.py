@@ -87,9 +87,7 @@ class PartialScan:
             refuse_unmatched(self._pathspecs, not_held & not_tracked & not_others)
         limit = self._repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         extra, skipped = select_untracked(self._repository.worktree, others, limit)
-        old_names = self._old_names({*tracked, *extra}.difference(held))
-        held += old_names
-        extra += self._paths_only_in_head(set(held).difference(tracked, extra, old_names))
+        held += self._old_names({*tracked, *extra}.difference(held))
         self._record(held, tracked, extra)
         skipped += [*self._indexer.failed, *self._unlisted({*tracked, *others, *extra})]
         snapshot = Snapshot(
@@ -117,11 +115,6 @@ class PartialScan:
             return set()
         names = set(self._index.paths()).difference(self._user.records)
         return self._disk.other_spellings(names, new)
-
-    def _paths_only_in_head(self, candidates: set[str]) -> list[str]:
-        """The existing files in HEAD that the user's index lacks, as in a full scan."""
-        missing = self._user.missing_paths(self._head.tree) if candidates else ()
-        return [path for path in missing if path in candidates and self._disk.is_own_file(path)]
 
     def _record(self, held: list[str], tracked: list[str], extra: list[str]) -> None:
         wanted = [*filter(self._disk.is_own_file, tracked), *extra]
@@ -159,11 +152,11 @@ class PartialScan:
             return None
         failed = {path for path, _ in self._indexer.failed}
         missing = {path for path in tracked if not self._disk.exists(path)}
-        same = cache.user_index == self._user.fingerprint and cache.head_tree == self._head.tree
+        same = cache.user_index == self._user.fingerprint
         return cache._replace(
             path=self._index.path,
             crc=None,
-            # If the index or HEAD has changed, the next capture compares all paths.
+            # If the index has changed, the next capture compares all paths.
             user_index=cache.user_index if same else "?",
             head_tree=self._head.tree,
             extra=(cache.extra - named).union(set(extra) - failed),

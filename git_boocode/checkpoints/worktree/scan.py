@@ -221,14 +221,12 @@ class WorktreeScan:
 
     def _finish(self) -> Snapshot:
         staging = self._staging()
-        only_in_head = self._paths_only_in_head(staging)
         self._indexer.compare(self._comparison)
         reader = self._reader(staging)
         if reader is not None:
             # Read the changed files while git still lists the untracked ones.
             reader.read(self._statuses(self._indexer.changed))
         extra = self._untracked()
-        extra += self._files_only_in_head(only_in_head, extra)
         changes = self._index_changes(staging, extra)
         items = None if reader is None else self._items(reader, changes)
         tree = None if items is None else self._patched_tree(items, changes)
@@ -243,7 +241,7 @@ class WorktreeScan:
             snapshot.disk_tree = snapshot.tree = tree
         if staging is not None and not self._left_out:
             held = frozenset(extra) - {path for path, _ in self._indexer.failed}
-            new_cache = partial(self._new_cache, only_in_head, held, changes.missing)
+            new_cache = partial(self._new_cache, held, changes.missing)
             if is_later and items is not None:
                 snapshot.update_index = partial(self._update_index, changes, items, new_cache)
             else:
@@ -272,22 +270,6 @@ class WorktreeScan:
             if self.cache is not None or not self._user.is_damaged(error):
                 raise
             return None
-
-    def _paths_only_in_head(self, staging: Staging | None) -> frozenset[str]:
-        """The paths in HEAD that the user's index lacks."""
-        if staging is None or staging.tree == self._head.tree:
-            return frozenset()
-        if self.cache is not None and self._same_index and self.cache.head_tree == self._head.tree:
-            return self.cache.only_in_head
-        return frozenset(self._user.missing_paths(self._head.tree))
-
-    def _files_only_in_head(self, paths: Iterable[str], untracked: list[str]) -> set[str]:
-        """The existing files among the paths that HEAD has and the user's index lacks."""
-        files = set(filter(self._disk.is_own_file, paths))
-        if files and self._ignores_case:
-            # A file that was renamed in the index still exists under its old name as well.
-            files -= self._disk.other_spellings(files, [*self._user.records, *untracked])
-        return files
 
     @property
     def _ignores_case(self) -> bool:
@@ -466,9 +448,7 @@ class WorktreeScan:
         closed = (path for path in directories if not self._disk.has_repository(path))
         return [entry for entry in map(self._user.entry, closed) if entry]
 
-    def _new_cache(
-        self, only_in_head: frozenset[str], extra: frozenset[str], missing: frozenset[str]
-    ) -> IndexCache:
+    def _new_cache(self, extra: frozenset[str], missing: frozenset[str]) -> IndexCache:
         cache = self.cache
         modules = cache.modules if cache is not None and self._same_index else self._user.modules
         return IndexCache(
@@ -480,7 +460,6 @@ class WorktreeScan:
             content=Content("", None, None, ""),
             user_index=self._user.fingerprint,
             head_tree=self._head.tree,
-            only_in_head=only_in_head,
             extra=extra,
             missing=missing,
             recent=self._recent(cache.recent if cache else ()),

@@ -148,17 +148,6 @@ class UserIndex:
         entries = map(self.entry, self.records)
         return [entry.path for entry in entries if entry and entry.mode == GITLINK]
 
-    def missing_paths(self, tree: str) -> list[str]:
-        """The paths in a tree that the index lacks, except those inside its submodules.
-
-        After `git rm --cached`, an ignored file is still on disk, and only HEAD lists it.
-        """
-        arguments = ("diff-index", "--cached", "--diff-filter=D", "--name-only", "-z")
-        missing = nul_records(self.index.git.run(*arguments, tree))
-        # A submodule may have replaced a directory.
-        modules = tuple(f"{path}/" for path in self.modules) if missing else ()
-        return [path for path in missing if not path.startswith(modules)] if modules else missing
-
     def entry(self, path: str) -> Entry | None:
         """The entry of a path, our side of a conflict; None if there is no entry."""
         entries = {entry.stage: entry for entry in map(Entry.parse, self.records.get(path, ()))}
