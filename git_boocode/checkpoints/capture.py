@@ -223,7 +223,7 @@ def _is_newest(repository: Repository, cache: IndexCache) -> bool:
     if any(name > identifier for name in names if ID.fullmatch(name)):
         return False
     try:
-        return os.stat(os.path.join(common, "packed-refs")).st_mtime < cache.since
+        return os.stat(os.path.join(common, "packed-refs")).st_mtime_ns < cache.since
     except FileNotFoundError:
         return True
 

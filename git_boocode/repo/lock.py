@@ -272,8 +272,9 @@ def _index_lock(state_dir: str) -> str:
 
 def _is_leftover(name: str, path: str) -> bool:
     if name.startswith(MAKING):
-        made = _made(path)
-        return made is not None and time.time() - made > _ABANDONED
+        # A file system has its own clock; that of the system may be ahead.
+        made, now = _made(path), _made(os.path.dirname(path))
+        return made is not None and now is not None and now - made > _ABANDONED
     return name.startswith(_PREFIX) and not _in_use(os.path.join(path, _GUARD))
 
 

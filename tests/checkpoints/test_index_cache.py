@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.checkpoints.kit import (
     undone,
 )
 from tests.checkpoints.test_capture import tree
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, mounted
 
 pytestmark = pytest.mark.slow
 
@@ -470,6 +470,39 @@ def test_nothing_is_read_twice(paths_with_filter: Repo) -> None:
     assert read(paths_with_filter) == ["dir/same", "new", "untracked/1"]
     take()
     assert read(paths_with_filter) == []
+
+
+@pytest.fixture(params=["one file system", "two file systems"])
+def behind(
+    request: pytest.FixtureRequest,
+    repo: Repo,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Repo]:
+    """A worktree whose file system is behind the system's clock; its git directory may be on it."""
+    repo.commit(a="v0\n", b="b\n")
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 1.0)
+    if request.param == "one file system":
+        yield repo
+        return
+    place = tmp_path / "other"
+    place.mkdir()
+    with mounted(place, "-t", "tmpfs", "tmpfs"):
+        repo.git("worktree", "add", "-q", "--detach", str(place / "linked"))
+        monkeypatch.chdir(place / "linked")
+        yield Repo(place / "linked")
+        monkeypatch.chdir(repo.top)
+
+
+def test_files_rewritten_in_one_second_of_a_slow_file_system(behind: Repo) -> None:
+    repo = behind
+    for number in range(3):
+        next_second()
+        repo.write("a", f"{number}1\n")
+        take()
+        repo.write("a", f"{number}2\n")
+        assert tree(repo, take())["a"] == f"{number}2\n"
 
 
 COMMANDS = (

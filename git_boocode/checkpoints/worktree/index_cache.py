@@ -44,7 +44,7 @@ class IndexCache(NamedTuple):
 
     path: str  # this process's own copy of the private index
     crc: int | None  # of the index in the private directory; None if this one is new
-    since: float  # when the scan that wrote it began, in seconds since 1970
+    since: int  # when the scan that wrote it began, by the worktree's file system, in ns since 1970
     ref: str  # the checkpoint that has the index's tree
     commit: str  # the commit that the ref named
     content: Content  # the state that the checkpoint records
@@ -95,7 +95,7 @@ def _parse(note: dict[str, Any], path: str) -> IndexCache:
     return IndexCache(
         path=path,
         crc=int(note["crc"]),
-        since=float(note["since"]),
+        since=int(note["since"]),
         ref=note["ref"],
         commit=note["commit"],
         content=content,
@@ -124,7 +124,7 @@ def _replace(cache: IndexCache, path: str) -> int:
     # The user's index may be private, but git writes indexes with the mode of the umask.
     os.chmod(making, 0o600)
     # Git compares files that are as new as the index, or newer: those that changed during the scan.
-    os.utime(making, (cache.since, cache.since))
+    os.utime(making, ns=(cache.since, cache.since))
     crc = crc_of(making)
     os.replace(making, path)
     return crc

@@ -8,7 +8,7 @@ capture (`index_cache`), or a copy of the user's index.
 from __future__ import annotations
 
 import os
-import time
+import stat
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from git_boocode.checkpoints.worktree.patched_tree import FileReader, Statuses
     from git_boocode.repo.trees import Item
 
-# The seconds that a file system's clock may be behind the system's.
-_CLOCKS_DIFFER = 0.05
 # In bytes: for a smaller index, git is as fast, unless objects are kept open in this process.
 _LARGE_INDEX = 1 << 20
 
@@ -155,7 +153,7 @@ class WorktreeScan:
         self._begin(with_cache=False)
 
     def _begin(self, *, with_cache: bool) -> None:
-        self._start = time.time() - _CLOCKS_DIFFER
+        self._start = _file_time(self._repository.worktree, self._scratch)
         self._listing = self._walk(self._user.index)
         self._rules = conversion_rules(self._repository)
         self.cache = self._load_cache() if with_cache else None
@@ -473,10 +471,29 @@ class WorktreeScan:
         Git compares whole seconds, so it would miss another change in that second. Programs can set
         the modification time, but not the time of the status change.
         """
-        second = int(self._start)
+        second = self._start // 1_000_000_000
         found = {path: self._disk.status(path) for path in self._recorded.union(before)}
         return frozenset(
             path
             for path, status in found.items()
             if status and status.st_ctime >= second > status.st_mtime
         )
+
+
+def _file_time(worktree: str, scratch: str) -> int:
+    """The time of the worktree's file system, or an earlier one, in nanoseconds since 1970.
+
+    The system's clock may be ahead of it. The directory `scratch` has just been written to.
+    """
+    top, made = os.stat(worktree), os.stat(scratch)
+    if made.st_dev == top.st_dev:
+        return made.st_mtime_ns
+    # The git directory is on another file system.
+    times = [top.st_ctime_ns]
+    with suppress(OSError):
+        git_file = os.path.join(worktree, ".git")
+        if stat.S_ISREG(mode := os.lstat(git_file).st_mode):
+            # The same mode again, which updates only the time of the status change.
+            os.chmod(git_file, stat.S_IMODE(mode))
+            times.append(os.lstat(git_file).st_ctime_ns)
+    return max(times)
