@@ -19,6 +19,7 @@ from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink
 from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository
 
 # The first version of git that runs configured hooks; older ones ignore them.
@@ -190,10 +191,8 @@ def remove(content: bytes) -> bytes:
 def _plan_file(repository: Repository, event: str, path: str) -> list[FileEdit]:
     content, call, title = _read(path), _call(event), _title(repository, event, path)
     if content is None:
-        umask = os.umask(0o077)
-        os.umask(umask)
         made = insert(_SHEBANG, call, _MADE)
-        return [_edit(path, None, made, title, 0o777 & ~umask | 0o700)]
+        return [_edit(path, None, made, title, 0o777 & ~read_umask() | 0o700)]
     if find_part(content):
         renewed = renew(content, call)
         return [] if renewed == content else [_edit(path, content, renewed, title)]

@@ -182,6 +182,7 @@ class Git:
         self.observer = observer
         self._watcher = watcher
         self.lock: int | None = None  # an open file, which git keeps open
+        self.umask = -1  # of git; -1 for that of this process
 
     def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
         """A copy with more `key=value` settings or variables, or another directory."""
@@ -195,6 +196,12 @@ class Git:
         # A daemon started by git would hold the lock for longer.
         made = self.bind("core.fsmonitor=false")
         made.lock = lock
+        return made
+
+    def with_umask(self, umask: int) -> Git:
+        """A copy whose git has another umask than this process."""
+        made = copy(self)
+        made.umask = umask
         return made
 
     def command(self, *arguments: str) -> list[str]:
@@ -398,6 +405,7 @@ class Git:
                 # Python 3.14 would hold 128 KiB before the pipe.
                 bufsize=pipe_size,
                 pass_fds=() if self.lock is None else (self.lock,),
+                umask=self.umask,
                 # What git has started, such as a filter, can be ended with it.
                 start_new_session=self._watcher is not None,
             )

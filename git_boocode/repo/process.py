@@ -148,6 +148,15 @@ def _name_and_parent(pid: int) -> tuple[str, int | None]:
     return "", None
 
 
+def read_umask() -> int:
+    """The umask of this process; `os.umask` changes it, and other threads may create files."""
+    with suppress(OSError, StopIteration), open("/proc/self/status", "rb") as file:
+        return int(next(line for line in file if line.startswith(b"Umask:")).split()[1], 8)
+    import subprocess
+
+    return int(subprocess.run(("sh", "-c", "umask"), stdout=subprocess.PIPE, check=True).stdout, 8)
+
+
 def find_command(name: str) -> str:
     """The program that a shell would run for a path or a command name (CommandError)."""
     import shutil

@@ -8,6 +8,8 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.checkpoints.worktree.indexer import may_convert
+from git_boocode.repo import process
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, take, undone
 from tests.checkpoints.test_properties import fresh_repo
@@ -226,6 +230,45 @@ def test_modes_come_back_under_another_umask(repo: Repo, umasks: tuple[int, int]
         assert exact(repo) == restored
     finally:
         os.umask(before_all)
+
+
+def test_other_threads_keep_their_umask(repo: Repo) -> None:
+    reached, resume, made = (repo.top / f".git/{name}" for name in ("reached", "resume", "made"))
+    wait = f"touch '{reached}'; while ! [ -e '{resume}' ]; do sleep 0.01; done; cat"
+    repo.git("config", "filter.slow.smudge", wait)
+    repo.write(".git/info/attributes", "key filter=slow\n")
+    repo.write("key", "old\n", 0o600)
+    first = take()
+    repo.write("key", "new\n")
+
+    def write_meanwhile() -> None:
+        while not reached.exists():
+            time.sleep(0.01)
+        made.touch()
+        resume.touch()
+
+    thread = threading.Thread(target=write_meanwhile, daemon=True)
+    thread.start()
+    back(first.id)
+    thread.join()
+    assert stat.S_IMODE(made.stat().st_mode) == 0o666 & ~read_umask()
+    assert exact(repo)["key"] == (0o600, b"old\n")
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+@pytest.mark.parametrize("is_linux", [True, False])
+def test_the_umask_is_read(umask: int, is_linux: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise FileNotFoundError
+
+    before = os.umask(umask)
+    try:
+        with monkeypatch.context() as patch:
+            if not is_linux:
+                patch.setattr(process, "open", missing, raising=False)
+            assert read_umask() == umask
+    finally:
+        assert os.umask(before) == umask
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o640, 0o666, 0o700, 0o750, 0o777, 0o644])

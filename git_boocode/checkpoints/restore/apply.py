@@ -127,10 +127,10 @@ class WorktreeUpdate:
 
     def _write_files(self) -> None:
         modes = {change.path: change.mode for change in self._plan.changes}
-        index = self._snapshot.index
+        index, exact = self._snapshot.index, self._plan.exact
         try:
-            with writing_exactly(self._repository, index, modes, self._plan.exact) as written:
-                self._merge(self._plan.before, self._plan.tree)
+            with writing_exactly(self._repository, index, modes, exact) as (umask, written):
+                self._merge(self._plan.before, self._plan.tree, umask)
         except WorktreeChangedError:
             self._files_touched = False
             raise
@@ -139,8 +139,8 @@ class WorktreeUpdate:
             index.invalidate(written)
             index.git.attempt("update-index", "-q", "--refresh")
 
-    def _merge(self, before: str, after: str) -> None:
-        git = self._keeping_lock(self._snapshot.index.git)
+    def _merge(self, before: str, after: str, umask: int) -> None:
+        git = self._keeping_lock(self._snapshot.index.git).with_umask(umask)
         progress = ("-v",) if git.observer else ()
         command = ("read-tree", "--no-sparse-checkout", *progress, "-m", "-u", before, after)
         _check(git.attempt_counted("restoring: {} files", *command))
@@ -153,8 +153,8 @@ class WorktreeUpdate:
         self._snapshot.index.break_lock()
         # Git writes the index last: if it matches the target, every file was written.
         if self._snapshot.index.write_tree() == self._plan.tree and not self._reappeared_files():
-            with suppress(WorktreeChangedError), self._writing_back():
-                self._merge(self._plan.tree, self._plan.before)
+            with suppress(WorktreeChangedError), self._writing_back() as (umask, _):
+                self._merge(self._plan.tree, self._plan.before, umask)
                 return
         for _ in range(_ATTEMPTS - 1):
             with suppress(WorktreeChangedError):
@@ -215,11 +215,12 @@ class WorktreeUpdate:
         assert self._before is not None
         git = self._keeping_lock(self._before.git)
         # Even if some files fail, the others get their exact bytes and modes.
-        with self._writing_back():
-            done = git.attempt("checkout-index", "-f", "-z", "--stdin", stdin=nul_lines(old))
+        command = ("checkout-index", "-f", "-z", "--stdin")
+        with self._writing_back() as (umask, _):
+            done = git.with_umask(umask).attempt(*command, stdin=nul_lines(old))
         _check(done)
 
-    def _writing_back(self) -> AbstractContextManager[list[str]]:
+    def _writing_back(self) -> AbstractContextManager[tuple[int, list[str]]]:
         modes = {change.path: change.old_mode for change in self._plan.changes}
         index = self._snapshot.index
         return writing_exactly(self._repository, index, modes, self._exact_before)

@@ -27,6 +27,7 @@ from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.object_writer import GITLINK
+from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository
 
 _CHUNK = 1 << 20
@@ -210,14 +211,14 @@ def after_restore(
 @contextmanager
 def writing_exactly(
     repository: Repository, index: Index, modes: Mapping[str, str], files: ExactFiles
-) -> Iterator[list[str]]:
+) -> Iterator[tuple[int, list[str]]]:
     """Give files their exact bytes and modes after git has written them inside the context.
 
-    `modes` are their git modes. Others cannot read a file before it has its mode. The yielded list
-    receives the paths that were written again.
+    `modes` are their git modes. Yields the umask for that git (`Git.with_umask`), with which others
+    cannot read a file before it has its mode, and a list that receives the paths that were written
+    again.
     """
-    umask = os.umask(0o077)
-    os.umask(umask)
+    umask = read_umask()
     usual = {
         path: (0o777 if mode == "100755" else 0o666) & ~umask
         for path, mode in modes.items()
@@ -231,12 +232,8 @@ def writing_exactly(
         # Git creates a directory for a submodule as well.
         inside = (f"{path}/" if mode == GITLINK else path for path, mode in modes.items())
         made = [path for path in directories_of(inside) if not disk.is_directory(path)]
-        os.umask(0o077)
     written: list[str] = []
-    try:
-        yield written
-    finally:
-        os.umask(umask)
+    yield 0o077 if is_narrow else umask, written
     disk = Disk(repository.worktree)
     for path in filter(disk.is_directory, made):
         full = os.path.join(repository.worktree, path)
