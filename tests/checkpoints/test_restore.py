@@ -743,6 +743,18 @@ def test_an_index_that_is_a_symlink(base: Repo, tmp_path: Path) -> None:
     assert index.readlink() == real
 
 
+def test_an_empty_staging_area_is_complete(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    taken = take()
+    repo.git("gc", "-q", "--prune=now")
+    repo.git("add", "a")
+    back(taken.id)
+    sound(repo)
+    undone()
+    redone()
+    sound(repo)
+
+
 def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     base.write("a", "mess\n")
     monkeypatch.setattr(commands, "PATIENCE", 0.0)

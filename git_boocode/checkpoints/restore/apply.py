@@ -81,6 +81,9 @@ class WorktreeUpdate:
             self._files_touched = True
             self._write_files()
         if self._plan.staging is not None:
+            if self._plan.staging.tree == self._repository.empty_tree:
+                # Git has it built in and may not store it, but `git fsck` expects it of an index.
+                self._repository.git.run("hash-object", "-w", "-t", "tree", "--stdin")
             made = build_index(self._plan.staging, self._snapshot.index)
             self._install(made.path, self._snapshot.dump())
             self._installed = made
