@@ -25,7 +25,7 @@ from git_boocode.editing.write import (
 )
 from git_boocode.repo.durable import is_regular, read_private, remove, write_private
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
-from git_boocode.repo.files import MAX_BYTES, mode_only, remove_emptied
+from git_boocode.repo.files import MAX_BYTES, make_directories, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
 from git_boocode.repo.lock import EDIT_NOTE
 
@@ -220,7 +220,7 @@ def _restore_backup(repository: Repository, record: str | None, step: WriteStep)
             code="missing_object",
             hints=(f"restore it by hand, then remove '{_path(repository.state_dir)}'",),
         )
-    os.makedirs(os.path.dirname(step.real), exist_ok=True)
+    make_directories(os.path.dirname(step.real))
     remove(step.backup)
     write_new(step.backup, data, step.real, mode_only(kept[0].file.mode))
 

@@ -234,15 +234,18 @@ def remove(path: str) -> None:
 
 
 def _remove_directory(path: str) -> None:
-    # Importing `shutil` for `rmtree` takes longer than this.
-    with os.scandir(path) as entries:
-        inside = list(entries)
-    for entry in inside:
-        if entry.is_dir(follow_symlinks=False):
-            _remove_directory(entry.path)
-        else:
-            remove(entry.path)
-    os.rmdir(path)
+    # `shutil.rmtree` takes longer to import, and calls itself for each level before Python 3.13.
+    directories = [path]
+    for directory in directories:
+        with os.scandir(directory) as entries:
+            inside = list(entries)
+        for entry in inside:
+            if entry.is_dir(follow_symlinks=False):
+                directories.append(entry.path)
+            else:
+                remove(entry.path)
+    for directory in reversed(directories):
+        os.rmdir(directory)
 
 
 def is_regular(path: str) -> bool:

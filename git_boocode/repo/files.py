@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -116,6 +116,29 @@ def missing_directories(paths: Iterable[str]) -> list[str]:
         while (path := os.path.dirname(path)) not in missing and not os.path.isdir(path):
             missing.add(path)
     return sorted(missing)
+
+
+def make_directories(path: str) -> None:
+    """Create a directory, given by its absolute path, and the missing ones above it."""
+    # `os.makedirs` calls itself for each, and Python limits the depth of calls.
+    for missing in missing_directories([os.path.join(path, "")]):
+        with suppress(FileExistsError):
+            os.mkdir(missing)
+
+
+def walk_directories(top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """The directories at and below an absolute path, with their entries; no symlink is followed.
+
+    A missing, unreadable or too deep directory counts as empty. `os.walk` calls itself for each
+    level before Python 3.12.
+    """
+    waiting = [top]
+    while waiting:
+        directory, entries = waiting.pop(), list[os.DirEntry[str]]()
+        with suppress(OSError), os.scandir(directory) as found:
+            entries.extend(found)
+        yield directory, entries
+        waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def remove_directories(paths: Iterable[str]) -> None:

@@ -29,6 +29,7 @@ from typing import TypeVar
 
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.files import walk_directories
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import FAN_OUT, Quarantine, objects_directory
@@ -277,7 +278,8 @@ def pack_many_refs(repository: Repository) -> None:
     packing by `gc.auto` or `gc.packRefs`.
     """
     below = os.path.join(repository.common_dir, "refs", "boocode")
-    if sum(len(files) for _, _, files in os.walk(below)) <= MANY_LOOSE:
+    found = (entry for _, entries in walk_directories(below) for entry in entries)
+    if sum(entry.is_file() for entry in found) <= MANY_LOOSE:
         return
     try:
         repository.config.integer("gc.auto", default=1, least=1)

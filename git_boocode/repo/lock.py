@@ -26,6 +26,7 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
+from git_boocode.repo.files import walk_directories
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository, make_state_dir
 
@@ -221,8 +222,11 @@ def scratch_directory(state_dir: str, *, read_only: bool = False) -> Iterator[st
         # Imported late, because it is slow to import and rarely needed.
         import tempfile
 
-        with tempfile.TemporaryDirectory(prefix="git-boocode-") as elsewhere:
-            yield os.path.realpath(elsewhere)
+        elsewhere = os.path.realpath(tempfile.mkdtemp(prefix="git-boocode-"))
+        try:
+            yield elsewhere
+        finally:
+            _remove(elsewhere)
         return
     path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
     # Created and locked under a name that `sweep` ignores, so that it cannot remove the directory.
@@ -322,9 +326,8 @@ def break_ref_locks(repository: Repository, ref: str | None, since: float) -> No
 
 def loose_locks(top: str) -> Iterator[str]:
     """The locks of the loose refs in a directory; no ref can end in `.lock`."""
-    for directory, _, names in os.walk(top):
-        locks = sorted(name for name in names if name.endswith(".lock"))
-        yield from (os.path.join(directory, name) for name in locks)
+    for _, entries in walk_directories(top):
+        yield from sorted(entry.path for entry in entries if entry.name.endswith(".lock"))
 
 
 def reftable_locks(repository: Repository) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,41 @@ def test_a_path_that_is_only_too_long_when_absolute(repo: Repo) -> None:
     repo.write("a.txt", "mess\n")
     back(taken.id)
     assert repo.read("a.txt") == b"a changed\n"
+
+
+LEVELS = 400
+BOTTOM = "d/" * LEVELS
+
+
+@pytest.fixture
+def deep(repo: Repo) -> Iterator[Repo]:
+    """A checkpoint of a file, and in its place a directory of more levels than calls may have."""
+    repo.commit(a="a\n", d="file\n")
+    take()
+    (repo.top / "d").unlink()
+    for path in ("file", "x.log", ".gitignore"):
+        repo.write(f"{BOTTOM}{path}", "*.log\n")
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(LEVELS - 50)
+    yield repo
+    sys.setrecursionlimit(before)
+
+
+def test_a_very_deep_directory(deep: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep.git("add", "-N", f"{BOTTOM}file")
+    taken, status = take(), deep.status()
+    assert f"{BOTTOM}file" in tree(deep, taken)
+    deep.write(f"{BOTTOM}file", "changed\n")
+    with monkeypatch.context() as patch:
+        patch.chdir(deep.top / BOTTOM)
+        back(taken.id, paths=("file",))
+    assert deep.status() == status
+    back("@~1", force=frozenset({"ignored"}))
+    assert deep.read("d") == b"file\n"
+    undone()
+    assert deep.read(f"{BOTTOM}x.log") == b"*.log\n"
+    assert deep.status() == status
+    sound(deep)
 
 
 def test_a_file_renamed_by_case_where_case_is_ignored(repo: Repo) -> None:

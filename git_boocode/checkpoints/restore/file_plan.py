@@ -23,6 +23,7 @@ from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.files import walk_directories
 from git_boocode.repo.head_move import HeadMove
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.object_writer import SYMLINK
@@ -258,9 +259,11 @@ class RestorePlanner:
 
     def _repository_below(self, path: str) -> str | None:
         top = self._repository.worktree
-        walk = os.walk(os.path.join(top, path)) if self._disk.is_directory(path) else ()
-        found = (directory for directory, names, files in walk if ".git" in (*names, *files))
-        return next((os.path.relpath(directory, top) for directory in found), None)
+        walk = walk_directories(f"{top}/{path}") if self._disk.is_directory(path) else ()
+        for directory, entries in walk:
+            if any(entry.name == ".git" for entry in entries):
+                return os.path.relpath(directory, top)
+        return None
 
     def _holds_files(self, directory: str) -> bool:
         """Whether git treats a directory as a plain one, because it tracks files there."""
@@ -390,10 +393,10 @@ def blockers_of(disk: Disk, changes: Iterable[Change]) -> dict[str, list[str]]:
 
 
 def _files_below(top: str, path: str) -> Iterator[str]:
-    for directory, names, files in os.walk(os.path.join(top, path)):
-        links = [name for name in names if os.path.islink(os.path.join(directory, name))]
-        for name in (*files, *links):
-            yield os.path.relpath(os.path.join(directory, name), top)
+    for _, entries in walk_directories(f"{top}/{path}"):
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                yield os.path.relpath(entry.path, top)
 
 
 def _steps(path: str) -> Iterator[str]:

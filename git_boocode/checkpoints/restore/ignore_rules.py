@@ -18,6 +18,7 @@ from git_boocode.checkpoints.restore.operation import (
 )
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.worktree.indexer import directories_of
+from git_boocode.repo.files import make_directories
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
@@ -108,7 +109,7 @@ def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str
     contents = repository.store.blobs([*rules.values()])
     for (path, blob), content in zip(rules.items(), contents, strict=True):
         full = os.path.join(top, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
+        make_directories(os.path.dirname(full))
         with open(full, "xb") as file:
             # Git reports a missing blob.
             file.write(repository.git.run("cat-file", "blob", blob) if content is None else content)

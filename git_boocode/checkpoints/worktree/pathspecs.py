@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.files import make_directories
 from git_boocode.repo.git import Git, GitError, nul_records
 from git_boocode.repo.index import Index
 from git_boocode.repo.messages import (
@@ -138,7 +139,7 @@ class Pathspecs:
         # Match in an empty worktree, because the caller's directory may no longer exist.
         top = f"{index.path}.names"
         directory = os.path.join(top, self.prefix)
-        os.makedirs(directory, exist_ok=True)
+        make_directories(directory)
         git = index.git.bind(cwd=directory, GIT_WORK_TREE=top)
         real = self._top
         arguments = ("--cached", "--", *self._pathspecs)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.files import is_dot_git
+from git_boocode.repo.files import is_dot_git, make_directories
 from git_boocode.repo.git import Git, GitError, nul_records
 from git_boocode.repo.index import Entry, Index, borrow_index, fingerprint, is_whole
 from git_boocode.repo.lock import fresh_path
@@ -212,7 +212,7 @@ def _put_intent_to_add(index: Index, entries: list[Entry]) -> None:
     scratch = f"{index.path}.intent"
     for entry in entries:
         target = os.path.join(scratch, entry.path)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        make_directories(os.path.dirname(target))
         mode = int(entry.mode, 8)
         if stat.S_ISLNK(mode):
             os.symlink("nowhere", target)
