@@ -482,6 +482,22 @@ def test_tracked_paths_are_no_nested_repository_without_files(base: Repo) -> Non
     assert seen(base) == messed
 
 
+def test_nothing_is_written_where_it_could_not_be_recorded_afterwards(base: Repo) -> None:
+    base.write("lib/x", "x\n")
+    taken = take()
+    base.git("add", "lib/x")
+    (base.top / "lib/x").unlink()
+    base.git("init", "-q", "lib")
+    base.write("run", "mess\n")
+    before = seen(base)
+    outcome = back(taken.id)
+    assert ("lib/x", "'lib' is a nested repository") in [tuple(kept) for kept in outcome.kept]
+    assert base.git("ls-files", "lib") == "lib/x\n"
+    assert not (base.top / "lib/x").exists()
+    undone()
+    assert seen(base) == before
+
+
 def test_an_undo_restores_staging_in_a_nested_repository(base: Repo) -> None:
     base.git("init", "-q", "nested")
     base.write("nested/inner", "inner\n")

@@ -248,7 +248,7 @@ class RestorePlanner:
         @cache
         def is_nested(step: str) -> bool:
             is_repository = self._disk.is_directory(step) and self._disk.has_repository(step)
-            return is_repository and not self._holds_files(step)
+            return is_repository and not (self._holds_files(step) and self._is_plain_after(step))
 
         found = {}
         for change in wanted:
@@ -271,6 +271,14 @@ class RestorePlanner:
         below = (entry for index in self._indexes for entry in index.entries_of([f"{directory}/"]))
         return any(entry.path != directory for entry in below)
 
+    def _is_plain_after(self, directory: str) -> bool:
+        """Whether git still treats a directory as a plain one after the operation."""
+        return self._staging is None or directory in self._tracked_directories
+
+    @cached_property
+    def _tracked_directories(self) -> set[str]:
+        return directories_of(self._tracked)
+
     def _nested_around(self, wanted: list[Change]) -> dict[str, str]:
         """The nested repositories that contain files to delete, by the paths of these files.
 
@@ -278,10 +286,9 @@ class RestorePlanner:
         them nothing in it could be recorded, so the files are kept, and stay tracked.
         """
         doomed = [change.path for change in wanted if change.action == "delete"]
-        directories = directories_of(doomed) if self._staging is not None else set()
-        repositories = list(filter(self._disk.has_repository, directories))
-        tracked = directories_of(self._tracked) if repositories else set()
-        nested = [directory for directory in repositories if directory not in tracked]
+        directories = directories_of(doomed)
+        repositories = filter(self._disk.has_repository, directories)
+        nested = [directory for directory in repositories if not self._is_plain_after(directory)]
         return {path: top for path in doomed for top in nested if path.startswith(f"{top}/")}
 
     def _blocked(self, wanted: list[Change], blockers: Mapping[str, list[str]]) -> dict[str, str]:
