@@ -543,6 +543,23 @@ def test_unrecorded_files_are_kept(repo: Repo) -> None:
     assert repo.read("large.dir/x") == b"small by now"
 
 
+@pytest.mark.parametrize("paths", [(), (".",), ("a", "lib/..")])
+def test_new_files_that_cannot_be_recorded_are_reported(base: Repo, paths: tuple[str, ...]) -> None:
+    base.write(".git/info/attributes", "text working-tree-encoding=UTF-16\n")
+    base.git("config", "boocode.maxFileSize", "100")
+    base.write("huge", "-" * 200)
+    base.git("init", "-q", "nested")
+    taken = take()
+    base.write("text", "not UTF-16\n")
+    base.write("big", "-" * 200)
+    base.git("init", "-q", "lib")
+    outcome = back(taken.id, paths=paths)
+    reasons = dict(outcome.kept)
+    assert {*reasons} == {"big", "lib", "text"}
+    assert reasons["lib"] == "not recorded: nested repository"
+    assert back(taken.id, paths=("a",)).kept == []
+
+
 def test_an_unreadable_tracked_file_is_left_alone(repo: Repo) -> None:
     repo.commit(**{"t.bad": "old\n", "a": "a\n"})
     taken = take()

@@ -7,7 +7,7 @@ in the private scratch directory.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.files import walk_directories
+from git_boocode.repo.files import is_in_dot_git, walk_directories
 from git_boocode.repo.head_move import HeadMove
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.object_writer import SYMLINK
@@ -137,12 +137,7 @@ class RestorePlanner:
         # Report also the files that the snapshot omits because the target's rules ignore them.
         left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
         kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
-        # Files that cannot be read may differ or not.
-        unread = dict(snapshot.skipped)
-        names = self._chosen(unread.keys() - kept.keys())
-        for path, entry in repository.store.tree(self._tree, sorted(names)).items():
-            if entry.kind != "tree" and path in names:
-                kept[path] = f"cannot be compared: {unread[path]}"
+        kept |= self._unrecorded(kept)
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
         spared = blockers if "ignored" not in self._request.force else {}
         blocked = self._blocked(wanted, spared) if spared else {}
@@ -194,6 +189,25 @@ class RestorePlanner:
                 yield change.path, "ignored in the checkpoint"
             elif change.path in nested:
                 yield change.path, f"'{nested[change.path]}' is a nested repository"
+
+    def _unrecorded(self, kept: Container[str]) -> dict[str, str]:
+        """The other paths that cannot be recorded, unless the target skipped them as well."""
+        skipped, found = self._snapshot.skipped, dict[str, str]()
+        unread = {
+            path: why for path, why in skipped if path not in kept and not is_in_dot_git(path)
+        }
+        names = self._chosen(unread)
+        if self._pathspecs is not None:
+            # No index has them.
+            names |= {path for path in unread if self._pathspecs.name(path, or_top=True)}
+        entries = self._repository.store.tree(self._tree, sorted(names))
+        for path in names:
+            if path not in entries:
+                if path not in self._target.meta.skipped_paths and self._disk.exists(path):
+                    found[path] = f"not recorded: {unread[path]}"
+            elif entries[path].kind != "tree":
+                found[path] = f"cannot be compared: {unread[path]}"
+        return found
 
     def _hooks_to_keep(self, wanted: list[Change]) -> dict[str, str]:
         """The untracked files with our hooks, unless the request names them, and why they stay."""

@@ -113,10 +113,10 @@ class Pathspecs:
         self._top = top
         self._pathspecs = tuple(resolve_pathspec(top, prefix, spec) for spec in pathspecs)
 
-    def name(self, path: str) -> bool:
+    def name(self, path: str, *, or_top: bool = False) -> bool:
         """Whether one of them is the path itself or a directory above it, except the top."""
         named = (os.path.normpath(os.path.join(self.prefix, spec)) for spec in self._pathspecs)
-        return any(f"{path}/".startswith(f"{name}/") for name in named)
+        return any(f"{path}/".startswith(f"{name}/") or (or_top and name == ".") for name in named)
 
     def matching(self, indexes: Iterable[Index], *, each: bool) -> frozenset[str]:
         """The paths in any of the private indexes that the pathspecs match.
