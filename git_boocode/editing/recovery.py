@@ -42,7 +42,7 @@ def note_call(repository: Repository, record: str | None, steps: Sequence[WriteS
     """Write the journal of a call; `record` is the id of its edit record.
 
     It is on disk afterwards, unless it is about a single file without a record: then a crash of the
-    system can leave at most an empty journal and a temporary file behind. The paths are relative to
+    system can leave at most an empty journal and temporary files behind. The paths are relative to
     the worktree, which may be moved or copied.
     """
     below = partial(os.path.relpath, start=repository.worktree)

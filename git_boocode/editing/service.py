@@ -195,7 +195,6 @@ class EditJournal(Journal):
         self._repository = repository
         self._record = None if queue else record
         self._waiting = record if queue else None
-        self.can_fail = self._waiting is None
         self._queue = queue
         self._directory = ""
 

@@ -1,8 +1,13 @@
 """Write files atomically, all of them or none.
 
-The new content is written next to the file and renamed into place. If something can fail after a
-rename, each old file has a second name until then. A failing call restores the file from it; after
-a kill, `recovery` does.
+The new content is written next to the file and renamed into place. Until all is done, each old file
+has a second name. A failing call restores the file from it; after a kill, `recovery` does.
+
+Other programs may write the same files. Each file is compared with what was read, right before it
+is replaced and, by its second name, after that. Two things remain that no system call prevents
+without showing others a file that comes and goes: what a program writes to the old file after that,
+because it had opened it before, is lost, and so is a file that it renames into place in the instant
+between the last look and our rename.
 """
 
 from __future__ import annotations
@@ -84,12 +89,6 @@ class WriteStep(NamedTuple):
             return NEW if kept and not os.path.samefile(self.backup, self.real) else OLD
         return {self.before: OLD, self.after: NEW}.get(found, OTHER)
 
-    @property
-    def is_atomic(self) -> bool:
-        """Whether one rename makes the change: a kill leaves the old file or the new one."""
-        replaces = None not in (self.before, self.after) and self.before != self.after
-        return replaces and self.spelling is None
-
     def undo(self) -> None:
         """Restore the old file; raises OSError if that fails."""
         if self.before is None:
@@ -124,9 +123,6 @@ def fingerprint_at(path: str) -> str | None:
 
 class Journal:
     """Receives the steps of a write; this base class only syncs directories."""
-
-    can_fail = True
-    """Whether `sync` or `commit` may fail, so that the files must be rolled back."""
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Called before anything is written."""
@@ -202,7 +198,6 @@ class _WriteRun:
     def __init__(self, files: Sequence[tuple[FileChange, WriteStep]], journal: Journal) -> None:
         self.files = files
         self._journal = journal
-        self._backs_up = len(files) > 1 or journal.can_fail or not files[0][1].is_atomic
         self.target = files[0][0].target
         self._missing = missing_directories(step.real for _, step in files)
         self._tried: list[WriteStep] = []
@@ -223,6 +218,7 @@ class _WriteRun:
             self._failing = step
             _put(change, step)
             self._failing = None
+            _check_replaced(change, step)
         written = [*self._missing, *(step.real for _, step in self.files)]
         self._journal.sync(dict.fromkeys(map(os.path.dirname, written)))
 
@@ -232,12 +228,10 @@ class _WriteRun:
             if change.executable is not None:
                 mode = stat.S_IMODE(os.stat(step.staged).st_mode)
                 os.chmod(step.staged, with_executable(mode, executable=change.executable))
-        if self._backs_up:
-            _check_unchanged(change)
+        _check_unchanged(change)
         if change.before is not None:
             _check_writable(change.before, step)
-            if self._backs_up:
-                _back_up(change.before, step)
+            _back_up(change.before, step)
 
     def roll_back(self, error: BaseException) -> None:
         """Undo all changes; FatalError (`half_written`) if a file cannot be restored."""
@@ -289,6 +283,24 @@ def _check_unchanged(change: FileChange) -> None:
         raise ChangedMeanwhileError(change.target)
 
 
+def _check_same(change: FileChange, step: WriteStep) -> None:
+    """The last look, in the instant before a file is replaced."""
+    with suppress(FileNotFoundError):
+        if change.before is None or os.lstat(step.real).st_ino == change.before.inode:
+            return
+    raise ChangedMeanwhileError(change.target)
+
+
+def _check_replaced(change: FileChange, step: WriteStep) -> None:
+    """Refuse if another program wrote to the old file until it was replaced."""
+    if change.before is None:
+        return
+    old = read_file(step.backup, links=True)
+    # A copy of it is another file.
+    if old is None or (old.data, old.mode) != (change.before.data, change.before.mode):
+        raise ChangedMeanwhileError(change.target)
+
+
 def _check_writable(before: FileState, step: WriteStep) -> None:
     if stat.S_ISREG(before.mode) and not os.access(step.real, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is read-only", step.real)
@@ -304,6 +316,7 @@ def _back_up(before: FileState, step: WriteStep) -> None:
 
 def _put(change: FileChange, step: WriteStep) -> None:
     """Move a staged file into place; a new file never replaces one that has just appeared."""
+    _check_same(change, step)
     if change.after is None:
         os.unlink(step.real)
         return

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from git_boocode.editing.actions import Delete, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
 from git_boocode.editing.workspace import Target
 from git_boocode.editing.write import ChangedMeanwhileError, FileChange, write_files
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import Symlink, read_state
-from tests.editing.kit import apply, leftovers, records, replace, snapshot
+from tests.editing.kit import act, apply, carry_out, leftovers, records, replace, snapshot
 from tests.repo_kit import Repo
 
 EDITS = [
@@ -164,6 +165,69 @@ def test_what_another_program_wrote_meanwhile_is_not_called_unchanged(
     (kept,) = leftovers(repo.top)
     assert Path(kept).read_bytes() == b"old\n"
     assert len(records(repo)) == 1
+
+
+@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize("deletes", [True, False])
+@pytest.mark.parametrize("others", [True, False])
+def test_what_is_written_to_a_file_until_it_is_replaced_is_kept(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, record: bool, deletes: bool, others: bool
+) -> None:
+    repo.write("a", "old\n")
+    repo.write("b", "old\n")
+    call = "unlink" if deletes else "replace"
+    real, target = getattr(os, call), str(repo.top / "b")
+
+    def after_them(*paths: str, **how: Any) -> None:
+        if paths[-1] == target:
+            with open(target, "a") as file:
+                file.write("theirs\n")
+        real(*paths, **how)
+
+    inputs = act(
+        *([("a", Replace("old", "new"))] if others else []),
+        ("b", Delete() if deletes else Replace("old", "new")),
+    )
+    monkeypatch.setattr(os, call, after_them)
+    with pytest.raises(EditsRefusedError) as caught:
+        carry_out(inputs, options=Options(record=record))
+    assert caught.value.failures[0].code == "conflict"
+    assert repo.read("a") == b"old\n"
+    assert repo.read("b").startswith(b"old\ntheirs\n")
+    assert not leftovers(repo.top)
+    assert records(repo) == []
+
+
+def test_a_file_that_another_program_renames_into_place_is_kept(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, conflicts = os.open, 0
+    for number in range(1, 99):
+        repo.write("a", "old\n")
+        opened: list[str] = []
+
+        def then_replaced(
+            path: str, *options: Any, opened: list[str] = opened, number: int = number
+        ) -> int:
+            descriptor = real(path, *options)
+            if path == str(repo.top / "a"):
+                opened.append(path)
+                if len(opened) == number:
+                    os.rename(repo.write("theirs", "theirs, not old\n"), path)
+            return descriptor
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", then_replaced)
+            try:
+                apply(replace("a", "old", "new"))
+            except EditsRefusedError:
+                conflicts += 1
+        if len(opened) < number:
+            break
+        # Their text is edited if there is time to.
+        assert repo.read("a") in (b"theirs, not old\n", b"theirs, not new\n"), number
+    assert repo.read("a") == b"new\n"
+    assert conflicts > 0
 
 
 @pytest.mark.parametrize("error", [None, errno.EPERM, errno.EMLINK, errno.EIO])
