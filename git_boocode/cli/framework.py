@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
@@ -53,7 +54,7 @@ def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -
     """Print help, or open the manual page; the exit code for `-h` is 129, as for git's commands."""
     if not wanted or context.resilient_parsing:
         return
-    if option.opts == ["--help"]:
+    if option.opts == ["--help"] and sys.stdout.isatty():
         from git_boocode.cli.help import open_page
 
         open_page("".join(context.command_path.split()[2:3]))

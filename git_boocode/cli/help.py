@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from git_boocode.cli.candidates import one_of
 from git_boocode.cli.framework import COMMANDS, Command
-from git_boocode.cli.output import print_text
+from git_boocode.cli.output import encode_text, paged
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.process import become
 
 # Pages that describe no command, and their section.
 TOPICS = {"json": "7", "callback": "7", "editors": "7"}
+_MARGIN = 7  # columns before the text of a section
+_WIDTH = 80
+# What the pages escape, and the change of font, which plain text leaves out.
+_ESCAPES = {"\\-": "-", "\\e": "\\", "\\(aq": "'", "\\(ga": "`", "\\(ha": "^", "\\(ti": "~"}
+_ESCAPES |= {"\\(mi": "−", "\\(bu": "•"}
+_ESCAPED = re.compile(r"\\(?:f.|\(..|.)")
 
 
 def open_page(topic: str) -> None:
     """Go on as `man`, with the page of a command or topic; of git-boocode itself without one.
 
-    Returns only if there is no page, no `man`, or no terminal to show it on.
+    Returns only if there is no page or no `man`.
     """
-    page = f"git-boocode-{topic}" if topic else "git-boocode"
     man = shutil.which("man")
-    if man is None or not sys.stdout.isatty():
+    if man is None:
         return
-    section = TOPICS.get(topic, "1")
+    page, section = _page_of(topic)
     # An installation of pipx or uv is not where `man` looks.
-    known = subprocess.run([man, "-w", section, page], capture_output=True, check=False)
-    if known.returncode == 0:
-        become(man, ["man", section, page])
-    if path := bundled_page(f"{page}.{section}"):
-        become(man, ["man", str(path)])
+    for wanted in ([section, page], [str(bundled_page(f"{page}.{section}") or "")]):
+        known = subprocess.run([man, "-w", *wanted], capture_output=True, check=False)
+        # Where the pages were removed to save space, `man` is a script that only says so.
+        if known.returncode == 0 and os.path.isfile(known.stdout.strip()):
+            become(man, ["man", *wanted])
+
+
+def _page_of(topic: str) -> tuple[str, str]:
+    """The name of a page, and its section."""
+    return f"git-boocode-{topic}" if topic else "git-boocode", TOPICS.get(topic, "1")
 
 
 def bundled_page(name: str) -> Path | None:
@@ -51,6 +67,37 @@ def bundled(in_checkout: str, installed: str) -> Path | None:
     return next(filter(Path.is_file, places), None)
 
 
+def plain_text(roff: str) -> Iterator[str]:
+    """The lines of a page for readers without `man`; it knows the macros that our pages use."""
+    margin, above = _MARGIN, ""
+    for part in re.split(r"(?m)^(?=\.)", roff):
+        plain = _ESCAPED.sub(lambda found: _ESCAPES.get(found[0], ""), part)
+        macro, *lines = plain.splitlines() or [""]
+        name, _, argument = macro.partition(" ")
+        if name in (".SH", ".SS"):
+            margin = _MARGIN
+            yield from ("", ("   " if name == ".SS" else "") + argument.strip('"'))
+        elif name in (".RS", ".RE"):
+            margin += int(argument) if argument else -4
+        elif name == ".nf":
+            yield from (" " * margin + line for line in lines)
+        elif name in (".PP", ".TP", ".IP"):
+            yield from [""] * (above not in (".SH", ".SS"))
+            term, rest = (lines[:1], lines[1:]) if name == ".TP" else ([], lines)
+            yield from _filled(term, margin)
+            mark = argument.partition(" ")[0]
+            yield from _filled(rest, margin + (0 if name == ".PP" else _MARGIN), mark)
+        above = name
+
+
+def _filled(lines: Sequence[str], margin: int, mark: str = "") -> list[str]:
+    """A paragraph; a mark is before its first line."""
+    wrapper = textwrap.TextWrapper(_WIDTH, break_on_hyphens=False, break_long_words=False)
+    wrapper.subsequent_indent = " " * margin
+    wrapper.initial_indent = mark.rjust(margin - 1) + " " if mark else wrapper.subsequent_indent
+    return wrapper.wrap(" ".join(lines))
+
+
 @click.command("help", cls=Command)
 @click.argument(
     "names", nargs=-1, metavar="[<command>]", shell_complete=one_of((*COMMANDS, *TOPICS))
@@ -60,23 +107,29 @@ def help_(context: click.Context, names: tuple[str, ...]) -> int:
     """Open the manual page of a command, or of git-boocode itself, with `man`.
 
     The pages 'json', 'callback' and 'editors' describe the JSON answers, the protocol of callbacks,
-    and how editors show proposals. Where `man` is missing, or standard output is not a terminal, a
-    command's summary is printed instead.
+    and how editors show proposals. On a pipe, or where `man` is missing, the page is printed as
+    plain text.
     """
+    topic = names[0] if names else ""
+    if topic in TOPICS and names[1:]:
+        raise click.UsageError(f"unexpected argument '{names[1]}'", context)
     shown = context.find_root()
-    if names and names[0] in TOPICS:
-        if names[1:]:
-            raise click.UsageError(f"unexpected argument '{names[1]}'", context)
-        open_page(names[0])
-        page = f"git-boocode-{names[0]}.{TOPICS[names[0]]}"
-        print_text(f"the manual page is {bundled_page(page) or page}")
-        return 0
-    for name in names:
+    for name in () if topic in TOPICS else names:
         if not isinstance(shown.command, click.Group):
             raise click.UsageError(f"unexpected argument '{name}'", context)
         _, command, _ = shown.command.resolve_command(shown, [name])
         assert command is not None
         shown = command.make_context(name, [], parent=shown, resilient_parsing=True)
-    open_page(names[0] if names else "")
-    print_text(shown.get_help())
+    open_page(topic)
+    name, section = _page_of(topic)
+    page = bundled_page(f"{name}.{section}")
+    if page is None and topic in TOPICS:
+        raise FatalError(
+            f"the installation lacks '{name}.{section}'",
+            code="broken_installation",
+            hints=("install git-boocode again",),
+        )
+    lines = plain_text(page.read_text(encoding="utf-8")) if page else [shown.get_help()]
+    with paged(Git(os.curdir, clean_environment(os.environ))) as stream:
+        stream.write(encode_text("\n".join(lines).strip("\n") + "\n"))
     return 0

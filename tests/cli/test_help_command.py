@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -25,7 +26,8 @@ def fake_man(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script.parent.mkdir()
     script.write_text(
         "#!/bin/sh\n"
-        f'[ "$1" != -w ] || exec grep -qx "$3($2)" \'{sealed}/known\'\n'
+        'if [ "$1" = -w ] && [ $# = 2 ]; then echo "$2"; exit; fi\n'
+        f'if [ "$1" = -w ]; then grep -qx "$3($2)" \'{sealed}/known\' && echo "$0"; exit; fi\n'
         'echo "man: $*"; exit 3\n'
     )
     script.chmod(0o755)
@@ -84,29 +86,57 @@ def test_an_installed_page_is_found_below_its_prefix(
     assert module.bundled_page(page.name) == page
 
 
-def test_without_a_terminal_the_summary_is_printed(repo: Repo, fake_man: Path) -> None:
-    for arguments in (["--help"], ["help"]):
-        done = repo.boocode(*arguments)
-        assert (done.code, done.out.split("\n")[0], done.err) == (
-            0,
-            "usage: git boocode [<options>] <command> [<args>]",
-            "",
-        )
-    for arguments in (["restore", "--help"], ["help", "restore"]):
-        done = repo.boocode(*arguments)
-        assert (done.code, done.err) == (0, "")
-        assert done.out.startswith("usage: git boocode restore ")
-        assert "--files-only" in done.out
-    assert repo.boocode("help", "json").out.endswith("/git-boocode-json.7\n")
+def test_help_prints_the_page_on_a_pipe(repo: Repo, fake_man: Path) -> None:
+    done = repo.boocode("help", "restore")
+    assert (done.code, done.out) == (3, f"man: {TOP}/man/git-boocode-restore.1\n")
+    fake_man.write_text("git-boocode-json(7)\n")
+    assert repo.boocode("help", "json").out == "man: 7 git-boocode-json\n"
+
+
+def test_an_option_prints_the_summary_on_a_pipe(repo: Repo, fake_man: Path) -> None:
+    done = repo.boocode("--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("usage: git boocode [<options>] <command> [<args>]\n")
+    done = repo.boocode("restore", "--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("usage: git boocode restore ")
+    assert "--files-only" in done.out
     assert repo.boocode("restore", "-h").code == 129
 
 
-def test_without_man_the_summary_is_printed(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_man(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Path:
     tools = repo.top / "tools"
     tools.mkdir()
     for name in ("git", "git-boocode", "readlink", "sh"):
         (tools / name).symlink_to(shutil.which(name) or name)
     monkeypatch.setenv("PATH", str(tools))
+    return tools
+
+
+@pytest.mark.parametrize("page", sorted((TOP / "man").glob("git-boocode*")), ids=lambda p: p.name)
+def test_every_page_becomes_plain_text(page: Path) -> None:
+    lines = [*module.plain_text(page.read_text(encoding="utf-8"))]
+    assert not [line for line in lines if re.search(r"^\.[A-Z]|\\f[BIR]|\\[(&-]", line)]
+
+
+def test_a_plain_page_is_laid_out_as_man_does(repo: Repo, no_man: Path) -> None:
+    done = repo.boocode("help", "push")
+    assert (done.code, done.err, done.out[:24]) == (0, "", "NAME\n       git-boocode-")
+    shown = done.out
+    assert "\n\nOPTIONS\n       --all\n              Push the checkpoints" in shown
+    assert "\n           $ git boocode push agents\n\n       Nothing deletes" in shown
+    code, shown = Terminal("git-boocode", "help", "push", env={"GIT_PAGER": "cat"}).end()
+    assert (code, shown[:5]) == (0, "NAME\n")
+
+
+def test_a_stub_of_man_is_not_the_page(repo: Repo, no_man: Path) -> None:
+    (no_man / "man").write_text("#!/bin/sh\necho 'This system has been minimized'\n")
+    (no_man / "man").chmod(0o755)
+    assert repo.boocode("help", "push").out.startswith("NAME\n")
+
+
+def test_without_man_an_option_prints_the_summary(repo: Repo, no_man: Path) -> None:
     code, shown = Terminal("git-boocode", "restore", "--help").end()
     assert code == 0
     assert shown.startswith("usage: git boocode restore ")
