@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
+from datetime import date
 from itertools import count, islice
 from typing import Any, NamedTuple
 
@@ -18,7 +20,7 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.checkpoints.turns import ChangeCounts, CurrentTree, Turn, count_changes, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, UsageError, shortened
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.messages import failure_reason
@@ -32,6 +34,22 @@ _FIRST_PAGE = 32
 _LARGEST_PAGE = 512
 # Turns that a git process searches, and processes at once.
 _SEARCHED_PAGE, _MOST_PROCESSES = 96, 8
+# The words of dates that git understands; it ignores any others, and takes what is left for now.
+_NAMES = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+)  # fmt: skip
+_MOMENTS = frozenset((
+    "yesterday", "midnight", "noon", "tea", "now", "never", "am", "pm", "last",
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    *(name[:length] for name in _NAMES for length in range(3, len(name) + 1)),
+))  # fmt: skip
+_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
+_OTHER_WORDS = frozenset((*_UNITS, *(f"{unit}s" for unit in _UNITS), "ago", "at", "on", "the"))
+_ZONE = re.compile("[A-Z]{1,4}")
+_DAY = re.compile(r"(?a)\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b")
+_DATES = ("examples: 2.days.ago, yesterday, 'last monday', 2026-02-28, '2026-02-28 14:00'",)
 
 
 class LogRequest(NamedTuple):
@@ -265,13 +283,30 @@ def _checked(catalog: Catalog, request: LogRequest) -> LogRequest:
 
 
 def _times(repository: Repository, request: LogRequest) -> list[float | None]:
-    """The times of `since` and `until`, which git reads."""
+    """The times of `since` and `until`, which git reads; UsageError if one is not a date."""
     times: list[float | None] = []
     for name, text in (("since", request.since), ("until", request.until)):
         if text is None:
             times.append(None)
-        else:
-            # It prints --max-age=<time> or --min-age=<time>.
-            answer = repository.git.line("rev-parse", f"--{name}={text}")
-            times.append(float(answer.rpartition("=")[2]))
+            continue
+        if not _is_date(text):
+            message = f"'{shortened(text)}' is not a valid date (--{name})"
+            raise UsageError(message, hints=_DATES)
+        # It prints --max-age=<time> or --min-age=<time>.
+        answer = repository.git.line("rev-parse", f"--{name}={text}")
+        times.append(float(answer.rpartition("=")[2]))
     return times
+
+
+def _is_date(text: str) -> bool:
+    """Whether git understands all words of a date; git itself takes any text for one."""
+    found = re.findall(r"[^\W\d_]+", text)
+    words = [word.lower() for word in found if not _ZONE.fullmatch(word)]
+    if not all(word in _MOMENTS or word in _OTHER_WORDS for word in words):
+        return False
+    try:
+        for year, month, day in _DAY.findall(text):
+            date(int(year), int(month), int(day))
+    except ValueError:
+        return False
+    return bool(re.search("[0-9]", text) or _MOMENTS.intersection(words))

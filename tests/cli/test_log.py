@@ -184,6 +184,34 @@ def test_turns_of_an_agent_a_session_and_a_time(repo: Repo) -> None:
     assert "@~2 " in repo.boocode("log", "--agent", "codex").out
 
 
+@pytest.mark.parametrize(
+    "date",
+    ["nonsense", "", "days ago", "3 fortnights ago", "5 min ago", "a week ago", "2026-02-30", "2d"],
+)
+def test_what_is_no_date_is_refused(date: str, repo: Repo) -> None:
+    take()
+    for option in ("--since", "--until"):
+        done = repo.boocode("log", option, date)
+        assert (done.code, done.out) == (129, "")
+        assert done.err.startswith(
+            f"error: '{date}' is not a valid date ({option})\nhint: examples:"
+        )
+    assert repo.boocode("log", "--since", date, "--json").json["error"]["code"] == "usage"
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "2.weeks.ago", "1 hour ago", "yesterday", "noon yesterday", "last monday", "tues", "never",
+        "2026-02-28T14:00:00Z", "2026-02-28 14:00:00 CEST", "@1700000000", "5 PM", "1.Dec.2020",
+        "Thu, 07 Apr 2005 22:13:13 +0200",
+    ],
+)  # fmt: skip
+def test_dates_are_those_of_git(date: str, repo: Repo) -> None:
+    done = repo.boocode("log", "--since", date, "--until", date)
+    assert (done.code, done.err) == (0, "")
+
+
 def test_times_are_local_and_in_the_users_format(repo: Repo) -> None:
     taken = take(label="l")
     zone = {"TZ": "Etc/GMT-3"}
