@@ -246,13 +246,14 @@ def test_push_and_fetch(work: Repo, tmp_path: Path) -> None:
     check(work, "fetch", code=1)
     work.git("init", "-q", "--bare", str(tmp_path / "remote"))
     work.git("remote", "add", "origin", str(tmp_path / "remote"))
-    [pushed] = check(work, "push")["pushed"]
+    assert check(work, "push", code=1)["untracked"] == ["new"]
+    [pushed] = check(work, "push", "--yes")["pushed"]
     remote = Repo(tmp_path / "remote")
     tree = remote.git("rev-parse", f"refs/boocode/checkpoints/{pushed}^{{tree}}").strip()
     other = remote.git("commit-tree", tree, "-m", "other").strip()
     remote.git("update-ref", f"refs/boocode/checkpoints/{pushed}", other)
     work.boocode("checkpoint")
-    assert check(work, "push", code=128)["rejected"]
+    assert check(work, "push", "--yes", code=128)["rejected"]
     work.git("update-ref", "-d", f"refs/boocode/checkpoints/{pushed}")
     assert check(work, "fetch")["rejected"]
     check(work, "fetch", "-n", "--prune")

@@ -20,10 +20,12 @@ from typing import NamedTuple
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
+    REMOTE_TURN_ENDS,
     SAFETY,
     TURN_ENDS,
     Catalog,
     Checkpoint,
+    turn_end_ref,
     without_index,
 )
 from git_boocode.checkpoints.worktree.indexer import Skipped
@@ -163,18 +165,18 @@ class _RecordedStates:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        refs = catalog.store.refs(TURN_ENDS, SAFETY)
-        self._ends = {ref.id: ref.target for ref in refs if ref.name.startswith(TURN_ENDS)}
+        refs = catalog.store.refs(TURN_ENDS, REMOTE_TURN_ENDS, SAFETY)
+        self._ends = {ref.name: ref.target for ref in refs}
         self._restores = sorted(ref for ref in refs if ref.name.startswith(SAFETY))
         self._worktrees: dict[Ref, str] | None = None
 
     def end_of(self, checkpoint: Checkpoint, following: Checkpoint | None) -> tuple[str, str]:
         """How the turn of a checkpoint ended, and at which commit; empty if it is not recorded."""
-        if not checkpoint.remote:
-            if end := self._ends.get(checkpoint.id):
-                return RECORDED, end
-            if restore := self._restore_between(checkpoint, following.id if following else None):
-                return RESTORE, restore.target
+        if end := self._ends.get(turn_end_ref(checkpoint.ref)):
+            return RECORDED, end
+        before = following.id if following else None
+        if not checkpoint.remote and (restore := self._restore_between(checkpoint, before)):
+            return RESTORE, restore.target
         return (CHECKPOINT, following.commit.id) if following else ("", "")
 
     def _restore_between(self, checkpoint: Checkpoint, before: str | None) -> Ref | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import click
 
 from git_boocode.checkpoints.store import sharing
@@ -21,7 +23,7 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
-from git_boocode.cli.push import both_counted, reasons
+from git_boocode.cli.push import all_counted, reasons
 from git_boocode.repo.repository import Repository
 
 
@@ -52,7 +54,7 @@ def fetch(
     if as_json:
         answer = {**fetched._asdict(), "fetched": fetched.ids}
         del answer["ids"]
-        for key in ("rejected", "rejected_proposals"):
+        for key in ("rejected", "rejected_proposals", "rejected_turn_ends"):
             answer[key] = [{"name": name, "reason": reason} for name, reason in answer[key]]
         print_json({"ok": True, **answer})
     else:
@@ -62,17 +64,19 @@ def fetch(
 
 def _print(fetched: Fetched) -> None:
     remote = printable(fetched.remote)
+    ends = [each for each in fetched.turn_ends if each not in (*fetched.ids, *fetched.moved)]
     for mark, ids, note in (
         (" *", fetched.ids, ""),
         (" +", fetched.moved, ""),
         (" -", fetched.pruned, ""),
+        (" *", ends, " (turn end)"),
         (" *", fetched.proposals, " (proposal)"),
         (" -", fetched.pruned_proposals, " (proposal)"),
     ):
         for line in first_lines([f"{mark} {identifier}{note}" for identifier in ids]):
             print_feedback(line, dry_run=fetched.dry_run)
-    come = both_counted([*fetched.ids, *fetched.moved], fetched.proposals)
-    gone = both_counted(fetched.pruned, fetched.pruned_proposals)
+    come = all_counted([*fetched.ids, *fetched.moved], fetched.proposals, ends)
+    gone = all_counted(fetched.pruned, fetched.pruned_proposals)
     fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
     done = [f"{fetch} {come} from {remote}"] if come else []
     done += [f"{prune} {gone} of {remote}"] if gone else []
@@ -83,8 +87,9 @@ def _print(fetched: Fetched) -> None:
         warn(line)
     if fetched.moved:
         warn(f"'{remote}' has other commits now for {counted(len(fetched.moved), 'checkpoint')}")
-    if rejected := [*fetched.rejected, *fetched.rejected_proposals]:
-        skipped = both_counted(fetched.rejected, fetched.rejected_proposals)
+    every = (fetched.rejected, fetched.rejected_proposals, fetched.rejected_turn_ends)
+    if rejected := [*chain(*every)]:
+        skipped = all_counted(*every)
         warn(f"skipped {skipped} of '{remote}' that cannot be used")
         print_text(reasons(rejected), to_stderr=True)
     if fetched.ids and not fetched.dry_run:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 
 import click
 
@@ -12,11 +14,14 @@ from git_boocode.checkpoints.store.sharing import Pushed, Rejected
 from git_boocode.cli import candidates
 from git_boocode.cli.framework import Command, json_option, refuse_together
 from git_boocode.cli.output import (
+    agrees,
+    can_ask,
     counted,
     first_lines,
     print_feedback,
     print_hints,
     print_json,
+    print_text,
     printable,
     relay,
     warn_of_interruption,
@@ -24,6 +29,8 @@ from git_boocode.cli.output import (
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.remotes import INSIDE_PUSH
 from git_boocode.repo.repository import Repository
+
+_READABLE = "whoever can read that remote can read them"
 
 
 @click.command(cls=Command)
@@ -42,6 +49,7 @@ from git_boocode.repo.repository import Repository
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Only show what would be pushed.")
 @click.option("--no-verify", is_flag=True, help="Bypass the pre-push hook.")
+@click.option("--yes", is_flag=True, help="Push untracked files without asking.")
 @json_option
 def push(
     remote: str | None,
@@ -49,18 +57,40 @@ def push(
     everywhere: bool,
     dry_run: bool,
     no_verify: bool,
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Push the checkpoints of this worktree that a remote does not have, or only those named.
 
-    Without names, also push its proposals. Checkpoints include untracked files. What the remote has
-    is never overwritten.
+    Without names, also push its proposals. Checkpoints include untracked files: before the first of
+    them go to a remote, it asks. What the remote has is never overwritten.
     """
     refuse_together(("--all", everywhere), ("names of checkpoints", checkpoints))
     repository = Repository.discover()
     warn_of_interruption(repository)
+    words = ["git", "boocode", "push", "--yes", *["--all"] * everywhere]
+    words += [*["--no-verify"] * no_verify, *filter(None, [remote]), *checkpoints]
+    asked: list[str] = []
+
+    def confirm(shown: str, files: Sequence[str]) -> None:
+        asked.extend(files)
+        first = f"untracked files would go to '{shown}' for the first time"
+        if as_json or not can_ask():
+            raise RefusedError(
+                f"{first}\n{_listed(files)}",
+                code="not_confirmed",
+                hints=(f"{_READABLE}; to push them: {shlex.join(words)}",),
+                details={"untracked": list(files)},
+            )
+        print_text(f"{printable(first)}:\n{_listed(files)}", to_stderr=True)
+        print_hints((_READABLE,))
+        if not agrees(f"push {counted(len(files), 'untracked file')}?"):
+            raise RefusedError("nothing was pushed", code="not_confirmed")
+
     with relay(as_json=as_json) as show:
-        options = sharing.Sharing(everywhere, not no_verify, dry_run=dry_run, show=show)
+        options = sharing.Sharing(
+            everywhere, not no_verify, dry_run=dry_run, show=show, confirm=None if yes else confirm
+        )
         pushed = sharing.push(repository, remote, checkpoints, options)
     answer = {
         "remote": pushed.remote,
@@ -68,50 +98,55 @@ def push(
         "rejected": _rows(pushed.rejected),
         "proposals": pushed.proposals,
         "rejected_proposals": _rows(pushed.rejected_proposals),
+        "turn_ends": pushed.turn_ends,
+        "rejected_turn_ends": _rows(pushed.rejected_turn_ends),
         "dry_run": pushed.dry_run,
     }
     if not as_json:
-        _print(pushed)
-    if pushed.rejected or pushed.rejected_proposals:
+        _print(pushed, hints=not asked)
+    if pushed.rejected or pushed.rejected_proposals or pushed.rejected_turn_ends:
         raise _refusal(pushed, answer)
     if as_json:
         print_json({"ok": True, **answer})
     return 0
 
 
+def _listed(files: Sequence[str]) -> str:
+    return "\n".join(first_lines([f" {printable(path)}" for path in files]))
+
+
 def _rows(rejected: Iterable[Rejected]) -> list[dict[str, str]]:
     return [{"id": name, "reason": reason} for name, reason in rejected]
 
 
-def _print(pushed: Pushed) -> None:
+def _print(pushed: Pushed, *, hints: bool) -> None:
     if os.environ.get(INSIDE_PUSH):
         print_feedback("skipped: a push of checkpoints is already running")
         return
     remote = printable(pushed.remote)
     lines = [f" * {identifier}" for identifier in pushed.ids]
+    ends = [each for each in pushed.turn_ends if each not in pushed.ids]
+    lines += [f" * {identifier} (turn end)" for identifier in ends]
     lines += [f" * {identifier} (proposal)" for identifier in pushed.proposals]
     for line in first_lines(lines):
         print_feedback(line, dry_run=pushed.dry_run)
     if lines:
         verb = "would push" if pushed.dry_run else "pushed"
-        number = both_counted(pushed.ids, pushed.proposals)
+        number = all_counted(pushed.ids, pushed.proposals, ends)
         print_feedback(f"{verb} {number} to {remote}", dry_run=pushed.dry_run)
-    elif not (pushed.rejected or pushed.rejected_proposals):
+    elif not (pushed.rejected or pushed.rejected_proposals or pushed.rejected_turn_ends):
         print_feedback(f"nothing to push: {remote} has them all", dry_run=pushed.dry_run)
-    if pushed.first and lines:
-        print_hints(
-            (
-                "checkpoints hold untracked files, labels, session ids and the worktree's path:",
-                "whoever can read that remote can read them",
-            )
-        )
+    if pushed.first and lines and hints:
+        content = "checkpoints hold untracked files, prompts, session ids and the worktree's path:"
+        print_hints((content, _READABLE))
 
 
 def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
-    partly = (pushed.ids or pushed.proposals) and not pushed.dry_run
+    partly = (pushed.ids or pushed.proposals or pushed.turn_ends) and not pushed.dry_run
     kind = FatalError if partly else RefusedError
-    number = both_counted(pushed.rejected, pushed.rejected_proposals)
-    rejected = [*pushed.rejected, *pushed.rejected_proposals]
+    every = (pushed.rejected, pushed.rejected_proposals, pushed.rejected_turn_ends)
+    number = all_counted(*every)
+    rejected = [*chain(*every)]
     refused = f"'{pushed.remote}' did not take {number}"
     hint = "what it has is never overwritten: git push <remote> --delete <ref> removes it there"
     taken = any("another commit" in reason for _, reason in rejected)
@@ -123,10 +158,12 @@ def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
     )
 
 
-def both_counted(checkpoints: Collection[object], proposals: Collection[object]) -> str:
-    """How many checkpoints and proposals there are, such as `1 checkpoint and 2 proposals`."""
-    numbers = ((len(checkpoints), "checkpoint"), (len(proposals), "proposal"))
-    return " and ".join(counted(number, noun) for number, noun in numbers if number)
+def all_counted(
+    checkpoints: Collection[object], proposals: Collection[object], ends: Collection[object] = ()
+) -> str:
+    """How many checkpoints and others there are, such as `1 checkpoint and 2 proposals`."""
+    numbers = ((checkpoints, "checkpoint"), (proposals, "proposal"), (ends, "turn end"))
+    return " and ".join(counted(len(each), noun) for each, noun in numbers if each)
 
 
 def reasons(rejected: list[Rejected]) -> str:

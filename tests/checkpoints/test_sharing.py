@@ -16,11 +16,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.capture import Request, capture, capture_turn_end
 from git_boocode.checkpoints.restore.commands import restore
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.store import sharing
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, REMOTES, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import (
+    CHECKPOINTS,
+    REMOTE_TURN_ENDS,
+    REMOTES,
+    TURN_ENDS,
+    Catalog,
+    Checkpoint,
+)
 from git_boocode.checkpoints.store.sharing import (
     Fetched,
     Pushed,
@@ -222,6 +229,84 @@ def test_unusable_checkpoints_are_not_pushed(both: Both) -> None:
     taken = take()
     assert push(both.ours, everywhere=True).ids == [taken.id]
     assert len(shared(both.remote)) == 1
+
+
+# The ends of turns
+
+
+def end_turn(repo: Repo, begun: Checkpoint, text: str) -> str:
+    """Write a file, and record the end of a turn; its commit."""
+    repo.write("a", text)
+    capture_turn_end(at(repo), begun.id, "Stop")
+    return repo.git("rev-parse", f"{TURN_ENDS}{begun.id}").strip()
+
+
+def counts(repo: Repo, *arguments: str) -> list[tuple[Any, ...]]:
+    """The turns with how they end and how many lines changed in each."""
+    rows = repo.boocode("log", "--json", *arguments).json["checkpoints"]
+    return [(row["id"], row["end"], row["added"], row["removed"]) for row in rows]
+
+
+def test_the_end_of_a_turn_goes_with_its_checkpoint(both: Both) -> None:
+    one = take()
+    ended = end_turn(both.ours, one, "one\ntwo\n")
+    # By hand, after the turn.
+    both.ours.write("a", "by hand\n" * 9)
+    two = take()
+    pushed = push(both.ours)
+    assert (set(pushed.ids), pushed.turn_ends) == ({one.id, two.id}, (one.id,))
+    fetched = fetch(both.theirs)
+    assert (set(fetched.ids), fetched.turn_ends) == ({one.id, two.id}, (one.id,))
+    assert f"{REMOTE_TURN_ENDS}origin/{one.id} {ended}" in shared(both.theirs)
+    ours = [row for row in counts(both.ours) if row[1] == "recorded"]
+    theirs = [row for row in counts(both.theirs, "--remote", "origin") if row[1] == "recorded"]
+    assert ours == theirs == [(one.id, "recorded", 2, 1)]
+    assert not push(both.ours).turn_ends
+    assert not fetch(both.theirs).turn_ends
+    assert not fetch(both.ours).turn_ends
+
+
+def test_an_end_that_comes_later_follows_and_replaces_an_earlier_one(both: Both) -> None:
+    one, other = take(), take()
+    push(both.ours)
+    fetch(both.theirs)
+    for text in ("one\n", "two\n"):
+        ended = end_turn(both.ours, one, text)
+        end_turn(both.ours, other, text)
+        done = both.ours.boocode("push", "origin", one.id)
+        assert done.out == f" * {one.id} (turn end)\npushed 1 turn end to origin\n"
+        done = both.theirs.boocode("fetch")
+        assert done.out == f" * {one.id} (turn end)\nfetched 1 turn end from origin\n"
+        assert f"{REMOTE_TURN_ENDS}origin/{one.id} {ended}" in shared(both.theirs)
+
+
+def test_the_end_of_a_turn_is_pruned_and_dropped_with_its_checkpoint(both: Both) -> None:
+    made = [take() for _ in range(3)]
+    for each in made:
+        end_turn(both.ours, each, each.id)
+    push(both.ours)
+    assert set(fetch(both.theirs, "origin", made[0].id).turn_ends) == {made[0].id}
+    fetch(both.theirs)
+    both.theirs.boocode("drop", made[0].id)
+    assert not [line for line in shared(both.theirs) if made[0].id in line]
+    both.ours.boocode("drop", made[1].id)
+    assert not [line for line in shared(both.ours) if made[1].id in line]
+    # On the remote somebody deleted the checkpoint alone.
+    both.remote.git("update-ref", "-d", made[1].ref)
+    fetch(both.theirs, prune=True)
+    assert not [line for line in shared(both.theirs) if made[1].id in line]
+    assert len(shared(both.theirs)) == 4
+
+
+def test_an_end_that_is_none_is_not_fetched(both: Both) -> None:
+    one, two = take(), take()
+    push(both.ours)
+    both.remote.git("update-ref", f"{TURN_ENDS}{one.id}", two.commit.id)
+    both.remote.git("update-ref", f"{TURN_ENDS}{new_id()}", one.commit.id)
+    fetched = fetch(both.theirs)
+    assert set(fetched.ids) == {one.id, two.id}
+    assert fetched.rejected_turn_ends == (Rejected(one.id, "its message has another id"),)
+    assert len(shared(both.theirs)) == 2
 
 
 def test_more_checkpoints_than_one_push_takes(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,7 @@ def test_the_json_answer(repo: Repo, clone: Repo) -> None:
         "differing": [], "dry_run": False,
         "rejected": [{"name": "x", "reason": "its name is not a checkpoint id"}],
         "proposals": [], "pruned_proposals": [], "rejected_proposals": [],
+        "turn_ends": [], "rejected_turn_ends": [],
     }  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from git_boocode.checkpoints.capture import capture_turn_end
+from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
@@ -12,7 +14,7 @@ from tests.terminal_kit import Terminal
 pytestmark = pytest.mark.slow
 
 HINT = (
-    "hint: checkpoints hold untracked files, labels, session ids and the worktree's path:\n"
+    "hint: checkpoints hold untracked files, prompts, session ids and the worktree's path:\n"
     "hint: whoever can read that remote can read them\n"
 )
 
@@ -52,10 +54,66 @@ def test_the_json_answer(repo: Repo, remote: Repo) -> None:
     assert (done.code, done.err) == (0, "")
     assert done.json == {
         "ok": True, "remote": "origin", "pushed": [taken.id], "rejected": [], "dry_run": False,
-        "proposals": [], "rejected_proposals": [],
+        "proposals": [], "rejected_proposals": [], "turn_ends": [], "rejected_turn_ends": [],
     }  # fmt: skip
     again = repo.boocode("push", "--json", "-n", cwd=".").json
     assert (again["pushed"], again["dry_run"]) == ([], True)
+
+
+REFUSED = (
+    "error: untracked files would go to 'origin' for the first time\n .env.local\n notes/tärn.txt\n"
+)
+
+
+def test_untracked_files_wait_for_a_yes(repo: Repo, remote: Repo) -> None:
+    tracked = take()
+    # Nothing untracked is in it.
+    assert repo.boocode("push").code == 0
+    repo.write(".env.local", "secret\n")
+    repo.write("notes/tärn.txt")
+    repo.write("staged")
+    repo.git("add", "staged")
+    taken = take()
+    done = repo.boocode("push", "--all", "--no-verify", "origin")
+    command = "git boocode push --yes --all --no-verify origin"
+    readers = "hint: whoever can read that remote can read them"
+    assert done == (1, "", f"{REFUSED}{readers}; to push them: {command}\n")
+    answer = repo.boocode("push", "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (1, "not_confirmed")
+    assert answer.json["untracked"] == [".env.local", "notes/tärn.txt"]
+    assert at_the_remote(remote) == {tracked.ref}
+    assert repo.boocode("push", "-n").code == 0
+    assert repo.boocode(*command.split()[2:]).code == 0
+    assert at_the_remote(remote) == {tracked.ref, taken.ref}
+    # Once they are there, it asks no more, but for another remote.
+    repo.write("more")
+    third = take()
+    assert repo.boocode("push", "--json").json["pushed"] == [third.id]
+    repo.git("init", "-q", "--bare", str(remote.top.parent / "other.git"))
+    assert repo.boocode("push", str(remote.top.parent / "other.git"), "@").code == 1
+
+
+def test_untracked_files_of_the_end_of_a_turn_wait_too(repo: Repo, remote: Repo) -> None:
+    taken = take()
+    repo.write("new")
+    capture_turn_end(Repository.discover(), taken.id, "Stop")
+    done = repo.boocode("push")
+    assert (done.code, done.err.splitlines()[1]) == (1, " new")
+    assert repo.boocode("push", "--yes").code == 0
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1)])
+def test_a_terminal_is_asked(repo: Repo, remote: Repo, answer: str, code: int) -> None:
+    repo.write("new")
+    taken = take()
+    terminal = Terminal("git", "boocode", "push")
+    terminal.wait_for("untracked files would go to 'origin' for the first time:\r\n new\r\n")
+    terminal.wait_for("push 1 untracked file? [y/N]")
+    terminal.type(f"{answer}\n")
+    ended, shown = terminal.end()
+    assert ended == code
+    assert ("pushed 1 checkpoint" if code == 0 else "error: nothing was pushed") in shown
+    assert at_the_remote(remote) == ({taken.ref} if code == 0 else set())
 
 
 def test_all_worktrees(repo: Repo, remote: Repo) -> None:

@@ -19,6 +19,7 @@ SAFETY = "refs/boocode/safety/"
 ARCHIVE = "refs/boocode/archive/"
 REMOTES = "refs/boocode/remotes/"
 TURN_ENDS = "refs/boocode/turn-ends/"
+REMOTE_TURN_ENDS = "refs/boocode/remote-turn-ends/"
 # Not checkpoints, but subject to the same retention, `push`, `fetch` and `doctor`.
 PROPOSALS = "refs/boocode/proposals/"
 REMOTE_PROPOSALS = "refs/boocode/remote-proposals/"
@@ -165,6 +166,13 @@ def remote_of(ref: str) -> str:
     found = (each for each in (REMOTES, REMOTE_PROPOSALS) if ref.startswith(each))
     below = next(found, None)
     return ref.removeprefix(below).rpartition("/")[0] if below else ""
+
+
+def turn_end_ref(checkpoint: str) -> str:
+    """The ref of the recorded end of the turn that a checkpoint began, by the checkpoint's ref."""
+    if checkpoint.startswith(REMOTES):
+        return REMOTE_TURN_ENDS + checkpoint.removeprefix(REMOTES)
+    return TURN_ENDS + checkpoint.rpartition("/")[2]
 
 
 # Comparing trees.

@@ -21,10 +21,13 @@ from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
     PROPOSALS,
+    REMOTE_TURN_ENDS,
+    REMOTES,
     SAFETY,
     TURN_ENDS,
     Catalog,
     Checkpoint,
+    turn_end_ref,
 )
 from git_boocode.checkpoints.store.commit import note_pruning
 from git_boocode.repo.errors import RefusedError
@@ -219,9 +222,10 @@ def drop(
 
 def _ends_of(catalog: Catalog, going: Iterable[Ref]) -> list[RefChange]:
     """Delete the ends of the turns whose checkpoints are deleted."""
-    ids = {ref.id for ref in going if ref.name.startswith((CHECKPOINTS, ARCHIVE))}
-    ends = catalog.store.refs(TURN_ENDS) if ids else []
-    return [RefChange(ref.name, None, ref.target) for ref in ends if ref.id in ids]
+    begun = (ref.name for ref in going if ref.name.startswith((CHECKPOINTS, ARCHIVE, REMOTES)))
+    names = set(map(turn_end_ref, begun))
+    ends = catalog.store.refs(TURN_ENDS, REMOTE_TURN_ENDS) if names else []
+    return [RefChange(ref.name, None, ref.target) for ref in ends if ref.name in names]
 
 
 def _refuse_needed(catalog: Catalog, ids: list[str]) -> None:

@@ -1,7 +1,9 @@
 """Push and fetch checkpoints and proposals over any git remote, without trusting the remote.
 
 A push writes `refs/boocode/checkpoints/<id>` and `refs/boocode/proposals/<id>` on the remote and
-never overwrites another commit. A fetch writes only `refs/boocode/remotes/<remote>/<id>` and
+never overwrites another commit. The recorded end of a turn goes with its checkpoint, to
+`refs/boocode/turn-ends/<id>`; a later end replaces an earlier one there, too. A fetch writes only
+`refs/boocode/remotes/<remote>/<id>`, `refs/boocode/remote-turn-ends/<remote>/<id>` and
 `refs/boocode/remote-proposals/<remote>/<id>` here: it lists the remote's refs, fetches the missing
 objects, checks them, and only then creates its own refs, so that a remote cannot choose their
 names. Meanwhile the fetched objects are protected from `git gc`.
@@ -10,7 +12,8 @@ names. Meanwhile the fetched objects are protected from `git gc`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
@@ -18,14 +21,19 @@ from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     PROPOSALS,
     REMOTE_PROPOSALS,
+    REMOTE_TURN_ENDS,
     REMOTES,
+    TURN_END_KIND,
+    TURN_ENDS,
     Catalog,
     Checkpoint,
+    turn_end_ref,
+    without_index,
 )
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
-from git_boocode.repo.ids import ID
+from git_boocode.repo.ids import ID, OBJECT_ID
 from git_boocode.repo.metadata import Unusable, ambiguous_name, refs_beginning, retry_conflicts
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
@@ -46,28 +54,35 @@ _AT_ONCE = 1000
 _LARGEST_COMMIT = 16 << 20
 # The number of failed fetches that are split in halves to isolate invalid objects.
 _TRIES = 64
+_PROPOSAL = "proposal"
+# Of a nested repository, git only lists the commit.
+_NO_FILE = b":000000 160000 "
 
 
 class SharedKind(NamedTuple):
     """What is pushed and fetched below one prefix of the remote's refs, which is also the own one.
 
-    `noun` is the kind in its metadata. What comes from a remote is `fetched` below that remote's
-    name; `more` are prefixes of others that may have been pushed.
+    `noun` is the kind in its metadata, `key` is where that has the id of the ref. What comes from a
+    remote is `fetched` below that remote's name; `more` are prefixes of others that may have been
+    pushed.
     """
 
     noun: str
     prefix: str
     fetched: str
     more: tuple[str, ...] = ()
+    key: str = "id"
 
     def here(self, remote: Remote) -> tuple[str, ...]:
         """The prefixes of the refs here: of those fetched from a remote, and of the local ones."""
         return (f"{self.fetched}{remote.name}/", self.prefix, *self.more)
 
 
+# In the order of the fields of `Pushed` and `Fetched`; a named checkpoint brings the first two.
 _KINDS = (
     SharedKind("checkpoint", CHECKPOINTS, REMOTES, (ARCHIVE,)),
-    SharedKind("proposal", PROPOSALS, REMOTE_PROPOSALS),
+    SharedKind(TURN_END_KIND, TURN_ENDS, REMOTE_TURN_ENDS, key="turn"),
+    SharedKind(_PROPOSAL, PROPOSALS, REMOTE_PROPOSALS),
 )
 
 
@@ -91,6 +106,8 @@ class Pushed(NamedTuple):
     dry_run: bool
     proposals: tuple[str, ...] = ()  # the proposals that it did not have
     rejected_proposals: tuple[Rejected, ...] = ()
+    turn_ends: tuple[str, ...] = ()  # the checkpoints whose turn's end it did not have
+    rejected_turn_ends: tuple[Rejected, ...] = ()
 
 
 class Fetched(NamedTuple):
@@ -106,6 +123,8 @@ class Fetched(NamedTuple):
     proposals: tuple[str, ...] = ()  # new here, or another commit now
     pruned_proposals: tuple[str, ...] = ()
     rejected_proposals: tuple[Rejected, ...] = ()
+    turn_ends: tuple[str, ...] = ()  # the checkpoints whose turn's end is new or another one now
+    rejected_turn_ends: tuple[Rejected, ...] = ()
 
 
 class Sharing(NamedTuple):
@@ -116,6 +135,9 @@ class Sharing(NamedTuple):
     prune: bool = False  # delete what was fetched and that the remote no longer has
     dry_run: bool = False
     show: Show | None = None  # receives git's progress; None for no progress
+    # Called with the remote and paths before untracked files go to it for the first time; a
+    # RefusedError from it ends the push.
+    confirm: Callable[[str, Sequence[str]], None] | None = None
 
 
 def push(
@@ -133,33 +155,39 @@ def push(
         return Pushed(remote.shown, [], [], first=False, dry_run=options.dry_run)
     catalog = Catalog(repository)
     # Find the names before connecting to the remote.
-    named = {_pushable(catalog, name, remote) for name in names}
+    named = {_pushable(catalog, name, remote).name for name in names}
     transport = Transport(repository, remote, options.show)
-    below = [kind.prefix for kind in (_KINDS[:1] if names else _KINDS)]
+    below = [kind.prefix for kind in (_KINDS[:2] if names else _KINDS)]
     addresses = push_addresses(repository, remote)
     listed = [transport.listing(*below, address=address) for address in addresses]
     refs = catalog.store.refs(*below)
-    missing = [ref for ref in refs if any(each.get(ref.name) != ref.target for each in listed)]
+    there = {ref for ref in refs if all(each.get(ref.name) == ref.target for each in listed)}
+    missing = [ref for ref in refs if ref not in there and ID.fullmatch(ref.id)]
     if named:
-        wanted = [ref for ref in missing if ref in named]
+        named |= {turn_end_ref(name) for name in named}
+        wanted = [ref for ref in missing if ref.name in named]
     else:
-        entries = catalog.entries(ref for ref in missing if ID.fullmatch(ref.id))
-        usable = (entry for entry in entries if isinstance(entry, Checkpoint))
+        usable = (each for each in catalog.entries(missing) if isinstance(each, Checkpoint))
         own = (entry for entry in usable if options.everywhere or catalog.is_ours(entry))
         wanted = [Ref(entry.ref, entry.commit.id) for entry in own]
-    # Never overwrite another commit.
+    # Never overwrite another commit, except the earlier end of a turn.
     taken = {
-        ref
+        ref.name
         for ref in wanted
-        if any(each.get(ref.name, ref.target) != ref.target for each in listed)
+        if not ref.name.startswith(TURN_ENDS)
+        and any(each.get(ref.name, ref.target) != ref.target for each in listed)
     }
-    reason = "the remote has another commit under this id"
-    rejected = {ref.name: reason for ref in wanted if ref in taken}
-    new = [ref.name for ref in wanted if ref not in taken]
+    going = [ref for ref in wanted if ref.name not in taken]
+    begun = {turn_end_ref(ref.name) for ref in (*there, *going) if _is_checkpoint(ref)}
+    going = [ref for ref in going if ref.name in begun or not ref.name.startswith(TURN_ENDS)]
+    rejected = dict.fromkeys(taken, "the remote has another commit under this id")
+    new = [ref.name for ref in going]
     if not options.dry_run:
+        if options.confirm and (files := _first_untracked(catalog, going, there)):
+            options.confirm(remote.shown, files)
         new, refused = _push(transport, new, verify=options.verify)
         rejected |= refused
-    (ids, not_taken), (proposals, others) = (
+    (ids, not_taken), (ends, no_ends), (proposals, others) = (
         ([*_ids(new, kind.prefix)], _rejected(rejected, kind.prefix)) for kind in _KINDS
     )
     return Pushed(
@@ -170,7 +198,56 @@ def push(
         dry_run=options.dry_run,
         proposals=tuple(proposals),
         rejected_proposals=tuple(others),
+        turn_ends=tuple(ends),
+        rejected_turn_ends=tuple(no_ends),
     )
+
+
+def _is_checkpoint(ref: Ref) -> bool:
+    return ref.name.startswith(CHECKPOINTS)
+
+
+def _first_untracked(catalog: Catalog, going: Iterable[Ref], there: Iterable[Ref]) -> list[str]:
+    """The untracked files among what is about to be pushed, if the remote has none from here."""
+    if next(_untracked(catalog, going), None) is None:
+        return []
+    if next(_untracked(catalog, there), None) is not None:
+        return []
+    return sorted(set(_untracked(catalog, going)))
+
+
+def _untracked(catalog: Catalog, refs: Iterable[Ref]) -> Iterator[str]:
+    """The untracked files in checkpoints and in the contexts of proposals, quoted as git does.
+
+    A file of several of them comes several times.
+    """
+    entries = catalog.entries(sorted(refs, reverse=True))
+    usable = (entry for entry in entries if isinstance(entry, Checkpoint))
+    pairs = dict.fromkeys(filter(None, map(_tracked_and_all, usable)))
+    request = "".join(f"{pair}\n" for pair in pairs).encode()
+    git = without_index(catalog.repository.git).bind("core.quotePath=false")
+    options = ("-r", "--raw", "--no-renames", "--diff-filter=A", "--ignore-submodules=none")
+    buffer = b""
+    with closing(git.pieces("diff-tree", "--stdin", "--root", *options, stdin=request)) as pieces:
+        for piece in pieces:
+            *lines, buffer = (buffer + piece).split(b"\n")
+            for line in lines:
+                about, tab, path = line.partition(b"\t")
+                if tab and not about.startswith(_NO_FILE):
+                    yield path.decode("utf-8", "surrogateescape")
+
+
+def _tracked_and_all(entry: Checkpoint) -> str:
+    """What `git diff-tree --stdin` compares for the untracked files of an entry; empty for none."""
+    meta, head = entry.meta, entry.head or ""
+    index = meta.part("index", "tree") or ""
+    if OBJECT_ID.fullmatch(index):
+        return "" if index == entry.tree else f"{index} {entry.tree}"
+    if meta.text("kind") != _PROPOSAL:
+        return f"{entry.commit.id} {head}".rstrip()
+    # A model has seen untracked files if the context of its proposal adds files to the base.
+    context, base = next(iter(entry.commit.parents), ""), meta.text("base")
+    return "" if context == base else f"{context} {base}".rstrip()
 
 
 def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
@@ -194,8 +271,10 @@ def _push(
     """Push some refs; returns those that the remote has taken, and why it has not taken others."""
     pushed: dict[str, None] = {}
     refused: dict[str, str] = {}
+    # A later end of a turn replaces the earlier one, which it does not descend from.
+    specs = [f"+{name}" if name.startswith(TURN_ENDS) else name for name in names]
     for start in range(0, len(names), _AT_ONCE):
-        for answer in transport.push(names[start : start + _AT_ONCE], verify=verify):
+        for answer in transport.push(specs[start : start + _AT_ONCE], verify=verify):
             if answer.flag == "!":
                 refused[answer.ref] = answer.reason
             elif answer.flag != "=":
@@ -230,6 +309,11 @@ class FetchPlan(NamedTuple):
         """The refs to write."""
         return [Ref(self.below + name, target) for name, target in self.wanted.items()]
 
+    def with_checkpoints(self, checkpoints: FetchPlan) -> FetchPlan:
+        """A copy for the ends of turns, without those whose checkpoints were not fetched."""
+        known = checkpoints.wanted.keys() | checkpoints.fetched
+        return self._replace(wanted={k: v for k, v in self.wanted.items() if k in known})
+
     def without(self, flaws: Mapping[str, str]) -> FetchPlan:
         """A copy that rejects some refs, each with the reason."""
         wanted = {ref.id: ref.target for ref in self.refs if ref.name not in flaws}
@@ -254,11 +338,21 @@ def fetch(
             hints=("fetch in a post-receive hook, not in pre-receive",),
         )
     transport = Transport(repository, remote, options.show)
-    kinds = _KINDS[:1] if names else _KINDS
+    kinds = _KINDS[:2] if names else _KINDS
     listed = transport.listing(*(kind.prefix for kind in kinds))
+    if names:
+        chosen = _choose(names, listed, remote.name)
+        listed = {
+            name: target for name, target in listed.items() if name.rpartition("/")[2] in chosen
+        }
     catalog = Catalog(repository)
     here = catalog.store.refs(*(each for kind in kinds for each in kind.here(remote)))
-    plans = [_plan(kind, remote, listed, names, here) for kind in kinds]
+    # The end of a turn goes with its checkpoint.
+    orphans = {TURN_ENDS + each for each in _ids(listed, TURN_ENDS)}
+    orphans -= {turn_end_ref(name) for name in listed if name.startswith(CHECKPOINTS)}
+    listed = {name: target for name, target in listed.items() if name not in orphans}
+    plans = [_plan(kind, remote, listed, here) for kind in kinds]
+    plans[1] = plans[1].with_checkpoints(plans[0])
     if not options.prune:
         plans = [plan._replace(gone=[]) for plan in plans]
     if not options.dry_run:
@@ -270,9 +364,10 @@ def fetch(
             valid = [ref for ref in refs if ref.name not in flaws]
             flaws |= _flaws(repository.git, catalog, valid)
             plans = [plan.without(flaws) for plan in plans]
+            plans[1] = plans[1].with_checkpoints(plans[0])
             retry_conflicts(lambda: _update(catalog, plans), ("conflict", "locked"))
         pack_many_refs(repository)
-    checkpoints, *others = plans
+    checkpoints, ends, *others = plans
     return Fetched(
         remote=remote.name,
         ids=[name for name in checkpoints.wanted if name not in checkpoints.fetched],
@@ -284,6 +379,8 @@ def fetch(
         proposals=tuple(name for plan in others for name in plan.wanted),
         pruned_proposals=tuple(name for plan in others for name in plan.gone),
         rejected_proposals=tuple(each for plan in others for each in plan.rejected),
+        turn_ends=tuple(ends.wanted),
+        rejected_turn_ends=tuple(ends.rejected),
     )
 
 
@@ -291,25 +388,22 @@ def _plan(
     kind: SharedKind,
     remote: Remote,
     listed: Mapping[str, str],
-    names: Sequence[str],
     here: Sequence[Ref],
 ) -> FetchPlan:
     """What to fetch of one kind, and what to delete; `here` are the refs that are there now."""
     on_remote = {each: listed[kind.prefix + each] for each in _ids(listed, kind.prefix)}
     offered = {name: target for name, target in on_remote.items() if ID.fullmatch(name)}
-    odd = [] if names else sorted(on_remote.keys() - offered)
-    chosen = _choose(names, offered, remote.name) if names else offered
     below, *others = kind.here(remote)
     fetched = _fetched_targets(below, here)
     # The remote also has what was pushed from here.
     local = {ref.id: ref.target for ref in here if ref.name.startswith(tuple(others))}
     wanted = {
         name: target
-        for name, target in sorted(chosen.items())
+        for name, target in sorted(offered.items())
         if target not in (fetched.get(name), local.get(name))
     }
     reason = f"its name is not a {kind.noun} id"
-    rejected = [Rejected(name, reason) for name in odd]
+    rejected = [Rejected(name, reason) for name in sorted(on_remote.keys() - offered)]
     gone = sorted(fetched.keys() - offered)
     return FetchPlan(kind, below, wanted, fetched, gone, local, rejected)
 
@@ -354,8 +448,8 @@ def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
     for ref, answer in zip(
         refs, git.line("cat-file", check, stdin=targets).split("\n"), strict=False
     ):
-        kind, _, size = answer.partition(" ")
-        if kind != "commit":
+        type_, _, size = answer.partition(" ")
+        if type_ != "commit":
             flaws[ref.name] = "its ref does not point to a commit"
         elif int(size) > _LARGEST_COMMIT:
             flaws[ref.name] = f"its message is too long: {size} bytes"
@@ -363,16 +457,13 @@ def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
     for ref, entry in zip(commits, catalog.entries(commits), strict=True):
         if isinstance(entry, Unusable):
             flaws[ref.name] = entry.why.message
-        elif entry.meta.text("id") != ref.id:
+            continue
+        kind = next(kind for kind in _KINDS if ref.name.startswith(kind.fetched))
+        if entry.meta.text(kind.key) != ref.id:
             flaws[ref.name] = "its message has another id"
-        elif not ref.name.startswith(_fetched_below(entry.meta.text("kind"))):
+        elif entry.meta.text("kind") != kind.noun:
             flaws[ref.name] = "its message has another kind"
     return flaws
-
-
-def _fetched_below(noun: str) -> tuple[str, ...]:
-    """The prefix of what was fetched of a kind; none for other kinds."""
-    return tuple(kind.fetched for kind in _KINDS if kind.noun == noun)
 
 
 def _update(catalog: Catalog, plans: Sequence[FetchPlan]) -> None:
@@ -390,10 +481,11 @@ def _update(catalog: Catalog, plans: Sequence[FetchPlan]) -> None:
     catalog.store.update_refs(changes)
 
 
-def _choose(names: Iterable[str], offered: Mapping[str, str], remote: str) -> dict[str, str]:
-    """The checkpoints of a remote that a user names by prefixes of ids or commits."""
-    chosen = {}
-    refs = list(map(Ref._make, offered.items()))
+def _choose(names: Iterable[str], listed: Mapping[str, str], remote: str) -> set[str]:
+    """The ids of a remote's checkpoints that a user names by prefixes of ids or commits."""
+    chosen = set()
+    offered = [Ref(name, target) for name, target in listed.items() if name.startswith(CHECKPOINTS)]
+    refs = [ref for ref in offered if ID.fullmatch(ref.name.removeprefix(CHECKPOINTS))]
     for name in names:
         found = refs_beginning(name.lower(), refs)
         if not found:
@@ -404,5 +496,5 @@ def _choose(names: Iterable[str], offered: Mapping[str, str], remote: str) -> di
             )
         if len(found) > 1:
             raise ambiguous_name(name, found, f"checkpoints of '{remote}'")
-        chosen[found[0].name] = found[0].target
+        chosen.add(found[0].id)
     return chosen
