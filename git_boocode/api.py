@@ -122,7 +122,10 @@ class EditsResult:
 
 @dataclass(frozen=True)
 class CheckpointInfo:
-    """A checkpoint; `created_at` is UTC in ISO 8601, and missing texts are empty."""
+    """A checkpoint; `created_at` is UTC in ISO 8601, and missing texts are empty.
+
+    `prompt` is what the agent was asked, and `label` its first words, or text of the user's.
+    """
 
     id: str
     commit: str
@@ -136,6 +139,7 @@ class CheckpointInfo:
     trigger: str
     worktree: str
     meta: Mapping[str, Any] = field(default_factory=dict)
+    prompt: str = ""
 
 
 @dataclass(frozen=True)

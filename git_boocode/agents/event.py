@@ -22,6 +22,9 @@ _LONGEST_ID = 1000
 _LONGEST_LABEL = 60
 # The label of a turn is taken from this many characters of the prompt, which may be huge.
 _PROMPT_START = 4096
+# Bytes of UTF-8 that are kept of a prompt.
+_LARGEST_PROMPT = 64 << 10
+FULL, FIRST_LINE, NONE = "full", "first-line", "none"
 # Characters that control a terminal or the text direction, and surrogates.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -162,11 +165,6 @@ class HookEvent(NamedTuple):
         """Whether a tool event may be the first event of a turn."""
         return bool(self.turn) or self.agent.tool_begins
 
-    @property
-    def label(self) -> str:
-        """The first words of the prompt."""
-        return label_of(self.prompt)
-
     def changed_files(self, top: str) -> tuple[str, ...]:
         """Pathspecs of the files in a worktree that a tool is about to change."""
         fields = self.agent.fields
@@ -207,14 +205,25 @@ def _kind(agent: Agent, name: str) -> str | None:
     return kinds.get(name)
 
 
-def label_of(prompt: str) -> str:
-    """The first words of a prompt, without quotes around it, safe to print."""
+def kept_prompt(prompt: str, wanted: str = FULL) -> str:
+    """What is kept of a prompt, at most 64 KiB: all of it, its first line, or nothing."""
+    if wanted == NONE:
+        return ""
     prompt = prompt.strip()
     if len(prompt) > 1 and prompt[0] == prompt[-1] == '"' and '"' not in prompt[1:-1]:
         # As `opencode run` hands it over.
-        prompt = prompt[1:-1]
-    text = _HALVES.sub("?", _CONTROL.sub(" ", prompt.lstrip()[:_PROMPT_START]))
-    words = " ".join(text.split())
+        prompt = prompt[1:-1].strip()
+    # No character has less than a byte.
+    prompt = prompt[:_LARGEST_PROMPT]
+    if wanted == FIRST_LINE:
+        prompt = next(iter(prompt.splitlines()), "").rstrip()
+    text = _HALVES.sub("?", prompt).encode()[:_LARGEST_PROMPT]
+    return text.decode("utf-8", "ignore")
+
+
+def label_of(prompt: str) -> str:
+    """The first words of a prompt that `kept_prompt` returned, safe to print."""
+    words = " ".join(_CONTROL.sub(" ", prompt[:_PROMPT_START]).split())
     if len(words) <= _LONGEST_LABEL:
         return words
     whole = words[: _LONGEST_LABEL + 1].rpartition(" ")[0]

@@ -11,10 +11,15 @@ from typing import Any
 from git_boocode.agents.dedupe import ReportedTurn, Turns, one_at_a_time, tools_of, turn_of
 from git_boocode.agents.event import (
     END,
+    FIRST_LINE,
+    FULL,
+    NONE,
     TOOL,
     TURN,
     HookEvent,
     Payload,
+    kept_prompt,
+    label_of,
     parse_event,
     parse_payload,
     read_input,
@@ -223,10 +228,10 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
             begins = begins_by_tool and not turns.knows_session(turn)
         if begins:
             position = position if is_turn else _position(context, reported)
-            wants_label = _setting(context, repository, "boocode.promptLabels", default=True)
-            label = reported.label if wants_label else ""
+            prompt = kept_prompt(reported.prompt, _wanted_prompts(context, repository))
+            texts = {"label": label_of(prompt), "prompt": prompt}
             anchor = position._asdict() if position else {}
-            _capture(repository, reported, turn, turns, label=label, anchor=anchor)
+            _capture(repository, reported, turn, turns, **texts, anchor=anchor)
         elif per_tool and (paths := reported.changed_files(repository.worktree)):
             position = _position(context, reported)
             call = reported.payload.text(reported.agent.fields.call)
@@ -257,6 +262,18 @@ def _setting(
     except FatalError as error:
         context.note(error)
         return False
+
+
+def _wanted_prompts(context: HookContext, repository: Repository) -> str:
+    """How much of prompts to keep; nothing if the setting is invalid, which is logged."""
+    # The setting of older versions, which kept the first words.
+    old = _setting(context, repository, "boocode.promptLabels", default=True)
+    try:
+        default = FULL if old else NONE
+        return repository.config.word("boocode.prompts", (FULL, FIRST_LINE, NONE), default)
+    except FatalError as error:
+        context.note(error)
+        return NONE
 
 
 def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:

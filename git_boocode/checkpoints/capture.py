@@ -32,6 +32,7 @@ class Request(NamedTuple):
     """The caller's description of a checkpoint and how to take it; every text may be empty."""
 
     label: str = ""  # for people
+    prompt: str = ""  # what the agent was asked, of which the label is the beginning
     session: str = ""  # the agent's session
     chat: str = ""  # the conversation in it
     message: str = ""  # the message at which a restore cuts the conversation
@@ -204,6 +205,8 @@ def _write_checkpoint(
         changed = True
     texts = {key: getattr(request, key) or None for key in _TEXTS}
     anchor = {key: value for key in _ANCHOR if (value := texts[key])}
+    if request.prompt:
+        texts["prompt"] = request.prompt
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)

@@ -55,9 +55,10 @@ _DATES = ("examples: 2.days.ago, yesterday, 'last monday', 2026-02-28, '2026-02-
 class LogRequest(NamedTuple):
     """The wanted turns; empty values and None select everything.
 
-    `text` and `regex` are those of git's options `-S` and `-G`. A `session` is the beginning of its
-    id. `remote` names the remote whose fetched checkpoints are listed instead, `remotes` those of
-    all. With `brief`, changes are not counted.
+    `text` and `regex` are those of git's options `-S` and `-G`. Label and prompt have all words of
+    `grep`, in any case. A `session` is the beginning of its id. `remote` names the remote whose
+    fetched checkpoints are listed instead, `remotes` those of all. With `brief`, changes are not
+    counted.
     """
 
     max_count: int | None = None
@@ -65,6 +66,7 @@ class LogRequest(NamedTuple):
     regex: str | None = None
     since: str | None = None
     until: str | None = None
+    grep: str = ""
     agent: str = ""
     session: str = ""
     everywhere: bool = False
@@ -177,12 +179,12 @@ class TurnLog:
                 yield page
         pages.close()
 
-    def as_json(self) -> dict[str, object]:
-        """The JSON answer with all turns."""
-        return {
-            "ok": True,
-            "checkpoints": [each.as_json() for page in self.pages() for each in page],
-        }
+    def as_json(self, *, prompts: bool = True) -> dict[str, object]:
+        """The JSON answer with all turns, with or without their prompts."""
+        rows = [each.as_json() for page in self.pages() for each in page]
+        for row in [] if prompts else rows:
+            del row["prompt"]
+        return {"ok": True, "checkpoints": rows}
 
     def _counted(self, limit: int) -> Generator[list[ListedTurn], None, None]:
         """All turns, a screenful first."""
@@ -253,12 +255,14 @@ class TurnLog:
         """Whether the metadata fit the request."""
         when = time_of(checkpoint.id)
         agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
+        asked = "\n".join(checkpoint.meta.text(key) for key in ("label", "prompt")).casefold()
         return (
             (self._since is None or when > 0)
             # Git knows no fractions of a second.
             and (self._until is None or int(when) <= self._until)
             and self._request.agent in ("", agent)
             and session.startswith(self._request.session)
+            and all(word in asked for word in self._request.grep.casefold().split())
         )
 
 

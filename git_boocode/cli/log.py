@@ -23,6 +23,7 @@ from git_boocode.cli.framework import (
     misused,
     refuse_together,
 )
+from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     counted,
     encode_text,
@@ -39,6 +40,7 @@ from git_boocode.cli.turn_rows import (
     cut,
     group_of,
     heading,
+    prompt_lines,
     terminal_width,
     turn_label,
     turn_lines,
@@ -48,7 +50,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
 _COUNT = re.compile(r"-[0-9]+")
-_ONLY_OF_TURNS = ("since", "until", "agent", "session")
+_ONLY_OF_TURNS = ("since", "until", "grep", "agent", "session")
 
 
 class _LogCommand(Command):
@@ -75,6 +77,11 @@ class _Shown(NamedTuple):
     date: str
 
     @property
+    def prompts(self) -> bool:
+        """Whether the prompts are shown whole, too."""
+        return output_options().verbose and not self.oneline
+
+    @property
     def changes(self) -> list[str]:
         """Git's options for what is shown of the changes of each turn; none for nothing."""
         return ["--stat"] * self.stat + ["--patch"] * self.patch
@@ -95,6 +102,12 @@ class _Shown(NamedTuple):
 @click.option("-G", "regex", metavar="<regex>", help="Only turns with a changed line that matches.")
 @click.option("--since", metavar="<date>", help="Only turns that began after this date.")
 @click.option("--until", metavar="<date>", help="Only turns that began before this date.")
+@click.option(
+    "--grep",
+    default="",
+    metavar="<words>",
+    help="Only turns whose prompt or label has all of these words.",
+)
 @click.option(
     "--agent", default="", metavar="<name>", help="Only turns of this agent.", shell_complete=agents
 )
@@ -203,10 +216,12 @@ def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Sh
             if group is not None and group != above:
                 title = cut(heading(listed.turn.checkpoint), width)
                 stream.write(gap + encode_text(style(title, "cyan")) + b"\n")
-            elif shown.changes:
+            elif shown.changes or shown.prompts:
                 stream.write(gap)
             above, gap = group, b"\n"
             stream.write(encode_text(line) + b"\n")
+            for asked in prompt_lines(listed.turn.checkpoint) if shown.prompts else ():
+                stream.write(encode_text(f"    {asked}".rstrip()) + b"\n")
             if shown.changes:
                 _write_changes(repository, listed, stream, shown, request.changes, log.pathspecs)
             # The next page takes its time.

@@ -201,7 +201,8 @@ class _Picker:
         self._all += page
         for row in page:
             checkpoint = row.turn.checkpoint
-            texts = (turn_label(checkpoint), row.agent, checkpoint.meta.text("session"))
+            meta = checkpoint.meta
+            texts = (turn_label(checkpoint), meta.text("prompt"), row.agent, meta.text("session"))
             self._texts.append(" ".join((*texts, row.name, row.time)).casefold())
         self._is_complete = len(page) < wanted
         self._shown += self._passing(range(first, len(self._all)))

@@ -23,7 +23,7 @@ from git_boocode.cli.diff import READER_GONE, print_page
 from git_boocode.cli.edit_list import edit_state
 from git_boocode.cli.framework import Command, json_option, refuse_together
 from git_boocode.cli.output import label_of, print_json, printable, progress, quote_path
-from git_boocode.cli.turn_rows import Dates, counts_text
+from git_boocode.cli.turn_rows import Dates, counts_text, prompt_lines
 from git_boocode.editing.records import EditRecord
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import EXIT_FATAL
@@ -100,7 +100,7 @@ def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:
 
 
 def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
-    meta = found.meta
+    meta, asked = found.meta, prompt_lines(found)
     values = {**more, **{key: meta.text(key) for key in _LINES}, "label": label_of(found)}
     lines = [_row(key, printable(value)) for key, value in values.items() if value]
     ref = printable(meta.part("head", "ref") or "detached")
@@ -114,6 +114,7 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
         path, reason = (row.get(key) for key in ("path", "reason"))
         why = f" ({printable(reason)})" if isinstance(reason, str) else ""
         lines.append(_row("not kept", quote_path(path if isinstance(path, str) else "?") + why))
+    lines += ["\n", *(f"    {line}".rstrip() + "\n" for line in asked)] if asked else []
     return _head("checkpoint", found, style) + "".join(lines) + "\n"
 
 

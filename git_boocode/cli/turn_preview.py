@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from git_boocode.checkpoints.store.catalog import without_index
 from git_boocode.checkpoints.turns import Turn, rename_option
 from git_boocode.cli.output import printable
-from git_boocode.cli.turn_rows import cut, display_width, turn_label
+from git_boocode.cli.turn_rows import cut, display_width, prompt_lines, turn_label
 from git_boocode.repo.git import Running
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.repository import Repository
 
 PREVIEW_SIZE = 200_000  # bytes of the diff
 _STAT_FILES = 20
+_PROMPT_LINES, _LINE_LENGTH = 12, 2000  # of the prompt
 # Control characters in caret notation, as less and git show them.
 _CARETS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
 
@@ -28,6 +30,13 @@ def about(turn: Turn, width: int) -> Iterator[str]:
     session = texts["session"] and f"session {texts['session']}"
     yield from _wrapped("  ".join(filter(None, (when, texts["agent"], session))), width)
     yield ""
+    if asked := prompt_lines(checkpoint):
+        beginnings = (line[:_LINE_LENGTH] for line in asked[: _PROMPT_LINES + 1])
+        shown = (part for line in beginnings for part in [*_wrapped(line, width)] or [""])
+        first = [*islice(shown, _PROMPT_LINES + 1)]
+        yield from first[:_PROMPT_LINES]
+        yield from ["… and more: 'git boocode show' prints it whole"][: len(first) - _PROMPT_LINES]
+        yield ""
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:

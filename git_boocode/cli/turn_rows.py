@@ -119,6 +119,14 @@ def turn_label(checkpoint: Checkpoint) -> str:
     return f"(only {shown}{more}) {label}".rstrip()
 
 
+def prompt_lines(checkpoint: Checkpoint) -> list[str]:
+    """The lines of the prompt, safe to print; none if the label is all that was kept of it."""
+    text = checkpoint.meta.text("prompt").replace("\r\n", "\n").strip()
+    if text in ("", checkpoint.meta.text("label")):
+        return []
+    return [printable(line.expandtabs()).rstrip() for line in text.split("\n")]
+
+
 def counts_text(counts: ChangeCounts) -> str:
     """What changed, such as `3 files +18 −61`."""
     return f"{counted(counts.files, 'file')} +{counts.added:,} −{counts.removed:,}"

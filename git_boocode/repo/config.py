@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError, shortened
@@ -93,6 +93,16 @@ class Config:
         """A value as text."""
         found = self.setting(key)
         return default if found is None else (found.value or "")
+
+    def word(self, key: str, words: Sequence[str], default: str) -> str:
+        """A value that is one of some words, in any case (FatalError)."""
+        found = self.setting(key)
+        if found is None:
+            return default
+        word = (found.value or "").lower()
+        if word not in words:
+            raise _bad_value(key, found, f"one of {', '.join(words)}")
+        return word
 
     def boolean(self, key: str, *, default: bool) -> bool:
         """A value in git's boolean syntax (FatalError)."""

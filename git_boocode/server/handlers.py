@@ -40,6 +40,8 @@ from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.show_target import find_target
 
+_FETCHED = ("remote", "remotes", "archived")
+
 
 class Call:
     """A call of a tool: its checked arguments, its edit if it has one, and its repository.
@@ -182,12 +184,12 @@ def log(call: Call) -> JsonObject:
             else found
         )
         return {"ok": True, "edits": [record.as_json() for record in limited]}
-    fetched = [name for name in ("remote", "remotes", "archived") if call.get(name)]
+    fetched = [name for name in _FETCHED if call.get(name)]
     if len(fetched) > 1 or (everywhere and fetched and fetched != ["archived"]):
         raise UsageError(f"'{fetched[0]}' excludes '{fetched[1] if fetched[1:] else 'all'}'")
     if call.get("text") is not None and call.get("regex") is not None:
         raise UsageError("'text' excludes 'regex'")
-    keys = ("text", "regex", "since", "until", "agent", "session", "remote", "remotes", "archived")
+    keys = ("text", "regex", "since", "until", "grep", "agent", "session", *_FETCHED)
     request = LogRequest(
         max_count=most,
         everywhere=everywhere,
@@ -195,7 +197,8 @@ def log(call: Call) -> JsonObject:
         **{key: call.get(key) for key in keys if call.get(key) is not None},
     )
     with TurnLog(call.repository, request) as turns:
-        return turns.as_json()
+        # A model reads the labels; `show` has the whole prompt.
+        return turns.as_json(prompts=False)
 
 
 def show(call: Call) -> JsonObject:

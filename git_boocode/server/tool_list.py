@@ -93,8 +93,8 @@ TOOLS = {
             "log",
             READS,
             (
-                *("max_count", "text", "regex", "since", "until", "agent", "session", "all"),
-                *("remote", "remotes", "archived", "edits", "paths"),
+                *("max_count", "text", "regex", "since", "until", "grep", "agent"),
+                *("session", "all", "remote", "remotes", "archived", "edits", "paths"),
             ),
         ),
         ServedTool("show", "show", READS, ("name", "head")),

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import groupby, islice
+from itertools import accumulate, groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ _MOST_PATHS = 100  # of a turn, for the search
 _MOST_LINES = 20_000  # of a file that a served page blames
 # The files that a page without a server blames: how many, their lines, their bytes, seconds in all.
 _BLAMED_FILES, _BLAMED_LINES, _BLAMED_SIZE, _BLAME_TIME = 30, 2000, 300_000, 0.8
+_PROMPTS_SIZE = 10_000_000  # characters of prompts in all, of the newest turns
 _THREADS = 4  # Each waits for its own git.
 
 JsonObject = dict[str, Any]
@@ -158,14 +159,18 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
         found = newest_everywhere(catalog, CurrentTree(repository), most + 1)
         rows = with_details(repository, found[:most], limits, cache)
     events, short = _events(repository, rows), ShortIds(repository.store)
+    turns = [
+        {**_row(catalog, row, each), "short": short(row.checkpoint.id)}
+        for row, each in zip(rows, events, strict=True)
+    ]
+    sizes = accumulate(len(turn["prompt"]) for turn in turns)
+    for turn, size in zip(turns, sizes, strict=True):
+        turn["prompt"] = turn["prompt"] if size <= _PROMPTS_SIZE else ""
     data = {
         "repository": os.path.basename(repository.worktree),
         "generated_at": time.time(),
         "more": len(found) > most,
-        "turns": [
-            {**_row(catalog, row, each), "short": short(row.checkpoint.id)}
-            for row, each in zip(rows, events, strict=True)
-        ],
+        "turns": turns,
     }
     if limits != _ROWS_ONLY:
         data["details"] = {
@@ -177,7 +182,7 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
 
 def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
     checkpoint, counts = row.checkpoint, row.counts
-    texts = {key: checkpoint.texts[key] for key in ("label", "agent", "session")}
+    texts = {key: checkpoint.texts[key] for key in ("label", "prompt", "agent", "session")}
     ref = checkpoint.meta.part("head", "ref") or ""
     return {
         "id": checkpoint.id,

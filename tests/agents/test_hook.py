@@ -98,6 +98,7 @@ def test_a_turn(agent: Agent, begun: bool, repo: Repo, transcript: Callable[[str
     (found,) = taken(repo)
     labels = {"cline": None, **dict.fromkeys(INVENTED, LABEL)}
     assert found["label"] == labels.get(agent.name, PROMPT)
+    assert (found.get("prompt") == PROMPT) == (agent.name not in labels)
     assert (found["agent"], found["trigger"]) == (agent.name, agent.turn)
     assert (found["session"], found["message"]) == (session, message)
     named = {"agent": agent.name, "session": session, "message": message}
@@ -251,9 +252,48 @@ def everything_in(repo: Repo) -> bytes:
     return b"".join(files) + "".join(repo.git("cat-file", "-p", each) for each in listed).encode()
 
 
-@pytest.mark.parametrize(("wanted", "word"), [("false", []), ("flase", ["bad_config"])])
-def test_prompts_can_be_kept_out(wanted: str, word: list[str], repo: Repo) -> None:
-    repo.git("config", "boocode.promptLabels", wanted)
+LONG = "Fix the parser of dates, which takes the thirtieth of February\nxyzzy: only ünusual ones\n"
+
+
+def test_the_whole_prompt_is_kept(repo: Repo) -> None:
+    turn(repo, prompt=f"\n{LONG}")
+    (found,) = taken(repo)
+    assert found["label"] == "Fix the parser of dates, which takes the thirtieth of …"
+    assert found["prompt"] == LONG.strip()
+    (name,) = refs(repo, "checkpoints")
+    subject = repo.git("log", "-1", "--format=%s", name.split()[1])
+    assert subject.startswith("boocode checkpoint: Fix the parser of dates")
+    assert len(subject) <= 73
+    assert repo.boocode("log", "--json").json["checkpoints"][0]["prompt"] == LONG.strip()
+    assert repo.boocode("show", "--json").json["checkpoint"]["prompt"] == LONG.strip()
+
+
+def test_a_huge_prompt_is_cut_at_a_character(repo: Repo) -> None:
+    turn(repo, prompt="a" + "ü" * (1 << 20))
+    (found,) = taken(repo)
+    assert found["prompt"] == "a" + "ü" * (32767)
+    assert len(found["prompt"].encode()) == (64 << 10) - 1
+
+
+def test_only_the_first_line_of_prompts(repo: Repo) -> None:
+    repo.git("config", "boocode.prompts", "First-Line")
+    turn(repo, prompt=LONG)
+    (found,) = taken(repo)
+    assert found["prompt"] == LONG.splitlines()[0]
+    assert b"xyzzy" not in everything_in(repo)
+
+
+@pytest.mark.parametrize(
+    ("key", "wanted", "word"),
+    [
+        ("promptLabels", "false", []),
+        ("promptLabels", "flase", ["bad_config"]),
+        ("prompts", "none", []),
+        ("prompts", "some", ["bad_config"]),
+    ],
+)
+def test_prompts_can_be_kept_out(key: str, wanted: str, word: list[str], repo: Repo) -> None:
+    repo.git("config", f"boocode.{key}", wanted)
     turn(repo, prompt="xyzzy is secret", cwd=str(repo.top))
     fire(repo, "claude-code", "Nothing", payload=prompted(repo, prompt="xyzzy"))
     assert taken(repo)[0]["label"] is None

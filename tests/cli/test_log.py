@@ -13,8 +13,9 @@ from tests.terminal_kit import Terminal
 pytestmark = pytest.mark.slow
 
 TYPES = {
-    "id": str, "commit": str, "created_at": str, "label": str, "session": str, "chat": str,
-    "message": str, "agent": str, "trigger": str, "branch": str, "worktree": str,
+    "id": str, "commit": str, "created_at": str, "label": str, "prompt": str,
+    "session": str, "chat": str, "message": str, "agent": str, "trigger": str,
+    "branch": str, "worktree": str,
     "remote": type(None), "only": type(None), "end": str, "files": int, "added": int,
     "removed": int,
 }  # fmt: skip
@@ -32,7 +33,9 @@ def test_the_json_answer(repo: Repo) -> None:
     take()
     repo.write("a", "x\n")
     repo.write("c", "x\n")
-    newest = take(label="l", session="s", chat="c", message="m", agent="g", trigger="t")
+    newest = take(
+        label="l", prompt="long", session="s", chat="c", message="m", agent="g", trigger="t"
+    )
     repo.write("c", "x\ny\n")
     done = repo.boocode("log", "--json")
     assert (done.code, done.err) == (0, "")
@@ -41,11 +44,12 @@ def test_the_json_answer(repo: Repo) -> None:
     assert {key: type(value) for key, value in first.items()} == TYPES
     assert {**first, "created_at": None} == {
         "id": newest.id, "commit": newest.commit.id, "created_at": None, "label": "l",
+        "prompt": "long",
         "session": "s", "chat": "c", "message": "m", "agent": "g", "trigger": "t",
         "branch": "main", "worktree": "main", "remote": None, "only": None, "end": "now",
         "files": 1, "added": 1, "removed": 0,
     }  # fmt: skip
-    assert [second[key] for key in ("label", "session", "chat", "message", "agent")] == [None] * 5
+    assert [second[key] for key in ("label", "prompt", "session", "chat", "agent")] == [None] * 5
     assert [second[key] for key in ("end", "files", "added", "removed", "trigger")] == [
         "checkpoint", 2, 2, 1, "manual"
     ]  # fmt: skip
@@ -210,6 +214,38 @@ def test_what_is_no_date_is_refused(date: str, repo: Repo) -> None:
 def test_dates_are_those_of_git(date: str, repo: Repo) -> None:
     done = repo.boocode("log", "--since", date, "--until", date)
     assert (done.code, done.err) == (0, "")
+
+
+PROMPT = "Fix the parser\n\n\tof \x1b[31mdates\x1b[0m:\r\n- Überschriften, too\n"
+
+
+def test_prompts_are_searched_by_words(repo: Repo) -> None:
+    take(label="Fix the parser of …", prompt=PROMPT)
+    take(label="fix the lexer")
+    assert labels(repo, "--grep", "FIX") == ["fix the lexer", "Fix the parser of …"]
+    assert labels(repo, "--grep", "überschriften dates") == ["Fix the parser of …"]
+    assert labels(repo, "--grep", "dates lexer") == []
+    refused = repo.boocode("log", "--edits", "--grep", "fix")
+    assert refused.code == 129
+
+
+def test_verbose_prints_the_whole_prompt(repo: Repo) -> None:
+    take(label="Fix the parser of …", prompt=PROMPT)
+    take(label="short", prompt="short")
+    lines = repo.boocode("log", "-v").out.splitlines()
+    assert lines[1].endswith("  short")
+    assert lines[2] == ""
+    assert lines[3].endswith("  Fix the parser of …")
+    assert lines[4:] == [
+        "    Fix the parser",
+        "",
+        "            of ?[31mdates?[0m:",
+        "    - Überschriften, too",
+    ]
+    assert "Überschriften" not in repo.boocode("log").out
+    assert "Überschriften" not in repo.boocode("log", "-v", "--oneline").out
+    shown = repo.boocode("show", "@~1").out
+    assert "\n\n    Fix the parser\n\n            of ?[31mdates" in shown
 
 
 def test_times_are_local_and_in_the_users_format(repo: Repo) -> None:

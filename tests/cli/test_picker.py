@@ -93,6 +93,19 @@ def test_the_preview_shows_prompt_agent_and_diff(turns: Repo, size: tuple[int, i
     left(terminal)
 
 
+def test_the_whole_prompt_is_filtered_and_previewed(turns: Repo) -> None:
+    prompt = "Fix the parser\n\n- of dates\n" + "ü" * 60_000 + "\nlast\n" * 20
+    take(label="Fix the parser …", prompt=prompt)
+    take(label="newest")
+    terminal = picker()
+    terminal.type("OF DATES")
+    terminal.see("(1 found)", "> @~1", "\n- of dates\n")
+    terminal.type(RIGHT)
+    terminal.see("… and more: 'git boocode show' prints it whole")
+    terminal.type(ESCAPE + ESCAPE)
+    left(terminal)
+
+
 def test_what_is_typed_filters(turns: Repo) -> None:
     terminal = picker()
     terminal.type("CURSO")

@@ -131,8 +131,10 @@ CHECKPOINTS = [
     Step("log", {"text": "changed"}, "log -S changed"),
     Step("log", {"regex": "ch.*d"}, "log -G ch.*d"),
     Step("log", {"regex": "("}, "log -G ("),
-    Step("log", {"since": "1 hour ago", "until": "tomorrow"},
-         "log --since 1.hour.ago --until tomorrow"),
+    Step("log", {"since": "1 hour ago", "until": "2099-01-01"},
+         "log --since 1.hour.ago --until 2099-01-01"),
+    Step("log", {"since": "nonsense"}, "log --since nonsense"),
+    Step("log", {"grep": "FIRST"}, "log --grep FIRST"),
     Step("log", {"paths": ["a"]}, "log a"),
     Step("log", {"remote": "nobody"}, "log --remote nobody"),
     Step("log", {"remotes": True}, "log --remotes"),
@@ -300,6 +302,9 @@ class _Pair:
                 lines = expected["error"]["hint"].split("\n")
                 hint = "\n".join(line for line in lines if "'git boocode restore" not in line)
                 expected = {**expected, "error": {**expected["error"], "hint": hint}}
+        for row in expected.get("checkpoints", ()):
+            # A model reads the labels.
+            row.pop("prompt", None)
         found, wanted = (
             self._replaced(self.called, answer),
             self._replaced(self.commanded, expected),

@@ -57,9 +57,10 @@ def test_a_turn_has_its_facts_edits_and_refusals(repo: Repo) -> None:
     begin(repo, "second")
     data = page()
     second, first = data["turns"]
-    facts = {key: first[key] for key in ("label", "agent", "session", "branch", "worktree")}
-    assert facts == {
+    keys = ("label", "prompt", "agent", "session", "branch", "worktree")
+    assert {key: first[key] for key in keys} == {
         "label": "do first",
+        "prompt": "do first",
         "agent": "claude-code",
         "session": "s1",
         "branch": "main",

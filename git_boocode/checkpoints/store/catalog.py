@@ -59,7 +59,7 @@ class Checkpoint(NamedTuple):
     @property
     def texts(self) -> dict[str, str]:
         """The texts that lists show; missing ones are empty."""
-        keys = ("created_at", "label", "session", "chat", "message", "agent", "trigger")
+        keys = ("created_at", "label", "prompt", "session", "chat", "message", "agent", "trigger")
         return {key: self.meta.text(key) for key in keys}
 
     @property

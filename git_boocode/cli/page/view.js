@@ -118,7 +118,7 @@ function filter() {
   const scope = element("scope").value;
   let shown = 0;
   for (const turn of data.turns) {
-    turn.text ??= [turn.label, turn.agent, turn.session, turn.branch, turn.worktree, turn.id, ...turn.paths].join("\n").toLowerCase();
+    turn.text ??= [turn.label, turn.prompt, turn.agent, turn.session, turn.branch, turn.worktree, turn.id, ...turn.paths].join("\n").toLowerCase();
     const inScope = !scope || scope === `worktree ${turn.worktree}` || scope === `session ${turn.session}`;
     const matches = inScope && words.every((word) => turn.text.includes(word));
     rows.get(turn.id).parentElement.hidden = !matches;
@@ -212,6 +212,7 @@ function turnParts(turn, found) {
       turn.session ? make("span", {}, `session ${oneLine(turn.session)}`) : null,
       turn.branch ? make("span", {}, `branch ${oneLine(turn.branch)}`) : null,
       turn.here ? null : make("span", {}, `worktree ${oneLine(turn.worktree)}`)),
+    turn.prompt && turn.prompt.trim() !== turn.label ? make("p", { class: "prompt" }, turn.prompt) : null,
     backOf(turn),
     remarkOf(turn),
     ...eventsOf(turn, found),
