@@ -54,7 +54,14 @@ profile_option = click.option(
     help="How tolerantly to match.",
     shell_complete=profiles,
 )
-
+diff_option = click.option(
+    "--diff", "show_diff", is_flag=True, help="Show the resulting diff, as git apply takes it."
+)
+trim_option = click.option(
+    "--trim",
+    is_flag=True,
+    help="Show the diff without the indentation that all lines of a hunk share.",
+)
 
 _EDIT_OPTIONS = (
     click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths),
@@ -67,7 +74,8 @@ _EDIT_OPTIONS = (
         "apply-patch.",
     ),
     click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done."),
-    click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff."),
+    diff_option,
+    trim_option,
     profile_option,
     click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it."),
     click.option(
@@ -95,6 +103,7 @@ class EditRequest(NamedTuple):
     format_: str | None
     dry_run: bool
     show_diff: bool
+    trim: bool
     profile: str
     verbatim: bool
     path: str | None
@@ -197,7 +206,7 @@ def apply_edit(
     if as_json:
         print_json(answer.as_json(encoding))
     else:
-        _print_answer(answer, workspace, show_diff=request.show_diff)
+        _print_answer(answer, workspace, request)
     return 0
 
 
@@ -265,8 +274,8 @@ def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -
             os.unlink(staged)
 
 
-def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> None:
-    print_edits(answer, workspace, show_diff=show_diff)
+def _print_answer(answer: Answer, workspace: Workspace, request: EditRequest) -> None:
+    print_edits(answer, workspace, request)
     for file in answer.files:
         if file.in_buffer:
             print_feedback(f"{quote_path(file.path)} is a buffer, which --json prints; not written")
@@ -276,14 +285,15 @@ def _print_answer(answer: Answer, workspace: Workspace, *, show_diff: bool) -> N
         print_feedback(f"recorded as {answer.id}")
 
 
-def print_edits(answer: Answer, workspace: Workspace, *, show_diff: bool) -> None:
+def print_edits(answer: Answer, workspace: Workspace, request: EditRequest) -> None:
     """Print a line for each edit, and the diffs if they are wanted."""
     for file in answer.files:
         for _, applied in file.applied:
             done = _MADE if file.action == "create" else _DONE
             print_feedback(summary(file, applied, done), dry_run=not answer.applied)
-    if show_diff:
-        print_diffs(answer, workspace.repository.config if workspace.repository else Config({}))
+    if request.show_diff or request.trim:
+        config = workspace.repository.config if workspace.repository else Config({})
+        print_diffs(answer, config, trim=request.trim)
 
 
 def refuse(error: EditsRefusedError) -> NoReturn:
@@ -305,11 +315,12 @@ def candidate_lines(candidate: Candidate, most: int) -> list[str]:
     return [head, *(f"  {line.expandtabs(4)}" for line in lines)]
 
 
-def print_diffs(answer: Answer, config: Config) -> None:
-    """Print the diff of each file, without the indentation that all its lines share."""
+def print_diffs(answer: Answer, config: Config, *, trim: bool) -> None:
+    """Print the diff of each file, with `trim` without the indentation that its lines share."""
     paint = diff_painter(config)
     for file in answer.files:
-        for line in without_common_indentation(diff_of(file)).split("\n")[:-1]:
+        diff = diff_of(file)
+        for line in (without_common_indentation(diff) if trim else diff).split("\n")[:-1]:
             print_text(paint(line))
 
 

@@ -50,7 +50,7 @@ def propose(request: EditRequest, retry_of: str, encoding: str, as_json: bool) -
 
 
 def _print(request: EditRequest, answer: Answer, workspace: Workspace) -> None:
-    print_edits(answer, workspace, show_diff=request.show_diff)
+    print_edits(answer, workspace, request)
     if request.dry_run:
         print_text("dry run: nothing was stored")
     elif answer.id:

@@ -8,7 +8,7 @@ from functools import partial
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.cli.apply_edit import print_diffs, refuse, summary
+from git_boocode.cli.apply_edit import diff_option, print_diffs, refuse, summary, trim_option
 from git_boocode.cli.candidates import edits, or_paths
 from git_boocode.cli.edit_list import warn_of_unreadable
 from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
@@ -36,7 +36,8 @@ _DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"
     shell_complete=or_paths(edits, most=1),
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
-@click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
+@diff_option
+@trim_option
 @click.option(
     "--no-record", is_flag=True, help="Do not record the rewind; it cannot be rewound then."
 )
@@ -46,6 +47,7 @@ def rewind(
     arguments: tuple[str, ...],
     dry_run: bool,
     show_diff: bool,
+    trim: bool,
     no_record: bool,
     force: bool,
     as_json: bool,
@@ -82,7 +84,7 @@ def rewind(
     if as_json:
         print_json(done.as_json())
     else:
-        _print(done, repository, show_diff=show_diff)
+        _print(done, repository, show_diff=show_diff or trim, trim=trim)
         if dry_run:
             print_text("dry run: nothing was written")
     return 0
@@ -140,7 +142,9 @@ def _is_path(repository: Repository, records: Records, name: str) -> bool:
     return any(service.is_named(repository, file, name) for file in newest.files)
 
 
-def _print(done: service.RewindResult, repository: Repository, *, show_diff: bool) -> None:
+def _print(
+    done: service.RewindResult, repository: Repository, *, show_diff: bool, trim: bool
+) -> None:
     say = partial(print_feedback, dry_run=not done.answer.applied)
     for file in done.answer.files:
         if file.path not in done.already:
@@ -148,7 +152,7 @@ def _print(done: service.RewindResult, repository: Repository, *, show_diff: boo
     for path in done.already:
         say(f" = {quote_path(path)}: already rewound")
     if show_diff:
-        print_diffs(done.answer, repository.config)
+        print_diffs(done.answer, repository.config, trim=trim)
     identifier = done.record.id
     if all(file.path in done.already for file in done.answer.files):
         say(f"nothing to do: {identifier} is rewound already")

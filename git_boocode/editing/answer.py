@@ -129,10 +129,10 @@ def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
 
 
 def diff_of(file: EditedFile) -> str:
-    """The unified diff of an edited file."""
+    """The diff of an edited file, as `git apply` takes it."""
     from git_boocode.editing.unified_diff import unified_diff
 
-    return unified_diff(file.path, file.old, file.text, file.moved_from)
+    return unified_diff(file.path, file.old, file.text, file.moved_from, file.modes)
 
 
 def retry_context(failures: Sequence[Failure], edits: int) -> str:

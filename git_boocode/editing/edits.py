@@ -134,7 +134,7 @@ class EditedFile(NamedTuple):
 
     `action` is `create`, `modify`, `rename` or `delete`, `changes` whether anything was written.
     `moved_from` is the path before the call, if different. `in_buffer` is whether the buffer of an
-    editor was edited instead of the file.
+    editor was edited instead of the file. `modes` are git's, before and after.
     """
 
     path: str
@@ -145,6 +145,7 @@ class EditedFile(NamedTuple):
     text: FileText | None
     applied: tuple[tuple[Edit, AppliedEdit], ...]
     in_buffer: bool = False
+    modes: tuple[str, str] = ("100644", "100644")
 
 
 class Failure(NamedTuple):

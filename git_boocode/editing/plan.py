@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Replace, Write
@@ -97,11 +98,16 @@ class PlannedFile:
             return "delete" if self.text is None else "rename"
         return "create" if self.before is None else "modify"
 
-    def edited(self) -> EditedFile:
-        """The result for the answer."""
+    def edited(self, modes: Mapping[str, int] = MappingProxyType({})) -> EditedFile:
+        """The result for the answer; `modes` are those of new files, by their real paths."""
         old = self.source.old if self.source else None
         what = self.path, self.action, self.moved_from, self.changes
-        return EditedFile(*what, old, self.text, tuple(self.applied), self.in_buffer)
+        before = self.source.before if self.source else None
+        mode = before.mode if before else modes.get(self.target.real, 0o644)
+        was = "120000" if stat.S_ISLNK(mode) else "100755" if mode & stat.S_IXUSR else "100644"
+        now = was if self.executable is None else "100755" if self.executable else "100644"
+        applied = tuple(self.applied)
+        return EditedFile(*what, old, self.text, applied, self.in_buffer, (was, now))
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:
         """The lines, both ends inclusive, before the call."""

@@ -101,7 +101,9 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
 
         prune_occasionally(workspace.repository, written.record)
     identifier = written.record if written else None
-    return Answer(not options.dry_run, identifier, tuple(file.edited() for file in plan.listed))
+    return Answer(
+        not options.dry_run, identifier, tuple(file.edited(options.modes) for file in plan.listed)
+    )
 
 
 def _plan(inputs: Inputs, workspace: Workspace, options: Options) -> EditPlan:

@@ -11,6 +11,7 @@ from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.text import common_prefix, split_lines
 
 CONTEXT = 3
+REGULAR = "100644"
 _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
@@ -21,24 +22,43 @@ def changed_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
 
 
 def unified_diff(
-    path: str, old: FileText | None, new: FileText | None, source: str | None = None
+    path: str,
+    old: FileText | None,
+    new: FileText | None,
+    source: str | None = None,
+    modes: tuple[str, str] = (REGULAR, REGULAR),
 ) -> str:
-    """The change of one file, which had the path ``source``; empty if there is none.
+    """The change of one file as `git apply` takes it, which had the path ``source``; empty if none.
 
-    ``old`` is None for a file that is created, ``new`` for one that is deleted.
+    ``old`` is None for a file that is created, ``new`` for one that is deleted. ``modes`` are those
+    of git, before and after. A file in UTF-16 is shown as text, which git does not apply.
     """
-    head = ""
+    before = path if source is None else source
+    head = [f"diff --git {quoted(f'a/{before}')} {quoted(f'b/{path}')}"]
+    if old is None:
+        head.append(f"new file mode {modes[1]}")
+    elif new is None:
+        head.append(f"deleted file mode {modes[0]}")
+    elif modes[0] != modes[1]:
+        head += [f"old mode {modes[0]}", f"new mode {modes[1]}"]
     if source is not None:
-        head = f"diff --git {quoted(f'a/{source}')} {quoted(f'b/{path}')}\n"
-        head += f"rename from {quoted(source)}\nrename to {quoted(path)}\n"
-    if old == new:
-        return head
-    names = _name("a", path if source is None else source, old), _name("b", path, new)
-    before, after = (text.text if text else "" for text in (old, new))
-    if "\0" in before or "\0" in after:
-        return f"{head}Binary files {names[0].strip()} and {names[1].strip()} differ\n"
-    hunks = "".join(_hunks(before, after))
-    return f"{head}--- {names[0]}\n+++ {names[1]}\n{hunks}"
+        head += [f"rename from {quoted(source)}", f"rename to {quoted(path)}"]
+    sides = _content(old), _content(new)
+    if sides[0] == sides[1]:
+        return "\n".join((*head, "")) if len(head) > 1 else ""
+    names = _name("a", before, old), _name("b", path, new)
+    if "\0" in sides[0] + sides[1]:
+        head.append(f"Binary files {names[0].strip()} and {names[1].strip()} differ")
+        return "\n".join((*head, ""))
+    head += [f"--- {names[0]}", f"+++ {names[1]}"]
+    return "\n".join((*head, "".join(_hunks(*sides))))
+
+
+def _content(text: FileText | None) -> str:
+    """The text with its byte order mark, which is a part of the first line."""
+    if text is None:
+        return ""
+    return f"\ufeff{text.text}" if text.codec == "utf-8-bom" else text.text
 
 
 def _name(side: str, path: str, text: FileText | None) -> str:

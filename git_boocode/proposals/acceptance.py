@@ -153,9 +153,9 @@ class _Taken(NamedTuple):
             action = "create"
         source = self.file.source if action == "rename" else None
         old = self.local.text
-        return EditedFile(
-            self.file.path, action, source or None, self.changes, old, new, (), self.in_buffer
-        )
+        what = self.file.path, action, source or None, self.changes, old, new, ()
+        was = self.local.version.mode if self.local.version else self.mode
+        return EditedFile(*what, self.in_buffer, (was, self.mode or was))
 
     def writes(self) -> Iterator[FileChange]:
         """The changes of files on disk."""

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,7 +30,8 @@ def test_curly_quotes_and_wrong_indentation_land(repo: Repo) -> None:
     assert (done.code, done.err) == (0, "")
     summary, *diff, recorded = done.out.rstrip("\n").split("\n")
     assert summary.startswith(" M src/a.py: lines 2-4, fuzzy (")
-    assert diff[:3] == ["--- a/src/a.py", "+++ b/src/a.py", "@@ -1,4 +1,4 @@"]
+    head = ["diff --git a/src/a.py b/src/a.py", "--- a/src/a.py", "+++ b/src/a.py"]
+    assert diff[:4] == [*head, "@@ -1,4 +1,4 @@"]
     assert recorded.startswith("recorded as 0")
     now = repo.read("src/a.py").decode()
     assert now.startswith("class A:\n    def hello():\n        print(“hi”)\n        return ")
@@ -54,7 +56,7 @@ def test_the_json_answer(repo: Repo) -> None:
                     {"index": 0, "kind": "exact", "rung": "exact", "similarity": 1.0, "count": 1,
                      "start_line": 2, "end_line": 2, "notes": []}
                 ],
-                "diff": "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+                "diff": "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
                 "text_edits": [
                     {"range": {"start": {"line": 1, "character": 0},
                                "end": {"line": 1, "character": 3}}, "newText": "2"}
@@ -67,7 +69,8 @@ def test_the_json_answer(repo: Repo) -> None:
                     {"index": 1, "kind": "exact", "rung": "write", "similarity": 1.0, "count": 1,
                      "start_line": 1, "end_line": 0, "notes": []}
                 ],
-                "diff": "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n",
+                "diff": "diff --git a/b b/b\nnew file mode 100644\n"
+                "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n",
                 "text_edits": [
                     {"range": {"start": {"line": 0, "character": 0},
                                "end": {"line": 0, "character": 0}}, "newText": "x\n"}
@@ -75,6 +78,101 @@ def test_the_json_answer(repo: Repo) -> None:
             },
         ],
     }  # fmt: skip
+
+
+def string(path: str, old: str, new: str) -> dict[str, str]:
+    return {"path": path, "old_string": old, "new_string": new}
+
+
+RENAME = """diff --git a/old name b/new/näme
+similarity index 80%
+rename from old name
+rename to new/näme
+--- a/old name
++++ b/new/näme
+@@ -1,2 +1,2 @@
+ one
+-two
++three
+"""
+EXECUTABLE = """diff --git a/script b/script
+old mode 100644
+new mode 100755
+diff --git a/tool b/tool
+new file mode 100755
+--- /dev/null
++++ b/tool
+@@ -0,0 +1 @@
++run
+diff --git a/old-tool b/old-tool
+deleted file mode 100755
+--- a/old-tool
++++ /dev/null
+@@ -1 +0,0 @@
+-run
+"""
+FILES = {
+    "crlf": b"one\r\ntwo\r\n", "mixed": b"one\r\ntwo\nthree\rfour\n", "end": b"one\ntwo",
+    "bom": b"\xef\xbb\xbfone\ntwo\n", "latin": b"one \xe4\ntwo\n", "script": b"run\n",
+    "deep": b"        one\n        two\n", 'q"\tä\n\\ ': b"one\n", "one": b"one\n", "empty": b"",
+    "old name": b"one\ntwo\n", "moved": b"one\n", "a/b": b"one\n", "- one": b"one\n",
+    "page": b"one\x0ctwo\x0b\xe2\x80\xa8\n", "old-tool": b"run\n",
+}  # fmt: skip
+CHANGES: dict[str, Any] = {
+    "CR LF": string("crlf", "two", "three"),
+    "mixed line endings": string("mixed", "two", "three"),
+    "no final newline": string("end", "two", "three"),
+    "a final newline comes": string("end", "two", "two\n"),
+    "a final newline goes": string("one", "one\n", "one"),
+    "byte order mark": string("bom", "one", "three"),
+    "bytes that are not UTF-8": string("latin", "two", "three"),
+    "indented": string("deep", "        two", "        three"),
+    "odd name": string('q"\tä\n\\ ', "one", "two"),
+    "name like a line": string("- one", "one", "-- two"),
+    "other ends of lines": string("page", "two", "three"),
+    "emptied": {"path": "one", "content": ""},
+    "filled": {"path": "empty", "content": "one\n"},
+    "created": {"path": "new dir/new", "content": "one\ntwo"},
+    "created empty": {"path": "new", "content": ""},
+    "deleted": "*** Begin Patch\n*** Delete File: a/b\n*** End Patch\n",
+    "deleted empty": "*** Begin Patch\n*** Delete File: empty\n*** End Patch\n",
+    "renamed": "*** Begin Patch\n*** Update File: moved\n*** Move to: x y/z\n*** End Patch\n",
+    "renamed and changed": RENAME,
+    "executable": EXECUTABLE,
+    "several": [string("crlf", "two", "x"), string("deep", "one", "x"), string("a/b", "one", "x")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_git_applies_the_diff_of_a_dry_run(name: str, repo: Repo) -> None:
+    change = CHANGES[name]
+    given = change if isinstance(change, str) else json.dumps(change)
+    for path, data in FILES.items():
+        repo.write(path, data, 0o755 if path == "old-tool" else 0o644)
+    repo.commit()
+    before = repo.files()
+    command = ["git-boocode", "apply-edit", "-n", "--diff"]
+    shown = subprocess.run(command, input=given.encode(), capture_output=True, check=True).stdout
+    answer = repo.boocode("apply-edit", "--json", stdin=given)
+    assert answer.code == 0
+    wanted = repo.files()
+    assert wanted != before
+    diffs = "".join(file["diff"] for file in answer.json["files"])
+    for diff in (shown, diffs.encode("utf-8", "surrogateescape")):
+        repo.git("reset", "-q", "--hard")
+        repo.git("clean", "-fdq")
+        assert repo.files() == before
+        subprocess.run(["git", "apply", "--index"], input=diff, check=True)
+        assert repo.files() == wanted
+        assert repo.git("diff", "--stat") == ""
+
+
+def test_a_trimmed_diff_lacks_the_common_indentation(repo: Repo) -> None:
+    repo.write("deep", FILES["deep"])
+    edit = json.dumps(CHANGES["indented"])
+    for options in (["--trim"], ["--diff", "--trim"]):
+        shown = repo.boocode("apply-edit", "-n", *options, stdin=edit).out
+        assert "@@ -1,2 +1,2 @@\n one\n-two\n+three\n" in shown
 
 
 def test_a_dry_run_writes_nothing(repo: Repo) -> None:

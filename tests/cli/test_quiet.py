@@ -59,7 +59,7 @@ def test_what_was_asked_for_is_printed(changed: Repo) -> None:
         quiet, loud = changed.boocode("-q", *command), changed.boocode(*command)
         assert quiet.out == loud.out != ""
         assert quiet.err == ""
-    assert changed.boocode(*EDIT, "-q", "--diff").out.startswith("--- a/a\n")
+    assert changed.boocode(*EDIT, "-q", "--diff").out.startswith("diff --git a/a b/a\n--- a/a\n")
 
 
 def test_errors_keep_their_hints(changed: Repo) -> None:

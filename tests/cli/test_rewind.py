@@ -50,7 +50,7 @@ def test_the_json_answer(repo: Repo) -> None:
     (file,) = answer["files"]
     assert list(file) == ["path", "action", "edits", "diff", "text_edits"]
     assert (file["path"], file["action"]) == ("a", "modify")
-    assert file["diff"] == "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"
+    assert file["diff"] == "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"
     assert f"refs/boocode/edits/{answer['id']}" in records(repo)
 
 
@@ -58,7 +58,7 @@ def test_a_dry_run_with_its_diff(repo: Repo) -> None:
     repo.write("a", "  1\n")
     identifier = edit(repo, replace("a", "1", "2"))
     done = repo.boocode("rewind", "-n", "--diff")
-    shown = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"
+    shown = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-  2\n+  1\n"
     assert done == (0, f" M a: line 1\n{shown}would rewind {identifier}\n{DRY}", "")
     assert repo.read("a") == b"  2\n"
     answer = repo.boocode("rewind", "--dry-run", "--json").json

@@ -143,18 +143,20 @@ def test_hunks_are_cut_where_git_cuts_them(gap: int, tmp_path: Path) -> None:
     )
     ours = unified_diff("f", FileText("".join(old)), FileText("".join(new)))
     theirs = re.sub(r"(?m)^(@@ .* @@).*", r"\1", done.stdout).split("\n", 4)[4]
-    assert ours.split("\n", 2)[2] == theirs
+    assert ours.split("\n", 3)[3] == theirs
 
 
 def test_names_in_diffs_are_quoted_as_git_does() -> None:
     assert unified_diff("a b", FileText(""), FileText("x\n")).startswith(
-        "--- a/a b\t\n+++ b/a b\t\n"
+        "diff --git a/a b b/a b\n--- a/a b\t\n+++ b/a b\t\n"
     )
     diff = unified_diff('q"\n\udcff', None, FileText("x\n"))
-    assert diff.startswith('--- /dev/null\n+++ "b/q\\"\\n\\377"\n')
+    head, mode, *names = diff.split("\n")[:4]
+    assert head == r'diff --git "a/q\"\n\377" "b/q\"\n\377"'
+    assert (mode, names) == ("new file mode 100644", ["--- /dev/null", r'+++ "b/q\"\n\377"'])
     assert (
         unified_diff("a", FileText("\0", "raw"), FileText("x"))
-        == "Binary files a/a and b/a differ\n"
+        == "diff --git a/a b/a\nBinary files a/a and b/a differ\n"
     )
 
 
@@ -164,7 +166,7 @@ def test_a_shown_diff_loses_the_common_indentation_of_each_hunk() -> None:
     shown = without_common_indentation(
         unified_diff("f", FileText("    a\n\n      b\n"), FileText("    a\n\n      B\n"))
     )
-    assert shown == "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n \n-  b\n+  B\n"
+    assert shown == "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n \n-  b\n+  B\n"
     assert "-\tc\n" in without_common_indentation(unified_diff("f", FileText(old), FileText(new)))
 
 
