@@ -22,7 +22,9 @@ _SEQUENCES = {
     "bold yellow": "\033[1;33m",
 }
 _RESET = "\033[m"
+_HEADS = ("diff --git", "index", "old mode", "new", "deleted", "similarity", "rename")
 _DIFF_LINES = (
+    *((f"{head} ", "meta", "bold") for head in _HEADS),
     ("--- ", "meta", "bold"),
     ("+++ ", "meta", "bold"),
     ("@@ ", "frag", "cyan"),

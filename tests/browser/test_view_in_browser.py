@@ -52,7 +52,7 @@ def work(repo: Repo) -> Repo:
     fire(repo, "claude-code", "Stop", payload=prompted(repo, prompt_id="one"))
     take(label="by hand", session="mine")
     repo.write("c", "new\n")
-    take(label="the newest")
+    take(label="the newest", prompt="the newest\nwithout <b>empty</b> rows, twice")
     return repo
 
 
@@ -71,6 +71,9 @@ def test_a_turn_opens_with_its_diff_edits_and_command(page: Browser, work: Repo)
     assert work.boocode(*command.split()[2:], "-n").code == 0
     page.one(".tools button").click()
     assert page.texts(".blame .who button") == ["Count the rows, too"]
+    assert page.texts(".prompt") == []
+    page.all(".row")[0].click()
+    page.until(lambda: page.texts(".prompt") == ["the newest\nwithout <b>empty</b> rows, twice"])
 
 
 def test_the_search_filters(page: Browser, work: Repo) -> None:
@@ -79,6 +82,7 @@ def test_the_search_filters(page: Browser, work: Repo) -> None:
         ("count ROWS", ["Count the rows, too"]),
         ("a.py", ["Count the rows, too"]),
         ("claude", ["Count the rows, too"]),
+        ("EMPTY twice", ["the newest"]),
         ("nothing like it", []),
     ):
         page.one("#search").clear()

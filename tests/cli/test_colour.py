@@ -116,7 +116,8 @@ def test_diffs_of_our_own_have_the_colours_of_git(changed: Repo) -> None:
     changed.git("config", "color.diff.new", "magenta")
     edit = ("--path", "a", "--old", "b", "--new", "c")
     shown = on_terminal(changed, "apply-edit", "-n", "--diff", *edit)
-    assert "\033[1m--- a/a\033[m\n\033[1m+++ b/a\033[m\n\033[36m@@ -1 +1 @@\033[m\n" in shown
+    assert "\033[1mdiff --git a/a b/a\033[m\n\033[1m--- a/a\033[m\n" in shown
+    assert "\033[1m+++ b/a\033[m\n\033[36m@@ -1 +1 @@\033[m\n" in shown
     assert "\033[31m-b\033[m\n\033[35m+c\033[m\n" in shown
     installed = on_terminal(changed, "hooks", "install", "-n", "--agent", "claude-code")
     assert "\033[1m--- /dev/null\033[m\n" in installed
