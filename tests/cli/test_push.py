@@ -8,6 +8,7 @@ import pytest
 from git_boocode.checkpoints.capture import capture_turn_end
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
+from tests.hostile.test_metadata import rewrite
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
@@ -100,6 +101,13 @@ def test_untracked_files_of_the_end_of_a_turn_wait_too(repo: Repo, remote: Repo)
     done = repo.boocode("push")
     assert (done.code, done.err.splitlines()[1]) == (1, " new")
     assert repo.boocode("push", "--yes").code == 0
+
+
+def test_a_record_of_no_staging_area_hides_no_untracked_file(repo: Repo, remote: Repo) -> None:
+    repo.write("new")
+    rewrite(repo, take(), {"index": {"tree": "12" * 20, "commit": None, "details": None}})
+    done = repo.boocode("push")
+    assert (done.code, done.err.splitlines()[1]) == (1, " new")
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1)])

@@ -25,8 +25,8 @@ STEERING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e
 BYTES = "\udc9b31m\udcc2\udc9bx\udce2\udc80\udcae\ud800"
 
 COMMANDS = (
-    "log", "log --all", "log --json", "show", "show --stat", "show --json", "diff", "diff --json",
-    "restore -n @", "restore -n --json @", "restore @", "undo -n",
+    "log", "log -v", "log --all", "log --json", "show", "show --stat", "show --json", "diff",
+    "diff --json", "restore -n @", "restore -n --json @", "restore @", "undo -n",
     "undo --force newer-turns", "checkpoint",
     "checkpoint --if-changed", "doctor", "doctor --json", "log --edits", "drop -n @",
     "drop -n --json @", "prune -n --keep 1", "prune -n --keep 1 --json", "doctor --fix",
@@ -47,6 +47,7 @@ def evil_everywhere(evil: str) -> dict[str, Any]:
     keys = ("label", "session", "chat", "message", "agent", "trigger", "state", "created_at")
     return {
         **dict.fromkeys(keys, evil),
+        "prompt": f"{evil}\n{evil}",
         "anchor": {"agent": evil, "session": evil, evil: evil},
         "meta": {evil: [evil]},
         "skipped": [{"path": evil, "reason": evil}, {"path": f"{evil}/x", "reason": evil}],

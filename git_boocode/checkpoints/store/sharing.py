@@ -12,7 +12,7 @@ names. Meanwhile the fetched objects are protected from `git gc`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
@@ -54,6 +54,8 @@ _AT_ONCE = 1000
 _LARGEST_COMMIT = 16 << 20
 # The number of failed fetches that are split in halves to isolate invalid objects.
 _TRIES = 64
+# The number of checkpoints that are searched first for an untracked file.
+_FIRST_READ = 64
 _PROPOSAL = "proposal"
 # Of a nested repository, git only lists the commit.
 _NO_FILE = b":000000 160000 "
@@ -219,35 +221,58 @@ def _first_untracked(catalog: Catalog, going: Iterable[Ref], there: Iterable[Ref
 def _untracked(catalog: Catalog, refs: Iterable[Ref]) -> Iterator[str]:
     """The untracked files in checkpoints and in the contexts of proposals, quoted as git does.
 
-    A file of several of them comes several times.
+    A file of several of them comes several times. The newest ones are read first: who wants only
+    one file need not wait for the others.
     """
-    entries = catalog.entries(sorted(refs, reverse=True))
-    usable = (entry for entry in entries if isinstance(entry, Checkpoint))
-    pairs = dict.fromkeys(filter(None, map(_tracked_and_all, usable)))
-    request = "".join(f"{pair}\n" for pair in pairs).encode()
-    git = without_index(catalog.repository.git).bind("core.quotePath=false")
+    newest = sorted(refs, key=lambda ref: ref.id, reverse=True)
+    for some in (newest[:_FIRST_READ], newest[_FIRST_READ:]):
+        entries = (each for each in catalog.entries(some) if isinstance(each, Checkpoint))
+        pairs = dict(map(_tracked_and_all, entries))
+        pairs.pop("", None)
+        unknown = yield from _added(catalog.repository, pairs)
+        # Their staging area is not there, or they record none.
+        yield from _added(catalog.repository, filter(None, map(pairs.get, unknown)))
+
+
+def _added(repository: Repository, pairs: Iterable[str]) -> Generator[str, None, set[str]]:
+    """The files that git finds added in pairs of objects.
+
+    Returns the pairs of which git knows no difference.
+    """
+    left = set(pairs)
+    request = "".join(f"{pair}\n" for pair in left)
+    if not request:
+        return left
+    git = without_index(repository.git).bind("core.quotePath=false")
     options = ("-r", "--raw", "--no-renames", "--diff-filter=A", "--ignore-submodules=none")
-    buffer = b""
-    with closing(git.pieces("diff-tree", "--stdin", "--root", *options, stdin=request)) as pieces:
+    arguments, buffer = ("diff-tree", "--stdin", "--root", *options), b""
+    with closing(git.pieces(*arguments, stdin=request.encode())) as pieces:
         for piece in pieces:
             *lines, buffer = (buffer + piece).split(b"\n")
             for line in lines:
                 about, tab, path = line.partition(b"\t")
-                if tab and not about.startswith(_NO_FILE):
+                if not tab:
+                    left.discard(about.decode("ascii"))
+                elif not about.startswith(_NO_FILE):
                     yield path.decode("utf-8", "surrogateescape")
+    return left
 
 
-def _tracked_and_all(entry: Checkpoint) -> str:
-    """What `git diff-tree --stdin` compares for the untracked files of an entry; empty for none."""
-    meta, head = entry.meta, entry.head or ""
-    index = meta.part("index", "tree") or ""
-    if OBJECT_ID.fullmatch(index):
-        return "" if index == entry.tree else f"{index} {entry.tree}"
-    if meta.text("kind") != _PROPOSAL:
-        return f"{entry.commit.id} {head}".rstrip()
-    # A model has seen untracked files if the context of its proposal adds files to the base.
-    context, base = next(iter(entry.commit.parents), ""), meta.text("base")
-    return "" if context == base else f"{context} {base}".rstrip()
+def _tracked_and_all(entry: Checkpoint) -> tuple[str, str]:
+    """What git compares to find untracked files, and what instead if it cannot; empty for nothing.
+
+    The latter also finds files that were added to the staging area.
+    """
+    meta, commit = entry.meta, entry.commit
+    if meta.text("kind") == _PROPOSAL:
+        # A model has seen untracked files if the context of its proposal adds files to the base.
+        context, base = next(iter(commit.parents), ""), meta.text("base")
+        base = base if OBJECT_ID.fullmatch(base) else ""
+        return "" if context == base else f"{context} {base}".rstrip(), ""
+    since_head, index = f"{commit.id} {entry.head or ''}".rstrip(), meta.part("index", "tree") or ""
+    if not OBJECT_ID.fullmatch(index):
+        return since_head, ""
+    return "" if index == entry.tree else f"{index} {entry.tree}", since_head
 
 
 def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
