@@ -367,10 +367,11 @@ def restore(
     `name` is an id or a prefix of one, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
     the files that these pathspecs match are restored, and the conversation is not. Without `files`
     or `conversation`, that part is not restored; with `head`, HEAD and its branch are, too.
-    `callback` is used instead of `boocode.callback`, and its edits are applied. If it is a
-    function, it may call all functions of this module except `restore`, `undo` and `redo`. With
-    `session`, checkpoints of another session are refused. `force` names refusals to override:
-    `ignored`, `running-turn`, `other-worktree`, `other-session`, `other-repository`.
+    `callback` is used instead of `boocode.callback`, and its edits are applied; for a checkpoint of
+    another repository it is refused, unless `conversation` is false. If it is a function, it may
+    call all functions of this module except `restore`, `undo` and `redo`. With `session`,
+    checkpoints of another session are refused. `force` names refusals to override: `ignored`,
+    `running-turn`, `other-worktree`, `other-session`, `other-repository`.
 
     Raises RefusedError, FatalError (a step failed; the steps before it were rolled back).
     """

@@ -52,12 +52,12 @@ def session(top: Path) -> Iterator[Line]:
     # A hint that follows names a path of this machine.
     yield from islice(_run(top, "git boocode hooks install --agent claude-code"), 3)
     yield Line("")
-    _say(top, user="what is this?", assistant="a parser")
+    _say(user="what is this?", assistant="a parser")
     yield Line(f'$ claude "{PROMPT}"', "typed")
     _output(top, "git boocode hook claude-code UserPromptSubmit", _prompt(top))
     (top / "parser.py").unlink()
     (top / "main.py").write_text("print(input().split())\n")
-    _say(top, user=PROMPT, assistant="I removed parser.py")
+    _say(user=PROMPT, assistant="I removed parser.py")
     yield Line("● I removed parser.py and put its one line into main.py.", "note")
     yield from _run(top, "git status --short", "loss")
     yield Line("")
@@ -126,16 +126,17 @@ def _output(top: Path, command: str, stdin: str = "") -> str:
 
 def _prompt(top: Path) -> str:
     event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "session_id": _SESSION}
-    return json.dumps({**event, "cwd": str(top), "transcript_path": str(_transcript(top))})
+    return json.dumps({**event, "cwd": str(top), "transcript_path": str(_transcript())})
 
 
-def _transcript(top: Path) -> Path:
-    return top.parent / f"{_SESSION}.jsonl"
+def _transcript() -> Path:
+    return Path.home() / f".claude/projects/project/{_SESSION}.jsonl"
 
 
-def _say(top: Path, **messages: str) -> None:
+def _say(**messages: str) -> None:
     """Let the agent write messages to its transcript, by the names of their authors."""
-    with _transcript(top).open("a") as file:
+    _transcript().parent.mkdir(parents=True, exist_ok=True)
+    with _transcript().open("a") as file:
         for role, text in messages.items():
             message = {"role": role, "content": text}
             file.write(json.dumps({"type": role, "uuid": text, "message": message}) + "\n")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-import shlex
+import re
 
 from git_boocode.agents.registry import find_agent
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change
+from git_boocode.repo.errors import shell_command
+
+# Not even what an agent would take for an option.
+_SESSION = "[0-9A-Za-z_][0-9A-Za-z_.:-]*"
 
 
 def resume_command(result: Result) -> str:
@@ -19,10 +23,12 @@ def resume_command(result: Result) -> str:
         return ""
     agent = find_agent(result.checkpoint.meta.text("agent"))
     session = result.checkpoint.meta.text("session")
-    template = agent.resume if agent and session else ""
+    is_known = agent is not None and re.fullmatch(_SESSION, session)
+    words = agent.resume.split() if agent and is_known else []
     if result.answer.is_emptied:
-        template = template.partition(" ")[0]
-    return result.answer.resume or template.format(session=shlex.quote(session))
+        words = words[:1]
+    words = [word.format(session=session) for word in words]
+    return result.answer.resume or shell_command(*words)
 
 
 def unrestored_conversation(result: Result) -> str:
@@ -37,12 +43,16 @@ def unrestored_conversation(result: Result) -> str:
         or not any(meta.text(key) for key in ("session", "chat", "message"))
     ):
         return ""
+    if result.foreign:
+        taken_here = "nothing proves that the checkpoint was taken in this repository"
+        return f"the conversation was left alone: {taken_here}"
     agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
     if agent and not agent.callback:
         return f"the conversation was left alone: go back to this turn in {agent.title} yourself"
     if transcript and not os.path.isfile(transcript):
         return f"the conversation was left alone: its transcript '{transcript}' is gone"
-    command = f"git boocode restore {result.checkpoint.id} --conversation-only --callback <file>"
+    restore = shell_command("git", "boocode", "restore", result.checkpoint.id)
+    command = f"{restore} --conversation-only --callback <file>"
     return f"the conversation was left alone: '{command}' restores it with a callback"
 
 

@@ -93,7 +93,8 @@ class Agent(NamedTuple):
 
     `home` is the directory of the user's own files below the home directory; the environment
     variable `home_variable` overrides it, or with `home_below_variable` the home directory. In it
-    lies the `transcript` of `{session}`, if payloads do not say where. `marks` are paths in a
+    lies the `transcript` of `{session}`, if payloads do not say where, and the directories of all
+    `transcripts`, by default anywhere. `marks` are paths in a
     worktree that show that the agent is used there.
 
     `turn` and `tool` are the events before a turn and before a tool, `end` is the one after a turn.
@@ -122,6 +123,7 @@ class Agent(NamedTuple):
     home_variable: str = ""
     home_below_variable: bool = False
     transcript: str = ""
+    transcripts: tuple[str, ...] = ("",)
     aliases: tuple[str, ...] = ()
     answer: str = ""
     tool_begins: bool = False
@@ -156,6 +158,7 @@ _ALL = (
         aliases=("claude",),
         home=".claude",
         home_variable="CLAUDE_CONFIG_DIR",
+        transcripts=("projects",),
         marks=(".claude", "CLAUDE.md"),
         fields=Fields(turn=("prompt_id",)),
         turn="UserPromptSubmit",
@@ -185,6 +188,7 @@ _ALL = (
         aliases=("codex-cli",),
         home=".codex",
         home_variable="CODEX_HOME",
+        transcripts=("sessions", "archived_sessions"),
         marks=(".codex",),
         fields=Fields(turn=("turn_id",)),
         turn="UserPromptSubmit",
@@ -216,6 +220,7 @@ _ALL = (
         home=".gemini",
         home_variable="GEMINI_CLI_HOME",
         home_below_variable=True,
+        transcripts=("tmp",),
         marks=(".gemini", "GEMINI.md"),
         fields=Fields(),
         turn="BeforeAgent",
@@ -236,6 +241,7 @@ _ALL = (
         title="Qwen Code",
         aliases=("qwen-code",),
         home=".qwen",
+        transcripts=("projects", "tmp"),
         marks=(".qwen", "QWEN.md"),
         # A continuation of a turn fires the event of the turn again, with the same id.
         fields=Fields(turn=("prompt_id",)),
@@ -282,6 +288,7 @@ _ALL = (
         home=".copilot",
         home_variable="COPILOT_HOME",
         transcript="session-state/{session}/events.jsonl",
+        transcripts=("session-state",),
         marks=(".github/hooks", ".github/copilot-instructions.md"),
         fields=Fields(
             session=("sessionId",),
@@ -448,6 +455,12 @@ def home_of(agent: Agent, home: str = "") -> str:
     if first == ".config":
         return os.path.join(xdg_directory("XDG_CONFIG_HOME", home, first), rest)
     return os.path.join(home, agent.home)
+
+
+def transcript_directories(agent: Agent) -> tuple[str, ...]:
+    """The directories in which an agent keeps its transcripts."""
+    home = home_of(agent)
+    return tuple(os.path.join(home, below) for below in agent.transcripts)
 
 
 def xdg_directory(variable: str, home: str, default: str) -> str:

@@ -12,17 +12,30 @@ from git_boocode.agents.own_hooks import (
     server_paths,
     worktree_paths,
 )
-from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, xdg_directory
+from git_boocode.agents.registry import (
+    AGENTS,
+    SERVER_AGENTS,
+    Agent,
+    transcript_directories,
+    xdg_directory,
+)
 from git_boocode.checkpoints.callback import AgentCallback
 from git_boocode.checkpoints.restore.hook_files import AgentSupport, HookFile
 
 
 def agent_support() -> AgentSupport:
-    """The callbacks of all agents, and their files in a worktree."""
+    """The callbacks of all agents, their files in a worktree, and where their transcripts are."""
     files: dict[str, tuple[HookFile, ...]] = {}
     for path, file in (*_hook_files(), *_server_files()):
         files[path] = (*files.get(path, ()), file)
-    return AgentSupport(_callbacks(), files)
+    transcripts = {name: transcript_directories(agent) for name, agent in _by_any_name()}
+    return AgentSupport(_callbacks(), files, transcripts)
+
+
+def _by_any_name() -> Iterator[tuple[str, Agent]]:
+    """All agents by their names and aliases."""
+    for agent in AGENTS.values():
+        yield from ((name, agent) for name in (agent.name, *agent.aliases))
 
 
 def _callbacks() -> dict[str, AgentCallback]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError, shell_command
 from git_boocode.repo.head_move import worktrees
 from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, file_lock
 from git_boocode.repo.repository import Repository
@@ -40,8 +40,8 @@ class CallbackAnswer:
     """The callback's answer; ValueError if it is malformed.
 
     `edits` are edits of the host's files in any format of `apply-edit`; `message` is for the user,
-    and `resume` is the command that goes on with the conversation, of which nothing is left if
-    `is_emptied`.
+    and `resume` is the command that goes on with the conversation, as text or as a list of words;
+    nothing is left of the conversation if `is_emptied`.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -54,10 +54,9 @@ class CallbackAnswer:
         self.is_emptied = values.get("messages_left") == 0
         self.edits: object = values.get("edits")
         # Malformed texts are ignored, because they are no reason to roll a restore back.
-        self.message, self.resume = (
-            text.strip()[:_SHOWN] if isinstance(text, str) else ""
-            for text in (values.get("message"), values.get("resume"))
-        )
+        message = values.get("message")
+        self.message = message.strip()[:_SHOWN] if isinstance(message, str) else ""
+        self.resume = _command(values.get("resume"))
 
 
 class AgentCallback(NamedTuple):
@@ -183,6 +182,15 @@ class Callback(NamedTuple):
             code="callback",
             hints=(hint or "fix the callback, or skip it with --files-only",),
         )
+
+
+def _command(value: object) -> str:
+    """A command of an answer, text or a list of words; empty if it cannot be shown in one line."""
+    words = value if isinstance(value, list) else []
+    if words and all(isinstance(word, str) for word in words):
+        value = shell_command(*words)
+    text = value.strip() if isinstance(value, str) else ""
+    return text if text.isprintable() and len(text) <= _SHOWN else ""
 
 
 def event_of(

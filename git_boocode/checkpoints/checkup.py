@@ -64,6 +64,7 @@ _EDITS = "refs/boocode/edits/"
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
     *("turn.json", "turn.lock", "turns.json", "tools.json", "kept-index.json", "callback-running"),
+    *("newest-id", "origin-key"),
 )
 """The private files of all packages, except the two notes, which have checks of their own."""
 _LARGER = 64 << 20

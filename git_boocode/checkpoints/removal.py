@@ -19,6 +19,7 @@ from git_boocode.checkpoints.store.catalog import (
     Catalog,
     Checkpoint,
 )
+from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.repo.durable import remove
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
@@ -89,7 +90,11 @@ def _side_files(repository: Repository) -> list[str]:
     """The files of callbacks beside the transcripts that local checkpoints name."""
     catalog = Catalog(repository)
     entries = catalog.entries(catalog.store.refs(CHECKPOINTS, SAFETY, ARCHIVE))
-    usable = [entry for entry in entries if isinstance(entry, Checkpoint)]
+    usable = [
+        entry
+        for entry in entries
+        if isinstance(entry, Checkpoint) and is_taken_here(repository, entry)
+    ]
     restores = {ref.id for ref in catalog.store.refs(SAFETY)}
     found = []
     for path in sorted({path for entry in usable if (path := _transcript(entry))}):

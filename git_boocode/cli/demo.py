@@ -138,7 +138,7 @@ def _edit(story: _Demo) -> None:
 
 
 def _restore(story: _Demo) -> None:
-    chat, callback = "../chat.jsonl", ("--callback", shipped_file("callbacks/trim-jsonl"))
+    chat, callback = ".git/chat.jsonl", ("--callback", shipped_file("callbacks/trim-jsonl"))
     story.say("Before the agent's next turn: some work is staged, some is new, and a checkpoint")
     (story.top / chat).write_text("".join(f'{{"id": "m{number}"}}\n' for number in range(1, 5)))
     story.run("sh", "-c", _WORK)

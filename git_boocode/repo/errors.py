@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 from collections.abc import Mapping
 
 EXIT_REFUSED = 1
@@ -16,6 +17,11 @@ _SHOWN = 60
 def shortened(text: str) -> str:
     """User input, shortened for an error message."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def shell_command(*words: str) -> str:
+    """A command to show to the user, quoted so that a shell runs exactly these words."""
+    return shlex.join(words)
 
 
 class BoocodeError(Exception):

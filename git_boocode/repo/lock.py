@@ -88,8 +88,8 @@ def held_lock(state_dir: str) -> int | None:
 
 
 @contextmanager
-def file_lock(path: str, *, patience: float) -> Iterator[None]:
-    """Hold an exclusive lock on a file, which stays empty.
+def file_lock(path: str, *, patience: float) -> Iterator[int]:
+    """Hold an exclusive lock on a private file; yields its descriptor, for reading and writing.
 
     RefusedError (`locked`) if another process held it for longer than `patience`, in seconds.
     """
@@ -97,7 +97,7 @@ def file_lock(path: str, *, patience: float) -> Iterator[None]:
     descriptor = open_private(path, os.O_RDWR)
     try:
         _wait_for(descriptor, shared=False, patience=patience)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
 

@@ -63,6 +63,7 @@ def test_the_events_of_a_callback(mess: Repo) -> None:
         "label": "l", "session": "s", "chat": "c", "message": "m", "agent": "g",
         "anchor": {"agent": "g", "session": "s", "chat": "c", "message": "m"},
         "meta": {"k": "v"},
+        "transcripts": [str(mess.top)],
         "worktree": str(mess.top),
         "git_dir": str(mess.top / ".git"),
         "changed": [

@@ -43,6 +43,7 @@ def used(repo: Repo, sealed: Path) -> Repo:
     repo.git("config", "boocode.keep", "7")
     repo.git("config", "advice.boocode", "true")
     repo.git("config", "boocode.callback", "trim-jsonl")
+    repo.git("config", "boocode.transcripts", str(sealed))
     chat = sealed / "chat.jsonl"
     chat.write_text('{"id": "1"}\n{"id": "2"}\n')
     repo.boocode("checkpoint", "--message", "2", "--meta", f"transcript={chat}")

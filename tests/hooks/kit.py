@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -101,8 +101,10 @@ def refused(program: str, name: str = "@") -> str:
     return caught.value.message
 
 
-def failing_afterwards(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    """A restore that fails when the callback has done its part."""
+def failing_afterwards(
+    monkeypatch: pytest.MonkeyPatch, program: str, act: Callable[..., object] = back
+) -> None:
+    """A restore, or an undo, that fails when the callback has done its part."""
 
     def fail(*_: object) -> None:
         raise FatalError("the archive is on fire", code="fire")
@@ -110,7 +112,7 @@ def failing_afterwards(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Transaction, "_archive", fail)
         with pytest.raises(FatalError, match="on fire") as caught:
-            back(callback=program)
+            act(callback=program)
     assert "in doubt" not in caught.value.message
 
 

@@ -124,6 +124,17 @@ def test_back_and_forth(scene: Scene) -> None:
     assert scene.path.read_bytes() == BEFORE + AFTER
 
 
+def test_a_file_elsewhere_is_no_transcript(scene: Scene) -> None:
+    own = scene.repo.write("chat.jsonl", BEFORE)
+    link = scene.path.with_name("11111111.jsonl")
+    link.symlink_to(own)
+    odd = scene.path.with_name("x;touch PWNED;#.jsonl")
+    odd.write_bytes(BEFORE)
+    for path in (own, link, odd):
+        take_anchored(anchor(path), agent="claude-code")
+        assert "is not a transcript of Claude Code" in refused(PROGRAM)
+
+
 def test_a_checkpoint_of_the_new_session(scene: Scene) -> None:
     made = scene.path.with_name(new_session(back(callback=PROGRAM)))
     with made.open("ab") as stream:

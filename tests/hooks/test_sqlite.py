@@ -234,6 +234,15 @@ def test_vetoes(scene: Scene, setting: str, value: str, reason: str) -> None:
     assert not (scene.repo.top / ".git/none.db").exists()
 
 
+def test_a_link_out_of_the_worktree_is_not_followed(scene: Scene, sealed: Path) -> None:
+    own = scene.path.rename(sealed / "chats.db")
+    (scene.repo.top / "chats.db").symlink_to(own)
+    scene.repo.git("config", "boocode.sqliteDatabase", "chats.db")
+    assert "leads out of the worktree" in refused(PROGRAM)
+    scene.repo.git("config", "boocode.sqliteDatabase", "~/chats.db")
+    assert back(callback=PROGRAM).answer is not None
+
+
 def test_no_view_is_touched(repo: Repo) -> None:
     scene = Scene(repo)
     scene.run("CREATE VIEW posts AS SELECT * FROM messages")

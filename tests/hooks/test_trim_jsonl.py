@@ -536,13 +536,50 @@ def test_messages_are_counted_as_a_person_sees_them(agent: str) -> None:
 
 
 @pytest.mark.parametrize(("kept", "resume"), [(0, "gemini"), (1, "gemini --resume s1")])
-def test_a_session_without_messages_is_started_anew(repo: Repo, kept: int, resume: str) -> None:
+def test_a_session_without_messages_is_started_anew(
+    repo: Repo, sealed: Path, kept: int, resume: str
+) -> None:
     rows = [json.dumps({"type": "user", "id": name, "content": name}) for name in ("m1", "m2")]
-    repo.write(".git/chat.jsonl", "".join(f"{row}\n" for row in rows[:kept]))
+    path = sealed / ".gemini/tmp/shop/chats/s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{row}\n" for row in rows[:kept]))
     capture(
         Repository.discover(),
-        Request(agent="gemini", session="s1", anchor=anchor(repo.top / ".git/chat.jsonl")),
+        Request(agent="gemini", session="s1", anchor=anchor(path)),
     )
-    repo.write(".git/chat.jsonl", "".join(f"{row}\n" for row in rows))
+    path.write_text("".join(f"{row}\n" for row in rows))
     answer = repo.boocode("restore", "@", "--json").json
     assert (answer["messages_deleted"], answer["resume"]) == (2 - kept, resume)
+
+
+def test_a_link_out_of_the_worktree_is_not_followed(repo: Repo, sealed: Path) -> None:
+    own = sealed / "notes.jsonl"
+    own.write_text(lines("m1", "m2"))
+    (repo.top / "chat.jsonl").symlink_to(own)
+    repo.commit("base", a="1\n")
+    capture(Repository.discover(), Request(message="m2", meta={"transcript": "chat.jsonl"}))
+    assert "is not where the agent keeps its transcripts" in refused(PROGRAM)
+    assert own.read_text() == lines("m1", "m2")
+    repo.git("config", "boocode.transcripts", "~")
+    cut_back()
+    assert own.read_text() == lines("m1")
+
+
+def test_a_link_to_a_file_that_is_no_transcript_is_not_followed(repo: Repo) -> None:
+    repo.write(".git/precious", lines("m1", "m2"))
+    (repo.top / "chat.jsonl").symlink_to(".git/precious")
+    repo.commit("base", a="1\n")
+    capture(Repository.discover(), Request(message="m2", meta={"transcript": "chat.jsonl"}))
+    refused(PROGRAM)
+    assert repo.read(".git/precious").decode() == lines("m1", "m2")
+
+
+def test_an_agent_has_its_own_directories(repo: Repo, sealed: Path) -> None:
+    repo.commit("base", a="1\n")
+    for path in (repo.top / ".git/chat.jsonl", sealed / ".codex/chat.jsonl"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(lines("m1", "m2"))
+        capture(Repository.discover(), Request(agent="codex", message="m2", anchor=anchor(path)))
+        done = repo.boocode("restore", "@", "--json")
+        assert (done.code, done.json["error"]["code"]) == (1, "vetoed")
+        assert path.read_text() == lines("m1", "m2")

@@ -34,6 +34,8 @@ class AgentSupport(NamedTuple):
     callbacks: Mapping[str, AgentCallback] = MappingProxyType({})  # by the agent's name
     # By the path in the worktree.
     hook_files: Mapping[str, tuple[HookFile, ...]] = MappingProxyType({})
+    # The directories of an agent's transcripts, by the agent's name.
+    transcripts: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class LostHooks(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -47,6 +47,7 @@ from git_boocode.checkpoints.store.catalog import (
     count_lines,
 )
 from git_boocode.checkpoints.store.commit import safety_checkpoint
+from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -62,7 +63,7 @@ from git_boocode.repo.lock import (
     interrupted_restore,
     scratch_directory,
 )
-from git_boocode.repo.metadata import MetadataError
+from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
@@ -80,6 +81,7 @@ class Result(NamedTuple):
     head_differs: bool  # HEAD names another commit than the checkpoint recorded
     dry_run: bool
     callback: bool  # there is a callback
+    foreign: bool  # the conversation was recorded elsewhere, so no callback was called
     conversation_left: bool  # not restored, because the callback that trimmed it is missing
     repairs: bool  # it reverted an interrupted operation
     blocked: bool  # paths were kept because ignored files are in the way
@@ -155,6 +157,15 @@ class Transaction:
     def _find_callback(self) -> Callback | None:
         if not self._operation.concerns_conversation:
             return None
+        if self._is_foreign:
+            if self._request.callback is None and self._request.files:
+                return None
+            raise RefusedError(
+                f"no callback is called for checkpoint '{self._operation.root.id}': nothing proves "
+                "that it was taken in this repository",
+                code="untrusted",
+                hints=("--files-only restores without the conversation",),
+            )
         callback = find_callback(self._repository, self._request.callback, self._agent_callback())
         if callback is None and not self._request.files and not self._has_edits_to_revert():
             raise RefusedError(
@@ -167,17 +178,27 @@ class Transaction:
     def _agent_callback(self) -> AgentCallback | None:
         """The callback of the agent whose conversation it is.
 
-        None for a checkpoint from elsewhere, which could name any file as its transcript, for the
-        state before an operation that called no callback, and if nothing says where to cut the
-        conversation, or its transcript is gone.
+        None for the state before an operation that called no callback, and if nothing says where to
+        cut the conversation, or its transcript is gone.
         """
         target = self._target
-        is_safety = target.ref.startswith(SAFETY)
-        if target.remote or (is_safety and not read_record(target).callback):
+        if target.ref.startswith(SAFETY) and not read_record(target).callback:
             return None
         callback = self._request.agents.callbacks.get(target.meta.text("agent"))
         store = callback.store if callback else ""
         return callback if os.path.isfile(target.meta.part("anchor", "path") or store) else None
+
+    @cached_property
+    def _is_foreign(self) -> bool:
+        """Whether the conversation was recorded elsewhere: its checkpoint could name any file."""
+        target, root = self._target, self._operation.root
+        if target.ref.startswith(SAFETY):
+            root = read_record(target).root
+        if not is_taken_here(self._repository, target):
+            return True
+        known = root.commit == target.commit.id
+        first = None if known else checkpoint_at(self._catalog, root.id, root.commit)
+        return first is not None and not is_taken_here(self._repository, first)
 
     def _has_edits_to_revert(self) -> bool:
         return self._operation.edits_of in operations_with_files(self._repository.state_dir)
@@ -249,6 +270,7 @@ class Transaction:
             head_differs=target.meta.part("head", "commit") != head,
             dry_run=self._request.dry_run,
             callback=self._callback is not None,
+            foreign=operation.concerns_conversation and self._is_foreign,
             conversation_left=back and self._callback is None and read_record(target).callback,
             repairs=operation.repairs,
             blocked=bool(plan.blocked),
@@ -278,7 +300,8 @@ class Transaction:
         # The record comes first: once the checkpoint exists, the history includes this operation.
         begin_restore(repository.state_dir, identifier)
         try:
-            safety = safety_checkpoint(repository, snapshot, self._target.meta, record, identifier)
+            about = Metadata({}) if self._is_foreign else self._target.meta
+            safety = safety_checkpoint(repository, snapshot, about, record, identifier)
             watch.confirm(safety.ref, safety.commits)
         except BaseException:
             end_restore(repository.state_dir, self._earlier)
@@ -323,7 +346,16 @@ class Transaction:
             restored = checkpoint_at(self._catalog, root.id, root.commit)
             checkpoint = restored or checkpoint._replace(id=root.id, commit=commit)
         identity = (operation.kind, operation.event, safety.id)
-        return event_of(self._repository, identity, checkpoint, changes)
+        return self._event_of(identity, checkpoint, changes)
+
+    def _event_of(
+        self, operation: tuple[str, str, str], checkpoint: Checkpoint, changes: Iterable[Change]
+    ) -> dict[str, Any]:
+        """See `event_of`; an unknown agent keeps its transcripts in the worktree."""
+        agent, top = checkpoint.meta.text("agent"), self._repository.worktree
+        transcripts = self._request.agents.transcripts.get(agent, (top,))
+        event = event_of(self._repository, operation, checkpoint, changes)
+        return {**event, "transcripts": transcripts}
 
     def _supersede(self, over: Checkpoint) -> None:
         """Roll back the conversation of an interrupted operation, whose files are replaced anyway.
@@ -331,12 +363,12 @@ class Transaction:
         Otherwise the host would have to trim a conversation that it has already trimmed.
         """
         self._conversation.revert(over.id, self._conversation.read(over.id), unchanged=True)
-        if self._callback is not None:
+        if self._callback is not None and is_taken_here(self._repository, over):
             record = read_record(over)
             identifier, commit, commits = record.root[:3]
             if record.kind == UNDO:
                 identifier, commit, commits = record.target, record.target_commit, UNDO
-            event = event_of(self._repository, (record.kind, commits, over.id), over, ())
+            event = self._event_of((record.kind, commits, over.id), over, ())
             event |= {"checkpoint_id": identifier, "commit": commit, "label": None}
             self._callback._replace(event=event).roll_back("it was interrupted")
 

@@ -18,6 +18,7 @@ from git_boocode.checkpoints.store.catalog import (
     Catalog,
     Checkpoint,
 )
+from git_boocode.checkpoints.store.origin import with_proof
 from git_boocode.checkpoints.worktree.index_cache import IndexCache, discard_cache, save_cache
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
@@ -109,6 +110,7 @@ def write_checkpoint(
     )
     reachable = (snapshot.head.commit, *(meta.part(key, "commit") for key in ("index", "exact")))
     parents = [parent for parent in reachable if parent]
+    meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
     snapshot.publish(repository.git)
