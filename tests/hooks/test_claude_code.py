@@ -117,11 +117,29 @@ def test_back_and_forth(scene: Scene) -> None:
     for _ in range(2):
         undone(callback=PROGRAM)
         assert seen(scene.repo) == scene.mess
-        assert scene.others() == sorted(names)
-        names.add(new_session(redone(callback=PROGRAM)))
+        assert scene.others() == []
+        name = new_session(redone(callback=PROGRAM))
+        assert scene.path.with_name(name).read_bytes() == BEFORE
+        names.add(name)
     assert len(names) == 3
-    assert {scene.path.with_name(name).read_bytes() for name in names} == {BEFORE}
     assert scene.path.read_bytes() == BEFORE + AFTER
+
+
+def test_an_undo_leaves_a_new_session_that_was_used(scene: Scene) -> None:
+    made = scene.path.with_name(new_session(back(callback=PROGRAM)))
+    with made.open("ab") as stream:
+        stream.write(line("N", "B"))
+    undone(callback=PROGRAM)
+    assert made.read_bytes() == BEFORE + line("N", "B")
+
+
+def test_an_undo_that_fails_brings_the_new_session_back(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = new_session(back(callback=PROGRAM))
+    failing_afterwards(monkeypatch, PROGRAM, undone)
+    assert scene.path.with_name(name).read_bytes() == BEFORE
+    assert scene.others() == [name]
 
 
 def test_a_file_elsewhere_is_no_transcript(scene: Scene) -> None:
