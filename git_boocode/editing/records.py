@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from git_boocode.repo.durable import open_private, remove, try_lock, unlock
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, protect_from_gc
-from git_boocode.repo.ids import id_time, new_id, timestamp
+from git_boocode.repo.ids import id_time, timestamp
 from git_boocode.repo.lock import file_lock, fresh_path, scratch_directory
 from git_boocode.repo.metadata import (
     DAY,
@@ -102,7 +102,7 @@ class Record:
         edits: Sequence[dict[str, object]],
         more: Mapping[str, object],
     ) -> None:
-        self.id = new_id()
+        self.id = repository.store.new_id()
         self.repository = repository
         # The record may be published after the next commit.
         self._head = repository.store.commit("HEAD")
@@ -144,7 +144,7 @@ class Record:
             "boocode": VERSION,
             "kind": "edit",
             "id": self.id,
-            "created_at": timestamp(when),
+            "created_at": timestamp(time.time()),
             "worktree": self.repository.worktree_json(),
             **self._more,
             "edits": list(self._edits),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from types import MappingProxyType
@@ -19,7 +20,7 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import Git
-from git_boocode.repo.ids import ID, OBJECT_ID, id_time, new_id, next_id, timestamp
+from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine
@@ -244,7 +245,7 @@ class ObjectStore:
     def write(self, new: NewState, watch: GcWatch) -> Proposal:
         """Write the commits and create the ref of a proposal."""
         repository, state = self._repository, new.state
-        identifier = _id_after_all(repository)
+        identifier = repository.store.new_id()
         when, by = id_time(identifier), repository.config.identity()
         base = new.base or repository.empty_tree
         tree = TreeEditor.of(repository.store, base, state.context)
@@ -252,7 +253,7 @@ class ObjectStore:
         common = {
             "boocode": VERSION,
             "id": identifier,
-            "created_at": timestamp(when),
+            "created_at": timestamp(time.time()),
             "worktree": repository.worktree_json(),
         }
 
@@ -274,15 +275,6 @@ class ObjectStore:
         Proposals(repository).store.update_refs([RefChange(ref, made.id, None)])
         watch.confirm(ref, [made.id, parent])
         return Proposal(identifier, made, Metadata.parse(made.message), tuple(files))
-
-
-def _id_after_all(repository: Repository) -> str:
-    """An id that is greater than those of all proposals, also if the clock was set back."""
-    identifier = new_id()
-    newest = next(iter(Proposals(repository).store.refs(PROPOSALS, newest=1)), None)
-    if newest is None or newest.id < identifier or not ID.fullmatch(newest.id):
-        return identifier
-    return next_id(newest.id) or identifier
 
 
 def store_proposal(

@@ -22,6 +22,7 @@ _AGES = (
     (1, 1, "s"),
 )
 """From how many seconds on an age is shown in which unit."""
+_LAST_TIME = (1 << 60) - 1
 _RELATIVE = re.compile(r"@(?:~(?P<back>[0-9]*))?")
 # Python refuses to convert more than 4,300 digits.
 MOST_DIGITS = 4000
@@ -38,26 +39,20 @@ def relative_offset(name: str) -> int | None:
     return int(digits) if len(digits) <= MOST_DIGITS else 10**MOST_DIGITS
 
 
-def new_id(now_ns: int | None = None) -> str:
+def new_id(now_ns: int | None = None, after: str = "") -> str:
     """A new UUIDv7: 48 bits of milliseconds, 12 bits of their fraction, 62 random bits.
 
-    The fraction (method 3 of RFC 9562 §6.2) orders ids within one millisecond. Python has
-    `uuid.uuid7` since 3.14 only.
+    The fraction (method 3 of RFC 9562 §6.2) orders ids within one millisecond. If the clock was set
+    back, the time is the next one after the id `after`. Python has `uuid.uuid7` since 3.14 only.
     """
     milliseconds, rest = divmod(time.time_ns() if now_ns is None else now_ns, 1_000_000)
-    fraction = (rest << 12) // 1_000_000
+    now = (milliseconds << 12 | (rest << 12) // 1_000_000) & _LAST_TIME
+    if ID.fullmatch(after):
+        earlier = int(after.replace("-", ""), 16)
+        following = (earlier >> 80 << 12 | earlier >> 64 & 0xFFF) + 1
+        now = max(now, following) if following <= _LAST_TIME else now
     random = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
-    number = (milliseconds & ((1 << 48) - 1)) << 80 | 0x7 << 76 | fraction << 64 | 0b10 << 62
-    return _uuid(number | random)
-
-
-def next_id(identifier: str) -> str:
-    """The id that follows another one, with the same time; empty if there is none."""
-    found = _uuid(int(identifier.replace("-", ""), 16) + 1)
-    return found if ID.fullmatch(found) else ""
-
-
-def _uuid(number: int) -> str:
+    number = now >> 12 << 80 | 0x7 << 76 | (now & 0xFFF) << 64 | 0b10 << 62 | random
     digits = f"{number:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 

@@ -299,13 +299,14 @@ def _remove(path: str) -> None:
         remove(path)
 
 
-def break_ref_locks(repository: Repository, ref: str | None, since: float) -> None:
-    """Remove the locks of refs that git left behind when one of our operations was killed.
+def break_ref_locks(repository: Repository, ref: str | None) -> None:
+    """Remove the locks of refs that git left behind when a restore was killed.
 
-    The caller holds the worktree's lock, so the operation itself is not running any more. It began
-    at `since`, in seconds since 1970, and moved the branch `ref`, if not None, and HEAD with it.
+    The caller holds the worktree's lock, so the restore itself is not running any more. It moved
+    the branch `ref`, if not None, and HEAD with it.
     """
     common = repository.common_dir
+    since = _made(os.path.join(repository.state_dir, RESTORE_NOTE))
     paths = [
         os.path.join(common, "packed-refs.lock"),
         os.path.join(repository.git_dir, "HEAD.lock"),
@@ -315,7 +316,7 @@ def break_ref_locks(repository: Repository, ref: str | None, since: float) -> No
         paths += loose_locks(os.path.join(common, "refs", "boocode", name))
     for path in (*paths, *reftable_locks(repository)):
         # File times are coarser than the clock.
-        while (made := _made(path)) is not None and made > since - 1:
+        while since and (made := _made(path)) is not None and made > since - 1:
             age = time.time() - made
             if age >= REF_PATIENCE:
                 with suppress(FileNotFoundError):

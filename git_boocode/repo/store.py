@@ -19,11 +19,16 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import RawObject, batch_request, nul_records, read_batch
-from git_boocode.repo.ids import SHORT_ID
+from git_boocode.repo.ids import ID, SHORT_ID, new_id
+from git_boocode.repo.lock import file_lock
 from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, failure_reason, is_disk_full, says
 from git_boocode.repo.repository import Repository
 
 ALL_REFS = "refs/boocode/"
+_FETCHED = ("refs/boocode/remotes/", "refs/boocode/remote-proposals/")
+_NEWEST = "newest-id"
+_ID_LENGTH = 36
+_PATIENCE = 10.0  # seconds
 _KINDS = {"040000": "tree", "160000": "commit"}
 _REF_FORMAT = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents)%00"
 _CHECK = "--batch-check=%(objecttype) %(objectname) %(objectsize)"
@@ -132,6 +137,22 @@ class Store:
         below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))
         found = (Ref(name, target) for target, _, name in records)
         return [ref for ref in found if ref.name in prefixes or ref.name.startswith(below)]
+
+    def new_id(self) -> str:
+        """An id greater than all earlier ones of this repository, also if the clock was set back.
+
+        The newest one is known from a private file, or else from the refs. RefusedError (`locked`)
+        if another process held that file for long.
+        """
+        path = os.path.join(self._repository.common_state_dir, _NEWEST)
+        with file_lock(path, patience=_PATIENCE) as descriptor:
+            newest = os.pread(descriptor, _ID_LENGTH, 0).decode("ascii", "replace")
+            if not ID.fullmatch(newest):
+                refs = (ref for ref in self.refs(ALL_REFS) if not ref.name.startswith(_FETCHED))
+                newest = max((ref.id for ref in refs if ID.fullmatch(ref.id)), default="")
+            made = new_id(after=newest)
+            os.pwrite(descriptor, made.encode("ascii"), 0)
+        return made
 
     def commits(self, ids: Iterable[str]) -> Iterator[Commit | None]:
         """Commits in the given order; None also for other objects."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,7 @@ def test_the_parts_of_a_checkpoint(repo: Repo) -> None:
     assert repo.git("cat-file", "blob", f"{index['commit']}:b") == "staged\n"
     values = dict(taken.meta.values)
     assert values.pop("created_at").endswith("Z")
+    assert re.fullmatch("[0-9a-f]{64}", values.pop("proof"))
     assert values == {
         "boocode": 1, "kind": "checkpoint", "id": taken.id, **texts, "trigger": "t",
         "worktree": {"name": "main", "path": str(repo.top)},

@@ -19,6 +19,20 @@ def test_ids_of_one_instant_differ() -> None:
     assert len({new_id(1) for _ in range(1000)}) == 1000
 
 
+@pytest.mark.parametrize("ahead", [1, 10**6 - 1, 10**6, 10**15])
+def test_an_id_is_greater_than_the_one_before_it(ahead: int) -> None:
+    before = new_id(1_764_000_000_000_000_000 + ahead)
+    following = new_id(1_764_000_000_000_000_000, after=before)
+    assert following > before
+    assert new_id(1_764_000_000_000_000_000, after=following) > following
+
+
+def test_no_id_is_greater_than_the_last_one() -> None:
+    last = "ffffffff-ffff-7fff-bfff-ffffffffffff"
+    assert ID.fullmatch(new_id(after=last))
+    assert new_id(after=last) < last
+
+
 def test_the_time_can_be_read_back() -> None:
     assert id_time(new_id(1_764_000_000_123_000_000)) == 1_764_000_000.123
 

@@ -39,7 +39,6 @@ from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.head_move import HeadMove, HeadTarget
-from git_boocode.repo.ids import id_time, new_id
 from git_boocode.repo.lock import (
     break_ref_locks,
     end_restore,
@@ -135,7 +134,8 @@ def undoable_change(
     if planner.interrupted is not None:
         _refuse(planner.interrupted, "undo it before anything else")
     left = [file for file in written.values() if file is not None]
-    record, identifier = proposal_record(step, left, files=bool(written)), new_id()
+    record = proposal_record(step, left, files=bool(written))
+    identifier = repository.store.new_id()
 
     def take(watch: GcWatch) -> Checkpoint:
         with scratch_directory(repository.state_dir) as scratch:
@@ -225,7 +225,7 @@ class _OperationPlanner:
         if noted is not None:
             wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
             move = read_record(self.interrupted).move if self.interrupted else None
-            break_ref_locks(self._repository, move.ref if move else None, id_time(noted))
+            break_ref_locks(self._repository, move.ref if move else None)
 
     def restore(
         self, target: Checkpoint, request: RestoreRequest, head: HeadTarget | None

@@ -55,7 +55,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head_move import HeadMove, plan_move
-from git_boocode.repo.ids import OBJECT_ID, new_id
+from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.lock import (
     begin_restore,
@@ -291,7 +291,8 @@ class Transaction:
 
     def _begin(self, snapshot: Snapshot, plan: RestorePlan, watch: GcWatch) -> Checkpoint:
         """Record that the operation has begun, and take the safety checkpoint."""
-        repository, changes, identifier = self._repository, plan.changes, new_id()
+        repository, changes = self._repository, plan.changes
+        identifier = self._catalog.store.new_id()
         snapshot.exact = record_exact(repository, snapshot, changes, self._exact)
         plan = plan._replace(exact=after_restore(repository, changes, snapshot.exact, self._exact))
         self._update = WorktreeUpdate(repository, snapshot, plan)

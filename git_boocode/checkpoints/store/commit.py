@@ -27,7 +27,7 @@ from git_boocode.repo.durable import is_regular, read_private, write_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
-from git_boocode.repo.ids import OBJECT_ID, id_time, new_id, timestamp
+from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine
@@ -90,15 +90,15 @@ def write_checkpoint(
     built on `cache`, whose ref keeps objects reachable: if that ref was deleted meanwhile, a
     RefusedError is raised (`conflict`). The caller confirms the ref with `GcWatch`.
     """
-    repository, identifier = catalog.repository, identifier or new_id()
-    when = id_time(identifier)
-    writer = _Writer(snapshot.quarantine, repository.config.identity(), when)
+    repository, identifier = catalog.repository, identifier or catalog.store.new_id()
+    # Git's dates follow the order of the ids, also if the clock was set back.
+    writer = _Writer(snapshot.quarantine, repository.config.identity(), id_time(identifier))
     meta = Metadata(
         {
             "boocode": VERSION,
             "kind": kind,
             "id": identifier,
-            "created_at": timestamp(when),
+            "created_at": timestamp(time.time()),
             **values,
             "worktree": repository.worktree_json(),
             "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
