@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import signal
 import subprocess
 import time
@@ -26,6 +27,11 @@ from git_boocode.repo.shipped import find_shipped, shipped_file
 HOOK = "boocode-restore"
 SHIPPED = ("claude-code", "http", "sqlite", "trim-jsonl")
 TIMEOUT = 60
+LARGEST_ANSWER = 64 << 20
+"""The maximum size of an answer, in bytes."""
+_CHUNK = 1 << 16
+_LARGEST_PIPE = 1 << 20
+_POLL = 0.05  # seconds between two looks at a process whose streams are silent
 _SHOWN = 2000
 _SHOWN_STDOUT = 80
 _ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
@@ -148,26 +154,32 @@ class Callback(NamedTuple):
             except OSError as error:
                 hint = "is it executable, and does its first line name an interpreter?"
                 raise self.failed(f"cannot be run: {error.strerror}", "", hint) from None
-            with process:
-                # ASCII JSON: a path that is not UTF-8 appears as \udcXX there.
-                data = json.dumps(request).encode() + b"\n"
+            # ASCII JSON: a path that is not UTF-8 appears as \udcXX there.
+            data = json.dumps(request).encode() + b"\n"
+            with process, selectors.DefaultSelector() as selector:
+                exchange = _Exchange(process, selector, data)
                 try:
-                    stdout, stderr = process.communicate(data, timeout=self.timeout)
-                except BaseException as error:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
-                    if not isinstance(error, subprocess.TimeoutExpired):
-                        raise
-                    problem = f"did not answer '{name}' within {self.timeout} seconds"
-                    hint = "to give it more time: git config boocode.callbackTimeout <seconds>"
-                    raise self.failed(problem, _remaining_stderr(process), hint) from None
-        return process.returncode, stdout, stderr.decode("utf-8", "replace")
+                    ended = exchange.run(self.timeout)
+                finally:
+                    if process.poll() is None:
+                        with suppress(ProcessLookupError):
+                            os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = bytes(exchange.stdout), exchange.stderr.decode("utf-8", "replace")
+        if not ended:
+            problem = f"did not answer '{name}' within {self.timeout} seconds"
+            hint = "to give it more time: git config boocode.callbackTimeout <seconds>"
+            raise self.failed(problem, stderr, hint)
+        if len(stdout) > LARGEST_ANSWER:
+            raise self.failed(f"answered more than {LARGEST_ANSWER >> 20} MiB to '{name}'", stderr)
+        return process.returncode, stdout, stderr
 
     def _object(self, stdout: bytes, stderr: str) -> dict[str, Any]:
         try:
             values = json.loads(stdout)
         except (ValueError, RecursionError):
             values = None
+        except MemoryError:
+            raise self.failed("gave an answer that does not fit in memory", stderr) from None
         if not isinstance(values, dict):
             shown = json.dumps(stdout[:_SHOWN_STDOUT].decode("utf-8", "replace"))
             answered = shown if stdout.strip() else "nothing"
@@ -311,13 +323,82 @@ def _exit_text(status: int, name: str) -> str:
     return f"{how} in '{name}'"
 
 
-def _remaining_stderr(process: subprocess.Popen[bytes]) -> str:
-    try:
-        _, stderr = process.communicate(timeout=1)
-    except subprocess.TimeoutExpired:
-        # A process that left the process group still holds the pipes; do not wait for it.
-        return ""
-    return stderr.decode("utf-8", "replace")
+class _Exchange:
+    """Gives a process its input and collects its output, with bounded memory.
+
+    Of its output, what an answer may have is kept, and one byte more if it is larger; of its
+    standard error, the end. The rest is read and dropped, so that the process does not block.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], selector: selectors.BaseSelector, data: bytes
+    ) -> None:
+        self._process = process
+        self._selector = selector
+        self._data = memoryview(data)
+        self.stdout = bytearray()
+        self.stderr = bytearray()
+        for stream, events in (
+            (process.stdin, selectors.EVENT_WRITE),
+            (process.stdout, selectors.EVENT_READ),
+            (process.stderr, selectors.EVENT_READ),
+        ):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                selector.register(stream, events)
+
+    def run(self, timeout: float) -> bool:
+        """Wait until the process has ended; False if it takes longer.
+
+        A process that it started, such as a server, may go on to hold its streams.
+        """
+        deadline = time.monotonic() + timeout
+        while self._process.poll() is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._drain()
+                return False
+            self._transfer(min(left, _POLL))
+        self._drain()
+        return True
+
+    def _drain(self) -> None:
+        """Read what is in the pipes; another process may go on to fill them."""
+        for _ in range(_LARGEST_PIPE // _CHUNK):
+            if not self._transfer(0):
+                break
+
+    def _transfer(self, timeout: float) -> bool:
+        """Read and write what is ready within some seconds; False if nothing is."""
+        if not self._selector.get_map():
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout)
+            return False
+        ready = self._selector.select(timeout)
+        for key, events in ready:
+            moved = self._write(key.fd) if events & selectors.EVENT_WRITE else self._read(key)
+            if not moved:
+                self._selector.unregister(key.fileobj)
+                if key.fileobj is self._process.stdin:
+                    self._process.stdin.close()
+        return bool(ready)
+
+    def _write(self, descriptor: int) -> bool:
+        """Write the next part of the input; False if there is no more, or nobody reads it."""
+        with suppress(BrokenPipeError):
+            self._data = self._data[os.write(descriptor, self._data[:_CHUNK]) :]
+            return len(self._data) > 0
+        return False
+
+    def _read(self, key: selectors.SelectorKey) -> bool:
+        """Read the next part of the output; False at its end."""
+        data = os.read(key.fd, _CHUNK)
+        if key.fileobj is self._process.stdout:
+            self.stdout += data[: LARGEST_ANSWER + 1 - len(self.stdout)]
+        else:
+            self.stderr += data
+            del self.stderr[:-_CHUNK]
+        return bool(data)
 
 
 @contextmanager

@@ -291,6 +291,44 @@ def test_a_callback_with_a_long_answer(mess: Repo) -> None:
     assert len(fails(lambda: back(callback=host.path)).message) < 5000
 
 
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_endless_output_takes_no_memory(mess: Repo, stream: str) -> None:
+    mess.git("config", "boocode.callbackTimeout", "2")
+    before = seen(mess)
+    path = mess.write(".git/host", f"#!/bin/sh\ncat >/dev/null\nexec yes >&{stream}\n", 0o755)
+    # The limit spares the machine; resource knows the largest process that has ended.
+    command = f"ulimit -v 2000000; exec git boocode restore @ --callback '{path}'"
+    code = (
+        f"import resource, subprocess, sys; status = subprocess.call({['sh', '-c', command]!r}); "
+        "print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    status, peak = map(int, done.stdout.split())
+    assert (status, seen(mess)) == (128, before), done.stderr
+    assert "did not answer 'prepare' within 2 seconds" in done.stderr
+    assert peak < (200 << 10) * (1 if sys.platform == "linux" else 1 << 10)
+    sound(mess)
+
+
+def test_an_answer_that_is_too_large(mess: Repo) -> None:
+    before = seen(mess)
+    host = Host(mess, trim="head -c 70000000 /dev/zero | tr '\\0' ' '; echo '{}'")
+    error = fails(lambda: back(callback=host.path))
+    assert "answered more than 64 MiB to 'trim'" in error.message
+    assert seen(mess) == before
+
+
+def test_a_process_that_a_callback_leaves_is_not_awaited(mess: Repo) -> None:
+    host = Host(mess, trim="sleep 30 & echo $! > .git/pid; echo '{\"messages_deleted\": 1}'")
+    begun = time.monotonic()
+    outcome = back(callback=host.path)
+    pid = int(mess.read(".git/pid"))
+    assert outcome.answer is not None
+    assert outcome.answer.messages_deleted == 1
+    assert time.monotonic() - begun < 30
+    os.kill(pid, 9)
+
+
 # Which one it is.
 
 

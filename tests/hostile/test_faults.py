@@ -268,6 +268,8 @@ class Failing:
         self.count = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if args[0][0] != "git":
+            return self._real(*args, **kwargs)
         self.count += 1
         if self.count != self._step:
             return self._real(*args, **kwargs)
