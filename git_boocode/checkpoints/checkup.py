@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -34,7 +33,7 @@ from git_boocode.repo.durable import (
     remove,
     write_private,
 )
-from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.errors import BoocodeError, shell_command
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
@@ -178,7 +177,7 @@ def _index(repository: Repository) -> Iterator[Finding]:
 
 
 def _index_remedy(repository: Repository) -> str:
-    remove = f"rm {shlex.quote(repository.index_path)}"
+    remove = shell_command("rm", repository.index_path)
     reset = f"'{remove} && git reset' rebuilds it from HEAD and does not change files"
     for entry in Catalog(repository).history():
         staged = entry.meta.part("index", "tree")
@@ -404,7 +403,7 @@ def _unreadable(ref: Ref, entry: Unusable) -> Finding:
     elif ID_PART.fullmatch(ref.id) and not ref.name.startswith(PROPOSALS):
         remedy = f"to delete it: git boocode drop {ref.id}"
     else:
-        remedy = f"to delete it: git update-ref -d {ref.name}"
+        remedy = f"to delete it: {shell_command('git', 'update-ref', '-d', ref.name)}"
     message = f"the {what} at {ref.name} cannot be used: {entry.why.message}"
     return Finding(kind, message, (), "; ".join(entry.why.hints) or remedy)
 
@@ -414,9 +413,12 @@ def _incomplete(ref: Ref, lost: str) -> Finding:
     if remote := remote_of(ref.name):
         message = f"{what}, fetched from '{remote}', {lacks}"
         return Finding("missing_objects_fetched", message, (), _refetch_remedy(ref.name))
-    drop = f"update-ref -d {ref.name}" if _noun(ref) == "proposal" else f"boocode drop {ref.id}"
+    words = (
+        ("update-ref", "-d", ref.name) if _noun(ref) == "proposal" else ("boocode", "drop", ref.id)
+    )
+    drop = shell_command("git", *words)
     again = "fetch it again from a clone that has it, or remove it"
-    return Finding("missing_objects", f"{what} {lacks}", (), f"{again}: {_FIX} or 'git {drop}'")
+    return Finding("missing_objects", f"{what} {lacks}", (), f"{again}: {_FIX} or '{drop}'")
 
 
 def _noun(ref: Ref) -> str:
@@ -425,8 +427,9 @@ def _noun(ref: Ref) -> str:
 
 def _refetch_remedy(ref: str) -> str:
     # `drop` would delete a local checkpoint with the same id.
-    remove, remote = f"git update-ref -d {shlex.quote(ref)}", shlex.quote(remote_of(ref))
-    return f"'{remove}' deletes it, and 'git boocode fetch {remote}' fetches it again"
+    remove = shell_command("git", "update-ref", "-d", ref)
+    again = shell_command("git", "boocode", "fetch", remote_of(ref))
+    return f"'{remove}' deletes it, and '{again}' fetches it again"
 
 
 def _halfway(catalog: Catalog, safety: list[Ref]) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ from git_boocode.cli.output import (
     warn_of_interruption,
 )
 from git_boocode.cli.push import all_counted, reasons
+from git_boocode.repo.errors import shell_command
 from git_boocode.repo.repository import Repository
 
 
@@ -93,7 +94,8 @@ def _print(fetched: Fetched) -> None:
         warn(f"skipped {skipped} of '{remote}' that cannot be used")
         print_text(reasons(rejected), to_stderr=True)
     if fetched.ids and not fetched.dry_run:
-        print_hints((f"'git boocode log --remote {remote}' shows them",))
+        log = shell_command("git", "boocode", "log", "--remote", remote)
+        print_hints((f"'{log}' shows them",))
     if fetched.proposals and not fetched.dry_run:
-        below = f"{REMOTE_PROPOSALS}{remote}"
-        print_hints((f"'git show {below}/{fetched.proposals[-1]}' shows the newest proposal",))
+        newest = f"{REMOTE_PROPOSALS}{remote}/{fetched.proposals[-1]}"
+        print_hints((f"'{shell_command('git', 'show', newest)}' shows the newest proposal",))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -57,7 +56,13 @@ from git_boocode.cli.output import (
     printable,
     warn,
 )
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, UsageError
+from git_boocode.repo.errors import (
+    BoocodeError,
+    FatalError,
+    RefusedError,
+    UsageError,
+    shell_command,
+)
 from git_boocode.repo.ids import ago
 
 _Callable = TypeVar("_Callable", bound=Callable[..., int])
@@ -181,7 +186,7 @@ def _server_hints(servers: list[ServerState]) -> Iterator[str]:
     for state in servers:
         if state.state == OTHER_COMMAND:
             words = ("git", "boocode", "serve", "--install", state.agent, f"--{state.scope}")
-            renew = shlex.join((*words, *state.options))
+            renew = shell_command(*words, *state.options)
             yield f"'{renew}' renews the server for {state.title}"
 
 

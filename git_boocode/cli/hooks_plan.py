@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from git_boocode.cli.output import (
     quote_path,
 )
 from git_boocode.repo.config import Config
+from git_boocode.repo.errors import shell_command
 from git_boocode.repo.git import Git, clean_environment
 
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
@@ -197,6 +197,6 @@ def sharing_notes(plan: HooksPlan, command: str, *, dry_run: bool = False) -> li
             f"lines in {exclude} keep them to yourself; --exclude adds them"
         )
     if notes and not command.startswith("git "):
-        program = shlex.join(installed_program())
+        program = shell_command(*installed_program())
         notes.append(f"they {use} this machine's path '{program}'; do not commit them")
     return notes

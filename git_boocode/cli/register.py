@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ from git_boocode.cli.hooks_plan import (
     sharing_notes,
     shown_path,
 )
-from git_boocode.repo.errors import BoocodeError, RefusedError, UsageError
+from git_boocode.repo.errors import BoocodeError, RefusedError, UsageError, shell_command
 from git_boocode.repo.repository import Repository
 
 
@@ -179,7 +178,7 @@ def _sharing_notes(plan: HooksPlan, tracked: set[str], *, dry_run: bool) -> list
     program = wanted_server().program
     if not any(edit.path not in tracked for edit in edits):
         program = wanted_server(tracked=True).program
-    notes = sharing_notes(plan, shlex.join(program), dry_run=dry_run)
+    notes = sharing_notes(plan, shell_command(*program), dry_run=dry_run)
     if any(edit.path in tracked for edit in edits) and wanted_server().program[0] != "git":
         notes.append("tracked files name no path: 'git boocode' has to be on the agents' PATH")
     return notes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
 from functools import partial, wraps
@@ -51,7 +50,7 @@ from git_boocode.cli.output import (
     warn_of_interruption,
 )
 from git_boocode.cli.turn_choice import choose_turn, list_turns
-from git_boocode.repo.errors import RefusedError, shortened
+from git_boocode.repo.errors import RefusedError, shell_command, shortened
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -192,7 +191,7 @@ def _meant(repository: Repository, name: str) -> str:
 
     if os.path.lexists(name):
         # Whoever knows `git restore` names a path.
-        command = f"git boocode restore @ -- {shlex.quote(name)}"
+        command = shell_command("git", "boocode", "restore", "@", "--", name)
         return f"'{name}' is a path: '{command}' restores it alone"
     if Records(repository).matching(name):
         return f"'{name}' is an edit: 'git boocode rewind {name}' undoes it"
@@ -341,7 +340,7 @@ def _moved_checkpoints(result: Result) -> str:
 
 def _ways_back(result: Result, callback: str | None) -> Iterator[str]:
     # Without the callback of the command line, the conversation would stay where it is now.
-    also = f" --callback {shlex.quote(callback)}" if callback and result.callback else ""
+    also = f" {shell_command('--callback', callback)}" if callback and result.callback else ""
     if result.conversation_left:
         there = f"{result.checkpoint.id} --conversation-only --callback <file>"
         yield f"'git boocode restore {there}' brings the conversation back"

@@ -18,7 +18,7 @@ from git_boocode.editing.recovery import recover
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.workspace import Workspace
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import refuse_if_running
 
@@ -27,7 +27,7 @@ _LATER = 3  # maximum number of newer edits that a refusal names
 _HINTS = {
     "missing_file": "it was deleted or renamed since; restore its name, then rewind again",
     "exists": "move the existing file away, then rewind again",
-    "binary": "'git show refs/boocode/edits/{id}:before/{path}' prints its old bytes",
+    "binary": "'git show {before}' prints its old bytes",
     "outside_worktree": "the edit record names a file outside the worktree; it cannot be rewound",
 }
 
@@ -51,7 +51,8 @@ class RewindRefusedError(EditsRefusedError):
 
 def _advised(failure: Failure, record: EditRecord) -> Failure:
     hint = _HINTS.get(failure.code, failure.hint) or ""
-    hint = hint.replace("{id}", record.id).replace("{path}", failure.path or "<path>")
+    before = f"refs/boocode/edits/{record.id}:before/{failure.path or '<path>'}"
+    hint = hint.replace("{id}", record.id).replace("{before}", shell_command(before))
     return failure._replace(hint=hint or None)
 
 

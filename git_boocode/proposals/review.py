@@ -47,7 +47,7 @@ from git_boocode.proposals.proposal import (
     retry_moved,
     store_proposal,
 )
-from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.errors import RefusedError, UsageError, shell_command
 from git_boocode.repo.files import FileState, Symlink
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.running_turn import refuse_if_running
@@ -483,7 +483,8 @@ def hunks_of_one_file(
     review = Review(workspace)
     files = review.pending(paths, verb)
     if len(files) > 1:
-        hint = f"name one file: git boocode {verb} --hunk {min(numbers)} {files[0].path}"
+        words = ("git", "boocode", verb, "--hunk", str(min(numbers)), files[0].path)
+        hint = f"name one file: {shell_command(*words)}"
         raise UsageError("--hunk takes hunks of one file", hints=(hint,))
     of = review.newest.id if review.newest else ""
     return ChosenPart(tuple(paths), {files[0].path: set(numbers)}, of)

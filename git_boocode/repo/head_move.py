@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.repo.durable import sync_refs
-from git_boocode.repo.errors import RefusedError, from_os
+from git_boocode.repo.errors import RefusedError, from_os, shell_command
 from git_boocode.repo.head import Head, operation_in_progress, read_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ref_error
@@ -100,7 +100,7 @@ def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove
 def _other_branch(now: str | None, then: str | None, stay: str) -> RefusedError:
     where = f"on branch '{_short(now)}'" if now else "detached"
     was = f"on '{_short(then)}'" if then else "detached"
-    switch = f"git switch {_short(then)}" if then else "git switch --detach"
+    switch = shell_command("git", "switch", _short(then) if then else "--detach")
     message = f"HEAD is {where}, but was {was} at the checkpoint"
     return RefusedError(message, code="other_branch", hints=(f"switch with '{switch}'; {stay}",))
 

@@ -27,6 +27,8 @@ TOO_OLD = "too_old"
 TOO_MANY = "too_many"
 # Characters that control a terminal or reverse its text: `git log` prints subjects unchanged.
 _CONTROL = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+# A ref may have any name, but hints contain ids as words of commands.
+_SAFE_NAME = "[0-9A-Za-z_][0-9A-Za-z_.-]*"
 _SUBJECT_LENGTH = 72
 # The number of refs to read first: a page of `log`, which nearly always includes `@`.
 _FIRST_PAGE = 32
@@ -172,6 +174,8 @@ class EntryCatalog(Generic[AnyEntry]):
 
     def _entry(self, ref: Ref, commit: Commit | None) -> AnyEntry | Unusable:
         try:
+            if not re.fullmatch(_SAFE_NAME, ref.id):
+                raise MetadataError("its name is not an id", code="malformed")
             if commit is None:
                 raise MetadataError("its ref does not point to a commit", code="malformed")
             return self.read(ref, commit)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError, shell_command
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.ids import ID_PART
 from git_boocode.repo.messages import RefAnswer, bad_object, push_answers, remote_reason
@@ -94,7 +94,9 @@ def named_remote(repository: Repository, argument: str | None) -> Remote:
     raise RefusedError(
         f"cannot fetch from '{remote.shown}', because it is not the name of a remote",
         code="unnamed_remote",
-        hints=(f"git remote add <name> {remote.shown}, then git boocode fetch <name>",),
+        hints=(
+            f"git remote add <name> {shell_command(remote.shown)}, then git boocode fetch <name>",
+        ),
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import shlex
 import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +31,7 @@ from git_boocode.checkpoints.timeline import (
 from git_boocode.checkpoints.turns import NOW, CurrentTree
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.editing.refusals import Refusal, refusals, refusals_path
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.ids import ID, time_of
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
@@ -208,11 +207,11 @@ def command_back(checkpoint: Checkpoint, *, here: bool) -> str:
     # A line that is pasted into a terminal must not contain control characters.
     if not ID.fullmatch(checkpoint.id):
         return ""
-    command = f"boocode restore {checkpoint.id}"
+    words = ("boocode", "restore", checkpoint.id)
     if here:
-        return f"git {command}"
+        return shell_command("git", *words)
     where = checkpoint.meta.part("worktree", "path") or ""
-    return f"git -C {shlex.quote(where)} {command}" if where and where.isprintable() else ""
+    return shell_command("git", "-C", where, *words) if where and where.isprintable() else ""
 
 
 def _details_json(row: TurnDetails, events: _Events) -> JsonObject:

@@ -187,7 +187,7 @@ def test_more_checkpoints_than_the_first_batch(repo: Repo) -> None:
     repo.git("update-ref", f"{CHECKPOINTS}\udcff", f"{CHECKPOINTS}{ids[0]}")
     listed = [entry.ref for entry in Catalog(Repository.discover()).newest_first()]
     assert listed == [f"{CHECKPOINTS}{name}" for name in ("\udcff", *reversed(ids))]
-    assert [find(name) for name in ("@~1", "@~511", "@~512", "@~513", "@~1200")] == [
+    assert [find(name) for name in ("@", "@~510", "@~511", "@~512", "@~1199")] == [
         ids[-1], ids[-511], ids[-512], ids[-513], ids[0]
     ]  # fmt: skip
     assert refusal("@~1201").code == "not_found"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from shlex import quote
 
 from git_boocode.checkpoints.restore.exact import (
     record_exact,
@@ -22,7 +21,7 @@ from git_boocode.checkpoints.worktree.indexer import Disk, paths_with_filter
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index
-from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError
+from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError, shell_command
 from git_boocode.repo.files import remove_emptied
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import Completed, Git, nul_lines
@@ -281,10 +280,11 @@ def refuse_to_replace_directory(repository: Repository, changes: Iterable[Change
     """Refuse (`conflict`) if a file would replace the current directory or a parent of it."""
     for change in changes:
         if change.action != "delete" and repository.prefix.startswith(f"{change.path}/"):
+            leave = shell_command("cd", repository.worktree)
             raise RefusedError(
                 f"the restore would replace the current directory with a file: '{change.path}'",
                 code="conflict",
-                hints=(f"nothing was changed; leave it first: cd {quote(repository.worktree)}",),
+                hints=(f"nothing was changed; leave it first: {leave}",),
             )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -36,7 +35,7 @@ from git_boocode.checkpoints.restore.transaction import Result, Transaction, che
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.errors import BoocodeError, RefusedError, shell_command
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.lock import (
@@ -395,7 +394,8 @@ def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreR
     elif target.meta.worktree_key != repository.worktree_key:
         where = target.meta.part("worktree", "path") or target.meta.worktree_name
         exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
-        hint = f"restore it there: git -C {shlex.quote(where)} boocode restore {target.id}"
+        restore_there = shell_command("git", "-C", where, "boocode", "restore", target.id)
+        hint = f"restore it there: {restore_there}"
         foreign.append(("worktree", where, hint if exists else "that worktree no longer exists"))
     if request.session and session and session != request.session:
         foreign.append(("session", session, ""))

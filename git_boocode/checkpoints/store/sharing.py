@@ -30,7 +30,7 @@ from git_boocode.checkpoints.store.catalog import (
     turn_end_ref,
     without_index,
 )
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID
@@ -279,7 +279,8 @@ def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
     found = catalog.find(name)
     if found.ref.startswith(CHECKPOINTS) and ID.fullmatch(found.id):
         return Ref(found.ref, found.commit.id)
-    by_hand = f"git push {remote.shown} {found.commit.id}:{CHECKPOINTS}{found.id}"
+    refspec = f"{found.commit.id}:{CHECKPOINTS}{found.id}"
+    by_hand = shell_command("git", "push", remote.shown, refspec)
     raise RefusedError(
         f"'{name}' is not among the checkpoints of this repository: {found.ref}",
         code="not_found",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.files import make_directories
 from git_boocode.repo.git import Git, GitError, nul_records
 from git_boocode.repo.index import Index
@@ -61,7 +60,8 @@ def refuse_unmatched(pathspecs: Sequence[str], unmatched: Iterable[str]) -> None
     missing = complaints[0].split("'")[1]
     if len(complaints) == len(pathspecs) and not any(map(os.path.dirname, pathspecs)):
         missing = text
-        hints.insert(0, f"did you mean: git boocode checkpoint -m {shlex.quote(text)}")
+        meant = shell_command("git", "boocode", "checkpoint", "-m", text)
+        hints.insert(0, f"did you mean: {meant}")
     raise RefusedError(f"no file matches '{missing}'", code="not_found", hints=tuple(hints))
 
 
