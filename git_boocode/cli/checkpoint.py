@@ -19,6 +19,7 @@ from git_boocode.cli.output import (
     warn_of_interruption,
 )
 from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.process import ignore_signals
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
@@ -86,6 +87,9 @@ def take(
         warn_of_interruption(repository)
         with progress(repository, "recording the worktree", as_json=as_json):
             taken = capture(repository, request)
+        if show_id:
+            # Otherwise a command follows, which must not run after Ctrl-C.
+            ignore_signals()
         if as_json:
             print_json(taken.as_json())
         else:

@@ -10,8 +10,9 @@ from git_boocode.cli.options import (
     set_output_options,
     split_leading,
 )
-from git_boocode.cli.output import discard_output, print_json, report
+from git_boocode.cli.output import begin_answer, discard_output, print_failure, report
 from git_boocode.repo.errors import BoocodeError, FatalError, unexpected
+from git_boocode.repo.process import work_is_done
 from git_boocode.repo.repository import start_discovery
 
 # What a shell shows for SIGPIPE.
@@ -24,11 +25,12 @@ def run(argv: list[str]) -> int:
     # Needed even if the command line cannot be parsed.
     as_json = "--json" in options
     set_output_options(OutputOptions(no_color="--no-color" in options))
+    begin_answer()
     try:
         return _answered(argv, as_json=as_json)
     except BrokenPipeError:
         discard_output()
-        return _READER_GONE
+        return 0 if work_is_done() else _READER_GONE
     except BoocodeError as error:
         # Standard output takes no answer, not even that of the failure.
         return report(error, as_json=False)
@@ -84,5 +86,5 @@ def _dispatch(given: list[str]) -> int:
 def _ended(code: int, *, as_json: bool) -> int:
     """The exit code after a signal; a reader of JSON gets an object anyway."""
     if as_json:
-        print_json(FatalError(f"ended by signal {code - 128}", code="interrupted").as_json())
+        print_failure(FatalError(f"ended by signal {code - 128}", code="interrupted"))
     return code

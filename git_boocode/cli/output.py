@@ -37,6 +37,17 @@ _FIRST_LINES = 20  # of a long list
 _INTERVAL = 1.0  # Seconds of work before its progress is shown, and shown again.
 
 
+class _Answer:
+    """Whether a part of the answer has been written."""
+
+    has_begun = False
+
+
+def begin_answer() -> None:
+    """Note that nothing has been written to standard output yet."""
+    _Answer.has_begun = False
+
+
 def encode_json(payload: Mapping[str, object]) -> bytes:
     r"""One JSON object as UTF-8; bytes of a path that are not UTF-8 appear as `\udcXX`.
 
@@ -49,6 +60,16 @@ def encode_json(payload: Mapping[str, object]) -> bytes:
 def print_json(payload: Mapping[str, object]) -> None:
     """Write the one JSON object of a command to standard output."""
     write_output(encode_json(payload))
+
+
+def print_failure(error: BoocodeError) -> bool:
+    """Print an error as the one JSON object; False if that is impossible, as there is another."""
+    if _Answer.has_begun or error.code == "output":
+        return False
+    with suppress(FatalError):
+        print_json(error.as_json())
+        return True
+    return False
 
 
 def print_text(text: str, *, to_stderr: bool = False) -> None:
@@ -74,6 +95,7 @@ def print_feedback(text: str, *, dry_run: bool = False) -> None:
 
 def write_output(data: bytes) -> None:
     """Write bytes to standard output; FatalError if that is not possible."""
+    _Answer.has_begun = True
     with _written_out():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -170,11 +192,9 @@ def human_size(size: int) -> str:
 def report(problem: BoocodeError | OSError, *, as_json: bool) -> int:
     """Show an error where the caller looks for it, and return its exit code."""
     error = from_os(problem) if isinstance(problem, OSError) else problem
-    if as_json and error.code != "output":
-        # If it cannot be written, the error is shown on standard error instead.
-        with suppress(FatalError):
-            print_json(error.as_json())
-            return error.exit_code
+    # If that is not possible, the error is shown on standard error.
+    if as_json and print_failure(error):
+        return error.exit_code
     severity = "fatal" if error.exit_code == BoocodeError.exit_code else "error"
     severity = "error" if isinstance(error, RefusedError) else severity
     config = config_here()

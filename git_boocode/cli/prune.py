@@ -26,6 +26,7 @@ from git_boocode.editing.records import prune_edits
 from git_boocode.repo.config import parse_age
 from git_boocode.repo.errors import shortened
 from git_boocode.repo.gc import disk_usage
+from git_boocode.repo.process import ignore_signals
 from git_boocode.repo.repository import Repository
 
 _EDIT = "edit"
@@ -87,6 +88,8 @@ def prune(
             limits = limits._replace(keep=keep)
         rules = rules._replace(checkpoints=limits)
         gone = _prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
+        if not dry_run:
+            ignore_signals()
         size = disk_usage(repository, [each.ref for each in gone])
     if as_json:
         print_json({"ok": True, "dry_run": dry_run, "pruned": list(map(_row, gone)), "bytes": size})

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import stat
-from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Container, Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
@@ -33,11 +32,10 @@ from git_boocode.repo.files import (
     remove_emptied,
     with_executable,
 )
+from git_boocode.repo.process import SignalsWait, ignore_signals
 
 OLD, NEW, OTHER = "old", "new", "other"
 """The states of a file: not written, written, changed by another program."""
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class FileChange(NamedTuple):
@@ -133,7 +131,11 @@ class Journal:
             sync_directory(directory)
 
     def commit(self) -> None:
-        """Called after that; if it raises, the files are rolled back."""
+        """Called after that; if it raises, the files are rolled back.
+
+        Unless this is overridden, a command that writes files has done its work then.
+        """
+        ignore_signals()
 
     def end(self, *, written: bool) -> None:
         """Called after all files are written, or none, and the temporary files are removed."""
@@ -163,10 +165,11 @@ def write_files(
     ordered = sorted(changes, key=lambda change: change.after is None)
     journal = journal or Journal()
     run = _WriteRun([(change, _step(change)) for change in ordered], journal)
-    with _signals_wait():
+    # They would leave temporary files behind.
+    with SignalsWait() as signals:
         try:
             journal.begin(run.files)
-            run.carry_out()
+            run.carry_out(signals.check)
             journal.commit()
         except BaseException as error:
             run.roll_back(error)
@@ -182,16 +185,6 @@ def write_files(
         journal.end(written=True)
 
 
-@contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Delay terminating signals, which would leave temporary files behind."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 class _WriteRun:
     """One attempt to write `files`; `target` is the current file."""
 
@@ -203,15 +196,20 @@ class _WriteRun:
         self._tried: list[WriteStep] = []
         self._failing: WriteStep | None = None
 
-    def carry_out(self) -> None:
-        """Stage all new contents, give the old files a second name if needed, and replace them."""
+    def carry_out(self, may_stop: Callable[[], None]) -> None:
+        """Stage all new contents, give the old files a second name if needed, and replace them.
+
+        `may_stop` is called before each step, and may raise an error.
+        """
         for path in self._missing:
             with suppress(FileExistsError):
                 os.mkdir(path)
         for change, step in self.files:
+            may_stop()
             self.target = change.target
             self._stage(change, step)
         for change, step in self.files:
+            may_stop()
             self.target = change.target
             _check_unchanged(change)
             self._tried.append(step)

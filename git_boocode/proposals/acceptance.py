@@ -240,6 +240,7 @@ class _AcceptJournal(EditJournal):
     def commit(self) -> None:
         """Store the state: a kill before this leaves the files accepted, which `accept` sees."""
         self.stored = self._store()
+        super().commit()
 
 
 def _carry_out(

@@ -24,6 +24,7 @@ from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine
+from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange, raw_commit
 from git_boocode.repo.trees import Item, TreeEditor
@@ -272,8 +273,10 @@ class ObjectStore:
         made = commit(output, parent, KIND, {**values, "files": [*map(_file_json, files)]})
         self._quarantine.release()
         ref = PROPOSALS + identifier
-        Proposals(repository).store.update_refs([RefChange(ref, made.id, None)])
-        watch.confirm(ref, [made.id, parent])
+        with SignalsWait():
+            Proposals(repository).store.update_refs([RefChange(ref, made.id, None)])
+            watch.confirm(ref, [made.id, parent])
+            ignore_signals()
         return Proposal(identifier, made, Metadata.parse(made.message), tuple(files))
 
 

@@ -1,9 +1,10 @@
 """Signals and time limit of this process, its process group, and its replacement by a program.
 
-On a signal, a command rolls back its changes and exits with 128 + the number of the signal. A hook
-does the same on a signal and shortly before its time limit, but exits with 0. A signal that our
-parent ignores, as under `nohup`, stays ignored. `git_boocode.cli.entry` handles a closed standard
-output (SIGPIPE, which Python turns into `BrokenPipeError`).
+On a signal, a command rolls back its changes and exits with 128 + the number of the signal; after
+`ignore_signals`, it finishes instead. A hook does the same on a signal and shortly before its time
+limit, but exits with 0. A signal that our parent ignores, as under `nohup`, stays ignored.
+`git_boocode.cli.entry` handles a closed standard output (SIGPIPE, which Python turns into
+`BrokenPipeError`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from threading import Event, Thread, main_thread
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Thread, current_thread, main_thread
 from typing import Any, NoReturn
 
 from git_boocode.repo.errors import CommandError
@@ -36,9 +37,97 @@ def on_signals(action: Any) -> None:  # noqa: ANN401 - as `signal.signal` takes 
             signal.signal(number, action)
 
 
-def stop(number: int, _: object) -> NoReturn:
-    """Raise KeyboardInterrupt or SystemExit, so that the callers roll back their changes."""
-    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+class _Work:
+    """Whether terminating signals have to wait, and whether they matter at all."""
+
+    must_wait = False
+    waiting = 0  # the number of the signal that waits
+    is_done = False
+
+
+def stop(number: int, _: object) -> None:
+    """Raise KeyboardInterrupt or SystemExit, so that the callers roll back their changes.
+
+    In `SignalsWait` that happens later, and after `ignore_signals` never.
+    """
+    if _Work.must_wait:
+        _Work.waiting = _Work.waiting or number
+    elif not _Work.is_done:
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+class SignalsWait:
+    """A context in which terminating signals wait, also for the programs that are started in it.
+
+    One that waits at the end is raised, unless the block has failed or called `ignore_signals`.
+    """
+
+    def __enter__(self) -> SignalsWait:  # noqa: PYI034 - typing.Self came with Python 3.11
+        # Handlers run in the main thread, whichever thread receives the signal.
+        self._is_main = current_thread() is main_thread()
+        self._waited = _Work.must_wait
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        self._hold()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._release(raises=kind is None)
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Let signals through in a block, unless they also wait in a context around this one."""
+        try:
+            self._release(raises=True)
+            yield
+        finally:
+            self._hold()
+
+    def check(self) -> None:
+        """Raise a signal that waits, unless it also waits in a context around this one."""
+        with self.passing():
+            pass
+
+    @contextmanager
+    def sparing_children(self) -> Iterator[None]:
+        """Let the programs that are started in a block receive signals; our own still wait."""
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+
+    def _hold(self) -> None:
+        _Work.must_wait = self._is_main or _Work.must_wait
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+
+    def _release(self, *, raises: bool) -> None:
+        # The handlers of blocked signals run now, but only note them.
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        if not self._is_main:
+            return
+        _Work.must_wait = self._waited
+        if not self._waited:
+            number, _Work.waiting = _Work.waiting, 0
+            if number and raises:
+                stop(number, None)
+
+
+def ignore_signals() -> None:
+    """Ignore terminating signals from now on, because the work of this command is done.
+
+    All that is left is its answer. Nothing happens in another thread or under other handlers.
+    """
+    if current_thread() is not main_thread():
+        return
+    _Work.is_done, _Work.waiting = True, 0
+    if signal.getsignal(signal.SIGINT) is stop:
+        # Ctrl-C on a terminal must not end the git commands that the answer needs, either.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def work_is_done() -> bool:
+    """Whether this command has called `ignore_signals`."""
+    return _Work.is_done
 
 
 def exit_at_once(*_: object) -> NoReturn:

@@ -71,6 +71,9 @@ class _Keeper(Journal):
             written.append(HostFile(change.target.real, before, change.after, mode, leftovers))
         self._keep(written)
 
+    def commit(self) -> None:
+        """Do nothing: the restore goes on."""
+
 
 def _change(file: HostFile) -> FileChange:
     target = Target(file.path, file.path, file.path)

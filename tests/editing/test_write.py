@@ -452,14 +452,17 @@ def test_a_kill_leaves_each_file_old_or_new(repo: Repo, call: str, number: int) 
         assert repo.git("show", f"{ref}:before/a").encode() == old
 
 
-def test_a_signal_waits_until_the_files_are_whole(repo: Repo) -> None:
-    prepare(repo)
+@pytest.mark.parametrize(("number", "is_written"), [(2, False), (3, True)])
+def test_a_signal_waits_until_a_file_is_whole(repo: Repo, number: int, is_written: bool) -> None:
+    """It rolls the files back before the last one is written; a program that uses us gets it."""
+    before = prepare(repo)
     root = str(Path(__file__).parents[2])
-    script = KILLED.format(root=root, call="replace", number=1, edits=EDITS)
+    script = KILLED.format(root=root, call="replace", number=number, edits=EDITS[:2])
     script = script.replace("SIGKILL", "SIGINT")
     done = subprocess.run([sys.executable, "-c", script], cwd=repo.top, capture_output=True)
     assert b"KeyboardInterrupt" in done.stderr
-    assert repo.read("a") == repo.read("d") == b"new\n"
+    assert (snapshot(repo.top) != before) is is_written
+    assert repo.read("a") == (b"new\n" if is_written else b"old\n")
     assert not leftovers(repo.top)
 
 

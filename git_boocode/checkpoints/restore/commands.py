@@ -48,6 +48,7 @@ from git_boocode.repo.lock import (
 )
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import refuse_if_running
 from git_boocode.repo.store import RefChange
@@ -126,8 +127,9 @@ def undoable_change(
     """Take a safety checkpoint for a change of proposals, which `undo` takes back with the files.
 
     `written` are the files that the block writes by path, None for one that it deletes. The caller
-    holds the worktree's lock; if the block fails, the checkpoint is deleted. Yields its id.
-    RefusedError (`interrupted`) if a restore was interrupted.
+    holds the worktree's lock; if the block fails, the checkpoint is deleted. Yields its id. Signals
+    wait in the block, and are ignored when it has succeeded. RefusedError (`interrupted`) if a
+    restore was interrupted.
     """
     planner = _OperationPlanner(repository)
     if planner.interrupted is not None:
@@ -138,7 +140,8 @@ def undoable_change(
 
     def take(watch: GcWatch) -> Checkpoint:
         with scratch_directory(repository.state_dir) as scratch:
-            snapshot = take_snapshot(repository, scratch)
+            with signals.passing():
+                snapshot = take_snapshot(repository, scratch)
             top = repository.worktree
             there = {path for path in written if os.path.lexists(os.path.join(top, path))}
             skipped = [path.rstrip("/") for path, _ in snapshot.skipped]
@@ -158,13 +161,16 @@ def undoable_change(
             watch.confirm(safety.ref, safety.commits)
             return safety
 
-    safety = protect_from_gc(repository, take)
-    try:
-        yield safety.id
-    except BaseException:
-        with suppress(BoocodeError):
-            planner.catalog.store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
-        raise
+    with SignalsWait() as signals:
+        safety = protect_from_gc(repository, take)
+        try:
+            signals.check()
+            yield safety.id
+        except BaseException:
+            with suppress(BoocodeError):
+                planner.catalog.store.update_refs([RefChange(safety.ref, None, safety.commit.id)])
+            raise
+        ignore_signals()
 
 
 def _unrecorded(path: str) -> RefusedError:

@@ -64,6 +64,7 @@ from git_boocode.repo.lock import (
     scratch_directory,
 )
 from git_boocode.repo.metadata import Metadata, MetadataError
+from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
@@ -148,7 +149,7 @@ class Transaction:
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, plan)
-            with keeping_directory(repository, plan.changes):
+            with keeping_directory(repository, plan.changes), SignalsWait() as self._signals:
                 safety = self._begin(snapshot, plan, watch)
                 return self._carry_out(safety, plan, result)
 
@@ -315,15 +316,17 @@ class Transaction:
         if self._callback is not None:
             self._callback = self._callback._replace(event=self._event(safety, plan.changes))
         try:
-            if self._operation.over is not None and self._request.conversation:
-                self._supersede(self._operation.over)
-            self._prepare()
-            self._update.do()
-            if plan.move is not None:
-                self._move_head(plan.move)
-            answer = self._commit()
+            with self._signals.passing():
+                if self._operation.over is not None and self._request.conversation:
+                    self._supersede(self._operation.over)
+                self._prepare()
+                self._update.do()
+                if plan.move is not None:
+                    self._move_head(plan.move)
+                answer = self._commit()
             self._bring_back_proposal()
             moved = self._archive(safety)
+            ignore_signals()
         except BaseException as error:
             failed = self._roll_back(safety, error)
             if self._forget(safety):
@@ -442,7 +445,8 @@ class Transaction:
         finally:
             if self._callback is not None and self._prepared:
                 try:
-                    self._callback.roll_back(reason)
+                    with self._signals.sparing_children():
+                        self._callback.roll_back(reason)
                 except FatalError as second:
                     # Not a hint, because hints can be silenced.
                     warnings.append(f"the conversation may be incomplete: {second.message}")

@@ -41,6 +41,7 @@ from git_boocode.repo.metadata import (
     is_older,
     retry_conflicts,
 )
+from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange
 
@@ -214,7 +215,9 @@ def drop(
         if not dry_run:
             changes = [RefChange(ref.name, None, ref.target) for ref in refs.values()]
             changes += _ends_of(catalog, refs.values())
-            catalog.store.update_refs(changes)
+            with SignalsWait():
+                catalog.store.update_refs(changes)
+                ignore_signals()
     return [
         Dropped(refs[0].id, refs[0].target, [ref.name for ref in refs]) for refs in found.values()
     ]
