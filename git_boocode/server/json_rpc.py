@@ -15,7 +15,12 @@ INTERNAL_ERROR = -32603
 BUSY = -32000  # our own
 RESOURCE_NOT_FOUND = -32002  # of MCP
 
+MAX_BATCH = 1_000
+"""Maximum number of messages in a batch, whose answers are held until all are there."""
 _HALF = re.compile("[\ud800-\udfff]")
+# A value takes up to 70 bytes of memory, however short it is. So what is outside of strings has at
+# most this many bytes, or this part of a line.
+_MOST_STRUCTURE, _STRUCTURE_PART = 1 << 20, 16
 
 JsonObject = dict[str, Any]
 RequestId = str | int | float
@@ -32,11 +37,15 @@ class RpcError(Exception):
 
 
 class RpcRequest(NamedTuple):
-    """A request; without an `id` it is a notification, which has no answer."""
+    """A request; without an `id` it is a notification, which has no answer.
+
+    `size` is its length in bytes.
+    """
 
     id: RequestId | None
     method: str
     params: JsonObject
+    size: int
 
 
 class Response(NamedTuple):
@@ -59,16 +68,36 @@ Message = RpcRequest | Response | Malformed
 
 def read_messages(line: bytes) -> tuple[list[Message], bool]:
     """The messages of a line, and whether they came as a batch."""
+    if _is_too_dense(line):
+        return [
+            Malformed(None, RpcError(INVALID_REQUEST, "the message has too many values"))
+        ], False
     try:
         # Python also reads NaN and Infinity, which are no JSON.
         value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         return [Malformed(None, RpcError(PARSE_ERROR, f"not JSON: {_reason(error)}"))], False
     if not isinstance(value, list):
-        return [_read(value)], False
-    if not value:
-        return [Malformed(None, RpcError(INVALID_REQUEST, "the batch is empty"))], False
-    return [_read(each) for each in value], True
+        return [_read(value, len(line))], False
+    if not value or len(value) > MAX_BATCH:
+        why = f"has more than {MAX_BATCH:,} messages" if value else "is empty"
+        return [Malformed(None, RpcError(INVALID_REQUEST, f"the batch {why}"))], False
+    return [_read(each, len(line) // len(value)) for each in value], True
+
+
+def _is_too_dense(line: bytes) -> bool:
+    """Whether the values of a line could take many times its own memory."""
+    left = max(_MOST_STRUCTURE, len(line) // _STRUCTURE_PART)
+    if len(line) <= left:
+        return False
+    # Without escapes, every quote begins or ends a string.
+    text = line.replace(b"\\\\", b"").replace(b'\\"', b"")
+    end = 0
+    while left >= 0 and (start := text.find(b'"', end)) >= 0:
+        left -= start - end + 1
+        # What has no end is no JSON.
+        end = text.find(b'"', start + 1) + 1 or len(text)
+    return left < len(text) - end
 
 
 def _reason(error: Exception) -> str:
@@ -93,7 +122,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _read(value: object) -> Message:
+def _read(value: object, size: int) -> Message:
     if not isinstance(value, dict):
         return Malformed(None, RpcError(INVALID_REQUEST, "a message is an object"))
     found = value.get("id")
@@ -111,9 +140,9 @@ def _read(value: object) -> Message:
     if not isinstance(params, dict):
         # A notification is never answered.
         if params is None or "id" not in value:
-            return RpcRequest(identifier, method, {})
+            return RpcRequest(identifier, method, {}, size)
         return Malformed(identifier, RpcError(INVALID_PARAMS, '"params" is not an object'))
-    return RpcRequest(identifier, method, params)
+    return RpcRequest(identifier, method, params, size)
 
 
 def is_id(value: object) -> TypeGuard[RequestId]:

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of the protocol, the newest last; all are served alike."""
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-_MOST = 10_000
-"""Maximum number of requests in progress; the next one is refused."""
+_MOST, _LARGEST = 10_000, 128 << 20
+"""Maximum number of requests in progress, and of their bytes; a single one may have more."""
 _SWITCH = 0.0005
 """Seconds for which a thread may keep the others from running Python."""
 _GC_THRESHOLD = 2_000
@@ -83,6 +83,7 @@ class Session:
         self._lanes = Lanes(partial(self._log, "error"))
         self._calls = ToolCalls(roots, self._lanes, self._notify, self._log, read_only=read_only)
         self._pending: dict[RequestId, PendingRequest] = {}
+        self._size = 0  # of the pending requests
         self._lock = threading.Lock()
         self._is_initialized = self._has_roots = False
         self._level = _LEVELS.index("warning")
@@ -202,13 +203,7 @@ class Session:
         # Some clients do not say that they are initialized.
         self._ask_roots_first()
         pending = PendingRequest(request, identifier, reply, self._forget)
-        with self._lock:
-            if identifier in self._pending:
-                message = f"the id {identifier!r} is that of a request in progress"
-                raise RpcError(INVALID_REQUEST, message)
-            if len(self._pending) >= _MOST:
-                raise RpcError(BUSY, f"{_MOST:,} requests are in progress")
-            self._pending[identifier] = pending
+        self._admit(pending)
         if read is not None:
             self._lanes.read(partial(pending.finish, partial(read, pending)))
             return
@@ -218,9 +213,25 @@ class Session:
             self._forget(pending)
             raise
 
+    def _admit(self, pending: PendingRequest) -> None:
+        """Add a request to those in progress, unless there are too many (RpcError)."""
+        size = pending.request.size
+        with self._lock:
+            if pending.id in self._pending:
+                message = f"the id {pending.id!r} is that of a request in progress"
+                raise RpcError(INVALID_REQUEST, message)
+            if len(self._pending) >= _MOST:
+                raise RpcError(BUSY, f"{_MOST:,} requests are in progress")
+            if self._pending and self._size + size > _LARGEST:
+                message = f"requests of more than {_LARGEST >> 20} MiB would be in progress"
+                raise RpcError(BUSY, message)
+            self._pending[pending.id] = pending
+            self._size += size
+
     def _forget(self, pending: PendingRequest) -> None:
         with self._lock:
             del self._pending[pending.id]
+            self._size -= pending.request.size
 
     def _initialize(self, request: RpcRequest) -> JsonObject:
         asked = request.params.get("protocolVersion")

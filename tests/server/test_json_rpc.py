@@ -13,9 +13,9 @@ from git_boocode.server import connection
 from git_boocode.server.json_rpc import Malformed, Response, RpcRequest, encode, read_messages
 from tests.repo_kit import LIMITED, Repo
 from tests.server.conftest import Serve
-from tests.server.kit import Client, is_answer, request, tool_call
+from tests.server.kit import Client, Gate, edit, is_answer, request, tool_call
 
-PARSE, INVALID, UNKNOWN, PARAMS = -32700, -32600, -32601, -32602
+PARSE, INVALID, UNKNOWN, PARAMS, BUSY = -32700, -32600, -32601, -32602, -32000
 PING = b'{"jsonrpc":"2.0","id":%d,"method":"ping"}'
 
 
@@ -187,8 +187,68 @@ def test_a_cancelled_request_of_a_batch_has_no_answer(work: Repo, serve: Serve) 
 
 
 def test_a_large_batch(client: Client) -> None:
-    client.send([tool_call(number, "turn", action="status") for number in range(2500)])
-    assert {answer["id"] for answer in client.read()} == {*range(2500)}
+    client.send([tool_call(number, "turn", action="status") for number in range(1000)])
+    assert {answer["id"] for answer in client.read()} == {*range(1000)}
+    client.send([request(number, "ping") for number in range(1001)])
+    answer = client.read()
+    assert (answer["id"], answer["error"]["code"]) == (None, INVALID)
+    alive(client)
+
+
+def megabytes(client: Client, field: str) -> float:
+    """Memory of the server: `VmRSS` now, `VmHWM` at most so far."""
+    with open(f"/proc/{client.pid}/status", encoding="ascii") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return int(fields[field].split()[0]) / 1024
+
+
+@pytest.mark.parametrize("value", [b"0", b"{}", b"[]", b'"ab"', b'{"a":[]}', b"1.5", b'"\\\\"'])
+@pytest.mark.parametrize("start", [b"[", PING[:-1] % 1 + b',"params":{"a":['])
+def test_many_values_take_little_memory(client: Client, value: bytes, start: bytes) -> None:
+    size = 3 << 20
+    before = megabytes(client, "VmRSS")
+    end = b"]" if start == b"[" else b"]}}"
+    line = start + b",".join([value] * (size // (len(value) + 1))) + end
+    assert error_of(client, line) == (None, INVALID)
+    assert megabytes(client, "VmHWM") - before < 10 * size / (1 << 20)
+    alive(client)
+
+
+def test_long_texts_may_have_any_characters(client: Client, work: Repo) -> None:
+    content = 'f("{[,\\"]}", {})\n' * 200_000
+    client.succeed("apply_edit", path="dense", content=content)
+    assert work.read("dense") == content.encode()
+    lines = ["def line(of, some, length): pass"] * 40_000
+    client.succeed("apply_edit", path="lines", content="\n".join(lines))
+    changes = [{"start": lines[:1], "content": lines}]
+    answer = client.call("apply_edit", path="lines", changes=changes)
+    # It has been read, whatever comes of it.
+    assert answer["ok"] or answer["error"]["code"] == "ambiguous"
+
+
+@pytest.mark.slow
+def test_requests_that_wait_have_limited_bytes(work: Repo, serve: Serve) -> None:
+    gate = Gate(work, "held")
+    client = serve()
+    client.begin()
+    held = client.start("checkpoint")
+    gate.wait()
+    text = "z" * (10 << 20)
+    started = [client.start("locate", path="a", needle="x")]
+    started += [client.start("apply_edit", **edit("a", "gone", text)) for _ in range(20)]
+    refused = 0
+    while "error" in (answer := client.read()) or answer["id"] not in started[:1]:
+        assert answer["error"]["code"] == BUSY
+        refused += 1
+    client.ask("ping")
+    refused += sum("error" in each for each in client.others)
+    client.others.clear()
+    assert refused == 20 - 12
+    assert megabytes(client, "VmHWM") < 400
+    gate.open()
+    assert client.answer(held)["result"]["structuredContent"]["ok"]
+    for _ in range(12):
+        assert client.read()["result"]["isError"]
 
 
 def test_lines(client: Client) -> None:
@@ -265,11 +325,9 @@ def test_a_message_over_the_limit(client: Client) -> None:
     answer = client.read()
     assert (answer["id"], answer["error"]["code"]) == (None, INVALID)
     alive(client)
-    with open(f"/proc/{client.pid}/status", encoding="ascii") as file:
-        fields = dict(line.split(":", 1) for line in file)
     # No more is held than the limit and what copying it takes.
-    assert int(fields["VmHWM"].split()[0]) < 2.5 * connection.MAX_LINE / 1024
-    assert int(fields["VmRSS"].split()[0]) < 0.5 * connection.MAX_LINE / 1024
+    assert megabytes(client, "VmHWM") < 2.5 * connection.MAX_LINE / (1 << 20)
+    assert megabytes(client, "VmRSS") < 0.5 * connection.MAX_LINE / (1 << 20)
 
 
 VALUES = st.recursive(
