@@ -18,12 +18,17 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     without_index,
 )
-from git_boocode.checkpoints.turns import ChangeCounts, CurrentTree, Turn, count_changes, turns
+from git_boocode.checkpoints.turns import (
+    ChangeCounts,
+    CurrentTree,
+    Turn,
+    count_changes,
+    regex_refused,
+    turns,
+)
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
-from git_boocode.repo.errors import RefusedError, UsageError, shortened
-from git_boocode.repo.git import GitError
+from git_boocode.repo.errors import UsageError, shortened
 from git_boocode.repo.ids import time_of
-from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.remotes import named_remote
@@ -50,6 +55,8 @@ _OTHER_WORDS = frozenset((*_UNITS, *(f"{unit}s" for unit in _UNITS), "ago", "at"
 _ZONE = re.compile("[A-Z]{1,4}")
 _DAY = re.compile(r"(?a)\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b")
 _DATES = ("examples: 2.days.ago, yesterday, 'last monday', 2026-02-28, '2026-02-28 14:00'",)
+# Of the git that only reads a regex: MiB of memory, and seconds of processor time.
+_REGEX_LIMITS = (256, 10)
 
 
 class LogRequest(NamedTuple):
@@ -121,7 +128,8 @@ class ListedTurn(NamedTuple):
 class TurnLog:
     """A context in which `pages` lists the wanted turns.
 
-    Creating it may raise RefusedError, if git rejects a pathspec, a regex or the name of a remote.
+    Creating it may raise RefusedError, if git rejects a pathspec, a regex or the name of a remote;
+    so may `pages`, if a search takes too much time or memory.
     `missing` is the number of turns that could not be searched so far; see also `warnings`.
     """
 
@@ -277,12 +285,13 @@ def _checked(catalog: Catalog, request: LogRequest) -> LogRequest:
         specs = checked_pathspecs(repository, request.pathspecs)
         request = request._replace(pathspecs=tuple(specs))
     if request.changes:
-        try:
-            # Git reads the expression although there is nothing to compare.
-            empty = repository.empty_tree
-            without_index(repository.git).run("diff-tree", *request.changes, empty, empty)
-        except GitError as error:
-            raise RefusedError(failure_reason(error.stderr), code="invalid_input") from None
+        # Git reads the regex although there is nothing to compare.
+        git, empty = without_index(repository.git), repository.empty_tree
+        if request.regex is not None:
+            git = git.limited(*_REGEX_LIMITS)
+        done = git.attempt("diff-tree", *request.changes, empty, empty)
+        if done.status:
+            raise regex_refused(done.status, os.fsdecode(done.stderr))
     return request
 
 

@@ -8,8 +8,10 @@ but those of the same paths, and only these paths are compared in its own turn.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
+import signal
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,8 +32,9 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import current_snapshot
-from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.git import Git
+from git_boocode.repo.messages import OUT_OF_MEMORY, failure_reason, says
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
@@ -39,6 +42,8 @@ from git_boocode.repo.store import Ref
 RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
 _HEADER = re.compile(rb"[0-9a-f]{40,64}(?: [0-9a-f]{40,64})?")
 _TOP = ":(top,literal)"
+# Of a git that searches with a regex: MiB of memory, and seconds of processor time.
+_SEARCH_LIMITS = (1024, 60)
 
 
 class Turn(NamedTuple):
@@ -251,12 +256,17 @@ def count_changes(
     such a change has changed no files. Pathspecs are relative to the caller's directory. With
     either, turns of some paths are not counted: a turn around them has the same changes. Renamed
     files count as one if `diff.renames` says so, as in what `git diff` shows.
+
+    RefusedError if a regex of `options` takes git too much time or memory.
     """
     here = repository.git.bind(cwd=repository.directory) if pathspecs else repository.git
     # As in `git log`, which also searches what a user's `textconv` makes of a file.
     textconv = "--textconv" if options else "--no-textconv"
     settings = (textconv, rename_option(repository), *options)
-    counter = _Counter(without_index(here), (*settings, "--", *pathspecs))
+    if is_regex := any(option.startswith("-G") for option in options):
+        here = here.limited(*_SEARCH_LIMITS)
+    arguments = (*settings, "--", *pathspecs)
+    counter = _Counter(without_index(here), arguments, is_regex=is_regex)
     whole = [turn for turn in compared if turn.after and not turn.paths]
     parts = [counter.compare(whole)]
     if not options and not pathspecs:
@@ -267,6 +277,19 @@ def count_changes(
         parts += (each.compare([turn]) for each, turn in of_paths)
     counts = {turn.checkpoint.ref: count for part in parts for turn, count in part}
     return [counts.get(turn.checkpoint.ref) for turn in compared]
+
+
+def regex_refused(status: int, stderr: str) -> RefusedError:
+    """The error for a regex that git does not take, or cannot search with."""
+    reason = f"invalid regex: git was killed by signal {-status}" if status < 0 else ""
+    if status == -signal.SIGXCPU:
+        reason = "the regex takes git too much time"
+    elif says(stderr, OUT_OF_MEMORY):
+        reason = "the regex takes git too much memory"
+    if not reason:
+        return RefusedError(failure_reason(stderr), code="invalid_input")
+    hint = "use a simpler one, or search for a text: git boocode log -S <text>"
+    return RefusedError(reason, code="invalid_input", hints=(hint,))
 
 
 def rename_option(repository: Repository) -> str:
@@ -282,6 +305,7 @@ class _Counter(NamedTuple):
 
     git: Git
     arguments: Sequence[str]
+    is_regex: bool = False
 
     def compare(self, compared: Sequence[Turn]) -> list[tuple[Turn, ChangeCounts | None]]:
         """The counts of each turn; None if objects are missing."""
@@ -293,6 +317,9 @@ class _Counter(NamedTuple):
         done = self.git.attempt("diff-tree", *options, stdin=request)
         if done.status == 0:
             return _parsed(done.stdout, compared)
+        stderr = os.fsdecode(done.stderr)
+        if self.is_regex and (done.status < 0 or says(stderr, OUT_OF_MEMORY)):
+            raise regex_refused(done.status, stderr)
         if len(compared) == 1:
             return [(compared[0], None)]
         # Git stops at a turn whose trees are missing.

@@ -53,6 +53,8 @@ _PIECE = 1 << 20  # bytes of a blob that are copied at once
 _LINE_ENDS = re.compile(rb"([\r\n])")
 # In git's own progress: how many are done, and of how many.
 _DONE_OF = re.compile(r"\((\d+)/(\d+)\)")
+# A system that knows no such limit has none.
+_LIMITED = '{ ulimit -S -d "$0"; ulimit -S -t "$1"; } 2>/dev/null; shift; exec "$@"'
 # In bytes: of a longer queue of paths, git would have most still before it.
 _SHORT_PIPE = 4096
 
@@ -183,6 +185,7 @@ class Git:
         self._watcher = watcher
         self.lock: int | None = None  # an open file, which git keeps open
         self.umask = -1  # of git; -1 for that of this process
+        self.starter: tuple[str, ...] = ()  # the program that becomes git, with its arguments
 
     def bind(self, *settings: str, cwd: str | None = None, **env: str) -> Git:
         """A copy with more `key=value` settings or variables, or another directory."""
@@ -204,10 +207,19 @@ class Git:
         made.umask = umask
         return made
 
+    def limited(self, memory: int, seconds: int) -> Git:
+        """A copy whose git may use some MiB of memory and seconds of processor time.
+
+        Without memory, git fails as with `OUT_OF_MEMORY`; SIGXCPU ends it when its time is over.
+        """
+        made = copy(self)
+        made.starter = ("/bin/sh", "-c", _LIMITED, str(memory << 10), str(seconds))
+        return made
+
     def command(self, *arguments: str) -> list[str]:
         """The complete argument vector of a call."""
         options = [part for setting in self.overrides for part in ("-c", setting)]
-        return ["git", *options, *arguments]
+        return [*self.starter, "git", *options, *arguments]
 
     def attempt(
         self, *arguments: str, stdin: bytes = b"", beside: Callable[[], None] | None = None

@@ -18,6 +18,7 @@ NO_ROOM = (
 UNWRITTEN = (
     *("unable to write", "Unable to write", "couldn't write", "write error", "unable to stream"),
 )
+OUT_OF_MEMORY = ("ut of memory", "Memory exhausted", "Cannot allocate memory")
 # The wording of 2.35.2, and of newer versions.
 DUBIOUS_OWNERSHIP = ("unsafe repository", "dubious ownership")
 NO_REPOSITORY = ("not a git repository (or any",)

@@ -14,7 +14,7 @@ _PART = re.compile(
     r"(?<!\w)'(?P<quoted>[^'\n]*)'|\b(?P<command>git boocode [^'\n]+)"
     r"|(?<![\w-])--(?P<option>[a-z][a-z-]+)(?: (?P<value>[a-z]+-[a-z-]+|ignored)\b)?"
 )
-_SHORT = {"-n": "dry_run", "-m": "label"}
+_SHORT = {"-n": "dry_run", "-m": "label", "-S": "text", "-G": "regex"}
 _POSITIONAL = ("checkpoint", "edit", "name", "old", "new", "path", "action", "paths")
 """The arguments of tools that are not options of their commands, in the order of the latter."""
 
