@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -80,7 +81,10 @@ def _as_list(value: object) -> list[Any]:
 
 
 def read_input() -> bytes:
-    """Read standard input, unless it is a terminal; FatalError if it is too large."""
+    """Read standard input, unless it is a terminal; FatalError if it is too large.
+
+    It ends with its JSON object: some agents leave the pipe open.
+    """
     chunks, size = [], 0
     try:
         if os.isatty(0):
@@ -90,6 +94,10 @@ def read_input() -> bytes:
             size += len(chunk)
             if size > _LARGEST:
                 raise _bad_payload(f"is larger than {_LARGEST >> 20} MiB")
+            # In UTF-16, a null byte may follow.
+            ends = chunk.rstrip(b" \t\r\n\0").endswith(b"}")
+            if ends and not select.select([0], [], [], 0)[0] and _is_whole(b"".join(chunks)):
+                break
     except OSError:
         # An incomplete payload is useless.
         return b""
@@ -101,10 +109,16 @@ def _read_chunk() -> bytes:
         return os.read(0, _CHUNK)
     except BlockingIOError:
         # The agent has made the pipe non-blocking; wait for data.
-        import select
-
         select.select([0], [], [])
         return _read_chunk()
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        parse_payload(data)
+    except FatalError:
+        return False
+    return True
 
 
 def parse_payload(data: bytes) -> Payload:

@@ -252,7 +252,7 @@ def _stderr_style(config: Config, key: str = "color.ui") -> Style:
 @cache
 def config_here() -> Config:
     """The configuration of the current directory, read once; empty if git cannot read it."""
-    with suppress(BoocodeError):
+    with suppress(BoocodeError, OSError):
         return Config.read(Git(".", clean_environment(os.environ)))
     return Config({})
 

@@ -28,6 +28,8 @@ _ROLLBACK_SHARE = 0.2
 _ROLLBACK_LIMIT = 0.5
 # Seconds that the `on_timeout` function of a time limit has.
 _ON_TIMEOUT_LIMIT = 0.1
+# Seconds that our children have to clean up, and between two looks whether they have ended.
+_GRACE, _POLL = 0.1, 0.01
 
 
 def on_signals(action: Any) -> None:  # noqa: ANN401 - as `signal.signal` takes it
@@ -185,7 +187,10 @@ class TimeLimit:
             reporter = Thread(target=self._on_timeout, daemon=True)
             reporter.start()
             reporter.join(_ON_TIMEOUT_LIMIT)
-            os._exit(0)
+            try:
+                end_group()
+            finally:
+                os._exit(0)
 
     def _wait(self, limit: Callable[[], float]) -> None:
         while not self._is_over and (left := self._from + limit() - time.monotonic()) > 0:
@@ -205,11 +210,44 @@ def lead_group() -> None:
 
 
 def end_group() -> None:
-    """Terminate our children: git, and the filters and helpers that it runs."""
-    if os.getpgrp() == os.getpid():
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        with suppress(OSError):
-            os.killpg(os.getpid(), signal.SIGTERM)
+    """End our children: git, and the filters and helpers that it runs.
+
+    They have a moment to clean up. SIGKILL then ends those that ignore SIGTERM.
+    """
+    if os.getpgrp() != os.getpid():
+        return
+    deadline = time.monotonic() + _GRACE
+    asked = set[int]()
+    while others := _others_in_group():
+        is_over = time.monotonic() > deadline
+        for pid in others if is_over else others - asked:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL if is_over else signal.SIGTERM)
+        asked |= others
+        if is_over:
+            return
+        time.sleep(_POLL)
+
+
+def _others_in_group() -> set[int]:
+    """The running processes of the group that we lead."""
+    own = os.getpid()
+    return {pid for pid, group in _groups() if group == own and pid != own}
+
+
+def _groups() -> Iterator[tuple[int, int]]:
+    """All running processes with their groups."""
+    if os.path.exists("/proc/self/stat"):
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            # It may end at any time.
+            with suppress(OSError, ValueError, IndexError):
+                _, (state, _, group, *_) = _stat(int(name))
+                if state not in "ZX":
+                    yield int(name), int(group)
+        return
+    for line in _ps("-axo", "pid=,pgid="):
+        pid, _, group = line.strip().partition(" ")
+        yield int(pid), int(group)
 
 
 def starter_of_git(pid: int) -> int | None:
@@ -225,14 +263,9 @@ def _name_and_parent(pid: int) -> tuple[str, int | None]:
     """The name and the parent of a process; empty and None if they are unknown."""
     with suppress(OSError, ValueError, IndexError):
         if os.path.exists("/proc/self/stat"):
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                start, _, rest = file.read().rpartition(")")
-            return start.partition("(")[2], int(rest.split()[1])
-        import subprocess
-
-        command = ("ps", "-o", "ppid=,ucomm=", "-p", str(pid))
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        above, _, name = done.stdout.strip().partition(" ")
+            name, fields = _stat(pid)
+            return name, int(fields[1])
+        above, _, name = _ps("-o", "ppid=,ucomm=", "-p", str(pid))[0].strip().partition(" ")
         return name.strip(), int(above)
     return "", None
 
@@ -244,6 +277,27 @@ def read_umask() -> int:
     import subprocess
 
     return int(subprocess.run(("sh", "-c", "umask"), stdout=subprocess.PIPE, check=True).stdout, 8)
+
+
+def _stat(pid: int) -> tuple[str, list[str]]:
+    """The name of a process, and the fields after it: state, parent, group, ... (OSError)."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        start, _, rest = file.read().rpartition(")")
+    return start.partition("(")[2], rest.split()
+
+
+def _ps(*options: str) -> list[str]:
+    """The lines that `ps` prints (OSError)."""
+    import subprocess
+
+    process = subprocess.Popen(
+        ("ps", *options),
+        stdout=subprocess.PIPE,
+        text=True,
+        # It is not to be found in our group.
+        start_new_session=True,
+    )
+    return process.communicate()[0].splitlines()
 
 
 def find_command(name: str) -> str:

@@ -332,8 +332,11 @@ class Repository:
 
 
 def start_discovery() -> None:
-    """Start the git commands of `discover` and `config`, to run while Python loads modules."""
-    with suppress(FatalError, FileNotFoundError):
+    """Start the git commands of `discover` and `config`, to run while Python loads modules.
+
+    Errors are those of `discover`, which starts them again.
+    """
+    with suppress(FatalError, OSError):
         if not any(key in os.environ for key in _LOCATION):
             here = os.getcwd()
             git = Git(here, clean_environment(os.environ))

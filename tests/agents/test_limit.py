@@ -33,10 +33,10 @@ def run(repo: Repo, code: str, *words: str, stdin: bytes = b"{}") -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, answer, b"")
 
 
-def hanging_filter(repo: Repo) -> Path:
+def hanging_filter(repo: Repo, hangs: str) -> Path:
     """Let git wait for ever for a filter, which notes its process."""
     note = repo.top / ".git/filter.pid"
-    repo.git("config", "filter.hang.clean", f"echo $$ > '{note}'; exec sleep 100")
+    repo.git("config", "filter.hang.clean", f"echo $$ > '{note}'; {hangs}")
     repo.write(".gitattributes", "*.hang filter=hang\n")
     repo.write("a.hang", "a\n")
     return note
@@ -56,8 +56,11 @@ def has_ended(process: int) -> bool:
     return False
 
 
-def test_a_filter_that_hangs(repo: Repo) -> None:
-    note = hanging_filter(repo)
+@pytest.mark.parametrize(
+    "hangs", ["exec sleep 100", "trap '' TERM HUP INT PIPE; while :; do sleep 1; done"]
+)
+def test_a_filter_that_hangs(repo: Repo, hangs: str) -> None:
+    note = hanging_filter(repo, hangs)
     repo.git("config", "boocode.hookTimeout", "2")
     begun = time.monotonic()
     turn(repo)
@@ -80,6 +83,31 @@ def test_a_payload_that_never_ends(repo: Repo) -> None:
     code += "import git_boocode.agents.hook_call; git_boocode.agents.hook_call.TIMEOUT = 1.0"
     run(repo, code)
     assert what_went_wrong(repo) == ["time_out"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_payload_in_a_pipe_that_stays_open(repo: Repo, encoding: str) -> None:
+    repo.git("config", "boocode.hookTimeout", "30")
+    command = [sys.executable, "-m", "git_boocode", "hook", "claude-code", "UserPromptSubmit"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        # A piece that ends like an object is not the end of this one.
+        text = '{"session_id": "s1", "cwd": {}, "prompt": "}"}\n'
+        for piece in (text[:30], text[30:]):
+            process.stdin.write(piece.encode(encoding.replace("16", "16-le")))
+            process.stdin.flush()
+            time.sleep(0.2)
+        assert process.wait(10) == 0
+    assert taken(repo)[0]["session"] == "s1"
+    assert what_went_wrong(repo) == []
+
+
+@pytest.mark.parametrize("limit", [8, 10, 12, 13, 14, 16])
+def test_a_system_that_opens_few_files(repo: Repo, limit: int) -> None:
+    program = f"{sys.executable} -I -m git_boocode hook cline UserPromptSubmit"
+    command = ["sh", "-c", f"ulimit -n {limit}; exec {program}"]
+    done = subprocess.run(command, cwd=repo.top, capture_output=True, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout, done.stderr) == (0, ANSWER, b"")
 
 
 def test_a_payload_without_an_end(repo: Repo) -> None:
