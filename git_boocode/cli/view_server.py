@@ -39,6 +39,7 @@ _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
 _MOST_CONNECTIONS = 32
 _PATIENCE = 10  # seconds in which a request has to be there
+_GRACE = 1  # seconds that a connection has to end whose place is taken
 _FAREWELL = 5  # seconds for requests that are being answered at the end
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -118,6 +119,8 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         self.token = secrets.token_urlsafe(32)
         self._worktree, self._git_dir = repository.worktree, repository.git_dir
         self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self._silent: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()
         super().__init__((_HOST, port), _Handler)
         self.port = self.server_address[1]
         self.url = f"http://{_HOST}:{self.port}/{self.token}/"
@@ -134,22 +137,42 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         return found
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver's own
-        """Handle a connection in a thread, unless there are too many."""
-        if not self._connections.acquire(blocking=False):
+        """Handle a connection in a thread; if there are too many, instead of a silent one."""
+        if not (self._connections.acquire(blocking=False) or self._take_place()):
             self.shutdown_request(request)
             return
+        with self._lock:
+            self._silent[request] = None
         try:
             super().process_request(request, client_address)
         except RuntimeError:
             # No thread can be started.
+            self.has_asked(request)
             self._connections.release()
             raise
+
+    def _take_place(self) -> bool:
+        """Close the oldest connection without a request, and take its place, if there is one."""
+        with self._lock:
+            oldest = next(iter(self._silent), None)
+            if oldest is None:
+                return False
+            del self._silent[oldest]
+            with suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        return self._connections.acquire(timeout=_GRACE)
+
+    def has_asked(self, request: socket.socket) -> None:
+        """Note that a connection has a request, or has ended."""
+        with self._lock:
+            self._silent.pop(request, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver's own
         """Handle a connection."""
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.has_asked(request)
             self._connections.release()
 
     def wait_for_requests(self) -> None:
@@ -255,6 +278,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer the page, its news, and the details of a turn."""
+        self.server.has_asked(self.connection)
         if not self._is_own(changes=False):
             self._reply(HTTPStatus.FORBIDDEN)
         elif _same(self.path, f"/{self.server.token}/"):
@@ -276,6 +300,7 @@ class _Handler(BaseHTTPRequestHandler):
             "/restore": self.server.restore,
             "/undo": self.server.undo,
         }
+        self.server.has_asked(self.connection)
         if not (self._is_own(changes=True) and self._has_token()):
             self._reply(HTTPStatus.FORBIDDEN)
         elif self.path not in actions:

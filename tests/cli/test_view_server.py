@@ -113,6 +113,16 @@ def test_the_page_has_its_turns_and_headers(client: Client) -> None:
         assert not [name for name in headers if name.startswith("Access-Control")]
 
 
+def test_silent_connections_do_not_keep_the_page_away(client: Client) -> None:
+    address = ("127.0.0.1", client.server.port)
+    silent = [socket.create_connection(address) for _ in range(40)]
+    silent[-1].sendall(b"GET / HTTP/1.1\r\nHost")
+    for _ in range(3):
+        assert client.get("/data").status == 200
+    for each in silent:
+        each.close()
+
+
 FORBIDDEN: list[dict[str, str | None]] = [
     {"Boocode_Token": None},
     {"Boocode_Token": ""},
