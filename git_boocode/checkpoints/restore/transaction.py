@@ -306,6 +306,11 @@ class Transaction:
             safety = safety_checkpoint(repository, snapshot, about, record, identifier)
             watch.confirm(safety.ref, safety.commits)
         except BaseException:
+            # It may have failed behind the checkpoint, which would be one more step to undo.
+            with suppress(BoocodeError):
+                store = self._catalog.store
+                made = store.refs(f"{SAFETY}{identifier}")
+                store.update_refs([RefChange(ref.name, None, ref.target) for ref in made])
             end_restore(repository.state_dir, self._earlier)
             raise
         return safety
