@@ -29,6 +29,7 @@ from git_boocode.checkpoints.restore.commands import RUNNING_TURN
 from git_boocode.checkpoints.restore.operation import (
     FOREIGN,
     IGNORED,
+    LATER_CHANGES,
     NEWER_TURNS,
     RestoreRequest,
 )
@@ -404,10 +405,11 @@ def undo(
     """Undo an interrupted operation, or else the latest restore or redo that is not undone yet.
 
     `force` names refusals to override: `ignored` and `running-turn`, as in `restore`, and
-    `newer-turns`, if turns were recorded since. Errors are those of `restore`.
+    `later-changes`, if files changed since, or `newer-turns`, if turns were recorded since as well.
+    Errors are those of `restore`.
     """
     request = restore_request(
-        (NEWER_TURNS,),
+        (LATER_CHANGES, NEWER_TURNS),
         files=files,
         conversation=conversation,
         dry_run=dry_run,
@@ -429,7 +431,7 @@ def redo(
 ) -> RestoreResult:
     """Redo the latest undone restore; arguments and errors are those of `undo`."""
     request = restore_request(
-        (NEWER_TURNS,),
+        (LATER_CHANGES, NEWER_TURNS),
         files=files,
         conversation=conversation,
         dry_run=dry_run,

@@ -229,7 +229,11 @@ def test_checkpoints_are_taken_listed_compared_and_restored(repo: Repo) -> None:
     assert repo.read("a") == b"two\n"
     assert git_boocode.undo(top).checkpoint_id == done.undo
     assert repo.read("b") == b"three\n"
-    git_boocode.redo(top)
+    repo.write("b", "four\n")
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.redo(top)
+    assert (caught.value.code, caught.value.details["later_changes"]) == ("later_changes", ["b"])
+    git_boocode.redo(top, force=["later-changes"])
     assert repo.read("b") == b"one\n"
     assert os.getcwd() == before
 

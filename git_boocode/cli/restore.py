@@ -20,6 +20,7 @@ from git_boocode.checkpoints.restore.commands import RUNNING_TURN
 from git_boocode.checkpoints.restore.operation import (
     FOREIGN,
     IGNORED,
+    LATER_CHANGES,
     NEWER_TURNS,
     REDO,
     RESTORE,
@@ -268,14 +269,15 @@ def carry_out(
     try:
         result = run(request)
     except RefusedError as error:
-        if error.code != "newer_turns" or as_json or not can_ask():
+        if error.code not in ("newer_turns", "later_changes") or as_json or not can_ask():
             raise
-        warn(error.message, error.hints[:1])
+        # The last two are of what follows here.
+        warn(error.message, error.hints[:-2])
         print_result(repository, run(request._replace(dry_run=True)), request)
         if not agrees("replace that, too?"):
             print_text("nothing was changed")
             return 1
-        result = run(request._replace(force=request.force | {NEWER_TURNS}))
+        result = run(request._replace(force=request.force | {NEWER_TURNS, LATER_CHANGES}))
     return print_result(repository, result, request, as_json=as_json)
 
 

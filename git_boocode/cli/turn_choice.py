@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.restore.operation import RestoreRequest
-from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog
 from git_boocode.checkpoints.turns import CurrentTree, count_changes, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.colour import Style, colour_wanted
@@ -96,8 +96,7 @@ def _print_rows(repository: Repository, rows: Sequence[TurnRow]) -> None:
 
 def no_checkpoints() -> UsageError:
     """The error if there is nothing to choose from."""
-    hint = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
-    return UsageError("no checkpoint given", hints=(hint,))
+    return UsageError("no checkpoint given", hints=(NO_CHECKPOINTS,))
 
 
 def _turn_json(row: TurnRow) -> dict[str, object]:

@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from git_boocode.checkpoints.restore.commands import RUNNING_TURN
-from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.operation import LATER_CHANGES, NEWER_TURNS, RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.restore import SURPLUS, carry_out, no_head_option, restore_options
 from git_boocode.repo.repository import Repository
@@ -16,7 +16,7 @@ from git_boocode.workflows import restore_with_edits
 
 @click.command(cls=Command, surplus=SURPLUS)
 @no_head_option
-@restore_options(NEWER_TURNS, RUNNING_TURN)
+@restore_options(LATER_CHANGES, NEWER_TURNS, RUNNING_TURN)
 def undo(request: RestoreRequest, as_json: bool) -> int:
     """Undo the latest restore, or the latest accept, discard or sync of a proposal.
 

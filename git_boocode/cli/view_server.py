@@ -23,7 +23,11 @@ from typing import Any
 
 from git_boocode.agents.conversation import restore_json
 from git_boocode.agents.restore_support import agent_support
-from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.operation import (
+    LATER_CHANGES,
+    NEWER_TURNS,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.timeline import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
 from git_boocode.cli.view_page import page_html
@@ -227,7 +231,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def undo(self, body: Answer) -> Answer:
         """Undo the restore whose safety checkpoint the page names, if it is the latest one."""
         request = RestoreRequest(
-            force=frozenset({NEWER_TURNS} if body.get("anyway") is True else ()),
+            force=frozenset((LATER_CHANGES, NEWER_TURNS) if body.get("anyway") is True else ()),
             dry_run=body.get("preview") is True,
             only_to=_id(body, "restored"),
             agents=agent_support(),

@@ -13,6 +13,7 @@ from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
 from git_boocode.checkpoints.restore.operation import (
     FOREIGN,
+    LATER_CHANGES,
     NEWER_TURNS,
     RestoreRequest,
 )
@@ -262,7 +263,7 @@ def redo(call: Call) -> JsonObject:
 
 def _step_request(call: Call) -> RestoreRequest:
     no_head = call.get("no_head")
-    request = _restore_request(call, (NEWER_TURNS,))
+    request = _restore_request(call, (LATER_CHANGES, NEWER_TURNS))
     return request._replace(head=None if no_head is None else not no_head)
 
 

@@ -85,7 +85,7 @@ def _typed(tool: ServedTool, name: str, value: str) -> object:
     schema = _properties(tool)[name]
     item = schema.get("items", schema)
     typed: object = int(value) if item["type"] == "integer" and value.isdigit() else value
-    return [typed] if schema["type"] == "array" else typed
+    return value.split(",") if name == "force" else [typed] if "items" in schema else typed
 
 
 def _properties(tool: ServedTool) -> JsonObject:

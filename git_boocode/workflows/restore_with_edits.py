@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore import commands
@@ -10,8 +12,11 @@ from git_boocode.checkpoints.restore.operation import RestoreRequest, read_recor
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.proposals.earlier_states import EarlierStates
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import EDIT_NOTE, worktree_lock
 from git_boocode.repo.repository import Repository
+
+_REFUSED_FOR_LATER = ("not_found", "newer_turns", "later_changes")
 
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
@@ -26,7 +31,8 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
     """
     if not request.dry_run:
         _end_killed_accept(repository)
-    return commands.undo(repository, _completed(repository, request))
+    with _rewind_hint(repository):
+        return commands.undo(repository, _completed(repository, request))
 
 
 def _end_killed_accept(repository: Repository) -> None:
@@ -48,7 +54,31 @@ def _end_killed_accept(repository: Repository) -> None:
 
 def redo(repository: Repository, request: RestoreRequest) -> Result:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
-    return commands.redo(repository, _completed(repository, request))
+    with _rewind_hint(repository):
+        return commands.redo(repository, _completed(repository, request))
+
+
+@contextmanager
+def _rewind_hint(repository: Repository) -> Iterator[None]:
+    """Name `rewind` in a refusal if an applied edit is newer than restores and turns."""
+    try:
+        yield
+    except RefusedError as error:
+        if error.code not in _REFUSED_FOR_LATER or not _is_edit_newest(repository):
+            raise
+        hints = ("'git boocode rewind' undoes the latest edit", *error.hints)
+        raise RefusedError(
+            error.message, code=error.code, hints=hints, details=error.details
+        ) from None
+
+
+def _is_edit_newest(repository: Repository) -> bool:
+    # Imported late, because only refusals need it.
+    from git_boocode.editing.records import Records
+
+    catalog, edit = Catalog(repository), next(Records(repository).history(), None)
+    others = [each.id for each in (catalog.latest(), *catalog.safety()[:1]) if each]
+    return edit is not None and edit.rewinds is None and edit.id > max(others, default="")
 
 
 def repair(repository: Repository, request: RestoreRequest) -> Result | None:

@@ -240,6 +240,21 @@ def test_restore_to_here_and_undo(page: Browser, work: Repo) -> None:
         assert work.read("c") == b"new\n"
 
 
+def test_undo_asks_before_it_replaces_later_changes(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.all(".row")[2].click()
+        page.one("#restore").click()
+        page.one("#confirm").click()
+        work.write("a.py", "later\n")
+        page.one("#undo").click()
+        assert "later changes: 'a.py'" in page.one("#dialog .warning").text
+        assert work.read("a.py") == b"later\n"
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))
+        assert "len" in work.read("a.py").decode()
+
+
 def test_undo_stays_until_it_is_done(page: Browser, work: Repo) -> None:
     with served(work.top) as url:
         page.open(url)

@@ -14,7 +14,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.operation import LATER_CHANGES, NEWER_TURNS, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.commit import read_staging
@@ -47,7 +47,7 @@ def take(**values: Any) -> Checkpoint:
     return capture(Repository.discover(), Request(**values)).checkpoint
 
 
-ANYWAY = frozenset({NEWER_TURNS})
+ANYWAY = frozenset({LATER_CHANGES, NEWER_TURNS})
 
 
 def back(name: str = "@", **options: Any) -> Result:

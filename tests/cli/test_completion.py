@@ -74,7 +74,7 @@ def test_commands_with_their_summary(repo: Repo) -> None:
         (["restore", "--force", "o"], ["other-worktree", "other-session", "other-repository"]),
         (["restore", "--force", "other-session,i"], ["other-session,ignored"]),
         (["restore", "--callback", "c"], ["claude-code", PATHS]),
-        (["undo", "--force="], ["--force=newer-turns", "--force=running-turn", "--force=ignored"]),
+        (["undo", "--force=l"], ["--force=later-changes"]),
         (["apply-edit", "--format", "s"], ["string", "search-replace"]),
         (["apply-edit", ""], [PATHS]),
         (["locate", "--profile", "op"], ["opencode-3", "opencode-9"]),

@@ -78,7 +78,7 @@ def test_there_is_nothing_to_undo(repo: Repo) -> None:
     assert (done.code, done.out) == (1, "")
     assert done.err == (
         "error: there is no restore to undo in this worktree\n"
-        "hint: 'git boocode restore @' goes back to before the latest turn\n"
+        "hint: this worktree has no checkpoints; 'git boocode checkpoint' takes one\n"
     )
     answer = repo.boocode("undo", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (1, "not_found")
@@ -140,6 +140,102 @@ def test_turns_since_the_restore_are_not_replaced_by_a_slip(restored: Repo) -> N
     assert "error: a turn was recorded since" in restored.boocode("redo").err
     assert restored.boocode("redo", "--force", "newer-turns").code == 0
     assert restored.read("a") == b"and more\n"
+
+
+@pytest.fixture
+def later(restored: Repo) -> Repo:
+    """Changes by hand and by an edit after the restore, without a turn."""
+    restored.write("b", "work of a day\n")
+    restored.boocode("apply-edit", "--path", "a", "--old", "a", "--new", "edited")
+    return restored
+
+
+@pytest.mark.parametrize("command", ["undo", "redo"])
+def test_later_changes_are_not_replaced_by_a_slip(later: Repo, command: str) -> None:
+    if command == "redo":
+        assert later.boocode("undo", "--force", "later-changes").code == 0
+        assert later.read("a") == b"mess\n"
+        later.write("a", "work after the undo\n")
+        later.write("b", "work after the undo\n")
+    before = seen(later)
+    done = later.boocode(command)
+    assert (done.code, done.out) == (1, "")
+    error, *_, look, force = done.err.splitlines()
+    assert error == f"error: {command} would replace later changes: 'a', 'b'"
+    assert look == f"hint: 'git boocode {command} -n' shows what would be replaced"
+    assert force == f"hint: 'git boocode {command} --force later-changes' does it anyway"
+    answer = later.boocode(command, "--json").json
+    assert (answer["error"]["code"], answer["later_changes"]) == ("later_changes", ["a", "b"])
+    assert later.boocode(command, "-n").code == 0
+    assert seen(later) == before
+    assert later.boocode(command, "--force", "later-changes").code == 0
+    assert seen(later) != before
+    back = "redo" if command == "undo" else "undo"
+    assert later.boocode(back).code == 0
+    assert seen(later) == before
+
+
+def test_of_many_later_changes_the_first_are_named(restored: Repo) -> None:
+    for name in "bcdef":
+        restored.write(name, "later\n")
+    done = restored.boocode("undo")
+    assert done.err.startswith(
+        "error: undo would replace later changes: 'b', 'c', 'd' and 2 more\n"
+    )
+    assert restored.boocode("undo", "--json").json["later_changes"] == [*"bcdef"]
+
+
+def test_work_before_the_latest_restore_is_later_than_the_one_before_it(restored: Repo) -> None:
+    restored.write("b", "work of a day\n")
+    back()
+    assert not (restored.top / "b").exists()
+    assert restored.boocode("undo").code == 0
+    assert restored.read("b") == b"work of a day\n"
+    assert restored.boocode("undo", "--json").json["later_changes"] == ["b"]
+
+
+def test_an_edit_since_is_undone_by_rewind(later: Repo) -> None:
+    way = "hint: 'git boocode rewind' undoes the latest edit"
+    assert later.boocode("undo").err.splitlines()[1] == way
+    assert later.boocode("rewind").code == 0
+    assert way not in later.boocode("undo").err
+    assert later.boocode("undo", "--json").json["later_changes"] == ["b"]
+    (later.top / "b").unlink()
+    assert later.boocode("undo").code == 0
+
+
+def test_an_edit_without_a_restore_is_undone_by_rewind(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.boocode("apply-edit", "--path", "a", "--old", "a", "--new", "b")
+    assert repo.boocode("undo").err.splitlines()[1:] == [
+        "hint: 'git boocode rewind' undoes the latest edit",
+        "hint: 'git boocode restore @' goes back to before the latest turn",
+    ]
+    repo.boocode("checkpoint")
+    assert "rewind" not in repo.boocode("undo").err
+
+
+def test_files_that_the_undo_leaves_alone_are_no_later_changes(restored: Repo) -> None:
+    restored.boocode("undo")
+    restored.boocode("restore", "@~1", "--", "a")
+    restored.write("b", "work of a day\n")
+    assert restored.boocode("undo").code == 0
+    assert restored.read("b") == b"work of a day\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, b"mess\n"), ("n", 1, b"more\n")])
+def test_a_terminal_asks_before_later_changes_are_replaced(
+    restored: Repo, answer: str, code: int, left: bytes
+) -> None:
+    restored.write("a", "more\n")
+    terminal = Terminal("git-boocode", "undo")
+    shown = terminal.wait_for("replace that, too? [y/N]")
+    assert "warning: undo would replace later changes: 'a'" in shown
+    assert "--force" not in shown
+    terminal.type(f"{answer}\n")
+    assert terminal.end()[0] == code
+    assert restored.read("a") == left
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, b"mess\n"), ("n", 1, b"more\n")])

@@ -268,6 +268,17 @@ def test_undo_asks_again_if_turns_were_recorded_since(client: Client, repo: Repo
     assert repo.read("a") == b"three\n"
 
 
+def test_undo_asks_again_if_files_changed_since(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    done = client.post("/restore", {"id": first}).json
+    repo.write("a", "new work\n")
+    refused = client.post("/undo", {"restored": done["undo"]}).json
+    assert (refused["error"]["code"], refused["later_changes"]) == ("later_changes", ["a"])
+    assert repo.read("a") == b"new work\n"
+    assert client.post("/undo", {"restored": done["undo"], "anyway": True}).json["ok"]
+    assert repo.read("a") == b"three\n"
+
+
 def test_the_page_undoes_its_own_restore_alone(client: Client, repo: Repo) -> None:
     second, first = ids(client)
     done = client.post("/restore", {"id": first}).json

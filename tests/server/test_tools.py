@@ -454,6 +454,10 @@ def test_two_names_of_one_argument(client: Client, work: Repo) -> None:
                 ("log --edits", "'log' with {\"edits\": true}"),
                 ("undo -n", "'undo' with {\"dry_run\": true}"),
                 ("undo --force newer-turns", '\'undo\' with {"force": ["newer-turns"]}'),
+                (
+                    "undo --force ignored,later-changes",
+                    '\'undo\' with {"force": ["ignored", "later-changes"]}',
+                ),
                 ("turn end", '\'turn\' with {"action": "end"}'),
                 ("restore @", '\'restore\' with {"checkpoint": "@"}'),
                 ("sync <path>...", '\'sync\' with {"paths": ["<path>"]}'),

@@ -83,8 +83,8 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
     with _locked_planner(repository, request) as planner:
         operation = planner.repair(request) or planner.undo(request)
         if operation is None:
-            hint = "'git boocode restore @' goes back to before the latest turn"
             message = "there is no restore to undo in this worktree"
+            hint = planner.catalog.way_to_latest()
             raise RefusedError(message, code="not_found", hints=(hint,))
         if request.only_to not in ("", operation.target.id):
             raise RefusedError(
@@ -265,7 +265,8 @@ class _OperationPlanner:
             if record is done[-1] and not is_partial:
                 return self._undo_of(record, request, repairs=False)
             head = None if covered.paths else _head_before(record.move, request)
-            return self.restore(self._safety[record.id], covered, head)
+            part = self.restore(self._safety[record.id], covered, head)
+            return part._replace(reverts=record)
         return None
 
     def _undo_of(
@@ -285,25 +286,28 @@ class _OperationPlanner:
         head = _head_before(record.move, request)
         root = root._replace(before=root.before or record.id)
         operation = Operation(UNDO, safety, request, root, head, record.id, repairs, log)
+        operation = operation._replace(reverts=None if repairs else record)
         return operation._replace(proposal=record.proposal)
 
     def refuse_newer_turns(self, operation: Operation) -> None:
         """Refuse an undo or redo that would replace what turns did that were recorded since."""
-        request, since = operation.request, operation.of or operation.target.id
-        if operation.repairs or request.dry_run or NEWER_TURNS in request.force:
+        request, record = operation.request, operation.reverts
+        if record is None or request.dry_run or NEWER_TURNS in request.force:
             return
-        newer = sum(1 for _ in takewhile(lambda each: each.id > since, self.catalog.history()))
+        since = takewhile(lambda each: each.id > record.id, self.catalog.history())
+        newer = sum(1 for _ in since)
         if not newer or not request.files:
             return
-        kind = UNDO if operation.kind == RESTORE else operation.kind
+        kind = operation.step
+        force = ",".join(sorted(request.force | {NEWER_TURNS}))
         turns = "a turn was" if newer == 1 else f"{newer} turns were"
         raise RefusedError(
             f"{turns} recorded since that restore; {kind} would replace those changes, too",
             code="newer_turns",
             hints=(
-                "'git boocode restore @' goes back to before the latest turn",
+                self.catalog.way_to_latest(),
                 f"'git boocode {kind} -n' shows what would be replaced",
-                f"'git boocode {kind} --force {NEWER_TURNS}' does it anyway",
+                f"'git boocode {kind} --force {force}' does it anyway",
             ),
             details={"newer_turns": newer},
         )
@@ -330,7 +334,8 @@ class _OperationPlanner:
         limited = request.limited_to(record.request)
         root = record.root._replace(archives=record.root.archives and limited.conversation)
         operation = Operation(REDO, target, limited, root, _head_before(move, request), newest.id)
-        return operation._replace(log=self._log_change(operation), proposal=newest.proposal)
+        operation = operation._replace(log=self._log_change(operation), reverts=newest)
+        return operation._replace(proposal=newest.proposal)
 
     def _redo_hints(self) -> Iterator[str]:
         records = [record for record in map(read_record, self._safety.values()) if record.kind]

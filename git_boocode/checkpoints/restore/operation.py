@@ -14,6 +14,7 @@ from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore.hook_files import AgentSupport
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Metadata
@@ -27,6 +28,8 @@ TRIM = "trim"
 # Refusals that a caller can override.
 IGNORED = "ignored"
 NEWER_TURNS = "newer-turns"
+LATER_CHANGES = "later-changes"
+_NAMED = 3  # maximum number of paths in a message
 FOREIGN = ("other-worktree", "other-session", "other-repository")
 
 
@@ -57,7 +60,8 @@ class RestoreRequest(NamedTuple):
 
     `ignored` replaces ignored files that are in the way, and records them in the safety checkpoint;
     `other-worktree`, `other-session` and `other-repository` restore checkpoints taken there;
-    `newer-turns` undoes a restore, or redoes it, although turns were recorded since.
+    `later-changes` undoes a restore, or redoes it, although files have changed since; `newer-turns`
+    does so although turns were recorded since as well.
     """
 
     files: bool = True  # restore files and staging area
@@ -136,11 +140,17 @@ class Operation(NamedTuple):
     log: LogChange | None = None  # the checkpoints to archive or return; None for none
     over: Checkpoint | None = None  # the safety checkpoint of an interrupted operation to replace
     proposal: ProposalStep | None = None  # the change of a proposal to revert
+    reverts: OperationRecord | None = None  # the finished operation that it undoes or redoes
 
     @property
     def event(self) -> str:
         """The event for the callback: trim the conversation, or bring back an earlier one."""
         return UNDO if self.kind == UNDO else self.root.event
+
+    @property
+    def step(self) -> str:
+        """The command; an undo of a part is recorded as a restore."""
+        return UNDO if self.kind == RESTORE and self.reverts is not None else self.kind
 
     @property
     def concerns_conversation(self) -> bool:
@@ -190,6 +200,22 @@ class Operation(NamedTuple):
         if step is None or proposals is None:
             return {}
         return {"proposal": step._replace(before=proposals.newest_id())._asdict()}
+
+
+def later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
+    """The refusal of an undo or redo that would replace what changed after it."""
+    named = ", ".join(f"'{path}'" for path in paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    force = ",".join(sorted(operation.request.force | {LATER_CHANGES}))
+    return RefusedError(
+        f"{operation.step} would replace later changes: {named}{more}",
+        code="later_changes",
+        hints=(
+            f"'git boocode {operation.step} -n' shows what would be replaced",
+            f"'git boocode {operation.step} --force {force}' does it anyway",
+        ),
+        details={"later_changes": [*paths]},
+    )
 
 
 class WrittenFile(NamedTuple):

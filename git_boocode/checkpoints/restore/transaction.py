@@ -31,11 +31,16 @@ from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanne
 from git_boocode.checkpoints.restore.hook_files import LostHooks
 from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
 from git_boocode.checkpoints.restore.operation import (
+    IGNORED,
+    LATER_CHANGES,
+    NEWER_TURNS,
     REDO,
     RESTORE,
     UNDO,
     Operation,
+    OperationRecord,
     ProposalStep,
+    later_changes,
     read_record,
 )
 from git_boocode.checkpoints.store.catalog import (
@@ -45,8 +50,9 @@ from git_boocode.checkpoints.store.catalog import (
     Change,
     Checkpoint,
     count_lines,
+    tree_changes,
 )
-from git_boocode.checkpoints.store.commit import safety_checkpoint
+from git_boocode.checkpoints.store.commit import read_staging, safety_checkpoint
 from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
@@ -131,7 +137,10 @@ class Transaction:
         self._callback = self._find_callback()
         with scratch_directory(repository.state_dir, read_only=watch is None) as scratch:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
+            visible = snapshot.disk_tree
             plan = self._plan(snapshot)
+            if watch is not None:
+                self._refuse_later_changes(visible, plan)
             refuse_to_replace_directory(repository, plan.changes)
             # Make the result now, because nothing may fail after the files have changed.
             result = self._result(snapshot, plan)
@@ -232,6 +241,51 @@ class Transaction:
             self._exact = planner.exact
             # The pathspecs of an undo or redo need not match anything any more.
             return planner.plan(each=operation.kind == RESTORE)._replace(move=move)
+
+    def _refuse_later_changes(self, visible: str, plan: RestorePlan) -> None:
+        """Refuse an undo or redo of files that changed since the operation that it reverts.
+
+        `visible` is the tree of the files before the plan added ignored ones.
+        """
+        operation, force = self._operation, self._request.force
+        if operation.reverts is None or force & {LATER_CHANGES, NEWER_TURNS}:
+            return
+        # A new file replaces nothing but ignored files.
+        changes = [c for c in plan.changes if c.action != "create" or IGNORED not in force]
+        left = self._differing(visible, operation.reverts) if changes else {}
+        later = [
+            change.path
+            for change in changes
+            if left is None
+            or (change.path in left and left[change.path] != (change.old_mode, change.old_id))
+        ]
+        if later:
+            raise later_changes(operation, later)
+
+    def _differing(self, visible: str, done: OperationRecord) -> dict[str, tuple[str, str]] | None:
+        """The mode and the id that an operation left of each path that differs now.
+
+        None if that is unknown, because the target of the operation is gone.
+        """
+        store, git = self._catalog.store, self._repository.git
+        if done.proposal is not None and not done.target_commit:
+            wrote = {file.path: (file.mode, file.id) for file in done.written}
+            absent = store.tree(visible, [*done.proposal.paths]).keys() - wrote.keys()
+            return wrote | dict.fromkeys(absent, ("", ""))
+        target = checkpoint_at(self._catalog, done.target, done.target_commit)
+        if target is None:
+            return None
+        staging = read_staging(self._repository, target.meta)
+        omitted = {entry.path for entry in staging.absent} if staging else set[str]()
+        try:
+            changes = tree_changes(git, visible, target.tree)
+        except GitError:
+            return None
+        return {
+            change.path: (change.mode, change.id)
+            for change in changes
+            if change.action != "create" or change.path not in omitted
+        }
 
     @cached_property
     def _written(self) -> dict[str, Change]:

@@ -25,6 +25,7 @@ PROPOSALS = "refs/boocode/proposals/"
 REMOTE_PROPOSALS = "refs/boocode/remote-proposals/"
 SAFETY_KIND = "pre-restore"
 TURN_END_KIND = "turn-end"
+NO_CHECKPOINTS = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
 # Override the user's `diff.ignoreSubmodules`.
 _DIFF_TREE = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none")
 _ACTIONS = {"A": "create", "D": "delete"}
@@ -98,6 +99,12 @@ class Catalog(EntryCatalog[Checkpoint]):
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint of this worktree; None if there is none."""
         return next(self.history(), None)
+
+    def way_to_latest(self) -> str:
+        """The hint at the latest checkpoint, or at how to take the first one."""
+        if self.latest() is None:
+            return NO_CHECKPOINTS
+        return "'git boocode restore @' goes back to before the latest turn"
 
     def safety(self) -> list[Checkpoint]:
         """The safety checkpoints of this worktree, newest first."""

@@ -120,9 +120,12 @@ async function undo(restored) {
   try {
     finishUndo(await ask("undo", { restored }));
   } catch (error) {
-    if (error.code === "newer_turns") await confirmUndo(restored, error);
-    else if (["conflict", "not_found"].includes(error.code)) offerUndo(null);
-    if (error.code !== "newer_turns") notify(error.message);
+    if (["newer_turns", "later_changes"].includes(error.code)) {
+      await confirmUndo(restored, error);
+      return;
+    }
+    if (["conflict", "not_found"].includes(error.code)) offerUndo(null);
+    notify(error.message);
   }
 }
 
