@@ -9,7 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.forked import run_forked
+from tests.hint_kit import check_hints
 
 _BOOCODE = "from git_boocode.__main__ import program; program()"
 LIMITED = pytest.mark.skipif(
@@ -43,6 +44,13 @@ class Result(NamedTuple):
     def json(self) -> Any:
         """The one JSON object on standard output."""
         return json.loads(self.out)
+
+
+def _checked(args: Sequence[str], done: subprocess.CompletedProcess[bytes]) -> Result:
+    """What `git boocode` left, whose hints are those of `check_hints`."""
+    out, err = os.fsdecode(done.stdout), os.fsdecode(done.stderr)
+    check_hints(args, out, err)
+    return Result(done.returncode, out, err)
 
 
 class Repo:
@@ -77,7 +85,7 @@ class Repo:
             env={**os.environ, **(env or {})},
             stdin=data,
         )
-        return Result(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
+        return _checked(args, done)
 
     def installed(
         self,
@@ -95,7 +103,7 @@ class Repo:
             capture_output=True,
             env={**os.environ, **(env or {})},
         )
-        return Result(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
+        return _checked(args, done)
 
     def without_reader(self, *args: str) -> tuple[int, bytes]:
         """How the installed `git boocode` ends, and what it says, if nobody reads its output."""

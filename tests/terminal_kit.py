@@ -19,6 +19,8 @@ from typing import IO, NoReturn
 
 import pyte
 
+from tests.hint_kit import check_hints
+
 # Seconds for everything that one program does.
 LIMIT = 60.0
 
@@ -107,6 +109,7 @@ class Terminal:
             pass
         self.was_left_raw = self._is_raw()
         os.close(self._screen)
+        check_hints((), "", self.everything.replace("\r", ""))
         return self._wait(), self.shown.replace("\r\n", "\n")
 
     def _wait(self) -> int:

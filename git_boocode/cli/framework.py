@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -128,7 +129,8 @@ class Command(click.Command):
         with augment_usage_errors(ctx):
             rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
-            hints = (self._surplus.replace("{}", rest[0]),) if self._surplus and rest[0] else ()
+            hint = self._surplus.replace("{}", shlex.quote(rest[0])) if rest[0] else ""
+            hints = filter(None, [hint])
             raise misused(f"unexpected argument '{rest[0]}'", *hints, context=ctx)
         return rest
 

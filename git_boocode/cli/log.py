@@ -11,6 +11,7 @@ from typing import IO, Any, NamedTuple
 
 import click
 
+from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS
 from git_boocode.checkpoints.turn_log import ListedTurn, LogRequest, TurnLog
 from git_boocode.cli.candidates import agents, paths, remotes
 from git_boocode.cli.colour import Style, colour_wanted
@@ -28,6 +29,7 @@ from git_boocode.cli.output import (
     counted,
     encode_text,
     paged,
+    print_hints,
     print_json,
     progress,
     quote_path,
@@ -206,6 +208,8 @@ def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Sh
     lines = _lines(repository, log, shown)
     # What is wrong with the options appears before the pager starts.
     if not (first := next(lines, None)):
+        if request == LogRequest(brief=request.brief) and log.catalog.latest() is None:
+            print_hints((NO_CHECKPOINTS,), repository.config)
         return
     style = Style(enabled=colour_wanted(repository.config))
     width = terminal_width()

@@ -78,7 +78,8 @@ def _proposal(files: Sequence[FileStatus]) -> OverviewSection:
     """The files that are proposed or differ; the others are only counted."""
     shown = file_lines(files)
     proposed = any(each.file.is_pending for each in files)
-    hints = ["'git boocode accept' writes what is proposed; 'discard' drops it"] if proposed else []
+    hint = "'git boocode accept' writes what is proposed; 'git boocode discard' drops it"
+    hints = [hint] if proposed else []
     value = {"files": len(files), "pending": sum(each.file.is_pending for each in files)}
     return OverviewSection("proposal", value, [*first_lines(shown)] if shown else [], hints)
 

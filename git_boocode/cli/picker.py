@@ -36,7 +36,7 @@ from prompt_toolkit.output import ColorDepth, create_output
 from git_boocode.checkpoints.turns import Turn
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted, diff_painter
 from git_boocode.cli.output import printable
-from git_boocode.cli.turn_choice import PAGE, TurnList, no_checkpoints
+from git_boocode.cli.turn_choice import PAGE, TurnList
 from git_boocode.cli.turn_preview import PREVIEW_SIZE, about, begin_diff, diff_lines
 from git_boocode.cli.turn_rows import TurnRow, cut, fitted, turn_label, turn_lines
 from git_boocode.repo.errors import BoocodeError
@@ -174,7 +174,7 @@ class _Picker:
         try:
             self._add(await asyncio.wrap_future(first), PAGE)
             if not self._all:
-                raise no_checkpoints()
+                raise self._list.is_empty()
             size = PAGE
             self._app.invalidate()
             while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
 
@@ -27,6 +28,7 @@ from git_boocode.checkpoints.restore.operation import (
     UNDO,
     ProposalStep,
     RestoreRequest,
+    read_record,
 )
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change
@@ -50,7 +52,7 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
-from git_boocode.cli.turn_choice import choose_turn, list_turns
+from git_boocode.cli.turn_choice import choose_turn, list_turns, newest_turn
 from git_boocode.repo.errors import RefusedError, shell_command, shortened
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.repository import Repository
@@ -175,28 +177,32 @@ def restore(
     warn_of_interruption(repository)
     if checkpoint is None:
         if as_json or not (can_ask() and sys.stdout.isatty()):
-            return list_turns(repository, paths, as_json=as_json)
+            return list_turns(repository, request, as_json=as_json)
         return _restore_chosen(repository, request)
     try:
         work = partial(restore_with_edits.restore, repository, checkpoint)
         return carry_out(repository, work, request, as_json=as_json)
     except RefusedError as error:
-        if error.code != "not_found" or not (hint := _meant(repository, checkpoint)):
+        if error.code != "not_found" or not (hint := _meant(repository, checkpoint, request)):
             raise
         raise RefusedError(error.message, code=error.code, hints=(hint, *error.hints)) from None
 
 
-def _meant(repository: Repository, name: str) -> str:
+def _meant(repository: Repository, name: str, request: RestoreRequest) -> str:
     """The hint for a name that is of no checkpoint; empty for none."""
     from git_boocode.editing.records import Records
 
-    if os.path.lexists(name):
-        # Whoever knows `git restore` names a path.
-        command = shell_command("git", "boocode", "restore", "@", "--", name)
-        return f"'{name}' is a path: '{command}' restores it alone"
     if Records(repository).matching(name):
         return f"'{name}' is an edit: 'git boocode rewind {name}' undoes it"
-    return ""
+    turn = ""
+    with suppress(RefusedError):
+        turn = newest_turn(repository, [name])
+    if turn:
+        # Whoever knows `git restore` names a path, perhaps of a file that was deleted.
+        paths = (name, *request.paths)
+        command = request._replace(paths=paths).command("restore", turn)
+        return f"'{name}' is a path: '{command}' restores {'them' if paths[1:] else 'it'} alone"
+    return f"'{name}' is a path that no turn changed" if os.path.lexists(name) else ""
 
 
 def _refuse_combinations(request: RestoreRequest) -> None:
@@ -302,7 +308,7 @@ def print_result(
     concerned = result.kind == RESTORE and request.conversation and not request.paths
     left = unrestored_conversation(result) if concerned else ""
     callback = request.callback if isinstance(request.callback, str) else None
-    hints = (*_left_alone(repository, result), left, *_ways_back(result, callback))
+    hints = (*_left_alone(repository, result, request), left, *_ways_back(result, callback))
     print_hints(tuple(filter(None, hints)), repository.config)
     return 0
 
@@ -357,13 +363,17 @@ def _ways_back(result: Result, callback: str | None) -> Iterator[str]:
         yield f"'git boocode {back}{also}' brings back what was here before"
 
 
-def _left_alone(repository: Repository, result: Result) -> Iterator[str]:
+def _left_alone(repository: Repository, result: Result, request: RestoreRequest) -> Iterator[str]:
     """Hints at what differs from the checkpoint because a restore does not touch it."""
     if result.blocked:
-        # An undo or a redo that did something is not repeated, but its target can be restored.
-        repeatable = result.kind != "restore" and result.undo is None
-        again = result.kind if repeatable else f"restore {result.checkpoint.id}"
-        command = f"git boocode {again} --force ignored"
+        forced, again = request._replace(force=request.force | {IGNORED}), [result.kind]
+        if result.kind == RESTORE:
+            again.append(result.checkpoint.id)
+        elif result.undo is not None:
+            # An undo or a redo that did something is not repeated, but its target can be restored.
+            paths = read_record(result.checkpoint).request.from_top()
+            again, forced = [RESTORE, result.checkpoint.id], forced._replace(paths=paths, head=None)
+        command = forced.command(*again)
         yield f"'{command}' replaces ignored files and records them in the safety checkpoint"
     if result.head_differs:
         stays = "stays" if result.dry_run else "was left"

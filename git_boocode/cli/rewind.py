@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from functools import partial
 
 import click
@@ -69,7 +70,8 @@ def rewind(
             raise
         # Other tools rewind to a checkpoint.
         name = arguments[0] if arguments and _is_checkpoint(repository, arguments[0]) else ""
-        hint = f"'git boocode restore {name or '<checkpoint>'}' goes back to a checkpoint"
+        there = shlex.quote(name) if name else "<checkpoint>"
+        hint = f"'git boocode restore {there}' goes back to a checkpoint"
         hints = (hint,) if name else (*error.hints, hint)
         raise RefusedError(error.message, code=error.code, hints=hints) from None
     try:

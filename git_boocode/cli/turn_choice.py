@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 PAGE = 20
+_SEARCHED = 96  # turns that a git process searches
 _Chooser = Callable[[Repository, "TurnList", "Future[list[TurnRow]]"], "str | None"]
 _LEAST_COLUMNS, _LEAST_LINES = 20, 6  # of a terminal for the picker
 
@@ -42,19 +43,30 @@ _LEAST_COLUMNS, _LEAST_LINES = 20, 6  # of a terminal for the picker
 class TurnList:
     """The turns of this worktree, newest first, read as far as they are asked for.
 
-    With pathspecs, which are relative to the caller's directory, only what they match is counted.
-    Use it inside of `temporary_objects`.
+    With paths, which are pathspecs relative to the caller's directory, only the turns that changed
+    what they match. Use it inside of `temporary_objects`.
     """
 
-    def __init__(self, repository: Repository, pathspecs: Sequence[str] = ()) -> None:
-        catalog = Catalog(repository)
-        self.pathspecs = pathspecs
+    def __init__(self, repository: Repository, paths: Sequence[str] = ()) -> None:
+        self._catalog = catalog = Catalog(repository)
+        self._paths = paths
+        self.pathspecs = checked_pathspecs(repository, paths) if paths else ()
         self._repository = repository
         self._found = enumerate(turns(catalog, catalog.newest_first(), CurrentTree(repository)))
         self._dates = Dates(repository)
+        self._changing: list[TurnRow] = []
 
     def read(self, most: int) -> list[TurnRow]:
-        """The next turns, without counts; fewer than `most` at the end."""
+        """The next turns, without counts unless there are paths; fewer than `most` at the end."""
+        if not self.pathspecs:
+            return self._next(most)
+        while len(self._changing) < most and (rows := self._next(_SEARCHED)):
+            counted = self.count(rows)
+            self._changing += [row for row in counted if row.counts and row.counts.files]
+        found, self._changing = self._changing[:most], self._changing[most:]
+        return found
+
+    def _next(self, most: int) -> list[TurnRow]:
         found = [*islice(self._found, most)]
         times = self._dates([turn.checkpoint for _, turn in found])
         rows = []
@@ -69,17 +81,29 @@ class TurnList:
         pairs = zip(rows, counts, strict=True)
         return [row._replace(counts=each, is_counted=True) for row, each in pairs]
 
+    def is_empty(self) -> UsageError:
+        """The error if there is nothing to choose from."""
+        hint = NO_CHECKPOINTS
+        if self._catalog.latest() is not None:
+            named = ", ".join(f"'{path}'" for path in self._paths)
+            hint = f"no turn changed {named}; 'git boocode log' lists the turns"
+        return UsageError("no checkpoint given", hints=(hint,))
 
-def list_turns(repository: Repository, paths: Sequence[str], *, as_json: bool) -> int:
-    """Print the turns if there is no terminal to ask on; returns the exit code for usage."""
-    pathspecs = checked_pathspecs(repository, paths) if paths else ()
+
+def newest_turn(repository: Repository, paths: Sequence[str]) -> str:
+    """The name of the newest turn that changed some paths; empty for none."""
     with temporary_objects(repository):
-        turn_list = TurnList(repository, pathspecs)
+        return next((row.name for row in TurnList(repository, paths).read(1)), "")
+
+
+def list_turns(repository: Repository, request: RestoreRequest, *, as_json: bool) -> int:
+    """Print the turns if there is no terminal to ask on; returns the exit code for usage."""
+    with temporary_objects(repository):
+        turn_list = TurnList(repository, request.paths)
         rows = turn_list.count(turn_list.read(PAGE))
     if not rows:
-        return report(no_checkpoints(), as_json=as_json)
-    example = "@~1" if len(rows) > 1 else "@"
-    hint = f"give one of those listed: git boocode restore {example}"
+        return report(turn_list.is_empty(), as_json=as_json)
+    hint = f"give one of those listed: {request.command('restore', rows[0].name)}"
     error = UsageError("no checkpoint given", hints=(hint,))
     if as_json:
         print_json({**error.as_json(), "checkpoints": [*map(_turn_json, rows)]})
@@ -94,11 +118,6 @@ def _print_rows(repository: Repository, rows: Sequence[TurnRow]) -> None:
         print_text(line)
 
 
-def no_checkpoints() -> UsageError:
-    """The error if there is nothing to choose from."""
-    return UsageError("no checkpoint given", hints=(NO_CHECKPOINTS,))
-
-
 def _turn_json(row: TurnRow) -> dict[str, object]:
     checkpoint, counts = row.turn.checkpoint, row.counts
     values = {key: text or None for key, text in checkpoint.texts.items()}
@@ -110,12 +129,11 @@ def choose_turn(repository: Repository, request: RestoreRequest) -> str | None:
 
     UsageError if this worktree has no checkpoints.
     """
-    pathspecs = checked_pathspecs(repository, request.paths) if request.paths else ()
     # A restore of a named checkpoint does without it.
     from concurrent.futures import ThreadPoolExecutor
 
     with temporary_objects(repository), ThreadPoolExecutor(1) as threads:
-        turn_list = TurnList(repository, pathspecs)
+        turn_list = TurnList(repository, request.paths)
         # Git reads the worktree while Python imports the picker.
         first = threads.submit(turn_list.read, PAGE)
         return (_picker(repository) or _ask_number)(repository, turn_list, first)
@@ -147,7 +165,7 @@ def _ask_number(
         with progress(repository, "reading the worktree"):
             page = turn_list.count(turn_list.read(PAGE) if found else first.result())
         if not (found or page):
-            raise no_checkpoints()
+            raise turn_list.is_empty()
         _print_rows(repository, page)
         found += page
         answer = _number(len(found), may_continue=len(page) == PAGE)

@@ -483,7 +483,8 @@ def hunks_of_one_file(
     review = Review(workspace)
     files = review.pending(paths, verb)
     if len(files) > 1:
-        words = ("git", "boocode", verb, "--hunk", str(min(numbers)), files[0].path)
+        path = os.path.relpath(files[0].path, workspace.prefix or ".")
+        words = ("git", "boocode", verb, "--hunk", str(min(numbers)), path)
         hint = f"name one file: {shell_command(*words)}"
         raise UsageError("--hunk takes hunks of one file", hints=(hint,))
     of = review.newest.id if review.newest else ""

@@ -97,8 +97,8 @@ def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
 
 def test_behind_dashes_there_are_only_paths(turns: Repo) -> None:
     terminal = Terminal("git-boocode", "restore", "--", "b")
-    assert re.search("@ .* 0 files .*\n@~1 .* 1 file ", terminal.wait_for(QUESTION))
-    terminal.type("@~1\n")
+    assert re.match("@~1 .* 1 file .*\n$", terminal.wait_for(QUESTION))
+    terminal.type("0\n")
     assert "would restore 1 file to" in terminal.wait_for("restore this? [y/N]")
     terminal.type("y\n")
     assert terminal.end()[0] == 0
@@ -121,10 +121,16 @@ def test_without_a_terminal_there_is_a_list(turns: Repo) -> None:
     assert done.code == 129
     names = [line.split()[0] for line in done.out.splitlines()]
     assert names == ["@", "@~1", "@~2"]
-    assert done.err.startswith("error: no checkpoint given\nhint: give one of those listed")
-    some = turns.boocode("restore", "--", "b")
-    assert (some.code, some.err) == (done.code, done.err)
-    assert re.findall(r"\d files?", some.out) == ["0 files", "1 file", "0 files"]
+    listed = "error: no checkpoint given\nhint: give one of those listed: git boocode restore"
+    assert done.err == f"{listed} @\n"
+    some = turns.boocode("restore", "--files-only", "--", "b", "no such")
+    assert (some.code, some.err) == (129, f"{listed} @~1 --files-only -- b 'no such'\n")
+    assert [line.split()[0] for line in some.out.splitlines()] == ["@~1"]
+    none = turns.boocode("restore", "--", "no such")
+    assert (none.code, none.out) == (129, "")
+    assert none.err.splitlines()[1:] == [
+        "hint: no turn changed 'no such'; 'git boocode log' lists the turns"
+    ]
     answer = turns.boocode("restore", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
     assert [row["files"] for row in answer.json["checkpoints"]] == [1, 2, 0]

@@ -22,7 +22,9 @@ def below(repo: Repo) -> Repo:
     return repo
 
 
-@pytest.mark.parametrize("command", [("checkpoint",), ("checkpoint", "--meta", "a=b"), ("log",)])
+@pytest.mark.parametrize(
+    "command", [("checkpoint",), ("checkpoint", "--meta", "a=b"), ("log", "--all")]
+)
 def test_directories_count_from_the_one_before(
     below: Repo, command: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -297,8 +297,15 @@ def test_a_checkpoint_of_some_paths_is_marked(repo: Repo) -> None:
 
 
 def test_there_are_none(repo: Repo) -> None:
-    assert repo.boocode("log") == (0, "", "")
+    hint = "hint: this worktree has no checkpoints; 'git boocode checkpoint' takes one\n"
+    for arguments in ((), ("--oneline",)):
+        assert repo.boocode("log", *arguments) == (0, "", hint)
+    assert repo.boocode("log", "--archived") == (0, "", "")
     assert repo.boocode("log", "--json").json == {"ok": True, "checkpoints": []}
+    for command in ("show", "diff", "restore @"):
+        assert repo.boocode(*command.split()).err.endswith(hint)
+    repo.boocode("checkpoint")
+    assert repo.boocode("log", "--agent", "none") == (0, "", "")
 
 
 @pytest.mark.parametrize(("count", "shown"), [("0", 0), ("1", 1), ("2", 2), ("9", 3)])

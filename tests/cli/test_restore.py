@@ -130,6 +130,22 @@ def test_a_path_instead_of_a_checkpoint_gets_a_hint(repo: Repo, taken: Checkpoin
     assert "is a path" not in repo.boocode("restore", "it's").err
 
 
+def test_a_deleted_file_instead_of_a_checkpoint_gets_a_hint(repo: Repo, taken: Checkpoint) -> None:
+    take(label="later")
+    take(label="latest")
+    repo.write("a", "mess again\n")
+    done = repo.boocode("restore", "b", "new")
+    command = "git boocode restore @~2 -- b new"
+    assert done.err.splitlines()[1] == f"hint: 'b' is a path: '{command}' restores them alone"
+    assert repo.boocode(*command.split()[2:]).code == 0
+    assert (repo.read("a"), repo.read("b")) == (b"mess again\n", b"b\n")
+    repo.git("add", "-A")
+    repo.boocode("checkpoint")
+    repo.write("kept", "")
+    repo.boocode("checkpoint")
+    assert "restore @~1 -- kept" in repo.boocode("restore", "kept").err
+
+
 def test_from_a_subdirectory_the_whole_worktree_goes_back(repo: Repo, taken: Checkpoint) -> None:
     (repo.top / "sub").mkdir()
     host = Host(repo)

@@ -299,15 +299,16 @@ class _OperationPlanner:
         if not newer or not request.files:
             return
         kind = operation.step
-        force = ",".join(sorted(request.force | {NEWER_TURNS}))
+        request = request._replace(paths=())
+        forced = request._replace(force=request.force | {NEWER_TURNS})
         turns = "a turn was" if newer == 1 else f"{newer} turns were"
         raise RefusedError(
             f"{turns} recorded since that restore; {kind} would replace those changes, too",
             code="newer_turns",
             hints=(
                 self.catalog.way_to_latest(),
-                f"'git boocode {kind} -n' shows what would be replaced",
-                f"'git boocode {kind} --force {force}' does it anyway",
+                f"'{request.command(kind, '-n')}' shows what would be replaced",
+                f"'{forced.command(kind)}' does it anyway",
             ),
             details={"newer_turns": newer},
         )
@@ -405,8 +406,9 @@ def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreR
     elif target.meta.worktree_key != repository.worktree_key:
         where = target.meta.part("worktree", "path") or target.meta.worktree_name
         exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
-        restore_there = shell_command("git", "-C", where, "boocode", "restore", target.id)
-        hint = f"restore it there: {restore_there}"
+        there = os.path.join(where, repository.prefix) if request.paths else where
+        command = request.command("restore", target.id).removeprefix("git ")
+        hint = f"restore it there: {shell_command('git', '-C', there)} {command}"
         foreign.append(("worktree", where, hint if exists else "that worktree no longer exists"))
     if request.session and session and session != request.session:
         foreign.append(("session", session, ""))

@@ -7,6 +7,7 @@ redone. There is no other record of the history that could contradict them.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -83,6 +84,29 @@ class RestoreRequest(NamedTuple):
         conversation = self.conversation and earlier.conversation
         limited = self._replace(files=self.files and earlier.files, conversation=conversation)
         return limited._replace(paths=earlier.paths, prefix=earlier.prefix)
+
+    def from_top(self) -> tuple[str, ...]:
+        """The pathspecs relative to any directory of the worktree."""
+        return tuple(spec if spec[:1] == ":" else f":/{self.prefix}{spec}" for spec in self.paths)
+
+    def command(self, *words: str) -> str:
+        """The words of a command, such as `restore` and an id, with these options and paths.
+
+        The latter are quoted for a shell.
+        """
+        callback = self.callback if isinstance(self.callback, str) else None
+        given = (
+            (not self.conversation, ["--files-only"]),
+            (not self.files, ["--conversation-only"]),
+            (self.head is True and words[0] == RESTORE, ["--head"]),
+            (self.head is False and words[0] != RESTORE, ["--no-head"]),
+            (callback, ["--callback", callback or ""]),
+            (self.session, ["--session", self.session]),
+            (self.force, ["--force", ",".join(sorted(self.force))]),
+            (self.paths, ["--", *self.paths]),
+        )
+        options = (word for is_given, option in given if is_given for word in option)
+        return " ".join(filter(None, ("git boocode", *words, shlex.join(options))))
 
 
 class Root(NamedTuple):
@@ -206,13 +230,14 @@ def later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
     """The refusal of an undo or redo that would replace what changed after it."""
     named = ", ".join(f"'{path}'" for path in paths[:_NAMED])
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    force = ",".join(sorted(operation.request.force | {LATER_CHANGES}))
+    request, step = operation.request._replace(paths=()), operation.step
+    forced = request._replace(force=request.force | {LATER_CHANGES})
     return RefusedError(
-        f"{operation.step} would replace later changes: {named}{more}",
+        f"{step} would replace later changes: {named}{more}",
         code="later_changes",
         hints=(
-            f"'git boocode {operation.step} -n' shows what would be replaced",
-            f"'git boocode {operation.step} --force {force}' does it anyway",
+            f"'{request.command(step, '-n')}' shows what would be replaced",
+            f"'{forced.command(step)}' does it anyway",
         ),
         details={"later_changes": [*paths]},
     )

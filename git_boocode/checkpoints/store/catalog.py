@@ -96,6 +96,11 @@ class Catalog(EntryCatalog[Checkpoint]):
             hints=("'git boocode status' and 'git boocode diff --proposal' show the newest one",),
         )
 
+    def _not_found(self, message: str) -> RefusedError:
+        if self.latest() is None:
+            return RefusedError(message, code="not_found", hints=(NO_CHECKPOINTS,))
+        return super()._not_found(message)
+
     def latest(self) -> Checkpoint | None:
         """The newest checkpoint of this worktree; None if there is none."""
         return next(self.history(), None)
