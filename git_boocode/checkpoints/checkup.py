@@ -13,6 +13,7 @@ from git_boocode.checkpoints.conversation_files import damaged_files
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
+    EDITS,
     PROPOSALS,
     REMOTE_PROPOSALS,
     REMOTES,
@@ -59,7 +60,6 @@ _MOMENT = 10.0
 _ABANDONED = 60.0
 """A lock of our refs that is older, in seconds, is abandoned."""
 _FIX = "'git boocode doctor --fix'"
-_EDITS = "refs/boocode/edits/"
 _FILES = (
     *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
     *("turn.json", "turn.lock", "turns.json", "tools.json", "kept-index.json", "callback-running"),
@@ -342,7 +342,7 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
     """Refs that this version does not write and that name no object."""
-    checked_elsewhere = (*KINDS, REMOTES, REMOTE_PROPOSALS, _EDITS)
+    checked_elsewhere = (*KINDS, REMOTES, REMOTE_PROPOSALS, EDITS)
     for ref in store.refs(ALL_REFS):
         if not ref.name.startswith(checked_elsewhere) and _is_gone(repository, ref):
             yield remove_broken(store, ref, _broken_ref(ref.name), fix=fix)

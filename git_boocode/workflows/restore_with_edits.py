@@ -10,7 +10,7 @@ from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.operation import RestoreRequest, read_record
 from git_boocode.checkpoints.restore.transaction import Result
-from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.store.catalog import EDITS, Catalog
 from git_boocode.proposals.earlier_states import EarlierStates
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import EDIT_NOTE, worktree_lock
@@ -73,10 +73,13 @@ def _rewind_hint(repository: Repository) -> Iterator[None]:
 
 
 def _is_edit_newest(repository: Repository) -> bool:
-    # Imported late, because only refusals need it.
+    catalog = Catalog(repository)
+    if not catalog.store.refs(EDITS, newest=1):
+        return False
+    # Only here, because it takes long to load.
     from git_boocode.editing.records import Records
 
-    catalog, edit = Catalog(repository), next(Records(repository).history(), None)
+    edit = next(Records(repository).history(), None)
     others = [each.id for each in (catalog.latest(), *catalog.safety()[:1]) if each]
     return edit is not None and edit.rewinds is None and edit.id > max(others, default="")
 

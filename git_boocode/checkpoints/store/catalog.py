@@ -20,6 +20,7 @@ ARCHIVE = "refs/boocode/archive/"
 REMOTES = "refs/boocode/remotes/"
 TURN_ENDS = "refs/boocode/turn-ends/"
 REMOTE_TURN_ENDS = "refs/boocode/remote-turn-ends/"
+EDITS = "refs/boocode/edits/"
 # Not checkpoints, but subject to the same retention, `push`, `fetch` and `doctor`.
 PROPOSALS = "refs/boocode/proposals/"
 REMOTE_PROPOSALS = "refs/boocode/remote-proposals/"
