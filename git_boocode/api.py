@@ -167,7 +167,8 @@ class RestoreResult:
     were not restored, each with the reason; `hooks_lost` those that lost hooks of agents or
     the server, each with the command that installs them again. `archived` lists the checkpoints
     that left the log, `returned` those that came back to it; `edited` lists the absolute paths of
-    the host's own files that the callback's edits changed.
+    the host's own files that the callback's edits changed. `open_turn` is the checkpoint of a turn
+    that an agent has begun and not ended, so that it may still write files; empty for none.
     """
 
     checkpoint_id: str
@@ -187,6 +188,7 @@ class RestoreResult:
     message: str = ""
     resume: str = ""
     hooks_lost: tuple[tuple[str, str], ...] = ()
+    open_turn: str = ""
 
 
 def fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -572,4 +574,5 @@ def _restored(work: Callable[[Repository], Result], root: str) -> RestoreResult:
         message=answer.message if answer else "",
         resume=resume_command(result),
         hooks_lost=tuple((lost.path, lost.install) for lost in result.hooks_lost),
+        open_turn=result.open_turn.id if result.open_turn else "",
     )

@@ -80,6 +80,7 @@ def restore_json(result: Result) -> dict[str, object]:
         "edited": result.edited,
         "conversation_left": result.conversation_left,
         **({"proposal": result.proposal.change} if result.proposal else {}),
+        **({"open_turn": result.open_turn.id} if result.open_turn else {}),
         "message": answer.message if answer else "",
         "resume": resume_command(result) or None,
     }

@@ -29,7 +29,12 @@ def agent_support() -> AgentSupport:
     for path, file in (*_hook_files(), *_server_files()):
         files[path] = (*files.get(path, ()), file)
     transcripts = {name: transcript_directories(agent) for name, agent in _by_any_name()}
-    return AgentSupport(_callbacks(), files, transcripts)
+    triggers = {
+        agent.name: {agent.turn, agent.older_turn, agent.tool if agent.tool_begins else ""} - {""}
+        for agent in AGENTS.values()
+        if agent.end
+    }
+    return AgentSupport(_callbacks(), files, transcripts, triggers)
 
 
 def _by_any_name() -> Iterator[tuple[str, Agent]]:

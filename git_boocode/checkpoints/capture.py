@@ -174,7 +174,7 @@ def _refuse_unmatched(repository: Repository, paths: Sequence[str]) -> None:
     specs = [resolve_pathspec(top, prefix, path) for path in paths]
     _, untracked = list_files(git, *OTHERS, "--", *specs)
     _, tracked = list_files(git, "--cached", "--", *specs)
-    refuse_unmatched(paths, untracked & tracked)
+    refuse_unmatched(git, paths, untracked & tracked)
 
 
 def _write_checkpoint(

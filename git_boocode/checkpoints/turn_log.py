@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from datetime import date
+from functools import cached_property
 from itertools import count, islice
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ from git_boocode.checkpoints.turns import (
     regex_refused,
     turns,
 )
+from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
+from git_boocode.checkpoints.worktree.nested import unrecorded_repositories
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.repo.errors import UsageError, shortened
 from git_boocode.repo.ids import time_of
@@ -171,9 +174,19 @@ class TurnLog:
     def not_compared(self) -> list[tuple[str, str]]:
         """The files of the worktree that could not be read, with the reason.
 
-        Those that a listed checkpoint leaves out as well are not among them.
+        Those that a listed checkpoint leaves out as well are not among them, nor nested
+        repositories.
         """
-        return [each for each in self._current.skipped if each[0] not in self._skipped]
+        skipped = (each for each in self._current.skipped if each.reason != NESTED)
+        return [each for each in skipped if each.path not in self._skipped]
+
+    @cached_property
+    def not_counted(self) -> list[Skipped]:
+        """The submodules and nested repositories of this worktree whose changes are not counted."""
+        request = self._request
+        if request.brief or request.archived or request.remotes or request.remote is not None:
+            return []
+        return unrecorded_repositories(self._repository, request.pathspecs)
 
     def pages(self) -> Iterator[list[ListedTurn]]:
         """The turns, page by page."""
@@ -192,7 +205,10 @@ class TurnLog:
         rows = [each.as_json() for page in self.pages() for each in page]
         for row in [] if prompts else rows:
             del row["prompt"]
-        return {"ok": True, "checkpoints": rows}
+        answer: dict[str, object] = {"ok": True, "checkpoints": rows}
+        if self.not_counted:
+            answer["not_counted"] = [each._asdict() for each in self.not_counted]
+        return answer
 
     def _counted(self, limit: int) -> Generator[list[ListedTurn], None, None]:
         """All turns, a screenful first."""

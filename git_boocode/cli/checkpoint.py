@@ -91,7 +91,7 @@ def take(
             # Otherwise a command follows, which must not run after Ctrl-C.
             ignore_signals()
         if as_json:
-            print_json(taken.as_json())
+            print_json({**taken.as_json(), **_more_json(repository)})
         else:
             if show_id:
                 print_text(taken.checkpoint.id)
@@ -118,12 +118,24 @@ def warn_of_skipped(checkpoint: Checkpoint) -> None:
         warn(line)
 
 
+def _more_json(repository: Repository) -> dict[str, object]:
+    """With `-v`, what else the checkpoint does not hold."""
+    if not output_options().verbose:
+        return {}
+    from git_boocode.checkpoints.worktree.nested import changed_submodules
+
+    return {"submodules": [each._asdict() for each in changed_submodules(repository)]}
+
+
 def _print_details(repository: Repository, taken: Captured) -> None:
     """Print what the checkpoint holds; on standard error, as scripts read the id."""
     from git_boocode.checkpoints.store.catalog import tree_changes
+    from git_boocode.checkpoints.worktree.nested import changed_submodules
 
     print_text(f"commit {taken.checkpoint.commit.id}", to_stderr=True)
     head = taken.checkpoint.head or repository.empty_tree
     count = counted(len(tree_changes(repository.git, head, taken.checkpoint.tree)), "file")
     latest = "" if taken.changed else ", none since the latest checkpoint"
     print_text(f"{count} changed since HEAD{latest}", to_stderr=True)
+    for path, reason in changed_submodules(repository):
+        warn(f"not recorded: {quote_path(path)}: {reason}")

@@ -177,6 +177,8 @@ def _warn(turns: TurnLog) -> None:
         warn(f"the worktree cannot be read, so the latest turn is not counted: {why}")
     for path, reason in turns.not_compared:
         warn(f"not compared: {quote_path(path)}: {reason}")
+    for path, reason in turns.not_counted:
+        warn(f"not counted: {quote_path(path)}: {reason}")
     if turns.missing:
         warn(f"{counted(turns.missing, 'turn')} could not be searched: objects are missing")
 

@@ -15,6 +15,7 @@ from git_boocode.checkpoints.store.catalog import (
     SAFETY,
     Catalog,
 )
+from git_boocode.checkpoints.worktree.nested import unrecorded_repositories
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.doctor import interruptions
 from git_boocode.cli.hooks import last_called, trust_advice
@@ -27,6 +28,7 @@ from git_boocode.cli.output import (
     print_text,
     printable,
     progress,
+    quote_path,
 )
 from git_boocode.cli.status import file_lines
 from git_boocode.editing.records import EDITS
@@ -61,7 +63,7 @@ def show_overview(repository: Repository, files: Sequence[FileStatus], *, as_jso
     with progress(repository, "counting", as_json=as_json):
         sections = [_proposal(files), *_sections(repository)]
     if as_json:
-        values = {section.name: section.value for section in sections}
+        values = {section.name.replace(" ", "_"): section.value for section in sections}
         print_json({"ok": True, **values, "files": [file.as_json() for file in files]})
         return
     for section in sections:
@@ -96,6 +98,10 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     yield OverviewSection("turn", turn and turn.as_json(), lines, hints)
     yield _hooks(repository)
     yield _checkpoints(repository, refs)
+    nested = unrecorded_repositories(repository)
+    lines = [f"{quote_path(path)}: {reason}" for path, reason in nested]
+    rows = [each._asdict() for each in nested]
+    yield OverviewSection("not recorded", rows, [*first_lines(lines)] if lines else [], [])
     edits = sum(ref.name.startswith(EDITS) for ref in refs)
     lines = [_counted(edits, "edit record", "edit records")] if edits else []
     yield OverviewSection("edits", {"count": edits}, lines, [])

@@ -54,7 +54,8 @@ from git_boocode.cli.output import (
 )
 from git_boocode.cli.turn_choice import choose_turn, list_turns, newest_turn
 from git_boocode.repo.errors import RefusedError, shell_command, shortened
-from git_boocode.repo.head import operation_in_progress
+from git_boocode.repo.head import operation_in_progress, read_head
+from git_boocode.repo.head_move import HeadTarget, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows import restore_with_edits
@@ -227,7 +228,13 @@ def _restore_chosen(repository: Repository, request: RestoreRequest) -> int:
     work = partial(restore_with_edits.restore, repository, name)
     expected = work(request._replace(dry_run=True))
     print_result(repository, expected, request)
-    if request.dry_run or not expected.changes_something:
+    if request.dry_run:
+        return 0
+    if _can_move_head(repository, expected, request) and agrees("move HEAD back, too?"):
+        request = request._replace(head=True)
+        expected = work(request._replace(dry_run=True))
+        print_result(repository, expected, request)
+    if not expected.changes_something:
         return 0
     scope: RestoreRequest | None = request
     if expected.callback and (expected.changes or expected.index_reset or expected.head_moved):
@@ -324,6 +331,10 @@ def _print_paths(result: Result, style: Style) -> None:
     left_alone = [f"left alone: {quote_path(kept.path)}: {kept.reason}" for kept in result.kept]
     for line in first_lines(left_alone):
         warn(line)
+    if (turn := result.open_turn) is not None:
+        agent, label = (printable(turn.meta.text(key)) for key in ("agent", "label"))
+        named = f" '{shortened(label)}'" if label else ""
+        warn(f"the turn{named} of {agent} has not ended yet; the agent may still write files")
     for lost in result.hooks_lost:
         lose = "would lose" if result.dry_run else "lost"
         hint = f"'{lost.install}' installs what is missing"
@@ -372,19 +383,40 @@ def _left_alone(repository: Repository, result: Result, request: RestoreRequest)
         elif result.undo is not None:
             # An undo or a redo that did something is not repeated, but its target can be restored.
             paths = read_record(result.checkpoint).request.from_top()
-            again, forced = [RESTORE, result.checkpoint.id], forced._replace(paths=paths, head=None)
+            again = [RESTORE, result.checkpoint.id]
+            forced = forced._replace(paths=paths, head=None, force=frozenset({IGNORED}))
         command = forced.command(*again)
         yield f"'{command}' replaces ignored files and records them in the safety checkpoint"
-    if result.head_differs:
+    if result.head_differs and request.files and not request.paths:
         stays = "stays" if result.dry_run else "was left"
-        moves = ", as --head was not given" if result.kind == "restore" else ""
-        yield f"HEAD is not where it was at the checkpoint; it {stays} where it is{moves}"
+        if _can_move_head(repository, result, request):
+            # The conversation is not to be restored twice.
+            talks = request.conversation and (result.dry_run or not result.callback)
+            force = request.force if result.kind == RESTORE else frozenset()
+            moving = request._replace(head=None, conversation=talks, force=force)
+            command = moving.command(RESTORE, "--head", result.checkpoint.id)
+            yield f"HEAD is not where it was at the checkpoint: '{command}' moves it back"
+        else:
+            yield f"HEAD is not where it was at the checkpoint; it {stays} where it is"
     then = printable(result.checkpoint.meta.text("state")) or None
     now = operation_in_progress(repository)
     if then and then != now:
         yield f"the checkpoint was taken in the middle of a {then}, which is no longer in progress"
     elif now and then != now:
         yield f"a {now} is in progress, which was not so at the checkpoint"
+
+
+def _can_move_head(repository: Repository, result: Result, request: RestoreRequest) -> bool:
+    """Whether HEAD has moved since the checkpoint, and `--head` moves it back."""
+    target = result.checkpoint
+    commit = target.meta.part("head", "commit")
+    is_concerned = result.head_differs and request.files and not request.paths
+    if not is_concerned or commit != target.head:
+        return False
+    with suppress(RefusedError):
+        then = HeadTarget(target.meta.part("head", "ref"), commit)
+        return plan_move(repository, read_head(repository), then) is not None
+    return False
 
 
 def _proposal_summary(result: Result, step: ProposalStep) -> str:

@@ -225,7 +225,12 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def _restored(self, body: Answer, *, dry_run: bool) -> Answer:
         identifier = _id(body, "id")
         conversation = body.get("conversation") is not False
-        request = RestoreRequest(conversation=conversation, dry_run=dry_run, agents=agent_support())
+        request = RestoreRequest(
+            conversation=conversation,
+            head=body.get("head") is True,
+            dry_run=dry_run,
+            agents=agent_support(),
+        )
         return restore_json(restore_with_edits.restore(self.repository(), identifier, request))
 
     def undo(self, body: Answer) -> Answer:

@@ -240,6 +240,21 @@ def test_restore_to_here_and_undo(page: Browser, work: Repo) -> None:
         assert work.read("c") == b"new\n"
 
 
+def test_a_moved_head_is_offered(page: Browser, work: Repo) -> None:
+    before = work.git("rev-parse", "HEAD")
+    work.git("commit", "-q", "--allow-empty", "-m", "later")
+    with served(work.top) as url:
+        page.open(url)
+        page.all(".row")[2].click()
+        page.one("#restore").click()
+        page.until(lambda: page.texts("#dialog label")[1:] == ["Move HEAD back, too"])
+        page.all("#dialog input")[1].click()
+        page.until(lambda: page.all("#dialog input:checked")[1:])
+        page.one("#confirm").click()
+        page.one("#undo")
+        assert work.git("rev-parse", "HEAD") == before
+
+
 def test_undo_asks_before_it_replaces_later_changes(page: Browser, work: Repo) -> None:
     with served(work.top) as url:
         page.open(url)

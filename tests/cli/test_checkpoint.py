@@ -276,3 +276,22 @@ def test_an_unreadable_journal_of_an_edit_is_reported(repo: Repo) -> None:
     done = repo.boocode("checkpoint", "--json")
     assert (done.code, done.json["ok"]) == (0, True)
     assert done.err.startswith("warning: the journal of an interrupted edit is damaged")
+
+
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_an_ignored_path_is_named_as_such(repo: Repo, earlier: int) -> None:
+    repo.commit(**{".gitignore": ".env\nbuild/\n", "a": "a\n"})
+    repo.write(".env", "TOKEN=1\n")
+    repo.write("build/it's", "x\n")
+    for _ in range(earlier):
+        repo.boocode("checkpoint")
+    named = [(".env", "", ".env"), ("build", "", "build"), ("../.env", "build", "../.env")]
+    for path, cwd, quoted in (*named, ("it's", "build", """'it'"'"'s'""")):
+        code, out, err = repo.boocode("checkpoint", path, cwd=cwd)
+        error, hint = err.splitlines()
+        assert (code, out) == (1, "")
+        assert error == f"error: '{path}' is ignored, so no checkpoint records it"
+        assert hint == f"hint: 'git check-ignore -v -- {quoted}' names the rule"
+    assert "did you mean" in repo.boocode("checkpoint", "fix").err
+    repo.git("add", "-f", ".env")
+    assert repo.boocode("checkpoint", ".env").code == 0

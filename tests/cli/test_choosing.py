@@ -95,6 +95,23 @@ def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
     assert "restore this?" not in shown
 
 
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_moved_head_is_offered(turns: Repo, answer: str) -> None:
+    before = turns.git("rev-parse", "HEAD")
+    turns.git("commit", "-qam", "later")
+    after = turns.git("rev-parse", "HEAD")
+    terminal = Terminal("git-boocode", "restore")
+    terminal.wait_for(QUESTION)
+    terminal.type("1\n")
+    terminal.wait_for("move HEAD back, too? [y/N]")
+    terminal.type(f"{answer}\n")
+    terminal.wait_for("restore this?")
+    terminal.type("y\n")
+    assert terminal.end()[0] == 0
+    assert turns.git("rev-parse", "HEAD") == (before if answer == "y" else after)
+    assert turns.read("a") == b"0\n"
+
+
 def test_behind_dashes_there_are_only_paths(turns: Repo) -> None:
     terminal = Terminal("git-boocode", "restore", "--", "b")
     assert re.match("@~1 .* 1 file .*\n$", terminal.wait_for(QUESTION))

@@ -111,10 +111,90 @@ def test_files_left_alone_are_reported(repo: Repo) -> None:
 
 def test_a_moved_head_is_reported(repo: Repo, taken: Checkpoint) -> None:
     repo.git("commit", "-q", "-m", "later")
-    done = repo.boocode("restore", taken.id)
-    left = "it was left where it is, as --head was not given\n"
-    assert f"hint: HEAD is not where it was at the checkpoint; {left}" in done.err
+    done = repo.boocode("restore", "--files-only", taken.id)
+    command = f"git boocode restore --head {taken.id} --files-only"
+    hint = f"hint: HEAD is not where it was at the checkpoint: '{command}' moves it back\n"
+    assert hint in done.err
     assert repo.boocode("restore", "-n", taken.id, "--json").json["head_differs"] is True
+    assert "HEAD" not in repo.boocode("restore", taken.id, "--", "a").err
+    assert "HEAD" not in repo.boocode(*command.split()[2:]).err
+    assert repo.git("rev-parse", "HEAD").strip() == taken.head
+    repo.git("switch", "-q", "-c", "other")
+    repo.git("commit", "-q", "--allow-empty", "-m", "later")
+    left = "hint: HEAD is not where it was at the checkpoint; it was left where it is\n"
+    assert left in repo.boocode("restore", taken.id).err
+
+
+def with_submodule(repo: Repo) -> Checkpoint:
+    """A checkpoint, and changes since in a submodule and in a nested repository."""
+    library = repo.top.parent / f"{repo.top.name}-library"
+    library.mkdir()
+    Repo(library).git("init", "-q")
+    Repo(library).commit(code="code\n")
+    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "sub/lib")
+    repo.commit(a="a\n")
+    taken = take(label="before")
+    assert "left alone" not in repo.boocode("restore", "-n", "@").err
+    (repo.top / "sub/lib/code").unlink()
+    repo.git("init", "-q", "nested")
+    repo.write("nested/work", "work\n")
+    return taken
+
+
+def test_what_no_checkpoint_holds_is_named(repo: Repo) -> None:
+    taken = with_submodule(repo)
+    names = {"sub/lib": "submodule with uncommitted changes", "nested": "nested repository"}
+    rows = [{"path": path, "reason": names[path]} for path in sorted(names)]
+
+    def named(what: str) -> list[str]:
+        return [f"warning: {what}: {row['path']}: {row['reason']}" for row in rows]
+
+    done = repo.boocode("restore", "-n", "@")
+    assert sorted(done.err.splitlines()) == named("left alone")
+    assert done.out.startswith("nothing to do: everything else is as at")
+    kept = repo.boocode("restore", "-n", "@", "--json").json["kept"]
+    assert sorted(kept, key=lambda row: str(row["path"])) == rows
+    some = repo.boocode("restore", "-n", "@", "--", "sub")
+    assert some.err.splitlines() == named("left alone")[1:]
+    assert "left alone" not in repo.boocode("restore", "-n", "@", "--", "a").err
+    log = repo.boocode("log")
+    assert (" 0 files " in log.out, log.err.splitlines()) == (True, named("not counted"))
+    assert repo.boocode("log", "--json").json["not_counted"] == rows
+    assert repo.boocode("log", "--", "a").err == ""
+    shown = repo.boocode("status").out
+    lines = (f"  {row['path']}: {row['reason']}\n" for row in rows)
+    assert f"not recorded:\n{''.join(lines)}" in shown
+    assert repo.boocode("status", "--json").json["not_recorded"] == rows
+    recorded = repo.boocode("checkpoint", "-v").err
+    assert [line for line in recorded.splitlines() if "warning" in line] == named("not recorded")
+    answer = repo.boocode("checkpoint", "-v", "--json").json
+    assert answer["submodules"] == rows[1:]
+    repo.git("-C", "sub/lib", "checkout", "-q", "code")
+    assert "sub/lib" not in repo.boocode("restore", taken.id).err
+
+
+def test_an_agent_that_has_not_ended_its_turn_is_named(repo: Repo) -> None:
+    repo.commit(a="a\n")
+
+    def hook(event: str) -> None:
+        payload = {"session_id": "s", "cwd": str(repo.top), "hook_event_name": event}
+        payload |= {"prompt": "break it"}
+        done = repo.boocode("hook", "claude-code", stdin=json.dumps(payload))
+        assert (done.code, done.err) == (0, "")
+
+    hook("UserPromptSubmit")
+    turn = repo.boocode("log", "--json").json["checkpoints"][0]["id"]
+    repo.write("a", "b\n")
+    take(label="by hand")
+    open_turn = "the turn 'break it' of claude-code has not ended yet"
+    assert f"warning: {open_turn}; the agent may still write files\n" in (
+        repo.boocode("restore", "-n", turn).err
+    )
+    assert repo.boocode("restore", "-n", turn, "--json").json["open_turn"] == turn
+    assert open_turn in repo.boocode("restore", "--files-only", turn).err
+    hook("Stop")
+    assert open_turn not in repo.boocode("undo").err
+    assert "open_turn" not in repo.boocode("restore", "-n", turn, "--json").json
 
 
 def test_a_path_instead_of_a_checkpoint_gets_a_hint(repo: Repo, taken: Checkpoint) -> None:

@@ -256,6 +256,16 @@ def test_restore_and_undo(client: Client, repo: Repo) -> None:
     assert again["error"]["code"] in ("not_found", "conflict")
 
 
+def test_a_restore_moves_head_if_asked(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    before = repo.git("rev-parse", "HEAD")
+    repo.git("commit", "-q", "--allow-empty", "-m", "later")
+    assert client.post("/preview", {"id": first}).json["head_differs"]
+    assert client.post("/preview", {"id": first, "head": True}).json["head_moved"]
+    assert client.post("/restore", {"id": first, "head": True}).json["head_moved"]
+    assert repo.git("rev-parse", "HEAD") == before
+
+
 def test_undo_asks_again_if_turns_were_recorded_since(client: Client, repo: Repo) -> None:
     _, first = ids(client)
     done = client.post("/restore", {"id": first}).json

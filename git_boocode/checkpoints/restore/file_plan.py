@@ -18,7 +18,14 @@ from git_boocode.checkpoints.restore.ignore_rules import ignored_by, unchanged
 from git_boocode.checkpoints.restore.operation import RestoreRequest, is_own_safety
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.store.commit import read_staging
-from git_boocode.checkpoints.worktree.indexer import Disk, Skipped, directories_of, is_recorded
+from git_boocode.checkpoints.worktree.indexer import (
+    NESTED,
+    Disk,
+    Skipped,
+    directories_of,
+    is_recorded,
+)
+from git_boocode.checkpoints.worktree.nested import changed_submodules
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
@@ -138,6 +145,8 @@ class RestorePlanner:
         left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
         kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
         kept |= self._unrecorded(kept)
+        not_held = self._not_held(dict(snapshot.skipped))
+        kept |= {path: reason for path, reason in not_held if path not in kept}
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
         spared = blockers if "ignored" not in self._request.force else {}
         blocked = self._blocked(wanted, spared) if spared else {}
@@ -208,6 +217,17 @@ class RestorePlanner:
             elif entries[path].kind != "tree":
                 found[path] = f"cannot be compared: {unread[path]}"
         return found
+
+    def _not_held(self, unread: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """The named submodules and nested repositories, inside of which nothing is compared."""
+        nested = ((path, reason) for path, reason in unread.items() if reason == NESTED)
+        for path, reason in (*changed_submodules(self._repository), *nested):
+            if (
+                self._pathspecs is None
+                or path in self._chosen([path])
+                or self._pathspecs.name(path)
+            ):
+                yield path, reason
 
     def _hooks_to_keep(self, wanted: list[Change]) -> dict[str, str]:
         """The untracked files with our hooks, unless the request names them, and why they stay."""

@@ -36,6 +36,8 @@ class AgentSupport(NamedTuple):
     hook_files: Mapping[str, tuple[HookFile, ...]] = MappingProxyType({})
     # The directories of an agent's transcripts, by the agent's name.
     transcripts: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    # The triggers of checkpoints that begin turns, by the agents that report the ends of these.
+    turn_triggers: Mapping[str, Collection[str]] = MappingProxyType({})
 
 
 class LostHooks(NamedTuple):

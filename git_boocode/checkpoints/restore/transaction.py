@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ from git_boocode.checkpoints.restore.operation import (
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     SAFETY,
+    TURN_ENDS,
     Catalog,
     Change,
     Checkpoint,
@@ -74,6 +76,8 @@ from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
+_SEARCHED = 50  # checkpoints among which the newest turn of an agent is
+
 
 class Result(NamedTuple):
     """The result of an operation, or of its dry run."""
@@ -94,6 +98,7 @@ class Result(NamedTuple):
     blocked: bool  # paths were kept because ignored files are in the way
     hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
     proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
+    open_turn: Checkpoint | None = None  # an agent began this turn, and has reported no end of it
     undo: str | None = None  # the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
     archived: Sequence[str] = []  # the checkpoints that left the log for the archive
@@ -331,7 +336,18 @@ class Transaction:
             blocked=bool(plan.blocked),
             hooks_lost=plan.hooks_lost,
             proposal=operation.proposal,
+            open_turn=self._open_turn(),
         )
+
+    def _open_turn(self) -> Checkpoint | None:
+        """The newest turn that an agent began, if that agent reports ends and has reported none."""
+        triggers = self._request.agents.turn_triggers
+        for checkpoint in islice(self._catalog.history(), _SEARCHED):
+            agent, trigger = (checkpoint.meta.text(key) for key in ("agent", "trigger"))
+            if trigger in triggers.get(agent, ()):
+                ended = self._catalog.store.refs(f"{TURN_ENDS}{checkpoint.id}")
+                return None if ended else checkpoint
+        return None
 
     def _is_done(self, plan: RestorePlan) -> bool:
         # An undo or redo is recorded even if it changes nothing, because the next one continues

@@ -29,6 +29,8 @@ from git_boocode.repo.repository import Repository
 
 OTHERS = ("--others", "--exclude-standard")
 LISTING = ("ls-files", *OTHERS, "-z")
+NESTED = "nested repository"
+"""Why a repository that is not a submodule is not recorded."""
 MAX_FILE_SIZE = 50 << 20
 """Larger untracked files, in bytes, are not recorded; the default of `boocode.maxFileSize`."""
 # git memory-maps the files that it hashes, and SIGBUS kills it if a writer truncates one meanwhile.
@@ -265,7 +267,7 @@ def select_untracked(
 
 def _skip_reason(worktree: str, path: str, limit: int) -> str:
     if path.endswith("/"):
-        return "nested repository"
+        return NESTED
     try:
         size = os.lstat(f"{worktree}/{path}").st_size
     except OSError as error:

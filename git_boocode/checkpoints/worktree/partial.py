@@ -84,7 +84,8 @@ class PartialScan:
         tracked, not_tracked = self._list(self._user.index, "--cached")
         others, not_others = self._list(self._user.index, *OTHERS)
         if require_match:
-            refuse_unmatched(self._pathspecs, not_held & not_tracked & not_others)
+            git = self._repository.git.bind(cwd=self._here)
+            refuse_unmatched(git, self._pathspecs, not_held & not_tracked & not_others)
         limit = self._repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         extra, skipped = select_untracked(self._repository.worktree, others, limit)
         held += self._old_names({*tracked, *extra}.difference(held))

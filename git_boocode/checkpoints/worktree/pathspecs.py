@@ -50,19 +50,33 @@ def list_files(
     return list(dict.fromkeys(nul_records(done.stdout))), unmatched
 
 
-def refuse_unmatched(pathspecs: Sequence[str], unmatched: Iterable[str]) -> None:
-    """RefusedError (`not_found`) if pathspecs match no file; `unmatched` are git's complaints."""
+def refuse_unmatched(git: Git, pathspecs: Sequence[str], unmatched: Iterable[str]) -> None:
+    """RefusedError (`not_found`) if pathspecs match no file; `unmatched` are git's complaints.
+
+    `git` runs in the directory that the pathspecs are relative to.
+    """
     complaints = sorted(unmatched)
     if not complaints:
         return
     text = " ".join(pathspecs)
     hints = ["--ignore-unmatch allows paths that do not exist yet"]
     missing = complaints[0].split("'")[1]
+    for path in (each.partition("'")[2].rpartition("'")[0] for each in complaints):
+        if os.path.lexists(os.path.join(git.cwd, path)) and _is_ignored(git, path):
+            raise RefusedError(
+                f"'{path}' is ignored, so no checkpoint records it",
+                code="not_found",
+                hints=(f"'git check-ignore -v -- {shlex.quote(path)}' names the rule",),
+            )
     if len(complaints) == len(pathspecs) and not any(map(os.path.dirname, pathspecs)):
         missing = text
         meant = shell_command("git", "boocode", "checkpoint", "-m", text)
         hints.insert(0, f"did you mean: {meant}")
     raise RefusedError(f"no file matches '{missing}'", code="not_found", hints=tuple(hints))
+
+
+def _is_ignored(git: Git, path: str) -> bool:
+    return git.attempt("check-ignore", "-q", "--", path).status == 0
 
 
 def _outside(spec: str) -> RefusedError:

@@ -75,31 +75,42 @@ function changesIn(expected) {
   ];
 }
 
-async function preview(turn, withConversation = true) {
+function choice(text, isChecked, onchange) {
+  const box = make("input", { type: "checkbox" });
+  box.checked = isChecked;
+  box.addEventListener("change", () => onchange(box));
+  return make("label", {}, box, ` ${text}`);
+}
+
+async function preview(turn, wanted = { conversation: true, head: false }) {
   try {
-    const expected = await ask("preview", { id: turn.id, conversation: withConversation });
+    const expected = await ask("preview", { id: turn.id, ...wanted });
     const kept = expected.kept.map((each) => make("p", { class: "warning" }, `left alone: ${oneLine(each.path)}: ${oneLine(each.reason)}`));
     const lost = expected.hooks_lost.map((each) =>
       make("p", { class: "warning" }, `${oneLine(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`));
-    const conversation = make("input", { type: "checkbox" });
-    conversation.checked = withConversation;
-    conversation.addEventListener("change", () => preview(turn, conversation.checked));
+    const open = expected.open_turn && make("p", { class: "warning" }, "The agent's turn has not ended yet; it may still write files.");
+    // If that is refused, the dialog stays as it is.
+    const again = (changed) => (box) => {
+      preview(turn, { ...wanted, [changed]: box.checked });
+      box.checked = wanted[changed];
+    };
     confirmFirst(`Restore to before “${oneLine(turn.label) || turn.short}”?`, [
-      ...changesIn(expected), ...kept, ...lost,
-      expected.head_differs ? make("p", { class: "remark" }, "HEAD stays where it is.") : null,
-      make("label", {}, conversation, " Take the conversation back, too, if its agent can do that"),
+      open, ...changesIn(expected), ...kept, ...lost,
+      choice("Take the conversation back, too, if its agent can do that", wanted.conversation, again("conversation")),
+      expected.head_differs || wanted.head ? choice("Move HEAD back, too", wanted.head, again("head")) : null,
       make("p", { class: "remark" }, "What is there now is recorded first, so you can undo this."),
-    ], "Restore", () => restore(turn, conversation.checked));
+    ], "Restore", () => restore(turn, wanted));
   } catch (error) {
     notify(error.message);
   }
 }
 
-async function restore(turn, conversation) {
-  const done = await ask("restore", { id: turn.id, conversation });
+async function restore(turn, wanted) {
+  const done = await ask("restore", { id: turn.id, ...wanted });
   element("dialog").close();
   const parts = [`Restored ${counted(done.changed.length, "file")}.`];
   if (done.messages_deleted) parts.push(`${counted(done.messages_deleted, "message")} cut.`);
+  if (done.head_moved) parts.push("HEAD was moved back.");
   if (done.archived.length) parts.push(`${counted(done.archived.length, "later turn")} left the list until the next undo.`);
   if (done.resume) parts.push(`Continue the conversation with: ${oneLine(done.resume)}`);
   if (!done.undo) parts.splice(0, 1, "Nothing to do: the worktree is as it was then.");
