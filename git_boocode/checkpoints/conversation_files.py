@@ -86,6 +86,12 @@ class ConversationFiles:
         """The current contents of the files of another operation, by path."""
         return {file.path: _read(file.path) for file in self._saved(other)}
 
+    def as_left(self) -> set[str]:
+        """The paths, relative to the top, of the files that are as the operation left them."""
+        top, saved = os.path.join(self._top, ""), _load(self._directory, self._top)
+        unchanged = (file.path for file in saved if _read(file.path) == file.after)
+        return {path.removeprefix(top) for path in unchanged if path.startswith(top)}
+
     def revert(self, other: str, seen: Mapping[str, bytes | None], *, unchanged: bool) -> None:
         """Restore the files from before another operation, all or none on a BoocodeError.
 

@@ -14,7 +14,7 @@ from git_boocode.checkpoints import conversation_files
 from git_boocode.checkpoints.restore.operation import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.editing import write
-from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.host_files import FileEditor
@@ -349,3 +349,16 @@ def test_what_is_undone_in_part_can_be_undone_wholly(repo: Repo, first: str, kno
         undone(**{**how, **parts[first == "files"], "callback": None})
     assert (repo.read("a"), outside.read_text()) == (b"mess\n", "one\ntwo\nthree\n")
     outside.unlink()
+
+
+def test_edits_of_files_in_the_worktree_are_no_later_changes(chat: Chat) -> None:
+    edit = {"path": str(chat.repo.top / "a"), "old_string": "a", "new_string": "edited"}
+    restored(chat, [edit])
+    assert chat.repo.read("a") == b"edited\n"
+    assert undone(force=frozenset(), editor=FileEditor).undo
+    assert seen(chat.repo) == chat.mess
+    redone(force=frozenset(), editor=FileEditor)
+    assert chat.repo.read("a") == b"edited\n"
+    chat.repo.write("a", "later\n")
+    with pytest.raises(RefusedError):
+        undone(force=frozenset(), editor=FileEditor)

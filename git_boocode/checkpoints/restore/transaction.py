@@ -265,6 +265,9 @@ class Transaction:
             or (change.path in left and left[change.path] != (change.old_mode, change.old_id))
         ]
         if later:
+            files = ConversationFiles(self._repository, operation.reverts.id, None)
+            later = sorted({*later} - files.as_left())
+        if later:
             raise later_changes(operation, later)
 
     def _differing(self, visible: str, done: OperationRecord) -> dict[str, tuple[str, str]] | None:
@@ -395,10 +398,13 @@ class Transaction:
                 if self._operation.over is not None and self._request.conversation:
                     self._supersede(self._operation.over)
                 self._prepare()
+                # Before files change: the update restores those in the worktree.
+                other = self._operation.edits_of
+                seen = self._conversation.read(other) if other else {}
                 self._update.do()
                 if plan.move is not None:
                     self._move_head(plan.move)
-                answer = self._commit()
+                answer = self._commit(seen)
             self._bring_back_proposal()
             moved = self._archive(safety)
             ignore_signals()
@@ -465,11 +471,13 @@ class Transaction:
             self._moved = None
             raise
 
-    def _commit(self) -> CallbackAnswer | None:
-        """Restore the conversation: call the callback, apply its edits, revert earlier edits."""
+    def _commit(self, seen: Mapping[str, bytes | None]) -> CallbackAnswer | None:
+        """Restore the conversation: call the callback, apply its edits, revert earlier edits.
+
+        `seen` are the files that earlier edits wrote, as they were before this operation.
+        """
         conversation, operation = self._conversation, self._operation
         other, answer = operation.edits_of, None
-        seen = conversation.read(other) if other else {}
         if self._callback is not None:
             answer = self._callback.commit(operation.event)
             if answer.edits:

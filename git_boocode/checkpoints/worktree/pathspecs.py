@@ -66,7 +66,9 @@ def refuse_unmatched(git: Git, pathspecs: Sequence[str], unmatched: Iterable[str
             raise RefusedError(
                 f"'{path}' is ignored, so no checkpoint records it",
                 code="not_found",
-                hints=(f"'git check-ignore -v -- {shlex.quote(path)}' names the rule",),
+                hints=(
+                    f"'{shell_command('git', 'check-ignore', '-v', '--', path)}' names the rule",
+                ),
             )
     if len(complaints) == len(pathspecs) and not any(map(os.path.dirname, pathspecs)):
         missing = text
