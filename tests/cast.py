@@ -58,6 +58,7 @@ def session(top: Path) -> Iterator[Line]:
     (top / "parser.py").unlink()
     (top / "main.py").write_text("print(input().split())\n")
     _say(user=PROMPT, assistant="I removed parser.py")
+    _output(top, "git boocode hook claude-code Stop", _prompt(top))
     yield Line("● I removed parser.py and put its one line into main.py.", "note")
     yield from _run(top, "git status --short", "loss")
     yield Line("")
