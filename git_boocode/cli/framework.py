@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -110,14 +109,16 @@ def misused(message: str, *hints: str, context: click.Context | None = None) -> 
 class Command(click.Command):
     """A command with `-h` and usage lines as git's.
 
-    `surplus` is the hint for an unexpected argument, which replaces `{}` in it.
+    `surplus` makes the hint for an unexpected argument.
     """
 
     context_class = GitContext
     # Unexpected arguments are reported here, not by click.
     allow_extra_args = True
 
-    def __init__(self, *args: Any, surplus: str = "", **kwargs: Any) -> None:  # noqa: ANN401 - click's own signature
+    def __init__(
+        self, *args: Any, surplus: Callable[[str], str] | None = None, **kwargs: Any
+    ) -> None:
         self._surplus = surplus
         super().__init__(*args, **_with_common(kwargs))
 
@@ -129,8 +130,7 @@ class Command(click.Command):
         with augment_usage_errors(ctx):
             rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
-            hint = self._surplus.replace("{}", shlex.quote(rest[0])) if rest[0] else ""
-            hints = filter(None, [hint])
+            hints = [self._surplus(rest[0])] if self._surplus and rest[0] else []
             raise misused(f"unexpected argument '{rest[0]}'", *hints, context=ctx)
         return rest
 

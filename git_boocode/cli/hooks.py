@@ -109,6 +109,10 @@ def hooks() -> None:
     """Have agents take a checkpoint before each turn, and git before what it overwrites."""
 
 
+def _agent_hint(name: str) -> str:
+    return f"an agent is named by --agent {shlex.quote(name)}"
+
+
 def _take_scope(context: click.Context, option: click.Parameter, given: bool) -> None:
     if given and context.params.setdefault("scope", option.name) != option.name:
         refuse_together((f"--{context.params['scope']}", True), (f"--{option.name}", True))
@@ -259,7 +263,7 @@ def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
 # Installing and uninstalling.
 
 
-@click.command(cls=Command, surplus="an agent is named by --agent {}")
+@click.command(cls=Command, surplus=_agent_hint)
 @click.option(
     "--exclude", is_flag=True, help="Add the files that it makes to .git/info/exclude; do not ask."
 )
@@ -304,7 +308,7 @@ def install(
     return finish(plan, done, dry_run=dry_run, as_json=as_json)
 
 
-@click.command(cls=Command, surplus="an agent is named by --agent {}")
+@click.command(cls=Command, surplus=_agent_hint)
 @_change_options
 def uninstall(
     git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None

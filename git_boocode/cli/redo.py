@@ -10,12 +10,12 @@ from git_boocode.checkpoints.restore.commands import RUNNING_TURN
 from git_boocode.checkpoints.restore.operation import LATER_CHANGES, NEWER_TURNS, RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.output import warn_of_interruption
-from git_boocode.cli.restore import SURPLUS, carry_out, no_head_option, restore_options
+from git_boocode.cli.restore import carry_out, no_head_option, restore_options, surplus_hint
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 
 
-@click.command(cls=Command, surplus=SURPLUS)
+@click.command(cls=Command, surplus=surplus_hint)
 @no_head_option
 @restore_options(LATER_CHANGES, NEWER_TURNS, RUNNING_TURN)
 def redo(request: RestoreRequest, as_json: bool) -> int:

@@ -60,15 +60,20 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows import restore_with_edits
 
-SURPLUS = (
-    "'git boocode restore {}' goes back to a checkpoint, 'git boocode rewind {}' undoes an edit"
-)
-"""The hint for a name, which neither undo nor redo takes."""
-
 _IGNORED_HELP = (
     "ignored (replace ignored files that are in the way, and record them in the safety checkpoint)"
 )
 _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
+
+
+def surplus_hint(name: str) -> str:
+    """The hint for a name, which neither undo nor redo takes."""
+    given = shlex.quote(name)
+    if os.path.lexists(name):
+        return f"'git boocode log -- {given}' lists the turns that changed it, to restore it from"
+    ways = f"'git boocode restore {given}' goes back to a checkpoint"
+    return f"{ways}, 'git boocode rewind {given}' undoes an edit"
+
 
 no_head_option = click.option(
     "--no-head", is_flag=True, help="Leave HEAD where it is, even if the restore moved it."

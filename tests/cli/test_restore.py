@@ -165,6 +165,11 @@ def test_what_no_checkpoint_holds_is_named(repo: Repo) -> None:
     lines = (f"  {row['path']}: {row['reason']}\n" for row in rows)
     assert f"not recorded:\n{''.join(lines)}" in shown
     assert repo.boocode("status", "--json").json["not_recorded"] == rows
+    # Git would run this program of the submodule's own configuration.
+    monitor = repo.write(".git/monitor", f"#!/bin/sh\ntouch '{repo.top}/RUN'\n", 0o755)
+    repo.git("-C", "sub/lib", "config", "core.fsmonitor", str(monitor))
+    assert "sub/lib" in repo.boocode("restore", "-n", "@").err
+    assert not (repo.top / "RUN").exists()
     recorded = repo.boocode("checkpoint", "-v").err
     assert [line for line in recorded.splitlines() if "warning" in line] == named("not recorded")
     answer = repo.boocode("checkpoint", "-v", "--json").json

@@ -94,6 +94,13 @@ def test_usage_errors(restored: Repo, args: tuple[str, ...]) -> None:
     assert restored.read("a") == b"a\n"
 
 
+def test_a_path_gets_a_hint(restored: Repo) -> None:
+    restored.write("my notes", "x\n")
+    for command in ("undo", "redo"):
+        done = restored.boocode(command, "my notes")
+        assert "hint: 'git boocode log -- 'my notes'' lists the turns that changed it" in done.err
+
+
 def test_help(repo: Repo) -> None:
     done = repo.boocode("undo", "-h")
     assert done.code == 129
