@@ -117,7 +117,10 @@ class Command(click.Command):
     allow_extra_args = True
 
     def __init__(
-        self, *args: Any, surplus: Callable[[str], str] | None = None, **kwargs: Any
+        self,
+        *args: Any,  # noqa: ANN401 - click's own signature
+        surplus: Callable[[str], str] | None = None,
+        **kwargs: Any,  # noqa: ANN401 - click's own signature
     ) -> None:
         self._surplus = surplus
         super().__init__(*args, **_with_common(kwargs))

@@ -206,7 +206,8 @@ def _meant(repository: Repository, name: str, request: RestoreRequest) -> str:
     if turn:
         # Whoever knows `git restore` names a path, perhaps of a file that was deleted.
         paths = (name, *request.paths)
-        command = request._replace(paths=paths).command("restore", turn)
+        whole = request._replace(files=True, head=None, callback=None, paths=paths)
+        command = whole.command(RESTORE, turn)
         return f"'{name}' is a path: '{command}' restores {'them' if paths[1:] else 'it'} alone"
     return f"'{name}' is a path that no turn changed" if os.path.lexists(name) else ""
 

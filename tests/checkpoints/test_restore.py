@@ -264,6 +264,8 @@ def test_the_command_names_ignored_files_in_the_way(base: Repo) -> None:
     done = base.boocode("restore", "@")
     assert "left alone: new: ignored file 'new/.env' is in the way" in done.err
     assert "--force ignored' replaces ignored files" in done.err
+    some = base.boocode("restore", "@", "--", "new", "ne*").err
+    assert "--force ignored -- new 'ne*'' replaces ignored files" in some
     assert not recorded(base, "precious")
     done = base.boocode("restore", "@", "--force", "ignored")
     assert (done.code, base.read("new")) == (0, b"untracked\n")

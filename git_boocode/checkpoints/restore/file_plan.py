@@ -220,13 +220,9 @@ class RestorePlanner:
 
     def _not_held(self, unread: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """The named submodules and nested repositories, inside of which nothing is compared."""
-        nested = ((path, reason) for path, reason in unread.items() if reason == NESTED)
+        nested, specs = (each for each in unread.items() if each[1] == NESTED), self._pathspecs
         for path, reason in (*changed_submodules(self._repository), *nested):
-            if (
-                self._pathspecs is None
-                or path in self._chosen([path])
-                or self._pathspecs.name(path)
-            ):
+            if specs is None or path in self._chosen([path]) or specs.name(path):
                 yield path, reason
 
     def _hooks_to_keep(self, wanted: list[Change]) -> dict[str, str]:

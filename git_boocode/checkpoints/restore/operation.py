@@ -228,7 +228,8 @@ class Operation(NamedTuple):
 
 def later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
     """The refusal of an undo or redo that would replace what changed after it."""
-    named = ", ".join(f"'{path}'" for path in paths[:_NAMED])
+    # A name must not look like a line of its own.
+    named = ", ".join(f"'{' '.join(path.splitlines())}'" for path in paths[:_NAMED])
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     request, step = operation.request._replace(paths=()), operation.step
     forced = request._replace(force=request.force | {LATER_CHANGES})
