@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.operation import LATER_CHANGES, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
@@ -74,7 +74,7 @@ def test_the_state_before_an_undo_comes_back_with_its_conversation(chat: Repo) -
     cut_back()
     chat.write(".git/chat.jsonl", lines("m1", "n2", "n3"))
     chat.write("a", "7\n")
-    undone = undo(Repository.discover(), OPTIONS)
+    undone = undo(Repository.discover(), OPTIONS._replace(force=frozenset({LATER_CHANGES})))
     assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
     assert undone.undo is not None
     cut_back(undone.undo)
