@@ -110,7 +110,7 @@ def hooks() -> None:
 
 
 def _agent_hint(name: str) -> str:
-    return f"an agent is named by --agent {shlex.quote(name)}"
+    return f"an agent is named by {shell_command('--agent', name)}"
 
 
 def _take_scope(context: click.Context, option: click.Parameter, given: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
@@ -26,7 +25,7 @@ from git_boocode.cli.output import (
     relay,
     warn_of_interruption,
 )
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError, shell_command
 from git_boocode.repo.remotes import INSIDE_PUSH
 from git_boocode.repo.repository import Repository
 
@@ -79,7 +78,7 @@ def push(
             raise RefusedError(
                 f"{first}\n{_listed(files)}",
                 code="not_confirmed",
-                hints=(f"{_READABLE}; to push them: {shlex.join(words)}",),
+                hints=(f"{_READABLE}; to push them: {shell_command(*words)}",),
                 details={"untracked": list(files)},
             )
         print_text(f"{printable(first)}:\n{_listed(files)}", to_stderr=True)

@@ -68,7 +68,7 @@ _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "y
 
 def surplus_hint(name: str) -> str:
     """The hint for a name, which neither undo nor redo takes."""
-    given = shlex.quote(name)
+    given = shell_command(name)
     if os.path.lexists(name):
         return f"'git boocode log -- {given}' lists the turns that changed it, to restore it from"
     ways = f"'git boocode restore {given}' goes back to a checkpoint"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from functools import partial
 
 import click
@@ -23,7 +22,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.editing import rewind_edit as service
 from git_boocode.editing.records import EditRecord, Records
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.repository import Repository
 
 _DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"}
@@ -70,7 +69,7 @@ def rewind(
             raise
         # Other tools rewind to a checkpoint.
         name = arguments[0] if arguments and _is_checkpoint(repository, arguments[0]) else ""
-        there = shlex.quote(name) if name else "<checkpoint>"
+        there = shell_command(name) if name else "<checkpoint>"
         hint = f"'git boocode restore {there}' goes back to a checkpoint"
         hints = (hint,) if name else (*error.hints, hint)
         raise RefusedError(error.message, code=error.code, hints=hints) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
@@ -139,7 +138,7 @@ def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) ->
 
 def _other_worktree(record: EditRecord) -> RefusedError:
     where = record.meta.part("worktree", "path") or ""
-    hint = f"rewind it there: git -C {shlex.quote(where)} boocode rewind {record.id}"
+    hint = f"rewind it there: {shell_command('git', '-C', where, 'boocode', 'rewind', record.id)}"
     return RefusedError(
         f"the edit '{record.id}' was made in another worktree, '{record.meta.worktree_name}'",
         code="other_worktree",

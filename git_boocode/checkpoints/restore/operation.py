@@ -7,7 +7,6 @@ redone. There is no other record of the history that could contradict them.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +14,7 @@ from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore.hook_files import AgentSupport
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Metadata
@@ -106,7 +105,7 @@ class RestoreRequest(NamedTuple):
             (self.paths, ["--", *self.paths]),
         )
         options = (word for is_given, option in given if is_given for word in option)
-        return " ".join(filter(None, ("git boocode", *words, shlex.join(options))))
+        return " ".join(filter(None, ("git boocode", *words, shell_command(*options))))
 
 
 class Root(NamedTuple):
