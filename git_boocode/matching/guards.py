@@ -96,7 +96,8 @@ class WindowGuard:
             words = [*_word_changes(line, row)]
             replaced = any(all(pair) for pair in words)
             on_the_way = after is not None and _on_the_way(line, row, new[after])
-            if line == row or (on_the_way and not replaced):
+            is_new = after is not None and row == new[after]
+            if line == row or is_new or (on_the_way and not replaced):
                 continue
             if not similarity(line, row, _LINE_FLOOR):
                 there = quoted(row) if row else "a blank line"

@@ -23,7 +23,6 @@ NEAR = 200
 """The number of lines above and below a place that determine the file's indentation."""
 LEAVES = re.compile(r"(?:return|break|continue|raise|throw|goto)\b")
 _TAB_WIDTHS = (4, 8, 2, 3)
-# Units are halved and doubled; other factors are accidents of a line that is off.
 _FACTORS = tuple(Fraction(2) ** power for power in range(-3, 4))
 _WIDEST = 4  # maximum width of the model's indentation unit
 _PROOF = 2  # the number of indentations with the same shift that prove it for others
@@ -235,8 +234,10 @@ class LocalReindenter:
         for tab in _TAB_WIDTHS:
             yield Scale(tab, TAB, one, none)
             steps = self._steps(tab)
-            for factor in _FACTORS if there else ():
-                if factor != 1 and there / factor in steps:
+            for here in steps if there else ():
+                factor = Fraction(there, here)
+                # Units are halved and doubled; other factors are accidents of a line that is off.
+                if factor != 1 and (factor in _FACTORS or len(steps) == 1):
                     yield Scale(tab, TAB, factor, none)
 
     def _unit(self, scale: Scale) -> int:

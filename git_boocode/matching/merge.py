@@ -236,12 +236,17 @@ class _Merge:
                     at = in_old.get(index)
                     first, stop = matched[at] if at is not None else (0, 0)
                     own = first if stop == first + 1 else None
-                    yield _Piece(self.new[index], own, at, index)
+                    stays = own is not None and self._is_same_quote(at, index)
+                    yield _Piece(mine[own or 0] if stays else self.new[index], own, at, index)
             elif move.shared:
                 for index in range(move.first, move.stop):
                     yield _Piece(mine[index], index, owner[index], in_new[owner[index]])
             elif self._stays(moves[max(number - 1, 0) : number + 2], move, followed=followed):
                 yield from (_Piece(mine[index], index) for index in range(move.first, move.stop))
+
+    def _is_same_quote(self, old: int | None, new: int) -> bool:
+        """Whether only the quoted text beside a quote changes."""
+        return old is not None and self.old[old] == self.new[new] and self.new[new] in _QUOTES
 
     def check(self) -> None:
         """Refuse a change of words or marks that the file has in another form (MatchError)."""

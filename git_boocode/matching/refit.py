@@ -237,8 +237,7 @@ class Refit:
                 return added
         # Without any indentation, the blocks are unknown.
         flat = len(real) > 1 and not any(line[:1].isspace() for line in (*self.old, *self.new))
-        unsure = too_deep or not self._depths.is_sure
-        is_ambiguous = wrong > usual and (left <= usual or flat or unsure)
+        is_ambiguous = wrong > usual and (left <= usual or flat or too_deep)
         return relative._replace(ambiguity=_AMBIGUOUS_INDENT if is_ambiguous else None)
 
     @cached_property

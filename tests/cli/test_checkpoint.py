@@ -136,7 +136,7 @@ def test_in_a_bare_repository(repo: Repo, tmp_path_factory: pytest.TempPathFacto
 
 def test_a_closed_standard_output(repo: Repo) -> None:
     repo.write("a")
-    assert repo.without_reader("checkpoint") == (141, b"")
+    assert repo.without_reader("checkpoint") == (0, b"")
 
 
 def test_only_some_paths(repo: Repo) -> None:

@@ -201,7 +201,7 @@ def test_records_of_other_worktrees(repo: Repo, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(RefusedError) as caught:
         rewind(Repository.discover(), catalog().find(theirs))
     assert caught.value.code == "other_worktree"
-    assert f"git -C '{repo.top / 'linked'}' boocode rewind {theirs}" in caught.value.hints[0]
+    assert f"git -C {repo.top / 'linked'} boocode rewind {theirs}" in caught.value.hints[0]
     nowhere = forged(repo, message(worktree={"name": "nowhere"}))
     with pytest.raises(RefusedError) as caught:
         rewind(Repository.discover(), catalog().find(nowhere))
