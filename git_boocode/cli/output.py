@@ -37,7 +37,7 @@ _FIRST_LINES = 20  # of a long list
 _INTERVAL = 1.0  # Seconds of work before its progress is shown, and shown again.
 
 
-class _Answer:
+class _StandardOutput:
     """Whether a part of the answer has been written."""
 
     has_begun = False
@@ -45,7 +45,7 @@ class _Answer:
 
 def begin_answer() -> None:
     """Note that nothing has been written to standard output yet."""
-    _Answer.has_begun = False
+    _StandardOutput.has_begun = False
 
 
 def encode_json(payload: Mapping[str, object]) -> bytes:
@@ -64,7 +64,7 @@ def print_json(payload: Mapping[str, object]) -> None:
 
 def print_failure(error: BoocodeError) -> bool:
     """Print an error as the one JSON object; False if that is impossible, as there is another."""
-    if _Answer.has_begun or error.code == "output":
+    if _StandardOutput.has_begun or error.code == "output":
         return False
     with suppress(FatalError):
         print_json(error.as_json())
@@ -95,7 +95,7 @@ def print_feedback(text: str, *, dry_run: bool = False) -> None:
 
 def write_output(data: bytes) -> None:
     """Write bytes to standard output; FatalError if that is not possible."""
-    _Answer.has_begun = True
+    _StandardOutput.has_begun = True
     with _written_out():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
