@@ -151,7 +151,7 @@ def _check_pairs(lines: _Lines, words: Sequence[str]) -> None:
     quotes = [{mark for mark in _QUOTES if text.count(mark) % 2} for text in texts]
     is_whole = quotes[3] in (quotes[2], quotes[0] ^ quotes[1] ^ quotes[2])
     if not (is_whole and merged in (new, carried)):
-        raise MatchError("ambiguous", "it would have an unmatched bracket or quote")
+        raise MatchError("ambiguous", "the merged line would have an unmatched bracket or quote")
 
 
 class _Tokens(NamedTuple):

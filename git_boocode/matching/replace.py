@@ -58,7 +58,8 @@ def replace_text(
     ``merged``; ``version`` is its index). Only the profile ``default`` uses them.
 
     Raises MatchError with code ``not_found``, ``ambiguous`` (also if the number of places is not
-    the expected one), ``stale`` (an older version contains ``old``, but the merge conflicts),
+    the expected one, or if the change can mean different things for the file's own lines),
+    ``stale`` (an older version contains ``old``, but the merge conflicts),
     ``already_applied`` (the content already has ``new`` where ``old`` belongs) or
     ``invalid_input`` (an empty ``old``, nothing to change, ``expected`` below 1, a content longer
     than ``most``, more than ``MAX_PLACES`` places), and ValueError for an unknown profile.
