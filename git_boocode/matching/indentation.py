@@ -160,7 +160,7 @@ class LocalReindenter:
         # If the first line is the least deep, others without indentation have lost it, too.
         lost = not indent and self.dropped and self.dropped[1] == self._least
         if self.dropped and indent == self.dropped[0] and (leading or lost):
-            return self.dropped[1], False
+            return self.dropped[1], not leading
         unit = self._unit(self.scale)
         if self.is_sure:
             apart = self.scale.apart(indent)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from git_boocode.matching.align import (
     PAIR_FLOOR,
     Hunk,
+    MatchedRows,
     align_between,
     pair_similar,
     same_items,
@@ -109,12 +110,28 @@ def refit_change(
         for index, own in known.items()
         if is_marker(old.lines[index]) and stripped[slice(*own)] != [old.stripped[index]]
     )
+    known |= {index: _without_blanks(old, index, stripped, known[index]) for index in elisions}
     keys = [canonical_line(line.strip()) for line in texts[0]]
     matched = align_between(known, keys, text.canonical[first:stop])
     rows = Rows(first, text.lines[first:stop], text.ending(stop - 1), matched)
     patch = Refit(text, texts, rows, hunks, elisions).patch()
     patch.done["elided"] += sum(known[index][1] - known[index][0] for index in elisions)
     return patch
+
+
+def _without_blanks(old: Text, index: int, rows: Sequence[str], own: MatchedRows) -> MatchedRows:
+    """The rows of a placeholder without the blank ones that old has beside it."""
+    (first, stop), above, below = own, index - 1, index + 1
+    while above >= 0 and not old.stripped[above] and first < stop and not rows[first]:
+        first, above = first + 1, above - 1
+    while (
+        below < len(old.stripped)
+        and not old.stripped[below]
+        and first < stop
+        and not rows[stop - 1]
+    ):
+        stop, below = stop - 1, below + 1
+    return first, stop
 
 
 def _completed(

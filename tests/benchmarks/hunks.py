@@ -127,7 +127,9 @@ def _make(path: str, text: str, rng: random.Random) -> Iterator[Hunk]:
     old = lines[at : at + size]
     new = _edited(old, rng)
     text_old = "".join(old)
-    if sum(map(str.isalnum, text_old)) > 40 and text.count(text_old) == 1 and new != old:
+    # The same lines at another depth would be another place.
+    places = "".join(text.split()).count("".join(text_old.split()))
+    if sum(map(str.isalnum, text_old)) > 40 and places == 1 and new != old:
         yield Hunk(path, text, text_old, "".join(new))
 
 

@@ -219,5 +219,7 @@ def test_a_change_of_whitespace_alone_is_applied_to_a_drifted_line() -> None:
 def test_new_text_that_is_nested_otherwise_is_not_there() -> None:
     content = "if ready:\n    run_first(a)\n    run_last(a)\n"
     with pytest.raises(MatchError) as caught:
-        replace_text(content, "if ready:\n    unknown(b, c)\n", content.replace("    run_l", "run_l"))
+        replace_text(
+            content, "if ready:\n    unknown(b, c)\n", content.replace("    run_l", "run_l")
+        )
     assert caught.value.code == "not_found"
