@@ -142,7 +142,7 @@ def _completed(
     before = text.raw[text.start_of(first) : place.start]
     behind = text.raw[place.end : text.end_of(stop - 1)]
     # The end of a statement stays where the statement ends.
-    behind = behind if behind.strip(" \t,;") else ""
+    behind = "" if behind.strip() and not behind.strip(" \t,;") else behind
     whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
     texts = ["\n".join(lines) for lines in whole]
     fresh = without_doubled((texts[0], texts[1]), before, behind)

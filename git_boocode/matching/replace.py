@@ -286,27 +286,24 @@ class _Replacer:
     def _with_rest(self, place: Occurrence, row: int) -> Occurrence:
         """An exact part of lines, as whole lines if the change depends on the rest of the lines.
 
-        So it is if several lines lack the indentation of the first, if new adds lines before the
-        end of a statement, or if it adds a comment.
+        So it is if new has several lines and old lacks the indentation of the first or the end of
+        the statement, or if new adds a comment.
         """
         text, (start, end), old, new = self.text, place[:2], self.old.lf, self.new.lf
         if not self.exact or self.verbatim or place.rows is not None:
             return place
         before = text.raw[text.raw.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
         stop = text.raw.find("\n", end)
-        behind = "" if self.old.closed else text.raw[end : stop if stop >= 0 else None].rstrip()
-        rows = row, row + len(self.old.lines)
-        grows = "\n" in new.rstrip("\n")
-        if (grows or rows[1] > row + 1) and before and not before.strip():
-            return place._replace(rows=rows, partial=bool(behind))
-        if not behind or (before and not before.strip()):
-            return place
-        from git_boocode.matching.merge import added_comment
-
-        at_end = grows and not behind.strip(",;")
-        return (
-            place._replace(rows=rows, partial=True) if at_end or added_comment(old, new) else place
+        behind = "" if self.old.closed else text.raw[end : stop if stop >= 0 else None].rstrip("\r")
+        depends = "\n" in new.rstrip("\n") and (
+            (before != "" and not before.strip()) or (behind != "" and not behind.strip(",;"))
         )
+        if behind.strip() and not depends:
+            from git_boocode.matching.merge import added_comment
+
+            depends = added_comment(old, new) != ""
+        rows = row, row + len(self.old.lines)
+        return place._replace(rows=rows, partial=behind != "") if depends else place
 
     def _replace_part(self, place: Occurrence, row: int) -> str:
         if not (self.exact or self.verbatim) or self.text.mixed:

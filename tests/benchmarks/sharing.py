@@ -84,7 +84,7 @@ class Places:
 
     def push(self) -> None:
         """Let the agent push what it has."""
-        process(self.agent, *OURS, "push")()
+        process(self.agent, *OURS, "push", "--yes")()
 
     def take_and_push(self) -> None:
         """Let one more come to the hub."""
@@ -102,7 +102,7 @@ def report(places: Places, count: int = COUNT, rounds: int = ROUNDS) -> None:
     """Print what is measured, in the order in which it happens."""
     make_checkpoints(places.worktree, count, loose=False)
     print(f"\n{count:,} checkpoints, refs loose at the agent")
-    _once("git boocode push, all of them", process(places.agent, *OURS, "push"))
+    _once("git boocode push, all of them", process(places.agent, *OURS, "push", "--yes"))
     _report_disk("the hub as pushed", places.hub)
     _table(f"the agent, {count:,} refs loose", at_the_agent(places), rounds, "git for-each-ref")
     git(places.hub, "pack-refs", "--all")
@@ -132,7 +132,9 @@ def at_the_agent(places: Places) -> dict[str, Candidate]:
         "git boocode checkpoint": Candidate(
             process(top, *OURS, "checkpoint"), before=places.worktree.turn
         ),
-        "git boocode push, nothing new": Candidate(process(top, *OURS, "push"), before=places.push),
+        "git boocode push, nothing new": Candidate(
+            process(top, *OURS, "push", "--yes"), before=places.push
+        ),
     }
 
 
@@ -167,8 +169,10 @@ def sharing(places: Places) -> dict[str, Candidate]:
     fetch = process(reader, *OURS, "fetch")
     return {
         "git ls-remote": Candidate(process(reader, "git", "ls-remote")),
-        "git boocode push, nothing new": Candidate(process(agent, *OURS, "push")),
-        "git boocode push, one new": Candidate(process(agent, *OURS, "push"), before=places.take),
+        "git boocode push, nothing new": Candidate(process(agent, *OURS, "push", "--yes")),
+        "git boocode push, one new": Candidate(
+            process(agent, *OURS, "push", "--yes"), before=places.take
+        ),
         "git boocode fetch, one new": Candidate(
             fetch, before=places.take_and_push, check=places.agrees
         ),

@@ -557,8 +557,8 @@ def test_new_files_that_cannot_be_recorded_are_reported(base: Repo, paths: tuple
     base.git("init", "-q", "lib")
     outcome = back(taken.id, paths=paths)
     reasons = dict(outcome.kept)
-    assert {*reasons} == {"big", "lib", "text"}
-    assert reasons["lib"] == "not recorded: nested repository"
+    assert {*reasons} == {"big", "lib", "nested", "text"}
+    assert reasons["lib"] == "nested repository"
     assert back(taken.id, paths=("a",)).kept == []
 
 

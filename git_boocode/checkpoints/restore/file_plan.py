@@ -213,7 +213,8 @@ class RestorePlanner:
         for path in names:
             if path not in entries:
                 if path not in self._target.meta.skipped_paths and self._disk.exists(path):
-                    found[path] = f"not recorded: {unread[path]}"
+                    nested = unread[path] == NESTED
+                    found[path] = NESTED if nested else f"not recorded: {unread[path]}"
             elif entries[path].kind != "tree":
                 found[path] = f"cannot be compared: {unread[path]}"
         return found
@@ -222,7 +223,7 @@ class RestorePlanner:
         """The named submodules and nested repositories, inside of which nothing is compared."""
         nested, specs = (each for each in unread.items() if each[1] == NESTED), self._pathspecs
         for path, reason in (*changed_submodules(self._repository), *nested):
-            if specs is None or path in self._chosen([path]) or specs.name(path):
+            if specs is None or path in self._chosen([path]) or specs.name(path, or_top=True):
                 yield path, reason
 
     def _hooks_to_keep(self, wanted: list[Change]) -> dict[str, str]:
