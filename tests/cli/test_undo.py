@@ -201,6 +201,17 @@ def test_work_before_the_latest_restore_is_later_than_the_one_before_it(restored
     assert restored.boocode("undo", "--json").json["later_changes"] == ["b"]
 
 
+def test_staged_work_that_only_the_index_has_is_a_later_change(restored: Repo) -> None:
+    restored.write("a", "staged work\n")
+    restored.git("add", "a")
+    restored.write("a", "a\n")
+    assert restored.boocode("undo", "--json").json["later_changes"] == ["a"]
+    assert restored.git("show", ":a") == "staged work"
+    # The same content on disk is what the restore left.
+    restored.git("add", "a")
+    assert restored.boocode("undo").code == 0
+
+
 def test_an_edit_since_is_undone_by_rewind(later: Repo) -> None:
     way = "hint: 'git boocode rewind' undoes the latest edit"
     assert later.boocode("undo").err.splitlines()[1] == way

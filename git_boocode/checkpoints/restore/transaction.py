@@ -145,7 +145,7 @@ class Transaction:
             visible = snapshot.disk_tree
             plan = self._plan(snapshot)
             if watch is not None:
-                self._refuse_later_changes(visible, plan)
+                self._refuse_later_changes(visible, snapshot.head.tree, plan)
             refuse_to_replace_directory(repository, plan.changes)
             # Make the result now, because nothing may fail after the files have changed.
             result = self._result(snapshot, plan)
@@ -247,10 +247,10 @@ class Transaction:
             # The pathspecs of an undo or redo need not match anything any more.
             return planner.plan(each=operation.kind == RESTORE)._replace(move=move)
 
-    def _refuse_later_changes(self, visible: str, plan: RestorePlan) -> None:
+    def _refuse_later_changes(self, visible: str, head: str | None, plan: RestorePlan) -> None:
         """Refuse an undo or redo of files that changed since the operation that it reverts.
 
-        `visible` is the tree of the files before the plan added ignored ones.
+        `visible` is the tree of the files before the plan added ignored ones, `head` that of HEAD.
         """
         operation, force = self._operation, self._request.force
         if operation.reverts is None or force & {LATER_CHANGES, NEWER_TURNS}:
@@ -267,8 +267,23 @@ class Transaction:
         if later:
             files = ConversationFiles(self._repository, operation.reverts.id, None)
             later = sorted({*later} - files.as_left())
+        later += self._staged_later((visible, head), plan, operation.reverts)
         if later:
-            raise later_changes(operation, later)
+            raise later_changes(operation, sorted({*later}))
+
+    def _staged_later(
+        self, held: Iterable[str | None], plan: RestorePlan, done: OperationRecord
+    ) -> Iterator[str]:
+        """The paths whose staged content is in none of the trees, and not from the operation."""
+        staged = {c.path: c.old_id for c in plan.staged if c.old_id and c.action != "create"}
+        target = checkpoint_at(self._catalog, done.target, done.target_commit) if staged else None
+        staging = read_staging(self._repository, target.meta) if target else None
+        trees = filter(None, (*held, staging.tree if staging else None))
+        store, paths = self._catalog.store, sorted(staged)
+        entries = [store.tree(tree, paths) for tree in trees] if staged else []
+        for path, content in staged.items():
+            if all(path not in found or found[path].id != content for found in entries):
+                yield path
 
     def _differing(self, visible: str, done: OperationRecord) -> dict[str, tuple[str, str]] | None:
         """The mode and the id that an operation left of each path that differs now.
