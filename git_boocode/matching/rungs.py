@@ -196,7 +196,7 @@ _ALL = (
             Step("context", agree=0.7, evidence=8),
             Step("similarity", threshold=0.85, margin=0.5, evidence=8, typo=2),
         ),
-        variants=("fences", "numbers", "escapes", "entities", "marks", "wrapped"),
+        variants=("fences", "numbers", "gutter", "escapes", "entities", "marks", "wrapped"),
         strict=5,
         placeholders=False,
     ),

@@ -19,6 +19,8 @@ from git_boocode.matching.text import Text
 MOST = 12  # maximum number of variants of one pair
 
 _FENCES = ("```", "~~~", "````")
+_BARS = "│█"
+_PADDING = re.compile("^ ", re.MULTILINE)
 _NUMBER = re.compile(r"(?:[ \t]*(?:L(?:ine )?)?(\d{1,7})[ ]*|[ ]+(?!:))(\t|→|│|\||:)")
 """A line number and its separator from the line. An added line may lack the number."""
 
@@ -62,10 +64,16 @@ def variants(own: Variant, text: Text, names: Sequence[str]) -> Iterator[Variant
 
 
 def fences(variant: Variant, _text: Text) -> Iterator[Variant]:
-    """Texts without the fences of a code block; the new text may lack them."""
-    old, new = _unfenced(variant.old), _unfenced(variant.new)
-    if old != variant.old:
-        yield variant.then(old, new, "code fence stripped")
+    """Texts without the fences of a code block, or the one below it; the new text may lack them."""
+    for stripped in (_unfenced, _without_end):
+        old, new = stripped(variant.old), stripped(variant.new)
+        if old != variant.old:
+            # The fence below new may close a block that new opens instead of the old fence.
+            if stripped is _unfenced or new != variant.new or not _ends_fenced(new):
+                open_end = new != "" and not new.endswith("\n")
+                old = old.removesuffix("\n") if open_end else old
+                yield variant.then(old, new, "code fence stripped")
+            return
 
 
 def _unfenced(text: str) -> str:
@@ -74,6 +82,40 @@ def _unfenced(text: str) -> str:
     fence = lines.pop().strip() if lines else ""
     is_fenced = fence in _FENCES and first.strip().startswith(fence)
     return "".join(f"{line}\n" for line in lines) if is_fenced else text
+
+
+def _without_end(text: str) -> str:
+    """The text above a last fence that closes no block of it; the whole text without one."""
+    *lines, last = text.rstrip("\n").split("\n")
+    fence = last.strip()
+    inside = sum(line.lstrip().startswith(fence) for line in lines)
+    is_stray = fence in _FENCES and lines and inside % 2 == 0
+    return "".join(f"{line}\n" for line in lines) if is_stray else text
+
+
+def _ends_fenced(text: str) -> bool:
+    return text.rstrip("\n").rpartition("\n")[2].strip() in _FENCES
+
+
+def gutter(variant: Variant, text: Text) -> Iterator[Variant]:
+    """Texts without the bars of an outline (`│`, `█`) before every line; new may lack them all.
+
+    In a file with such bars they may be content.
+    """
+    old, new = (_unmarked(given, _BARS) for given in variant[:2])
+    if old is None or not _has_bars(variant.old) or _has_bars(text.raw):
+        return
+    new = new if _has_bars(variant.new) else variant.new
+    spaced = all(line[:1] in ("", " ") for line in old.split("\n"))
+    if spaced and old.strip("\n") not in text.lf:
+        old = _PADDING.sub("", old)
+        new = _PADDING.sub("", new) if new and _has_bars(variant.new) else new
+    if new is not None:
+        yield variant.then(old, new, "gutter stripped")
+
+
+def _has_bars(text: str) -> bool:
+    return any(bar in text for bar in _BARS)
 
 
 def marks(variant: Variant, _text: Text) -> Iterator[Variant]:
@@ -226,6 +268,7 @@ def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
 DECODERS: dict[str, Callable[[Variant, Text], Iterator[Variant]]] = {
     "fences": fences,
     "numbers": numbers,
+    "gutter": gutter,
     "escapes": escapes,
     "entities": entities,
     "marks": marks,

@@ -275,6 +275,23 @@ def _fenced(hunk: Hunk, rng: random.Random) -> Case | None:
     return _of_model(hunk, lambda text: f"```\n{text}```\n")
 
 
+@_recover("the fence of the prompt below")
+def _fence_below(hunk: Hunk, rng: random.Random) -> Case | None:
+    return _of_model(hunk, lambda text: f"{text}```\n" if "```" not in text else text)
+
+
+@_recover("the fence of the prompt below old alone")
+def _fence_below_old(hunk: Hunk, rng: random.Random) -> Case | None:
+    case = _fence_below(hunk, rng)
+    return case._replace(new=hunk.new) if case else None
+
+
+@_recover("the bars of an outline in front")
+def _outlined(hunk: Hunk, rng: random.Random) -> Case | None:
+    old = lines_of(hunk.old)
+    return _of_model(hunk, _each_line(lambda line: ("│" if line in old else "█") + line))
+
+
 @_recover("marks of a diff in front")
 def _marked(hunk: Hunk, rng: random.Random) -> Case | None:
     kept_old, kept_new = (set(kept) for kept in zip(*_context(hunk), strict=True))

@@ -45,6 +45,10 @@ def fenced(text: str) -> str:
     return f"```python\n{text}```\n"
 
 
+def outlined(text: str) -> str:
+    return "".join(f"{'█' if 'not' in line else '│'}{line}\n" for line in text.split("\n")[:-1])
+
+
 DRIFTS: dict[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
     "cat -n": (numbered("{:>6}\t"), ("line numbers stripped",)),
     "bar and space": (numbered("{} | "), ("line numbers stripped",)),
@@ -59,6 +63,12 @@ DRIFTS: dict[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
     "JSON": (as_json, ("unescaped",)),
     "entities": (html.escape, ("entities decoded",)),
     "fence": (fenced, ("code fence stripped",)),
+    "fence below": (lambda text: f"{text}```\n", ("code fence stripped",)),
+    "outline": (outlined, ("gutter stripped",)),
+    "padded outline": (
+        lambda text: outlined(text).replace("│", "│ ").replace("█", "█ "),
+        ("gutter stripped",),
+    ),
     "fence and numbers": (
         lambda text: fenced(numbered("{:>6}\t")(text)),
         ("code fence stripped", "line numbers stripped"),
@@ -484,3 +494,32 @@ def test_entities_beside_a_misspelt_one_stay_where_the_file_has_them() -> None:
     fresh = "  touch_it || exit 2 # &quot;ok&quot;\n"
     done = replace_text(content, old, old.replace("  trace", f"{fresh}  trace"))
     assert done.content == content.replace("  trace", f"{fresh}  trace")
+
+
+@pytest.mark.parametrize("ending", ["\n", ""])
+@pytest.mark.parametrize(
+    "drift",
+    [outlined, fenced, lambda text: f"{text}```\n"],
+    ids=["gutter", "fence", "fence below"],
+)
+def test_the_new_text_may_lack_a_gutter_or_fences(drift: Callable[[str], str], ending: str) -> None:
+    old = drift(OLD).removesuffix("\n") + ending
+    assert replace_text(FILE, old, NEW.removesuffix("\n") + ending).content == AFTER
+
+
+def test_the_fence_below_a_block_that_new_adds_stays() -> None:
+    content = "# Usage\n\nRun it with the script.\n\n# License\n"
+    old = "Run it with the script.\n```\n"
+    block = "Run it with the script:\n\n```sh\n./run.sh\n```\n"
+    done = replace_text(content, old, f"{block}```\n")
+    assert done.content == content.replace("Run it with the script.\n", block)
+    # The fence of old may be a wrong one, in whose place the block comes.
+    with pytest.raises(MatchError):
+        replace_text(content, old, block)
+
+
+def test_bars_of_a_drawing_are_no_gutter() -> None:
+    content = "src\n│   ├── main.py\n│   └── tests.py\nmain.py\ntests.py\n"
+    old = "│ main.py\n│ tests.py\n"
+    with pytest.raises(MatchError):
+        replace_text(content, old, old.replace("main", "start"))
