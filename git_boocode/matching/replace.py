@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import LadderAnswer, climb, found_match, to_match
 from git_boocode.matching.rungs import profile_named
-from git_boocode.matching.text import Occurrence, Query, Text, lines_of, spliced
+from git_boocode.matching.text import Occurrence, Query, Text, lines_of, spliced, split_ends
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 if TYPE_CHECKING:
@@ -227,6 +227,10 @@ class _Replacer:
     def __init__(self, answer: LadderAnswer, pasted: Text | None) -> None:
         self.answer = answer
         self.text, self.old = answer.query.text, answer.query.needle
+        if pasted and answer.rung == "part" and len(self.old.lines) == 1:
+            # The place lies between the indentation and the line feed that old may have.
+            indent, _, end = split_ends(self.old.lf)
+            pasted = Text(pasted.lf.removeprefix(indent).removesuffix(end))
         self.new = pasted or answer.query.new or Text("")
         self.exact = answer.rung in ("exact", "rewritten")
         self.verbatim = pasted is not None

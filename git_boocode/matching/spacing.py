@@ -13,16 +13,27 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.align import same_items
+from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import PLACES, Step, occurrences, refusal
-from git_boocode.matching.text import Found, Occurrence, Query, Text, indent_of, squeezed
+from git_boocode.matching.text import (
+    Found,
+    Occurrence,
+    Query,
+    Text,
+    indent_of,
+    split_ends,
+    squeezed,
+)
 
 if TYPE_CHECKING:
     from git_boocode.matching.variants import Variant
 
 _CUT_OFF = 2  # maximum number of letters at the end of a line that may be missing by mistake
+_PIECE = 12  # minimum number of characters of a part of a line that has an indentation of its own
 _WRAPPED_EVIDENCE = 8  # minimum evidence of text that is found without its line breaks
 _PIECES = re.compile(r"\S+", re.ASCII)
+_TOKEN = re.compile(r"\w+|\S")
 _RUNS = re.compile(r"\s+")
 _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
 
@@ -56,19 +67,48 @@ def part(query: Query, step: Step) -> Found:
 
     A single line may occur anywhere between whole words. The first line must begin between words;
     the last of several lines may end anywhere, because a model's text may be truncated. ``layout``
-    finds whole lines.
+    finds whole lines. Indentation marks the beginning of a line, and a single line's line feed its
+    end, except in a line of code that occurs once.
     """
     if refused := refusal(query, step) or _too_often(query):
         return refused
     hits = _hits(query.text, query.needle, by_line=True)
+    if len(hits) == 1 and _is_piece(query, hits[0]):
+        query = query.variant(query.needle.stripped[0], "")
     return Found(tuple(filter(None, (_part_at(query, hit) for hit in hits if not hit.is_whole))))
+
+
+def _is_piece(query: Query, hit: _Hit) -> bool:
+    """Whether old is a line whose text occurs once, and new fits in its place.
+
+    New is a line with the same indentation. Where the file's line goes on, both have the same first
+    or last word, because a statement may not fit into another one. Code in a comment is not meant.
+    """
+    old, new, (head, tail) = query.needle, query.new, hit[3:]
+    if new is None or (len(old.lines), len(new.lines)) != (1, 1):
+        return False
+    (indent, body, end), (depth, fresh, stop) = split_ends(old.lf), split_ends(new.lf)
+    once = len(body) >= _PIECE and query.text.lf.count(body) == 1
+    if not once or (indent, end) != (depth, stop):
+        return False
+    if any(map(is_comment, (head, *head.split()[-1:]))) or fresh in f"{head}{body}{tail}":
+        return False
+    ends = ((body, fresh), (body[::-1], fresh[::-1]))
+    return all(
+        not beside.strip() or _first_token(mine) == _first_token(other)
+        for beside, (mine, other) in zip((head, tail), ends, strict=True)
+    )
+
+
+def _first_token(text: str) -> str:
+    found = _TOKEN.match(text)
+    return found[0] if found else ""
 
 
 def _part_at(query: Query, hit: _Hit) -> Occurrence | None:
     needle, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
     start, end, rows, head, tail = hit
-    # Indentation marks the beginning of a line, and a single line's line feed its end.
-    if (needle[0].isspace() and head.strip()) or _within_word(view, start):
+    if (needle[:1].isspace() and head.strip()) or _within_word(view, start):
         return None
     if len(rows) == 1:
         if (needle.endswith("\n") and tail.strip()) or _within_word(view, end):

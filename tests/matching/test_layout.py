@@ -262,6 +262,18 @@ PARTS = {
         "  result = collect(items)\n  stop()\n  return fin",
         "\tresult = collect(items)\r\n\tstop()\r\n\treturn finish(result)\r\n",
     ),
+    "one line, in the middle of another": (
+        "\tif ready: return collect(items)  # if any\n",
+        "    return collect(items)\n",
+        "    return collect(items, limit)\n",
+        "\tif ready: return collect(items, limit)  # if any\n",
+    ),
+    "one line, the mark of its list missing": (
+        "- [ ] Collect the items\n",
+        "  [ ] Collect the items",
+        "  [x] Collect the items",
+        "- [x] Collect the items\n",
+    ),
     "a semicolon is missing": (
         "\tresult = collect(items);\n\tstep(result);\n",
         "  result = collect(items);\n  step(result)",
@@ -327,6 +339,34 @@ NO_PARTS = {
     "indented by one space": ("x =run( item_list) + 1\n", " run(item_list) +"),
     "a whole line is asked for": ("x = [run(item_list)]\n", "    run(item_list)\n"),
 }
+
+
+NO_PIECES = {
+    "twice": ("x = [run(item_list)]\ny = run(item_list)\n", "  run(item_list)", "  run(items)"),
+    "short": ("x = [run(items)]\n", "  run(items)", "  run(item)"),
+    "within a word": ("x = rerun(item_list)\n", "  run(item_list)", "  run(items)"),
+    "in a comment": ("# then run(item_list)\n", "  run(item_list)", "  run(items)"),
+    "a comment": ("f()  # run(item_list)\n", "  run(item_list)", "  run(items)"),
+    "two lines": ("x = [run(item_list)]\n", "  run(item_list)", "  run(item_list)\n  stop()"),
+    "nothing": ("x = [run(item_list)]\n", "  run(item_list)\n", ""),
+    "deeper": ("x = [run(item_list)]\n", "  run(item_list)", "    run(item_list, 1)"),
+    "an open end": ("x = [run(item_list)]\n", "  run(item_list)\n", "  run(items)"),
+    "a statement": ("x = run(item_list)\n", "  run(item_list)", "  return run(item_list)"),
+    "an end": ("x = [run(item_list)]\n", "  run(item_list)", "  run(item_list):"),
+    "there already": ("x = run(item_list)\n", "  run(item_list)", "  x = run(item_list)"),
+}
+
+
+@pytest.mark.parametrize(("content", "old", "new"), NO_PIECES.values(), ids=NO_PIECES)
+def test_an_indented_line_that_does_not_fit_into_another(content: str, old: str, new: str) -> None:
+    with pytest.raises(MatchError):
+        replace_text(content, old, new)
+
+
+def test_part_of_a_line_is_pasted_without_the_indentation_of_old() -> None:
+    for content in ("x = run(item_list) + 1\n", "\trun(item_list) + 1\n"):
+        done = replace_text(content, "  run(item_list)\n", "  run(items)\n", verbatim=True)
+        assert done.content == content.replace("item_list", "items")
 
 
 @pytest.mark.parametrize(("content", "old"), NO_PARTS.values(), ids=NO_PARTS)
