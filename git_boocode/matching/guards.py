@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import distance, script, similarity, slips
 from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Text, common_prefix
+from git_boocode.matching.text import Text, common_prefix, without_accents
 
 if TYPE_CHECKING:
     from git_boocode.matching.text import Query
@@ -77,6 +77,14 @@ class WindowGuard:
         return frozenset(_WORDS.findall(self.query.text.framed_canonical))
 
     @cached_property
+    def _changed(self) -> frozenset[int]:
+        """The lines of the needle that the edit changes; all without a new text."""
+        if self.query.new is None:
+            return frozenset(range(len(self.query.needle.lines)))
+        hunks = self.query.hunks
+        return frozenset(index for hunk in hunks for index in range(hunk.i1, hunk.i2))
+
+    @cached_property
     def _parts(self) -> frozenset[str]:
         return frozenset(part for word in self._words for part in _PARTS.findall(word))
 
@@ -98,6 +106,8 @@ class WindowGuard:
             on_the_way = after is not None and _on_the_way(line, row, new[after])
             is_new = after is not None and row == new[after]
             if line == row or is_new or (on_the_way and not replaced):
+                continue
+            if at not in self._changed and without_accents(line) == without_accents(row):
                 continue
             if not similarity(line, row, _LINE_FLOOR):
                 there = quoted(row) if row else "a blank line"

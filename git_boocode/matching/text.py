@@ -37,6 +37,7 @@ _ONE_TO_ONE: dict[int, str] = {
     **dict.fromkeys(map(ord, _DASHES), "-"),
     **dict.fromkeys(map(ord, _SPACES), " "),
 }
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _WHOLE_LINE = {**_ONE_TO_ONE, **dict.fromkeys(map(ord, INVISIBLE)), ord("\u2026"): "..."}
 
 
@@ -308,6 +309,13 @@ def canonical_line(line: str) -> str:
     from unicodedata import normalize
 
     return normalize("NFC", line.translate(_WHOLE_LINE)).strip()
+
+
+def without_accents(line: str) -> str:
+    """A line without the diacritics of Latin, Greek and Cyrillic letters."""
+    from unicodedata import normalize
+
+    return line if line.isascii() else _ACCENTS.sub("", normalize("NFD", line))
 
 
 def lines_of(first: int, last: int) -> str:

@@ -269,3 +269,26 @@ def test_two_lines_that_change_around_one_that_stays() -> None:
     old = "    d = separate(expr)\n        d = separate(d, dict)\n"
     after = content.replace("separate", "_separate")
     assert replace_text(content, old, old.replace("separate", "_separate")).content == after
+
+
+ACCENTED = [
+    ("Ella tenía razón, pero él no.", "Ella tenia razon, pero el no."),
+    ("Wir können später größere Körbe nähen.", "Wir konnen spater großere Korbe nahen."),
+    ("name_é = read_name(é)", "name_e = read_name(e)"),
+]
+
+
+@pytest.mark.parametrize("of_model", [0, 1])
+@pytest.mark.parametrize("lines", ACCENTED)
+def test_the_accents_of_an_unchanged_line_stay_as_in_the_file(
+    lines: tuple[str, str], of_model: int
+) -> None:
+    mine, own = lines[of_model], lines[1 - of_model]
+    # The file uses the word of the model as well.
+    content = f"{{}}\nThe next line changes here.\n\n{mine.split()[1]}: {mine.split()[0]}\n"
+    old = f"{mine}\nThe next line changes here.\n"
+    done = replace_text(content.format(own), old, old.replace("here", "now"))
+    assert done.content == content.format(own).replace("here", "now")
+    assert "kept 1 drifted line" in done.notes
+    with pytest.raises(MatchError):
+        replace_text(content.format(own), old, old.replace(mine, "Another sentence."))
