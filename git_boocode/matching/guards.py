@@ -34,6 +34,7 @@ _KEYWORDS = """
 _COMMON_WORDS = frozenset(_KEYWORDS.split())
 
 _SHORT = 3  # a different first letter makes a different name part of this length: `get`, `set`
+_LONG = 5  # letters of a word in which several may be wrong
 _LINE_FLOOR = 0.6  # minimum similarity of a file line to the needle's line
 _QUOTED = 60  # characters of a text that a message quotes
 _LINE_EVIDENCE = 4  # minimum evidence of a line that is recognised elsewhere
@@ -114,14 +115,47 @@ class WindowGuard:
                 return f"line {at + 1} is different code: the file has {there}"
             changes += [(at, pair) for pair in words]
         counts = Counter(words for _, words in changes)
+        certain = bool(changes) and self._is_certain(rows)
         for at, change in changes:
             mine, other = change
+            slip = certain and at not in self._changed and self._is_slip(mine, other)
             # The same typing error does not happen twice, but another name is used consistently.
             twice = counts[change] > 1 and _replaced("".join(mine), "".join(other))
-            if twice or self._is_other_word(mine, other):
+            if twice or (not slip and self._is_other_word(mine, other)):
                 here, there = (quoted(" ".join(words)) if words else "nothing" for words in change)
                 return f"line {at + 1} has {here} where the file has {there}"
         return None
+
+    def _is_certain(self, rows: Sequence[str]) -> bool:
+        """Whether the lines at the change are equal, and no other place is similar.
+
+        Those are the changed lines, or the lines beside added ones.
+        """
+        touched = {*self._changed}
+        for hunk in self.query.hunks:
+            touched |= {hunk.i1 - 1, hunk.i1} if hunk.i1 == hunk.i2 else set()
+        pairs = enumerate(zip(self.needle, rows, strict=True), self.top)
+        equal = {at: line for at, (line, row) in pairs if line == row}
+        windows, reason = self.query.survey
+        similar = sum(window.similarity >= self.step.threshold for window in windows)
+        core = range(self.top, self.top + len(rows))
+        return (
+            reason is None
+            and similar == 1
+            and touched.intersection(core) <= equal.keys()
+            and evidence("\n".join(equal.values())) >= self.step.evidence
+        )
+
+    def _is_slip(self, mine: Words, other: Words) -> bool:
+        """Whether a word differs by a letter, or two in a longer one, and the file lacks it."""
+        if len(mine) != 1 or len(other) != 1 or mine[0] in self._words:
+            return False
+        parts, others = map(_PARTS.findall, (mine[0], other[0]))
+        limit = self.step.typo if len(other[0]) >= _LONG else 1
+        same = _DIGITS.findall(mine[0]) == _DIGITS.findall(other[0])
+        is_new = self._parts.isdisjoint({*parts}.difference(others))
+        is_near = slips(mine[0], other[0], limit) <= limit
+        return same and is_new and is_near and not _other_end(mine[0], other[0])
 
     def _is_other_word(self, mine: Words, other: Words) -> bool:
         """Whether words differ from the file's by more than typing errors."""
@@ -136,9 +170,8 @@ class WindowGuard:
 
     def _is_other_name(self, mine: str, other: str) -> bool:
         """Whether a word is another name, although it differs by one or two letters only."""
-        same = max(common_prefix(mine, other), common_prefix(mine[::-1], other[::-1]))
-        if max(len(mine), len(other)) - same == 2 and slips(mine, other, 2) == 2:
-            return True  # a different beginning or ending: `encoder`, `decoder`
+        if _other_end(mine, other):
+            return True
         parts, others = _PARTS.findall(mine), _PARTS.findall(other)
         if len(parts) != len(others):
             # Not if it is only divided otherwise: `readall`, `read_all`.
@@ -190,6 +223,12 @@ def replaced_words(left: str, right: str) -> list[tuple[str, str]]:
     """The words of one line that are replaced in the other, hunk by hunk."""
     pairs = (("".join(mine), "".join(other)) for mine, other in _word_changes(left, right))
     return [pair for pair in pairs if all(pair)]
+
+
+def _other_end(mine: str, other: str) -> bool:
+    """Whether words have a different beginning or ending: `encoder`, `decoder`."""
+    same = max(common_prefix(mine, other), common_prefix(mine[::-1], other[::-1]))
+    return max(len(mine), len(other)) - same == 2 and slips(mine, other, 2) == 2
 
 
 def _replaced(mine: str, other: str) -> bool:

@@ -292,3 +292,31 @@ def test_the_accents_of_an_unchanged_line_stay_as_in_the_file(
     assert "kept 1 drifted line" in done.notes
     with pytest.raises(MatchError):
         replace_text(content.format(own), old, old.replace(mine, "Another sentence."))
+
+
+NAMED = "def load(path):\n    key = {}(path)\n    return finish(path, key)\n"
+MISSPELT = [("get_key", "bet_key"), ("REG_SS", "REG_ES"), ("run", "fun")]
+
+
+@pytest.mark.parametrize(("there", "here"), MISSPELT)
+def test_a_wrong_letter_in_an_unchanged_line_beside_an_exact_change(there: str, here: str) -> None:
+    content, old = NAMED.format(there), NAMED.format(here)
+    done = replace_text(content, old, old.replace("finish(", "close("))
+    assert done.content == content.replace("finish(", "close(")
+    # The place is not certain if the line that changes is another one.
+    with pytest.raises(MatchError, match=f"has '{here}'"):
+        replace_text(content, old.replace("path, key", "path, kay"), old.replace("key)", "a)"))
+    # A second place in reach, or the word or a part of it in the file, makes it another name.
+    part = here.split("_")[-1 if here.startswith("REG") else 0]
+    for more in (content.replace(there, f"{there}s"), f"{here}(1)\n", f"{part}_else(1)\n"):
+        with pytest.raises(MatchError):
+            replace_text(content + more, old, old.replace("finish(", "close("))
+
+
+@pytest.mark.parametrize(
+    ("there", "here"), [("decoder", "encoder"), ("set_up", "bet_in"), ("mode_1", "mode_2")]
+)
+def test_another_name_in_an_unchanged_line(there: str, here: str) -> None:
+    old = NAMED.format(here)
+    with pytest.raises(MatchError, match=f"has '{here}' where the file has '{there}'"):
+        replace_text(NAMED.format(there), old, old.replace("finish(", "close("))
