@@ -313,9 +313,10 @@ class Git:
                 raise GitError(arguments, process.returncode, os.fsdecode(b"".join(stderr)))
         finally:
             process.terminate()
+            # Ends a git that was started while signals wait.
+            process.stdout.close()
             for thread in threads:
                 thread.join(_GRACE)
-            process.stdout.close()
             process.wait()
 
     @contextmanager

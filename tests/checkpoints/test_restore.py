@@ -889,6 +889,27 @@ def test_something_is_staged_meanwhile(base: Repo, monkeypatch: pytest.MonkeyPat
     sound(base)
 
 
+@pytest.mark.parametrize("attributes", ["", "* text eol=crlf\n"], ids=["as stored", "converted"])
+@pytest.mark.parametrize("there", [True, False], ids=["replaced", "created"])
+def test_a_file_that_git_did_not_finish_is_not_taken_for_a_change(
+    repo: Repo, attributes: str, *, there: bool
+) -> None:
+    repo.write(".git/info/attributes", attributes)
+    repo.commit(a="a long line\n" * 400_000)
+    take()
+    (repo.top / "a").unlink()
+    if there:
+        repo.write("a", "mess\n")
+    before, known = seen(repo), refs(repo)
+    # A signal ends git when the file has this size.
+    command = "ulimit -f 1000; exec git boocode restore --json @"
+    done = subprocess.run(["sh", "-c", command], cwd=repo.top, capture_output=True)
+    said = json.loads(done.stdout)["error"]["hint"]
+    assert said.endswith("files and staging area are unchanged")
+    assert (seen(repo), refs(repo)) == (before, known)
+    sound(repo)
+
+
 # Archive and history.
 
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 
 from git_boocode.checkpoints.restore.exact import (
+    is_cut_short,
     record_exact,
     with_blobs,
     write_exact,
@@ -176,10 +177,14 @@ class WorktreeUpdate:
             back = [change for change in back if change.path in planned]
             if not back:
                 return
-            # Files to replace that differ from the target, too, were changed by another process.
+            # Files to replace that differ from the target, too, were changed by another process,
+            # unless git was ended while it wrote them.
             replaced = {change.path for change in back if change.action != "create"}
             others = tree_changes(repository.git, halfway.disk_tree, self._plan.tree)
-            if any(change.path in replaced for change in others):
+            if any(
+                each.path in replaced and not is_cut_short(repository, each.path, each.id)
+                for each in others
+            ):
                 halfway.exact = record_exact(repository, halfway, back, {})
                 self._save(halfway, watch)
             paths = self._exact_before.keys() & {change.path for change in back}

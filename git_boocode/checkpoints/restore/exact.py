@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import IO, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change
@@ -22,7 +22,7 @@ from git_boocode.checkpoints.worktree.indexer import (
     paths_with_filter,
 )
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.repo.git import nul_lines, nul_records, quoted_lines
+from git_boocode.repo.git import GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
 from git_boocode.repo.metadata import Metadata, MetadataError
@@ -150,6 +150,23 @@ def record_exact(
         path: ExactFile(stat.S_IMODE(status.st_mode), ids.get(path, _SAME))
         for path, status in found.items()
     }
+
+
+def is_cut_short(repository: Repository, path: str, blob: str) -> bool:
+    """Whether a file has only the beginning of the bytes that git writes for a blob.
+
+    Git leaves such a file if it is ended, or the disk is full, while it writes.
+    """
+    if not _regular_files(repository, [path]):
+        return False
+    pieces = repository.git.pieces("cat-file", "--filters", f"--path={path}", blob, stdin=b"")
+    full = f"{repository.worktree}/{path}"
+    with closing(pieces), suppress(GitError, OSError), open(full, "rb") as file:
+        for piece in pieces:
+            found = file.read(len(piece))
+            if found != piece:
+                return piece.startswith(found)
+    return False
 
 
 def _regular_files(repository: Repository, paths: Iterable[str]) -> dict[str, os.stat_result]:
