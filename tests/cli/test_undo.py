@@ -206,7 +206,7 @@ def test_staged_work_that_only_the_index_has_is_a_later_change(restored: Repo) -
     restored.git("add", "a")
     restored.write("a", "a\n")
     assert restored.boocode("undo", "--json").json["later_changes"] == ["a"]
-    assert restored.git("show", ":a") == "staged work"
+    assert restored.git("show", ":a") == "staged work\n"
     # The same content on disk is what the restore left.
     restored.git("add", "a")
     assert restored.boocode("undo").code == 0
