@@ -31,6 +31,7 @@ _GOES_ON = re.compile(r"(?:[(\[{,=|&?:\\]|(?<!\+)\+|(?<!-)-|(?<!\*)/(?!>)|\*)$")
 _CONTINUES = re.compile(r"\.\w|\?|:|&&|\|\||\+ ")
 _COMMENT_MARKS = ("#", "//", "/*", "--", "<!")
 _SLIPS = 2  # typing errors in a word, as in the guards
+_FEW = 2  # words that are another name
 _STATEMENT = 100  # maximum number of lines of a statement
 _LONG = 20_000  # maximum length, in characters, of lines that are merged
 
@@ -98,6 +99,13 @@ def merge_line(mine: str, old: str, new: str, *, followed: bool = False) -> str:
     gaps = ["", *(_gap(lines, left, right) for left, right in pairwise(pieces))]
     _check_pairs(lines, [piece.word for piece in pieces])
     return "".join(gap + piece.word for gap, piece in zip(gaps, pieces, strict=True))
+
+
+def check_line(mine: str, old: str, new: str) -> None:
+    """Refuse to replace another word than the file's by text that has the file's (MatchError)."""
+    if mine not in (old, new) and max(map(len, (mine, old, new))) <= _LONG:
+        lines = (_Tokens.of(_TOKENS.findall(text)) for text in (mine, old, new))
+        _Merge(_Lines(*lines)).check()
 
 
 def is_spelled_alike(mine: str, old: str) -> bool:
@@ -207,9 +215,12 @@ class _Merge:
         self.keys = [canonical_line(word) or word for word in self.mine]
         self.matched = [own for hunk in script(self.old, self.keys) for own in _owned(hunk)]
         self.hunks = script(lines.old.distinct(), lines.new.distinct())
-        # A mark between changes that the file has in another form is part of them.
+        # A mark between changes that the file has in another form is part of them, unless words
+        # are replaced one by one around it.
+        paired = all(hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1 for hunk in self.hunks)
         for number, hunk in enumerate(self.hunks[1:-1], 1):
-            if hunk.same and hunk.i2 - hunk.i1 == 1 and self._is_other_mark(hunk.i1):
+            is_single = hunk.same and hunk.i2 - hunk.i1 == 1 and not paired
+            if is_single and self._is_other_mark(hunk.i1):
                 self.hunks[number] = hunk._replace(same=False)
 
     def _is_other_mark(self, index: int) -> bool:
@@ -268,7 +279,9 @@ class _Merge:
         there = self.keys[rows[0][0] : rows[-1][1]] if rows else []
         old, new = self.old[hunk.i1 : hunk.i2], self.new[hunk.j1 : hunk.j2]
         gone = [*filter(_is_word, old)]
-        for word in {*filter(_is_word, there)}.difference(old) if gone else ():
+        # More words are a text that is worded otherwise.
+        few = 0 < len(gone) <= _FEW
+        for word in {*filter(_is_word, there)}.difference(old) if few else ():
             slip = any(_is_slip(word, other) for other in gone)
             parts = {word, *_PARTS.findall(word)}.difference(*map(_PARTS.findall, gone))
             if not slip and any(part in other for other in new for part in parts):

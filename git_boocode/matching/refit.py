@@ -34,6 +34,7 @@ from git_boocode.matching.indentation import (
 from git_boocode.matching.merge import (
     added_comment,
     carry,
+    check_line,
     is_spelled_alike,
     merge_line,
     statement_end,
@@ -492,6 +493,12 @@ class _PatchBuilder:
     def _add_new(self, hunk: Hunk, index: int) -> None:
         replaced = hunk.i1 + index - hunk.j1
         ending = self._ending(replaced) if replaced < hunk.i2 else None
+        if hunk.i2 - hunk.i1 == hunk.j2 - hunk.j1:
+            texts = self.refit.mine[replaced], self.old[replaced], self.new[index]
+            try:
+                check_line(*(text.strip() for text in texts))
+            except MatchError as error:
+                self.ambiguity = self.ambiguity or error.message
         self._add_line(hunk, index, self.new[index], ending)
 
     def _add_line(self, hunk: Hunk, index: int, line: str, ending: str | None = None) -> None:

@@ -135,7 +135,8 @@ def _make(path: str, text: str, rng: random.Random) -> Iterator[Hunk]:
 
 def _edited(old: list[str], rng: random.Random) -> list[str]:
     new = list(old)
-    at = rng.randrange(1, len(old) - 1)
+    rows = range(1, len(old) - 1)
+    at = rng.choice([row for row in rows if old[row].strip()] or rows)
     kind = rng.choice(("change", "insert", "delete", "move"))
     indent = old[at][: len(old[at]) - len(old[at].lstrip())]
     if kind == "change":
