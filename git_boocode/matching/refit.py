@@ -520,7 +520,8 @@ class _PatchBuilder:
             where = f"line {self.rows.first + self.rows.matched[partner][0] + 1}"
             body, self.ambiguity = new[1], self.ambiguity or f"{where}: {error.message}"
         # Ignore trailing whitespace that the file lacks, unless it is the whole change.
-        trail = "" if self.refit.trims and new[:2] != old[:2] else new[2]
+        is_change = new[:2] == old[:2] and new[2] != old[2]
+        trail = "" if self.refit.trims and not is_change else new[2]
         self.done["changed"] += body + trail != new[1] + new[2]
         first, *rest = (body + trail).split("\n")
         first = first.rstrip() if rest and self.refit.trims else first
