@@ -87,7 +87,7 @@ def merge_line(mine: str, old: str, new: str, *, followed: bool = False) -> str:
     at the same point occur once. MatchError (``ambiguous``) if they are different words, or if
     tokens of the file may not belong into the new text.
     """
-    if mine in (old, new) or max(map(len, (mine, old, new))) > _LONG:
+    if not new.strip() or mine in (old, new) or max(map(len, (mine, old, new))) > _LONG:
         return new
     # With invisible characters, compare by character, so that they stay inside a changed word.
     invisible = not INVISIBLE.isdisjoint(mine) and canonical_line(mine) == old
@@ -98,7 +98,10 @@ def merge_line(mine: str, old: str, new: str, *, followed: bool = False) -> str:
     pieces = _with_equal_quotes(lines, [*merge.pieces(followed=followed)])
     gaps = ["", *(_gap(lines, left, right) for left, right in pairwise(pieces))]
     _check_pairs(lines, [piece.word for piece in pieces])
-    return "".join(gap + piece.word for gap, piece in zip(gaps, pieces, strict=True))
+    merged = "".join(gap + piece.word for gap, piece in zip(gaps, pieces, strict=False))
+    if not pieces or merged.count("\n") != new.count("\n"):
+        raise MatchError("ambiguous", "the file's line lacks what the old and the new one share")
+    return merged
 
 
 def check_line(mine: str, old: str, new: str) -> None:
@@ -290,7 +293,7 @@ class _Merge:
 
     def _check_marks(self, hunk: Hunk) -> None:
         """Refuse to add a mark beside an equal one that the file has in another form."""
-        for at in {max(hunk.i1 - 1, 0), min(hunk.i2, len(self.old) - 1)}:
+        for at in {hunk.i1 - 1, hunk.i2}.intersection(range(len(self.old))):
             mark = self.old[at]
             added = mark in self.new[hunk.j1 : hunk.j2] and mark not in _QUOTES
             if added and self._is_other_mark(at):

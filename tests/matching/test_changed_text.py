@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from git_boocode.matching import MatchError, replace_text
 from git_boocode.matching.merge import merge_line
@@ -134,6 +136,10 @@ def test_what_may_not_belong_into_the_new_text_is_refused(content: str, old: str
     assert caught.value.code in ("not_found", "ambiguous")
 
 
+def test_a_line_that_becomes_blank_keeps_nothing_of_the_files() -> None:
+    assert merge_line("\u2014", "-", "") == ""
+
+
 def test_a_comment_goes_behind_the_rest_of_an_exact_line() -> None:
     done = replace_text("a = run(x);\nb = 1;\n", "a = run(x)", "a = run(x)  # now")
     assert done.content == "a = run(x);  # now\nb = 1;\n"
@@ -223,3 +229,18 @@ def test_new_text_that_is_nested_otherwise_is_not_there() -> None:
             content, "if ready:\n    unknown(b, c)\n", content.replace("    run_l", "run_l")
         )
     assert caught.value.code == "not_found"
+
+
+PIECES = st.sampled_from(
+    ["a", "foo", *"()[]{},;'\"=-+.\u2014\u201c\u0301\u00e9\u200b", " ", "  ", "//"]
+)
+LINES = st.lists(PIECES, max_size=10).map("".join).map(str.strip)
+
+
+@given(LINES, LINES, st.lists(LINES, min_size=1, max_size=3).map("\n".join).map(str.strip))
+def test_a_merged_statement_has_as_many_lines_as_new(mine: str, old: str, new: str) -> None:
+    try:
+        merged = merge_line(mine, old, new)
+    except MatchError:
+        return
+    assert merged.count("\n") == new.count("\n")
