@@ -261,8 +261,9 @@ def test_undo_asks_before_it_replaces_later_changes(page: Browser, work: Repo) -
         page.all(".row")[2].click()
         page.one("#restore").click()
         page.one("#confirm").click()
+        undo = page.one("#undo")
         work.write("a.py", "later\n")
-        page.one("#undo").click()
+        undo.click()
         assert "later changes: 'a.py'" in page.one("#dialog .warning").text
         assert work.read("a.py") == b"later\n"
         page.one("#confirm").click()
