@@ -255,7 +255,7 @@ class _Replacer:
         start, end = self.text.ends(spans[0])
         match = match._replace(span=spans[0], start=start, end=end)
         content = spliced(raw, edits)
-        if content == raw and not self.exact:
+        if not self.exact and content == raw:
             from git_boocode.matching.already_applied import refuse_unchanged
 
             refuse_unchanged(self.answer.query, spans[0])
