@@ -102,11 +102,11 @@ class WindowGuard:
         changes: list[tuple[int, tuple[Words, Words]]] = []
         for at, (line, row) in enumerate(zip(self.needle, rows, strict=True), self.top):
             after = self.query.partners.get(at)
+            if line == row or (after is not None and row == new[after]):
+                continue
             words = [*_word_changes(line, row)]
             replaced = any(all(pair) for pair in words)
-            on_the_way = after is not None and _on_the_way(line, row, new[after])
-            is_new = after is not None and row == new[after]
-            if line == row or is_new or (on_the_way and not replaced):
+            if not replaced and after is not None and _on_the_way(line, row, new[after]):
                 continue
             if at not in self._changed and without_accents(line) == without_accents(row):
                 continue

@@ -280,14 +280,14 @@ class _Merge:
         """Refuse to replace another word than the file's by text that has the file's word."""
         rows = [own for own in self.matched[hunk.i1 : hunk.i2] if own[0] < own[1]]
         there = self.keys[rows[0][0] : rows[-1][1]] if rows else []
-        old, new = self.old[hunk.i1 : hunk.i2], self.new[hunk.j1 : hunk.j2]
+        old, new = self.old[hunk.i1 : hunk.i2], "\0".join(self.new[hunk.j1 : hunk.j2])
         gone = [*filter(_is_word, old)]
         # More words are a text that is worded otherwise.
         few = 0 < len(gone) <= _FEW
         for word in {*filter(_is_word, there)}.difference(old) if few else ():
             slip = any(_is_slip(word, other) for other in gone)
             parts = {word, *_PARTS.findall(word)}.difference(*map(_PARTS.findall, gone))
-            if not slip and any(part in other for other in new for part in parts):
+            if not slip and any(part in new for part in parts):
                 message = f"the file has '{word}' where the old text has '{' '.join(gone)}'"
                 raise MatchError("ambiguous", message)
 

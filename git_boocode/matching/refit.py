@@ -209,11 +209,11 @@ class Refit:
         """
         relative = self.candidate()
         rows, real = self.rows, self.real
-        depths = self._depths
-        aligned = self._like_new() if self._moves_shared(relative) else None
-        plain = depths.is_sure and not (depths.dropped or relative.done["reindented"] or aligned)
-        if not (real and relative.placed) or (plain and not relative.ambiguity):
+        certain = self._depths.is_sure and not self._depths.dropped
+        plain = certain and not (relative.done["reindented"] or relative.ambiguity)
+        if not (real and relative.placed) or plain:
             return relative
+        aligned = None if certain or not self._moves_shared(relative) else self._like_new()
         nesting = Nesting(self.text.lines, rows.first, rows.first + len(rows.lines))
         usual, wrong = map(nesting.faults, ("\n".join(rows.lines), relative.text))
         if aligned and nesting.faults(aligned.text) <= usual:
@@ -300,8 +300,6 @@ class Refit:
 
     def _like_new(self) -> Patch | None:
         """The patch if new is indented consistently, although old is not; None otherwise."""
-        if self._depths.is_sure and not self._depths.dropped:
-            return None
         old, rows = [*self.old], [*self.rows.lines]
         for i, j in self._counterparts.items():
             old[i] = reindented(old[i], indent_of(self.new[j]))
