@@ -12,7 +12,7 @@ import pytest
 
 from git_boocode.cli.framework import COMMANDS
 from git_boocode.matching.types import Code
-from tests.manual import ANSWERS, commands_of
+from man.generate import ANSWERS, commands_of
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS
-from tests import cast
+from man.pictures import session
 from tests.repo_kit import Repo
 
 TOP = Path(__file__).parents[1]
@@ -111,6 +111,6 @@ def test_the_readme_says_how_to_remove_everything(repo: Repo) -> None:
 
 @pytest.mark.slow
 def test_the_picture_shows_what_happens(repo: Repo) -> None:
-    texts = re.findall(r"<text[^>]*>(.*)</text>", cast.PICTURE.read_text(encoding="utf-8"))
+    texts = re.findall(r"<text[^>]*>(.*)</text>", session.PICTURE.read_text(encoding="utf-8"))
     shown = [alike(unescape(text)) for text in texts]
-    assert shown == [alike(line.text) for line in cast.session(repo.top) if line.text]
+    assert shown == [alike(line.text) for line in session.session(repo.top) if line.text]

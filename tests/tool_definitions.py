@@ -19,7 +19,7 @@ from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.tool_schemas import TOOLS as FORMATS
 from git_boocode.matching import PROFILES
 from git_boocode.server.tool_list import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
-from tests.manual import ANSWERS, commands_of
+from man.generate import ANSWERS, commands_of
 
 PATH = Path(__file__).parents[1] / "git_boocode" / "server" / "tools.json"
 _STRING = {"type": "string"}

@@ -54,7 +54,7 @@ def _page_of(topic: str) -> tuple[str, str]:
 
 def bundled_page(name: str) -> Path | None:
     """The page of the checkout that this package lies in, or that was installed with it."""
-    return bundled(f"man/{name}", f"share/man/man{name[-1]}/{name}")
+    return bundled(f"man/man{name[-1]}/{name}", f"share/man/man{name[-1]}/{name}")
 
 
 def bundled(in_checkout: str, installed: str) -> Path | None:

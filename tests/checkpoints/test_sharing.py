@@ -355,7 +355,7 @@ def test_clearing_a_remote_as_the_manual_says(both: Both) -> None:
     made = [take(label=str(n)) for n in range(3)]
     push(both.ours)
     fetch(both.theirs)
-    manual = (Path(__file__).parents[2] / "tests/man/push.md").read_text(encoding="utf-8")
+    manual = (Path(__file__).parents[2] / "man/push.md").read_text(encoding="utf-8")
     script = manual.split("\n    git for-each-ref")[1].split("\n\n")[0]
     script = f"git for-each-ref{script}".replace("<id>", made[1].id)
     subprocess.run(["sh", "-ec", script], cwd=both.remote.top, check=True)

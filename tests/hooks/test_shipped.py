@@ -58,7 +58,7 @@ def test_it_says_how_to_use_it(name: str) -> None:
     assert f"git config boocode.callback {name}\n" in head
     for event in ("prepare", "trim", "undo", "rollback"):
         assert f"\n    {event} " in head
-    manual = (TOP / "tests/man/callback.md").read_text(encoding="utf-8")
+    manual = (TOP / "man/callback.md").read_text(encoding="utf-8")
     assert f"\n`{name}`\n: " in manual
     for document in ("README.md", "hooks/README.md", "CHANGELOG.md"):
         assert f"`{name}`" in (TOP / document).read_text(encoding="utf-8").replace("callbacks/", "")
