@@ -28,11 +28,14 @@ for number in (signal.SIGHUP, signal.SIGTERM):
 
 # The same examples in every run, so that a result never depends on luck. Generating them is slow
 # on a busy machine. To look for new examples: HYPOTHESIS_PROFILE=explore.
-settings.register_profile(
-    "steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+_STEADY: dict[str, Any] = {
+    "derandomize": True,
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow],
+}
+settings.register_profile("quick", max_examples=15, **_STEADY)
+settings.register_profile("steady", max_examples=100, **_STEADY)
 settings.register_profile("explore", max_examples=2000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # How `git init` makes a repository; see CONTRIBUTING.md.
 _KEPT = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")
@@ -60,12 +63,17 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Few examples of each property, unless the slow tests run as well."""
+    usual = "quick" if config.option.markexpr == "not slow" else "steady"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow by its nature; other slow tests say so themselves."""
     for item in items:
-        is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         top, *_ = item.path.relative_to(Path(__file__).parent).parts
-        if is_property or top in ("benchmarks", "hooks", "hostile"):
+        if top in ("benchmarks", "hooks", "hostile") and not item.get_closest_marker("quick"):
             item.add_marker("slow")
 
 

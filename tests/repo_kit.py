@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from tests.forked import run_forked
 from tests.hint_kit import check_hints
@@ -25,6 +26,13 @@ LIMITED = pytest.mark.skipif(
 )
 # What Python itself heeds when it starts.
 _AT_THE_START = ("PYTHON", "LANG", "LC_", "PATH")
+
+
+def examples(usual: int) -> int:
+    """How many examples of a property the profile wants where others have 100."""
+    profile = settings.default
+    assert profile is not None
+    return max(usual * profile.max_examples // 100, 3)
 
 
 def git_version() -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from git_boocode.agents.own_hooks import has_own_server, server_options
 from git_boocode.agents.registry import SERVER_AGENTS, USER
 from git_boocode.repo.errors import RefusedError
 from tests.agents.test_config_settings import NOTE, written
+from tests.repo_kit import examples
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -58,7 +59,7 @@ documents = st.tuples(
 ).map(lambda both: both[0] if both[1] is None else {**both[0], "mcpServers": both[1]})
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(documents.flatmap(written))
 def test_in_and_out_again(case: tuple[str, Any]) -> None:
     text, before = case

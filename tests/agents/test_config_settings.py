@@ -19,6 +19,7 @@ from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
 from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import AGENTS, USER, Agent, Settings, find_agent
 from git_boocode.repo.errors import RefusedError
+from tests.repo_kit import examples
 
 CONFIGURED = [agent for agent in AGENTS.values() if isinstance(agent.config, Settings)]
 PATH = "/home/u/settings.json"
@@ -106,7 +107,7 @@ documents = st.builds(
 ).filter(lambda value: isinstance(value.get("hooks", {}), dict))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(CONFIGURED), st.booleans(), documents.flatmap(written))
 def test_in_and_out_again(agent: Agent, both: bool, case: tuple[str, Any]) -> None:
     text, before = case
@@ -137,7 +138,7 @@ def test_in_and_out_again(agent: Agent, both: bool, case: tuple[str, Any]) -> No
     assert read(back) == {**kept, **before}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sampled_from(CONFIGURED), documents.flatmap(written))
 def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) -> None:
     """With the record that is kept, whatever the formatting."""
@@ -159,7 +160,7 @@ def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) ->
         assert path.read_bytes() == text.encode()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(documents.flatmap(written), documents)
 def test_others_change_the_file_meanwhile(case: tuple[str, Any], theirs: dict[str, Any]) -> None:
     text, before = case

@@ -23,7 +23,7 @@ from git_boocode.agents.registry import AGENTS
 from git_boocode.repo.errors import FatalError
 from tests.agents.kit import fire, logged, prompted, taken, turn
 from tests.agents.kit import what as what_went_wrong
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 CLAUDE = AGENTS["claude-code"]
 JSON = st.recursive(
@@ -99,7 +99,7 @@ def test_a_huge_prompt(repo: Repo) -> None:
     assert logged(repo) == []
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary() | PAYLOADS.map(lambda values: json.dumps(values).encode()))
 def test_whatever_is_sent_only_the_answer_is_said(data: bytes, repo: Repo) -> None:
     done = fire(repo, "cline", "UserPromptSubmit", payload=data)
@@ -118,7 +118,7 @@ def test_bytes_are_a_payload_or_none(data: bytes) -> None:
     assert code in ("", "bad_payload")
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(values=PAYLOADS, number=st.integers(0, len(AGENTS) - 1))
 def test_any_object_is_understood(values: dict[str, Any], number: int) -> None:
     agent = [*AGENTS.values()][number]

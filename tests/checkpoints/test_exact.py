@@ -24,7 +24,7 @@ from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, take, undone
 from tests.checkpoints.test_properties import fresh_repo
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 pytestmark = pytest.mark.slow
 
@@ -539,7 +539,7 @@ ATTRIBUTES = st.sampled_from(
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=15,
+    max_examples=examples(15),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

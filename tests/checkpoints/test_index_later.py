@@ -20,7 +20,7 @@ from tests.checkpoints.kit import Held, back, held_without_history, sound, undon
 from tests.checkpoints.states import STATES, mutate
 from tests.checkpoints.test_properties import DEEDS, do, fresh_repo
 from tests.checkpoints.test_states import warm_up
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 OLD = 1_700_000_000
 
@@ -128,7 +128,7 @@ def test_the_result_never_depends_on_history(
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=25,
+    max_examples=examples(25),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(first=DEEDS, second=DEEDS, third=DEEDS)

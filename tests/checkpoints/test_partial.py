@@ -22,7 +22,7 @@ from tests.checkpoints.kit import back, held, held_without_history, refs, seen, 
 from tests.checkpoints.states import STATES, inner, mutate
 from tests.checkpoints.test_capture import skipped, tree
 from tests.checkpoints.test_properties import DEED, PATH, clear, do
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 pytestmark = pytest.mark.slow
 
@@ -634,7 +634,7 @@ STEP = st.one_of(
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=6,
+    max_examples=examples(6),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(STEP, min_size=3, max_size=10))

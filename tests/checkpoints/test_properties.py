@@ -26,7 +26,7 @@ from tests.checkpoints.kit import (
     take,
     undone,
 )
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 # Few names, so that files, directories and symlinks meet in the same place; none that git refuses.
 PART = st.sampled_from(["a", "b", "c d", "-n", "é", "\udcff", "new\nline", "*", ".gitattributes2"])
@@ -101,7 +101,7 @@ def fresh_repo(repo: Repo) -> Iterator[Repo]:
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=20,
+    max_examples=examples(20),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(before=DEEDS, after=DEEDS)
@@ -135,7 +135,7 @@ def test_restore_and_undo_are_identities(
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=15,
+    max_examples=examples(15),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(before=DEEDS, after=DEEDS, path=PATH)
@@ -182,7 +182,7 @@ def entries(found: Seen, path: str, *, inside: bool = True) -> list[str]:
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=15,
+    max_examples=examples(15),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(turns=st.lists(st.lists(DEED, min_size=1, max_size=3), min_size=2, max_size=5))
@@ -199,7 +199,7 @@ def test_the_result_does_not_depend_on_history(
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=20,
+    max_examples=examples(20),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(turns=st.lists(st.lists(DEED, min_size=1, max_size=3), min_size=2, max_size=5))

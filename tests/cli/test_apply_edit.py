@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from git_boocode.cli.entry import run
 from git_boocode.editing.formats import FORMATS
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 from tests.terminal_kit import Terminal
 
 DRIFTED = {
@@ -352,7 +352,9 @@ INPUTS = (
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=INPUTS)
 def test_whatever_is_sent_is_applied_or_refused(

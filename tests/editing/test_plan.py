@@ -26,7 +26,7 @@ from git_boocode.repo.files import read_state
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import act, apply, carry_out, codes, refused, replace
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 
 def blob(data: bytes, algorithm: str = "sha1") -> str:
@@ -291,7 +291,7 @@ CODECS = {
 }
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(
         st.tuples(st.sampled_from(["ä", "  x = 1", "\t“q”", ""]), st.sampled_from(["\n", "\r\n"])),

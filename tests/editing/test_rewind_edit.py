@@ -20,7 +20,7 @@ from git_boocode.matching.text import split_lines
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import apply, leftovers, records, replace, snapshot
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 TEXT = """import os
 
@@ -966,7 +966,9 @@ def counted(text: str) -> Any:
 
 
 @settings(
-    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=examples(25),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
 )
 @given(
     before=st.dictionaries(st.sampled_from(["a", "b", "d/c"]), TEXTS | st.binary(max_size=20)),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from git_boocode.repo.errors import RefusedError
 from tests.editing.kit import apply
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 OUTSIDE = "{outside}"
 
@@ -119,7 +119,7 @@ PARTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(PARTS, min_size=1, max_size=7), form=st.sampled_from(sorted(FORMATS)))
 def test_edits_of_any_path(place: Place, parts: list[str], form: str) -> None:
     place.edit(FORMATS[form], "/".join(parts), index=False)

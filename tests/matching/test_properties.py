@@ -7,6 +7,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.matching import PROFILES, MatchError, Replacement, locate_match, replace_text
+from tests.repo_kit import examples
 
 WORDS = [
     "foo(a)",
@@ -140,7 +141,7 @@ def test_the_models_line_endings_do_not_matter(
     assert locate_match(content, crlf_old, profile) == locate_match(content, old, profile)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(), st.text(), st.text(), PROFILE, st.booleans(), st.integers(-2, 5))
 @example("", "\xad", "", "boocode", False, 0)  # noqa: FBT003
 def test_nothing_but_match_error(
@@ -165,7 +166,7 @@ def test_a_match_is_one_place_of_real_text(pair: tuple[str, str], profile: str) 
     ) == pair[1].replace("\r\n", "\n")
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(drifted(), st.sampled_from(["exact", "boocode", "default"]))
 def test_text_that_stands_twice_is_never_one_place(pair: tuple[str, str], profile: str) -> None:
     content, needle = pair

@@ -13,6 +13,7 @@ from git_boocode.matching import PROFILES, MatchError, Replacement, locate_match
 from git_boocode.matching.rungs import PROFILES as LADDERS
 from git_boocode.matching.text import Text
 from git_boocode.matching.variants import Variant, variants
+from tests.repo_kit import examples
 
 PIECES = [
     *("value", "item", " ", "  ", "\t", "\n", "\n\n", "\r\n", '"', "'", '\\"', "\\n", "\\t"),
@@ -57,7 +58,7 @@ def attempt(*args: object, **kwargs: object) -> Replacement | None:
         return None
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(TEXTS, TEXTS, TEXTS, st.sampled_from(sorted(PROFILES)), st.booleans())
 def test_nothing_but_match_error(
     content: str, old: str, new: str, profile: str, everywhere: bool
@@ -67,7 +68,7 @@ def test_nothing_but_match_error(
     attempt(content + old + new, old, new, everywhere, profile)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LINES, LINES, LINES, TEXTS, st.sampled_from(WRITERS), st.booleans())
 def test_outside_the_spans_the_file_is_untouched(
     head: str, old: str, tail: str, new: str, write: Callable[[str], str], everywhere: bool
@@ -106,7 +107,7 @@ def test_what_the_file_holds_is_not_read_back(head: str, old: str, new: str) -> 
     assert done.notes == ()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LINES, LINES, LINES, LINES, st.sampled_from(WRITERS))
 @example("if go:\n\tx = 1\n", "y = 2\n", "    z = 3\n", "", numbered)
 def test_read_back_is_the_plain_edit_or_refused(

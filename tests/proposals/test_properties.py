@@ -20,7 +20,7 @@ from git_boocode.proposals.proposed_file import preview
 from git_boocode.repo.errors import RefusedError
 from tests.proposals import kit
 from tests.proposals.kit import ProposedFile, Version, content_of, letters
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, examples
 
 LINE = st.sampled_from(["a\n", "b\n", "c\n", "a\r\n", "\n", "é\n", "x😀y\n"])
 TEXT = st.builds(
@@ -29,7 +29,9 @@ TEXT = st.builds(
     st.sampled_from(["", "", "end"]),
 )
 IN_A_REPOSITORY = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 
@@ -50,7 +52,7 @@ def test_hunks_in_any_order(old: str, new: str, data: st.DataObject) -> None:
 
 
 @given(TEXT, TEXT, TEXT)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_merges_are_those_of_git(base: str, ours: str, theirs: str) -> None:
     merged = merge_texts(*(FileText(text) for text in (base, ours, theirs)))
     with tempfile.TemporaryDirectory() as directory:
@@ -144,7 +146,9 @@ ACTIONS = st.sampled_from(["accept", "merge", "overwrite", "markers", "discard",
 
 @given(st.lists(TEXT, min_size=3, max_size=3), st.lists(st.tuples(ACTIONS, TEXT), max_size=4))
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_undo_after_anything(repo: Repo, texts: list[str], actions: list[tuple[str, str]]) -> None:
     context, local, output = texts

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from git_boocode.repo.metadata import Metadata, MetadataError
-from tests.repo_kit import LIMITED
+from tests.repo_kit import LIMITED, examples
 
 TEXT = st.text(st.characters(exclude_categories=()))
 JSON = st.recursive(
@@ -18,7 +18,7 @@ JSON = st.recursive(
 )
 NAMES = st.sampled_from(["kind", "label", "id", "head", "skipped", "meta"]) | TEXT
 
-quick = settings(deadline=None, derandomize=True, max_examples=50)
+quick = settings(deadline=None, derandomize=True, max_examples=examples(50))
 
 
 def message(**values: Any) -> str:
