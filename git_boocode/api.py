@@ -21,18 +21,9 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
-from git_boocode.agents.conversation import restore_json, resume_command
-from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
-from git_boocode.checkpoints.restore.commands import RUNNING_TURN
-from git_boocode.checkpoints.restore.operation import (
-    FOREIGN,
-    IGNORED,
-    LATER_CHANGES,
-    NEWER_TURNS,
-    RestoreRequest,
-)
+from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
 from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_turn
@@ -50,10 +41,11 @@ from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.text_edits import placed_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
-from git_boocode.repo.errors import from_os
+from git_boocode.repo.errors import ArgumentError, from_os
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.restore_answer import resume_command
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -378,19 +370,17 @@ def restore(
 
     Raises RefusedError, FatalError (a step failed; the steps before it were rolled back).
     """
-    if paths and (head or callback or not files):
-        raise ValueError("paths exclude head, callback and files=False")
-    if head and not files:
-        raise ValueError("head excludes files=False")
-    request = restore_request(
-        FOREIGN,
+    request = RestoreRequest(
         files=files,
         conversation=conversation,
+        paths=strings(paths),
+        head=head,
         dry_run=dry_run,
-        force=force,
-        callback=callback,
+        callback=callback if conversation else None,
+        session=session,
+        force=frozenset(strings(force)),
     )
-    request = request._replace(paths=strings(paths), head=head, session=session)
+    request = _checked(request, RESTORE)
     return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
 
 
@@ -410,14 +400,14 @@ def undo(
     `later-changes`, if files changed since, or `newer-turns`, if turns were recorded since as well.
     Errors are those of `restore`.
     """
-    request = restore_request(
-        (LATER_CHANGES, NEWER_TURNS),
+    request = RestoreRequest(
         files=files,
         conversation=conversation,
         dry_run=dry_run,
-        force=force,
-        callback=callback,
+        callback=callback if conversation else None,
+        force=frozenset(strings(force)),
     )
+    request = _checked(request, UNDO)
     return _restored(lambda here: restore_with_edits.undo(here, request), root)
 
 
@@ -432,43 +422,25 @@ def redo(
     force: Sequence[str] = (),
 ) -> RestoreResult:
     """Redo the latest undone restore; arguments and errors are those of `undo`."""
-    request = restore_request(
-        (LATER_CHANGES, NEWER_TURNS),
+    request = RestoreRequest(
         files=files,
         conversation=conversation,
         dry_run=dry_run,
-        force=force,
-        callback=callback,
+        callback=callback if conversation else None,
+        force=frozenset(strings(force)),
     )
+    request = _checked(request, REDO)
     return _restored(lambda here: restore_with_edits.redo(here, request), root)
 
 
-def restore_request(
-    refusals: Sequence[str],
-    *,
-    files: bool,
-    conversation: bool,
-    dry_run: bool,
-    force: Sequence[str],
-    callback: RestoreCallback | None = None,
-) -> RestoreRequest:
-    """The request of a restore, undo or redo; `force` names some of `refusals` (ValueError)."""
-    words, known = frozenset(strings(force)), (IGNORED, RUNNING_TURN, *refusals)
-    if unknown := sorted(words.difference(known)):
-        raise ValueError(f"unknown refusal '{unknown[0]}' (choose from: {', '.join(known)})")
-    return RestoreRequest(
-        files=files,
-        conversation=conversation,
-        dry_run=dry_run,
-        callback=callback,
-        force=words,
-        agents=agent_support(),
-    )
-
-
-def restore_answer(result: Result) -> dict[str, object]:
-    """The answer of a restore, undo or redo, as `--json` prints it."""
-    return restore_json(result)
+def _checked(request: RestoreRequest, kind: str) -> RestoreRequest:
+    """The request with its arguments checked (ValueError, by the names of this module)."""
+    try:
+        return request.checked(kind)
+    except ArgumentError as error:
+        own = {"files_only": "conversation=False", "conversation_only": "files=False"}
+        names = (own.get(name, name) for name in error.names)
+        raise ValueError(error.problem.format(*names)) from None
 
 
 def strings(values: Sequence[str]) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ SERVICES = {"workflows", "proposals", "checkpoints", "editing"}
 MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"server", "agents", "matching", "repo"} | SERVICES,
     "server": {"api", "repo"} | SERVICES,
-    "agents": {"repo"} | SERVICES,
-    "workflows": {"proposals", "checkpoints", "editing", "repo"},
+    "workflows": {"agents", "proposals", "checkpoints", "editing", "repo"},
+    "agents": {"proposals", "checkpoints", "editing", "repo"},
     "proposals": {"checkpoints", "editing", "repo"},
     "checkpoints": {"repo"},
     "editing": {"matching", "repo"},

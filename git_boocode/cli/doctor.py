@@ -13,7 +13,6 @@ from git_boocode.agents.config_files import Locations
 from git_boocode.agents.hook_log import entries, log_path, newest
 from git_boocode.agents.install import states_here
 from git_boocode.agents.registry import AGENTS
-from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints.checkup import (
     Finding,
     check_checkpoints,
@@ -21,7 +20,7 @@ from git_boocode.checkpoints.checkup import (
     check_files,
     remove_broken,
 )
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
@@ -162,7 +161,7 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
     if not fix:
         way_back = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
         return Finding("interrupted_restore", message, (), way_back)
-    result = restore_with_edits.repair(repository, RestoreRequest(agents=agent_support()))
+    result = restore_with_edits.repair(repository, RestoreRequest())
     done = "there was nothing to roll back"
     if result is not None:
         kept = f"what was there half-way is kept as {result.undo}"

@@ -22,7 +22,7 @@ from git_boocode.cli.options import (
     change_directory,
 )
 from git_boocode.cli.output import print_text
-from git_boocode.repo.errors import EXIT_USAGE, FatalError, UsageError, shortened
+from git_boocode.repo.errors import EXIT_USAGE, ArgumentError, FatalError, UsageError, shortened
 from git_boocode.repo.ids import MOST_DIGITS
 
 if TYPE_CHECKING:
@@ -136,6 +136,20 @@ class Command(click.Command):
             hints = [self._surplus(rest[0])] if self._surplus and rest[0] else []
             raise misused(f"unexpected argument '{rest[0]}'", *hints, context=ctx)
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own signature
+        """Call the command, and report invalid arguments of its service by the options' names."""
+        try:
+            return super().invoke(ctx)
+        except ArgumentError as error:
+            options = {
+                parameter.name: f"'{max(parameter.opts, key=len)}'"
+                for parameter in self.params
+                if isinstance(parameter, click.Option)
+            }
+            names = [options.get(name, name) for name in error.names]
+            plural = "options " if len(names) > 1 and options.keys() >= {*error.names} else ""
+            raise click.UsageError(plural + error.problem.format(*names), ctx) from None
 
 
 def _command(function: Callable[..., int], options: Iterable[Option]) -> Command:

@@ -161,7 +161,8 @@ def label_of(checkpoint: Checkpoint) -> str:
 
     The text is safe to print, and empty if there is no label.
     """
-    from git_boocode.checkpoints.restore.operation import RESTORE, UNDO, read_record
+    from git_boocode.checkpoints.restore.operation import read_record
+    from git_boocode.checkpoints.restore.request import RESTORE, UNDO
     from git_boocode.checkpoints.store.catalog import SAFETY_KIND
 
     is_safety = checkpoint.meta.text("kind") == SAFETY_KIND

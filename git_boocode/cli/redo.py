@@ -6,8 +6,7 @@ from functools import partial
 
 import click
 
-from git_boocode.checkpoints.restore.commands import RUNNING_TURN
-from git_boocode.checkpoints.restore.operation import LATER_CHANGES, NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.request import REDO, RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.output import warn_of_interruption
 from git_boocode.cli.restore import carry_out, no_head_option, restore_options, surplus_hint
@@ -17,13 +16,14 @@ from git_boocode.workflows import restore_with_edits
 
 @click.command(cls=Command, surplus=surplus_hint)
 @no_head_option
-@restore_options(LATER_CHANGES, NEWER_TURNS, RUNNING_TURN)
+@restore_options(REDO)
 def redo(request: RestoreRequest, as_json: bool) -> int:
     """Redo the restore that was undone last.
 
     Files and staging return to their state before the undo. An interrupted restore that was undone
     is completed. Called again, it redoes the next one. A new restore ends the chain.
     """
+    request = request.checked(REDO)
     repository = Repository.discover()
     warn_of_interruption(repository)
     work = partial(restore_with_edits.redo, repository)

@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
 
 import click
 
-from git_boocode.agents.conversation import (
-    restore_json,
-    resume_command,
-    unrestored_conversation,
-)
-from git_boocode.agents.restore_support import agent_support
-from git_boocode.checkpoints.restore.commands import RUNNING_TURN
-from git_boocode.checkpoints.restore.operation import (
-    FOREIGN,
+from git_boocode.checkpoints.restore.operation import read_record
+from git_boocode.checkpoints.restore.request import (
     IGNORED,
     LATER_CHANGES,
     NEWER_TURNS,
     REDO,
+    REFUSALS,
     RESTORE,
     UNDO,
     ProposalStep,
     RestoreRequest,
-    read_record,
 )
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
-from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, refuse_together
+from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
 from git_boocode.cli.output import (
     agrees,
     ask,
@@ -59,6 +52,11 @@ from git_boocode.repo.head_move import HeadTarget, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.restore_answer import (
+    restore_json,
+    resume_command,
+    unrestored_conversation,
+)
 
 _IGNORED_HELP = (
     "ignored (replace ignored files that are in the way, and record them in the safety checkpoint)"
@@ -96,24 +94,28 @@ _OPTIONS = (
 )
 
 
-def restore_options(*refusals: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options that all three have, as one request and `as_json`.
-
-    `refusals` is what `--force` overrides besides ignored files.
-    """
-    kinds = ", ".join((*refusals, _IGNORED_HELP))
+def restore_options(kind: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options that all three have, as one request and `as_json`."""
+    *others, _ = REFUSALS[kind]
     force_option = click.option(
         "--force",
         multiple=True,
         metavar="<what>",
-        help=f"Override a refusal: {kinds}.",
-        shell_complete=one_of((*refusals, IGNORED)),
+        help=f"Override a refusal: {', '.join((*others, _IGNORED_HELP))}.",
+        shell_complete=one_of(REFUSALS[kind]),
     )
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         @wraps(command)
         def with_request(**given: Any) -> int:  # noqa: ANN401 - click's own
-            request = _take_request(given, (*refusals, IGNORED))
+            request = RestoreRequest(
+                files=not given.pop("conversation_only"),
+                conversation=not given.pop("files_only"),
+                head=False if given.pop("no_head", False) else None,
+                dry_run=given.pop("dry_run"),
+                callback=given.pop("callback"),
+                force=frozenset(word for each in given.pop("force") for word in each.split(",")),
+            )
             return command(**given, request=request)
 
         decorated: Callable[..., int] = with_request
@@ -124,31 +126,6 @@ def restore_options(*refusals: str) -> Callable[[Callable[..., int]], Callable[.
     return decorate
 
 
-def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRequest:
-    """Make a request of the options, and remove them from what was given."""
-    no_head = given.pop("no_head", None)
-    files_only, conversation_only = given.pop("files_only"), given.pop("conversation_only")
-    dry_run, callback = given.pop("dry_run"), given.pop("callback")
-    force = [word for value in given.pop("force") for word in value.split(",")]
-    for word in force:
-        if word not in refusals:
-            unknown = f"'{shortened(word)}' is not one of {', '.join(refusals)}"
-            raise click.BadParameter(unknown, param_hint="'--force'")
-    if callback == "":
-        raise click.BadParameter("the file name is empty", param_hint="'--callback'")
-    refuse_together(("--files-only", files_only), ("--conversation-only", conversation_only))
-    refuse_together(("--files-only", files_only), ("--callback", callback))
-    return RestoreRequest(
-        files=not conversation_only,
-        conversation=not files_only,
-        head=None if no_head is None else not no_head,
-        dry_run=dry_run,
-        callback=callback,
-        force=frozenset(force),
-        agents=agent_support(),
-    )
-
-
 @click.command(cls=Command)
 @click.argument("checkpoint", metavar="[<checkpoint>]", required=False, shell_complete=checkpoints)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
@@ -156,7 +133,7 @@ def _take_request(given: dict[str, Any], refusals: Collection[str]) -> RestoreRe
 @click.option(
     "--session", default="", metavar="<id>", help="Refuse checkpoints of another session."
 )
-@restore_options(*FOREIGN, RUNNING_TURN)
+@restore_options(RESTORE)
 def restore(
     checkpoint: str | None,
     paths: tuple[str, ...],
@@ -177,8 +154,7 @@ def restore(
         # Nothing stood before `--`, and only paths stand behind it.
         paths = (checkpoint, *paths)
         checkpoint = None
-    request = request._replace(paths=paths, head=head, session=session)
-    _refuse_combinations(request)
+    request = request._replace(paths=paths, head=head, session=session).checked(RESTORE)
     repository = Repository.discover()
     warn_of_interruption(repository)
     if checkpoint is None:
@@ -210,13 +186,6 @@ def _meant(repository: Repository, name: str, request: RestoreRequest) -> str:
         command = whole.command(RESTORE, turn)
         return f"'{name}' is a path: '{command}' restores {'them' if paths[1:] else 'it'} alone"
     return f"'{name}' is a path that no turn changed" if os.path.lexists(name) else ""
-
-
-def _refuse_combinations(request: RestoreRequest) -> None:
-    conversation_only = not request.files
-    paths = ("paths", request.paths)
-    refuse_together(("--head", request.head), ("--conversation-only", conversation_only), paths)
-    refuse_together(("--callback", request.callback), paths)
 
 
 # Without a checkpoint.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog
 from git_boocode.checkpoints.turns import CurrentTree, count_changes, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs

@@ -6,8 +6,7 @@ from functools import partial
 
 import click
 
-from git_boocode.checkpoints.restore.commands import RUNNING_TURN
-from git_boocode.checkpoints.restore.operation import LATER_CHANGES, NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.request import UNDO, RestoreRequest
 from git_boocode.cli.framework import Command
 from git_boocode.cli.restore import carry_out, no_head_option, restore_options, surplus_hint
 from git_boocode.repo.repository import Repository
@@ -16,7 +15,7 @@ from git_boocode.workflows import restore_with_edits
 
 @click.command(cls=Command, surplus=surplus_hint)
 @no_head_option
-@restore_options(LATER_CHANGES, NEWER_TURNS, RUNNING_TURN)
+@restore_options(UNDO)
 def undo(request: RestoreRequest, as_json: bool) -> int:
     """Undo the latest restore, or the latest accept, discard or sync of a proposal.
 
@@ -24,6 +23,7 @@ def undo(request: RestoreRequest, as_json: bool) -> int:
     takes an undo back. To take back what an agent did, use `git boocode restore`; for a single
     edit, `git boocode rewind`.
     """
+    request = request.checked(UNDO)
     repository = Repository.discover()
     work = partial(restore_with_edits.undo, repository)
     return carry_out(repository, work, request, as_json=as_json)

@@ -21,13 +21,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from git_boocode.agents.conversation import restore_json
-from git_boocode.agents.restore_support import agent_support
-from git_boocode.checkpoints.restore.operation import (
-    LATER_CHANGES,
-    NEWER_TURNS,
-    RestoreRequest,
-)
+from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
 from git_boocode.checkpoints.timeline import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
 from git_boocode.cli.view_page import page_html
@@ -36,6 +30,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository, make_state_dir
 from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.restore_answer import restore_json
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 
 _HOST = "127.0.0.1"
@@ -229,7 +224,6 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             conversation=conversation,
             head=body.get("head") is True,
             dry_run=dry_run,
-            agents=agent_support(),
         )
         return restore_json(restore_with_edits.restore(self.repository(), identifier, request))
 
@@ -239,7 +233,6 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             force=frozenset((LATER_CHANGES, NEWER_TURNS) if body.get("anyway") is True else ()),
             dry_run=body.get("preview") is True,
             only_to=_id(body, "restored"),
-            agents=agent_support(),
         )
         with self.changing:
             return restore_json(restore_with_edits.undo(self.repository(), request))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from git_boocode.checkpoints.restore.operation import ProposalStep
+from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.proposals.proposal import (
     BlobVersion,
     NewState,

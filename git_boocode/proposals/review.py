@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.commands import undoable_change
-from git_boocode.checkpoints.restore.operation import ProposalStep
+from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.editing.answer import file_json
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError, listed
 from git_boocode.editing.recovery import interrupted_edit, recover

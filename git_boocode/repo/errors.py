@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 EXIT_REFUSED = 1
 EXIT_FATAL = 128
@@ -79,6 +79,35 @@ class UsageError(BoocodeError):
         self.usage = usage
 
 
+class ArgumentError(ValueError):
+    """Invalid arguments of a service: some that exclude each other, or a wrong value of one.
+
+    `names` are the arguments as the service spells them, in the order of the `{}` in `problem`. A
+    front end reports the same problem by its own names.
+    """
+
+    def __init__(self, problem: str, *names: str) -> None:
+        self.problem, self.names = problem, names
+        super().__init__(problem.format(*(f"'{name}'" for name in names)))
+
+
+def refuse_combined(**given: object) -> None:
+    """Refuse arguments of which only one may be given (ArgumentError)."""
+    names = [name for name, value in given.items() if value]
+    if len(names) > 1:
+        places = ", ".join(["{}"] * (len(names) - 1))
+        raise ArgumentError(f"{places} and {{}} cannot be used together", *names)
+
+
+def refuse_unknown(name: str, values: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse a value of an argument that is not among the known ones (ArgumentError)."""
+    for value in values:
+        if value not in known:
+            shown = shortened(value).replace("{", "{{").replace("}", "}}")
+            choices = ", ".join(known)
+            raise ArgumentError(f"invalid value for {{}}: '{shown}' is not one of {choices}", name)
+
+
 class CommandError(BoocodeError):
     """The user's command cannot be executed (exit 126) or does not exist (127)."""
 
@@ -91,6 +120,8 @@ def as_error(error: Exception) -> BoocodeError:
     """An exception as an error that can be shown; one that is not ours is a bug."""
     if isinstance(error, BoocodeError):
         return error
+    if isinstance(error, ArgumentError):
+        return UsageError(str(error))
     return from_os(error) if isinstance(error, OSError) else unexpected(error)
 
 

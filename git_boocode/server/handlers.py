@@ -6,17 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from git_boocode.api import restore_answer, restore_request
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.comparison import compared_states, comparison_json
 from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
-from git_boocode.checkpoints.restore.operation import (
-    FOREIGN,
-    LATER_CHANGES,
-    NEWER_TURNS,
-    RestoreRequest,
-)
+from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.store.commit import prune_daily
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
@@ -39,6 +33,7 @@ from git_boocode.server.json_rpc import JsonObject
 from git_boocode.server.lanes import Lane
 from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.restore_answer import restore_json
 from git_boocode.workflows.show_target import find_target
 
 _FETCHED = ("remote", "remotes", "archived")
@@ -237,51 +232,33 @@ def blame(call: Call) -> JsonObject:
 
 def restore(call: Call) -> JsonObject:
     """Restore files, staging and conversation from a checkpoint."""
-    request = _restore_request(call, FOREIGN)
-    head = call.get("head", False)
-    if call.paths and head:
-        raise UsageError("'paths' excludes 'head'")
-    if head and not request.files:
-        raise UsageError("'head' excludes 'conversation_only'")
-    if call.paths and not request.files:
-        raise UsageError("'paths' excludes 'conversation_only'")
-    request = request._replace(paths=call.paths, head=head, session=call.get("session", ""))
-    return restore_answer(
-        restore_with_edits.restore(call.repository, call.get("checkpoint"), request)
-    )
+    request = _restore_request(call, RESTORE)
+    result = restore_with_edits.restore(call.repository, call.get("checkpoint"), request)
+    return restore_json(result)
 
 
 def undo(call: Call) -> JsonObject:
     """Undo the latest restore, or the latest change of a proposal."""
-    return restore_answer(restore_with_edits.undo(call.repository, _step_request(call)))
+    return restore_json(restore_with_edits.undo(call.repository, _restore_request(call, UNDO)))
 
 
 def redo(call: Call) -> JsonObject:
     """Redo what was undone."""
-    return restore_answer(restore_with_edits.redo(call.repository, _step_request(call)))
+    return restore_json(restore_with_edits.redo(call.repository, _restore_request(call, REDO)))
 
 
-def _step_request(call: Call) -> RestoreRequest:
-    no_head = call.get("no_head")
-    request = _restore_request(call, (LATER_CHANGES, NEWER_TURNS))
-    return request._replace(head=None if no_head is None else not no_head)
-
-
-def _restore_request(call: Call, refusals: Sequence[str]) -> RestoreRequest:
+def _restore_request(call: Call, kind: str) -> RestoreRequest:
     """The request of a restore; the only program that it runs is the configured callback."""
-    files_only, rest = call.get("files_only", False), call.get("conversation_only", False)
-    if files_only and rest:
-        raise UsageError("'files_only' excludes 'conversation_only'")
-    try:
-        return restore_request(
-            refusals,
-            files=not rest,
-            conversation=not files_only,
-            dry_run=call.get("dry_run", False),
-            force=call.get("force", ()),
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    request = RestoreRequest(
+        files=not call.get("conversation_only", False),
+        conversation=not call.get("files_only", False),
+        paths=call.paths,
+        head=False if call.get("no_head") else call.get("head"),
+        dry_run=call.get("dry_run", False),
+        session=call.get("session", ""),
+        force=frozenset(call.get("force", ())),
+    )
+    return request.checked(kind)
 
 
 def propose(call: Call) -> JsonObject:

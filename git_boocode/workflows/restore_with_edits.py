@@ -1,4 +1,4 @@
-"""Restore, undo and redo with a callback that may ask for edits, and with proposals."""
+"""Restore, undo and redo with a callback's edits, proposals, and what they must know of agents."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore import commands
-from git_boocode.checkpoints.restore.operation import RestoreRequest, read_record
+from git_boocode.checkpoints.restore.operation import read_record
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import EDITS, Catalog
 from git_boocode.proposals.earlier_states import EarlierStates
@@ -90,7 +92,8 @@ def repair(repository: Repository, request: RestoreRequest) -> Result | None:
 
 
 def _completed(repository: Repository, request: RestoreRequest) -> RestoreRequest:
-    return request._replace(editor=_editor, proposals=EarlierStates(repository))
+    proposals = EarlierStates(repository)
+    return request._replace(editor=_editor, proposals=proposals, agents=agent_support())
 
 
 def _editor() -> Editor:

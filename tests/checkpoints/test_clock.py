@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from git_boocode.checkpoints.restore.commands import undo
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, redone, take, undone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.checkpoints.restore.commands import refuse_foreign
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository

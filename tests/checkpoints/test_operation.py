@@ -5,13 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.restore.operation import (
-    REDO,
-    RESTORE,
-    UNDO,
-    History,
-    OperationRecord,
-)
+from git_boocode.checkpoints.restore.operation import History, OperationRecord
+from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO
 
 
 class Editor:

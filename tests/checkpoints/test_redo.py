@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.restore.commands import repair
-from git_boocode.checkpoints.restore.operation import RestoreRequest, needed_safety_ids
+from git_boocode.checkpoints.restore.operation import needed_safety_ids
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.lock import begin_restore, interrupted_restore

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.checkpoints.restore import operation as history
+from git_boocode.checkpoints.restore.request import RESTORE, UNDO
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
 from git_boocode.checkpoints.store.commit import last_prune_failure, prune_daily
 from git_boocode.checkpoints.store.retention import (
@@ -229,13 +230,13 @@ class Past:
     def operation_values(self, kind: str) -> dict[str, Any] | None:
         """Where an operation would go, and of what it would be one; None if there is nothing."""
         past = history.read_history(self.safety)
-        if kind == history.RESTORE:
+        if kind == RESTORE:
             return {"target": new_id(0)}
-        if kind == history.UNDO and self.interrupted is not None:
+        if kind == UNDO and self.interrupted is not None:
             found = next(entry for entry in self.safety if entry.id == self.interrupted)
             cause = past.cause(read(found))
             return {"target": cause.id, "of": cause.id, "mends": True}
-        if kind == history.UNDO:
+        if kind == UNDO:
             return {"target": past.done[-1].id, "of": past.done[-1].id} if past.done else None
         if self.interrupted is not None or not past.undone:
             return None
@@ -283,8 +284,8 @@ def test_deleted_operations_do_not_change_the_history(steps: list[str], cut: int
     other.safety = [entry for entry in past.safety if entry.id not in gone]
     other.interrupted = past.interrupted
     for _ in counting(other.safety)[0]:
-        assert other.operation_values(history.UNDO) == past.operation_values(history.UNDO)
-        past.do(history.UNDO)
+        assert other.operation_values(UNDO) == past.operation_values(UNDO)
+        past.do(UNDO)
         other.safety.insert(0, past.safety[0])
         other.interrupted = past.interrupted
 

@@ -18,7 +18,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture, capture_turn_end
 from git_boocode.checkpoints.restore.commands import restore
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,

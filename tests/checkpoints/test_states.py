@@ -9,7 +9,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.events import EVENTS, set_up
 from tests.checkpoints.kit import held, held_without_history

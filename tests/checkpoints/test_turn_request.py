@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints import turn_request
-from git_boocode.checkpoints.restore.commands import RUNNING_TURN
+from git_boocode.checkpoints.restore.request import RUNNING_TURN
 from git_boocode.checkpoints.turn_request import BegunTurn, TurnRequest, begin_turn, end_turn
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository

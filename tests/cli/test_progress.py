@@ -10,7 +10,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import restore
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take

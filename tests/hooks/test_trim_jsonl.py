@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import LATER_CHANGES, RestoreRequest
+from git_boocode.checkpoints.restore.request import LATER_CHANGES, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository

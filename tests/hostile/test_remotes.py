@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints.restore.commands import restore
-from git_boocode.checkpoints.restore.operation import FOREIGN, RestoreRequest
+from git_boocode.checkpoints.restore.request import FOREIGN, RestoreRequest
 from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.catalog import REMOTES
 from git_boocode.repo.errors import BoocodeError

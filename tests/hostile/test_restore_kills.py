@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints.restore.commands import repair
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.lock import interrupted_restore

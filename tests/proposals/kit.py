@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.restore.operation import NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.request import NEWER_TURNS, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.editing.answer import Answer
 from git_boocode.editing.inputs import Source

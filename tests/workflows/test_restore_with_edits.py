@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints import conversation_files
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
 from git_boocode.editing import write
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError

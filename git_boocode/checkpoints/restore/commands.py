@@ -13,23 +13,26 @@ from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
 from git_boocode.checkpoints.restore.exact import record_exact
 from git_boocode.checkpoints.restore.file_plan import covers
 from git_boocode.checkpoints.restore.operation import (
-    NEWER_TURNS,
-    REDO,
-    RESTORE,
     TRIM,
-    UNDO,
     History,
     LogChange,
     Operation,
     OperationRecord,
-    ProposalStep,
-    RestoreRequest,
     Root,
     WrittenFile,
     is_own_safety,
     proposal_record,
     read_history,
     read_record,
+)
+from git_boocode.checkpoints.restore.request import (
+    NEWER_TURNS,
+    REDO,
+    RESTORE,
+    RUNNING_TURN,
+    UNDO,
+    ProposalStep,
+    RestoreRequest,
 )
 from git_boocode.checkpoints.restore.transaction import Result, Transaction, checkpoint_at
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
@@ -54,8 +57,6 @@ from git_boocode.repo.running_turn import refuse_if_running
 from git_boocode.repo.store import RefChange
 
 PATIENCE = 10.0
-RUNNING_TURN = "running-turn"
-"""The refusal to override in `RestoreRequest.force` while a turn runs."""
 
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:

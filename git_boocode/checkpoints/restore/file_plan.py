@@ -15,7 +15,8 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.exact import ExactFiles, exact_changes, read_exact
 from git_boocode.checkpoints.restore.hook_files import LostHooks, hooks_to_keep, lost_hooks
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, unchanged
-from git_boocode.checkpoints.restore.operation import RestoreRequest, is_own_safety
+from git_boocode.checkpoints.restore.operation import is_own_safety
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import (

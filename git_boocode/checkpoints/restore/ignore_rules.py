@@ -11,11 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.operation import (
-    RestoreRequest,
-    is_own_safety,
-    read_record,
-)
+from git_boocode.checkpoints.restore.operation import is_own_safety, read_record
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.worktree.indexer import directories_of
 from git_boocode.repo.files import make_directories

@@ -7,105 +7,27 @@ redone. There is no other record of the history that could contradict them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.callback import HostFunction
-from git_boocode.checkpoints.conversation_files import Editor
-from git_boocode.checkpoints.restore.hook_files import AgentSupport
+from git_boocode.checkpoints.restore.request import (
+    LATER_CHANGES,
+    REDO,
+    RESTORE,
+    UNDO,
+    ProposalStep,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
-from git_boocode.repo.errors import RefusedError, shell_command
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
-RESTORE = "restore"
-UNDO = "undo"
-REDO = "redo"
 TRIM = "trim"
-# Refusals that a caller can override.
-IGNORED = "ignored"
-NEWER_TURNS = "newer-turns"
-LATER_CHANGES = "later-changes"
 _NAMED = 3  # maximum number of paths in a message
-FOREIGN = ("other-worktree", "other-session", "other-repository")
-
-
-class ProposalStep(NamedTuple):
-    """A change of what is proposed for some files, which undo takes back.
-
-    `change` is `accept`, `discard` or `sync`; `before` is the id of the proposal before it, empty
-    for none; `paths` are relative to the top.
-    """
-
-    change: str
-    before: str
-    paths: tuple[str, ...]
-
-
-class ProposalStates(Protocol):
-    """The proposals of a worktree, for undo and redo."""
-
-    def newest_id(self) -> str:
-        """The id of the newest proposal; empty for none."""
-
-    def bring_back(self, step: ProposalStep) -> None:
-        """Make the paths of a step as they were before it."""
-
-
-class RestoreRequest(NamedTuple):
-    """The options of a restore, undo or redo; `force` names refusals to override.
-
-    `ignored` replaces ignored files that are in the way, and records them in the safety checkpoint;
-    `other-worktree`, `other-session` and `other-repository` restore checkpoints taken there;
-    `later-changes` undoes a restore, or redoes it, although files have changed since; `newer-turns`
-    does so although turns were recorded since as well.
-    """
-
-    files: bool = True  # restore files and staging area
-    conversation: bool = True  # restore the conversation
-    paths: tuple[str, ...] = ()  # pathspecs of the only files to restore; empty for all
-    prefix: str = ""  # the directory that they are relative to, `""` or `"sub/dir/"`
-    head: bool | None = None  # move HEAD as well; None: only revert the move of a restore
-    dry_run: bool = False  # only report what would change
-    callback: str | HostFunction | None = None  # used instead of the configured one
-    editor: Callable[[], Editor] | None = None  # creates the editor for a callback's edits
-    session: str = ""  # the agent session of the caller; empty if unknown
-    force: frozenset[str] = frozenset()
-    only_to: str = ""  # refuse an undo that goes to another checkpoint than this id
-    agents: AgentSupport = AgentSupport()
-    proposals: ProposalStates | None = None  # brings back what was proposed
-
-    def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:
-        """This request, limited to the scope and the paths of an earlier operation."""
-        conversation = self.conversation and earlier.conversation
-        limited = self._replace(files=self.files and earlier.files, conversation=conversation)
-        return limited._replace(paths=earlier.paths, prefix=earlier.prefix)
-
-    def from_top(self) -> tuple[str, ...]:
-        """The pathspecs relative to any directory of the worktree."""
-        return tuple(spec if spec[:1] == ":" else f":/{self.prefix}{spec}" for spec in self.paths)
-
-    def command(self, *words: str) -> str:
-        """The words of a command, such as `restore` and an id, with these options and paths.
-
-        The latter are quoted for a shell.
-        """
-        callback = self.callback if isinstance(self.callback, str) else None
-        given = (
-            (not self.conversation, ["--files-only"]),
-            (not self.files, ["--conversation-only"]),
-            (self.head is True and words[0] == RESTORE, ["--head"]),
-            (self.head is False and words[0] != RESTORE, ["--no-head"]),
-            (callback, ["--callback", callback or ""]),
-            (self.session, ["--session", self.session]),
-            (self.force, ["--force", ",".join(sorted(self.force))]),
-            (self.paths, ["--", *self.paths]),
-        )
-        options = (word for is_given, option in given if is_given for word in option)
-        return " ".join(filter(None, ("git boocode", *words, shell_command(*options))))
 
 
 class Root(NamedTuple):

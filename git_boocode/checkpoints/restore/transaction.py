@@ -32,17 +32,19 @@ from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanne
 from git_boocode.checkpoints.restore.hook_files import LostHooks
 from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
 from git_boocode.checkpoints.restore.operation import (
+    Operation,
+    OperationRecord,
+    later_changes,
+    read_record,
+)
+from git_boocode.checkpoints.restore.request import (
     IGNORED,
     LATER_CHANGES,
     NEWER_TURNS,
     REDO,
     RESTORE,
     UNDO,
-    Operation,
-    OperationRecord,
     ProposalStep,
-    later_changes,
-    read_record,
 )
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
