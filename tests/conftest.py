@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.memory import use_memory
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, sealed_environment
 
 use_memory()
 
@@ -36,26 +36,6 @@ _STEADY: dict[str, Any] = {
 settings.register_profile("quick", max_examples=15, **_STEADY)
 settings.register_profile("steady", max_examples=100, **_STEADY)
 settings.register_profile("explore", max_examples=2000, deadline=None)
-
-# How `git init` makes a repository; see CONTRIBUTING.md.
-_KEPT = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")
-
-_DROPPED = ("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")
-
-_SEALED = {
-    # No colour but where a test asks for it.
-    "TERM": "dumb",
-    "NO_COLOR": "",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_AUTHOR_NAME": "A U Thor",
-    "GIT_AUTHOR_EMAIL": "author@example.com",
-    "GIT_COMMITTER_NAME": "C O Mitter",
-    "GIT_COMMITTER_EMAIL": "committer@example.com",
-    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
-    "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
-    "LANG": "C.UTF-8",
-    "TZ": "UTC",
-}
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -84,23 +64,15 @@ def sealed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """A home of its own, a fixed identity, fixed dates, and no inherited GIT_ variable."""
-    for key in list(os.environ):
-        if key not in _KEPT and key.startswith(_DROPPED):
-            monkeypatch.delenv(key)
-    for mark, key in zip(("ref_files", "sha1"), _KEPT, strict=True):
-        if request.node.get_closest_marker(mark):
-            monkeypatch.delenv(key, raising=False)
     home = tmp_path_factory.mktemp("home")
-    for key, value in {
-        **_SEALED,
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-    }.items():
+    environment = sealed_environment(home)
+    for mark, key in (("ref_files", "GIT_DEFAULT_REF_FORMAT"), ("sha1", "GIT_DEFAULT_HASH")):
+        if request.node.get_closest_marker(mark):
+            environment.pop(key, None)
+    for key in os.environ.keys() - environment:
+        monkeypatch.delenv(key)
+    for key, value in environment.items():
         monkeypatch.setenv(key, value)
-    # `git boocode` must find the program under test, installed beside this interpreter.
-    bin_dir = Path(sys.executable).parent
-    monkeypatch.setenv("PATH", f"{bin_dir}{os.pathsep}{os.environ['PATH']}")
-    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n")
     return home
 
 

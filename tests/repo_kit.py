@@ -28,6 +28,37 @@ LIMITED = pytest.mark.skipif(
 _AT_THE_START = ("PYTHON", "LANG", "LC_", "PATH")
 
 
+_KEPT = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")  # see CONTRIBUTING.md
+_DROPPED = ("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")
+_SEALED = {
+    # No colour but where a test asks for it.
+    "TERM": "dumb",
+    "NO_COLOR": "",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "A U Thor",
+    "GIT_AUTHOR_EMAIL": "author@example.com",
+    "GIT_COMMITTER_NAME": "C O Mitter",
+    "GIT_COMMITTER_EMAIL": "committer@example.com",
+    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
+    "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+}
+
+
+def sealed_environment(home: Path) -> dict[str, str]:
+    """The environment of a test: a home of its own, a fixed identity, fixed dates.
+
+    Nothing else that git or git-boocode heeds is inherited. `home` gets a configuration for git.
+    """
+    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n")
+    kept = {k: v for k, v in os.environ.items() if k in _KEPT or not k.startswith(_DROPPED)}
+    # `git boocode` must find the program under test, installed beside this interpreter.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    own = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "PATH": path}
+    return {**kept, **_SEALED, **own}
+
+
 def examples(usual: int) -> int:
     """How many examples of a property the profile wants where others have 100."""
     profile = settings.default

@@ -1,29 +1,23 @@
 """The README's picture: a turn of an agent that goes wrong, taken back, as an animated SVG.
 
-`python -m man.pictures.session` runs the commands in a scratch repository and writes
-`session.svg` from what they print. Only the agent is an actor: its prompt goes through the hook
-that is installed.
+`python -m man.pictures.session` draws `session.svg` from the beginning of a transcript of
+the tests, which `python -m tests.sessions` writes.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-PICTURE = Path(__file__).with_name("session.svg")
-PROMPT = "simplify the parser"
-_SESSION = "8f4c2a1e-5b7d-4c3f-9a61-0d2e4f6b8c10"
+_HERE = Path(__file__).parent
+PICTURE = _HERE / "session.svg"
+TRANSCRIPT = _HERE.parents[1] / "tests/sessions/day-with-an-agent.md"
 # Columns, pixels and seconds.
 _COLUMNS, _CHARACTER, _LINE, _MARGIN = 120, 8.4, 20, 16
 _TYPING, _READING, _AT_THE_END = 1.2, 0.3, 6.0
+_KINDS = {"$ ": "typed", "●": "note", "hint:": "hint", " D ": "loss"}
 _STYLE = """\
 svg { --paper: #ffffff; --ink: #24292f; --faint: #6e7781; --ours: #0a7a3d; --loss: #b3261e; }
 @media (prefers-color-scheme: dark) {
@@ -43,30 +37,12 @@ class Line(NamedTuple):
     kind: str = ""
 
 
-def session(top: Path) -> Iterator[Line]:
-    """What a person sees who lets an agent work in a new repository, and takes a turn back."""
-    (top / "parser.py").write_text("def parse(text):\n    return text.split()\n")
-    (top / "main.py").write_text("from parser import parse\n\nprint(parse(input()))\n")
-    for command in ("git init -q -b main", "git add .", "git commit -q -m Start"):
-        _output(top, command)
-    (top / ".git/info/exclude").write_text(".claude\n__pycache__\n")
-    # A hint that follows names a path of this machine.
-    yield from islice(_run(top, "git boocode hooks install --agent claude-code"), 3)
-    yield Line("")
-    _say(user="what is this?", assistant="a parser")
-    yield Line(f'$ claude "{PROMPT}"', "typed")
-    _output(top, "git boocode hook claude-code UserPromptSubmit", _prompt(top))
-    (top / "parser.py").unlink()
-    (top / "main.py").write_text("print(input().split())\n")
-    _say(user=PROMPT, assistant="I removed parser.py")
-    _output(top, "git boocode hook claude-code Stop", _prompt(top))
-    yield Line("● I removed parser.py and put its one line into main.py.", "note")
-    yield from _run(top, "git status --short", "loss")
-    yield Line("")
-    yield from _run(top, "git boocode restore @")
-    yield from _run(top, "python3 main.py <<< 'all is here'")
-    yield Line("")
-    yield from _run(top, "git boocode undo")
+def lines() -> Iterator[Line]:
+    """The lines of the transcript's first three parts."""
+    blocks = TRANSCRIPT.read_text(encoding="utf-8").split("```")[1:6:2]
+    for text in "\n".join(block.removeprefix("console\n") for block in blocks).splitlines():
+        assert len(text) <= _COLUMNS, f"too long for the picture: {text}"
+        yield Line(text, next((kind for mark, kind in _KINDS.items() if text.startswith(mark)), ""))
 
 
 def picture(lines: list[Line]) -> str:
@@ -107,54 +83,5 @@ def picture(lines: list[Line]) -> str:
     )
 
 
-def _run(top: Path, command: str, kind: str = "") -> Iterator[Line]:
-    yield Line(f"$ {command}", "typed")
-    for text in _output(top, command).splitlines():
-        assert len(text) <= _COLUMNS, f"too long for the picture: {text}"
-        yield Line(text, "hint" if text.startswith("hint:") else kind)
-
-
-def _output(top: Path, command: str, stdin: str = "") -> str:
-    done = subprocess.run(
-        ["bash", "-c", f"{command} 2>&1"],
-        cwd=top,
-        input=stdin,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
-def _prompt(top: Path) -> str:
-    event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "session_id": _SESSION}
-    return json.dumps({**event, "cwd": str(top), "transcript_path": str(_transcript())})
-
-
-def _transcript() -> Path:
-    return Path.home() / f".claude/projects/project/{_SESSION}.jsonl"
-
-
-def _say(**messages: str) -> None:
-    """Let the agent write messages to its transcript, by the names of their authors."""
-    _transcript().parent.mkdir(parents=True, exist_ok=True)
-    with _transcript().open("a") as file:
-        for role, text in messages.items():
-            message = {"role": role, "content": text}
-            file.write(json.dumps({"type": role, "uuid": text, "message": message}) + "\n")
-
-
-def main() -> None:
-    """Write the picture."""
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1", HOME=scratch)
-        for role in ("AUTHOR", "COMMITTER"):
-            os.environ.update({f"GIT_{role}_NAME": "A", f"GIT_{role}_EMAIL": "a@example.com"})
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        top = Path(scratch, "project")
-        top.mkdir()
-        PICTURE.write_text(picture(list(session(top))), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    PICTURE.write_text(picture(list(lines())), encoding="utf-8")

@@ -1,0 +1,20 @@
+"""Whole sessions, each with all that its commands print: begin here to learn what the program does.
+
+`python -m tests.sessions` writes them anew; review the difference. The README and the manual quote
+them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.sessions.transcript import TRANSCRIPTS, rerun
+
+
+@pytest.mark.sha1
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_a_session_prints_what_its_transcript_shows(path: Path, tmp_path: Path) -> None:
+    transcript = path.read_text(encoding="utf-8")
+    assert rerun(transcript, tmp_path) == transcript, "python -m tests.sessions writes it anew"
