@@ -87,12 +87,18 @@ def _run(commands: list[str], home: Path) -> list[str]:
     return [output + (f"[{status}]\n" if status != "0" else "") for output, status in pairs]
 
 
+def _just_now(found: re.Match[str]) -> str:
+    spaces, time = found.groups()
+    in_a_column = len(spaces) > 1
+    return "just now".rjust(len(spaces + time)) if in_a_column else f"{spaces}just now"
+
+
 def _made_steady(said: str, home: Path) -> str:
     """Output without what differs from run to run."""
     program = shutil.which("git-boocode", path=str(Path(sys.executable).parent))
     said = said.replace(str(program), "/home/ada/.local/bin/git-boocode")
     said = said.replace(str(home), "/home/ada")
-    said = re.sub(r" *\b\d+ s ago", lambda found: "just now".rjust(len(found[0])), said)
+    said = re.sub(r"( +)(\d+ s ago)", _just_now, said)
     for pattern, steady in _STEADY:
         said = pattern.sub(steady, said)
     numbers: dict[str, int] = {}
