@@ -1,13 +1,20 @@
-"""The configuration files of agents: where they are, and which of their entries are ours."""
+"""The configuration files of agents: where they are, and which of their entries are ours.
+
+A record holds what a file was before us, so that it can be given back as it was. Those that git
+would add can be excluded: a comment before each of our lines in `info/exclude` marks it, so that
+exactly our lines are removed again.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any, NamedTuple
 
+from git_boocode.agents.file_edits import FileEdit, read_file
 from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import (
     LOCAL,
@@ -21,13 +28,18 @@ from git_boocode.agents.registry import (
     home_of,
     xdg_directory,
 )
-from git_boocode.repo.durable import refuse_blocked
+from git_boocode.repo.durable import read_private_json, refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
+from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"
 HOOKS, SERVER = "hooks", "server"
+# Of records; the settings of an agent may hold keys and passwords.
+_FORMAT, _MODE, _LARGEST = 1, 0o600, 64 << 20
+_MARK = b"# git-boocode: file of an agent, excluded when hooks or the server were installed\n"
+_EXCLUDE_TITLE = "git (exclude)"
 
 
 class ConfigFile(NamedTuple):
@@ -268,3 +280,121 @@ def as_wanted(
         alike = all(entries[0].get(key) == value for key, value in expected.items())
         same[event] = alike and (not expected or len(entries) == 1)
     return same
+
+
+class Baseline(NamedTuple):
+    """What is remembered of a file.
+
+    `before` is its content before us, None for no file; `written` the digest of what we wrote.
+    `made` is what we had to add to hold our hooks, such as `hooks` or `hooks.Stop`, and None if
+    nobody remembers: then what our hooks leave empty counts as added. `directories` are those that
+    we made for the file, outermost first.
+    """
+
+    before: bytes | None
+    written: str
+    made: frozenset[str] | None
+    directories: tuple[str, ...] = ()
+
+    @property
+    def created(self) -> bool:
+        """Whether the whole file is ours, so that it goes when nothing else is left in it."""
+        return self.before is None
+
+    def is_of(self, data: bytes | None) -> bool:
+        """Whether a file holds just what we wrote."""
+        return data is not None and digest(data) == self.written
+
+
+UNKNOWN = Baseline(b"", "", None)
+"""The baseline of a file of which nothing is remembered."""
+
+
+def digest(data: bytes) -> str:
+    """By which a content is recognized."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def load(path: str) -> Baseline | None:
+    """What a record holds; None if there is none, or none that makes sense."""
+    try:
+        stored: Any = read_private_json(path, largest=_LARGEST)
+        if stored["boocode"] != _FORMAT or not isinstance(stored["written"], str):
+            return None
+        before, made = stored["before"], stored["made"]
+        return Baseline(
+            None if before is None else b64decode(before, validate=True),
+            stored["written"],
+            None if made is None else frozenset(map(str, made)),
+            tuple(os.fsdecode(bytes.fromhex(path)) for path in stored["directories"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        # Without one, what is ours is recognized by its command line.
+        return None
+
+
+def saved(path: str, baseline: Baseline | None) -> FileEdit:
+    """The change of a record that remembers a baseline, or forgets it if it is None."""
+    try:
+        before = read_file(path, replace_link=True)
+    except RefusedError as error:
+        error.hints += ("delete it; 'git boocode doctor --fix' does so in the git directory",)
+        raise
+    if baseline is None:
+        return FileEdit(path, before, None, None, "", replace_link=True)
+    stored = {
+        "boocode": _FORMAT,
+        "before": None if baseline.before is None else b64encode(baseline.before).decode("ascii"),
+        "written": baseline.written,
+        "made": None if baseline.made is None else sorted(baseline.made),
+        "directories": [os.fsencode(path).hex() for path in baseline.directories],
+    }
+    after = json.dumps(stored, indent=2).encode() + b"\n"
+    return FileEdit(path, before, after, _MODE, "", replace_link=True)
+
+
+class HookPaths(NamedTuple):
+    """Paths below the worktree, by what git does with them."""
+
+    tracked: list[str]
+    addable: list[str]  # neither tracked nor ignored, so that `git add .` adds them
+
+
+def sort_paths(repository: Repository, paths: Collection[str]) -> HookPaths:
+    """Sort paths below the worktree, which need not exist."""
+    git = repository.git
+    tracked = nul_records(git.run("ls-files", "-z", "--", *paths)) if paths else []
+    listed = git.attempt("check-ignore", "-z", "--stdin", stdin=nul_lines(paths)).stdout
+    hidden = {*tracked, *nul_records(listed)}
+    return HookPaths(tracked, [path for path in paths if path not in hidden])
+
+
+def exclude_path(repository: Repository) -> str:
+    """The path of `info/exclude`; in linked worktrees and submodules it is not below `.git`."""
+    return os.path.join(repository.common_dir, "info", "exclude")
+
+
+def exclude_paths(repository: Repository, paths: Iterable[str]) -> FileEdit:
+    """The change that excludes paths below the worktree."""
+    path = exclude_path(repository)
+    before = read_file(path)
+    text = before or b""
+    if text and not text.endswith(b"\n"):
+        text += b"\n"
+    lines = b"".join(map(_marked, paths))
+    return FileEdit(path, before, text + lines, None, _EXCLUDE_TITLE)
+
+
+def stop_excluding(repository: Repository, paths: Iterable[str]) -> Iterator[FileEdit]:
+    """The change that removes our lines for paths below the worktree; none if there are none."""
+    path = exclude_path(repository)
+    before = after = read_file(path)
+    for lines in map(_marked, paths):
+        after = after and after.replace(lines, b"")
+    if after != before:
+        yield FileEdit(path, before, after, None, _EXCLUDE_TITLE)
+
+
+def _marked(path: str) -> bytes:
+    # The paths are those of the registry, which hold no characters that patterns interpret.
+    return _MARK + b"/" + os.fsencode(path) + b"\n"

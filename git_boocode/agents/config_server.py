@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import tomlkit
 
-from git_boocode.agents.baselines import Baseline
-from git_boocode.agents.config_files import TOML, ConfigFile, refusal
+from git_boocode.agents.config_files import TOML, Baseline, ConfigFile, refusal
 from git_boocode.agents.config_settings import read_settings, written_settings
 from git_boocode.agents.own_hooks import server_options
 from git_boocode.agents.round_trip import plain

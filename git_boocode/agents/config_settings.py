@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, MutableSequence
 from typing import Any
 
-from git_boocode.agents.baselines import UNKNOWN, Baseline
-from git_boocode.agents.config_files import TOML, ConfigFile, Wanted, as_wanted, leaf
+from git_boocode.agents.config_files import (
+    TOML,
+    UNKNOWN,
+    Baseline,
+    ConfigFile,
+    Wanted,
+    as_wanted,
+    leaf,
+)
 from git_boocode.agents.round_trip import Document, plain, read_json, read_toml
 
 _HOOKS = "hooks"

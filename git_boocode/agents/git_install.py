@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,16 +37,13 @@ _CALL_IT = (
 _BEGIN = b"# >>> git-boocode"
 _END = b"# <<< git-boocode <<<"
 _MADE = b": it made this file >>>"
-# Written by earlier versions, which renamed a hook that was not a shell script, and called it.
-_MOVED = b": it moved the hook that was here to "
-_CHAINED = ".boocode-chained"
 _SHEBANG = b"#!/bin/sh\n"
 _SHELL = re.compile(
     rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?(?:\S*/)?)?(?:ba|da|k|z)?sh(?=\s|\Z)"
 )
 # Only the first lines of a script that executes itself with another interpreter are shell.
 _HANDS_OVER = re.compile(rb"""\bexec\b[^\n$`]{0,500}\$(0|\{0\})["'\s]|^''':|^":"|^=begin""", re.M)
-_PART_BEGINS = re.compile(rb"^%s([^\r\n]*)\r?\n" % _BEGIN, re.MULTILINE)
+_PART_BEGINS = re.compile(rb"^%s[^\r\n]*\r?\n" % _BEGIN, re.MULTILINE)
 _PART_ENDS = re.compile(rb"^%s(?:\r?\n|\Z)" % _END, re.MULTILINE)
 
 _INSTALLED, _OTHER, _MISSING = "installed", "other", "missing"
@@ -70,15 +66,18 @@ class Status(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A hook with our lines: what `begin` says besides is `note`, and `chain` follows the call."""
+    """A hook with our lines, of which `body` is all between the first and the last one."""
 
     before: bytes
     begin: bytes
-    note: bytes
-    call: bytes
-    chain: bytes
+    body: bytes
     end: bytes
     after: bytes
+
+    @property
+    def made_the_file(self) -> bool:
+        """Whether the whole file is ours."""
+        return self.before == _SHEBANG and not self.after and _MADE in self.begin
 
 
 def git_version(repository: Repository) -> tuple[int, int]:
@@ -148,8 +147,8 @@ def find_part(content: bytes | None) -> _Part | None:
     end = _PART_ENDS.search(content, begin.end()) if begin else None
     if begin is None or end is None:
         return None
-    before, body, after = content[: begin.start()], content[begin.end() : end.start()], end.end()
-    return _Part(before, begin[0], begin[1], *body.partition(b"\n")[::2], end[0], content[after:])
+    body, after = content[begin.end() : end.start()], content[end.end() :]
+    return _Part(content[: begin.start()], begin[0], body, end[0], after)
 
 
 def is_shell_script(content: bytes) -> bool:
@@ -173,16 +172,13 @@ def renew(content: bytes, call: str) -> bytes:
     """Change the command line in our lines; the rest is unchanged."""
     part = find_part(content)
     assert part is not None
-    line = os.fsencode(call) + b"\n"
-    return part.before + part.begin + line + part.chain + part.end + part.after
+    return part.before + part.begin + os.fsencode(call) + b"\n" + part.end + part.after
 
 
 def remove(content: bytes) -> bytes:
-    """Remove our lines, except a call of a renamed hook."""
+    """Remove our lines."""
     part = find_part(content)
     assert part is not None
-    if part.note.startswith(_MOVED):
-        return part.before + part.chain + part.after
     # Installing added a missing final newline to the script.
     ended = part.end.endswith(b"\n")
     return (part.before if ended else part.before.removesuffix(b"\n")) + part.after
@@ -227,23 +223,8 @@ def _plan_removal(repository: Repository, event: str, path: str) -> list[FileEdi
     if content is None or part is None:
         return []
     title = _title(repository, event, path)
-    is_whole = part.before == _SHEBANG and not part.after
-    if not is_whole or not part.note.startswith((_MADE, _MOVED)):
-        return [_edit(path, content, remove(content), title)]
-    chained = path + _CHAINED
-    original = _read(chained) if part.note.startswith(_MOVED) else None
-    if original is None:
-        return [_edit(path, content, None, title)]
-    mode = None if isinstance(original, Symlink) else stat.S_IMODE(os.lstat(chained).st_mode)
-    edits = [
-        _edit(path, content, original, title, mode),
-        _edit(chained, original, None, f"{title}, the one that was there"),
-    ]
-    # A link through which the renamed hook kept its name.
-    named = os.path.join(os.path.realpath(repository.common_state_dir), event)
-    link = _read(named) if os.path.islink(named) else None
-    is_ours = link == os.fsencode(os.path.relpath(chained, os.path.dirname(named)))
-    return [*edits, _edit(named, link, None, "")] if is_ours else edits
+    after = None if part.made_the_file else remove(content)
+    return [_edit(path, content, after, title)]
 
 
 def _edit(

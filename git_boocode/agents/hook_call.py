@@ -1,14 +1,17 @@
-"""Serve a hook: take a checkpoint in each repository in which the agent works."""
+"""Serve a hook: take a checkpoint in each repository in which the agent works.
+
+A checkpoint of a turn holds the current end of the agent's transcript.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from git_boocode.agents.dedupe import ReportedTurn, Turns, one_at_a_time, tools_of, turn_of
 from git_boocode.agents.event import (
     END,
     FIRST_LINE,
@@ -24,9 +27,8 @@ from git_boocode.agents.event import (
     parse_payload,
     read_input,
 )
-from git_boocode.agents.hook_log import log
+from git_boocode.agents.hook_state import ReportedTurn, Turns, log, one_at_a_time, tools_of, turn_of
 from git_boocode.agents.registry import Agent, home_of
-from git_boocode.agents.transcript_position import TranscriptPosition, transcript_position
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
@@ -42,6 +44,9 @@ _NAME = re.compile(r"[0-9A-Za-z_-]+", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
 _MOST_REPOSITORIES = 8
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Of a transcript in bytes: what is read at once, and the largest distance of the last complete line
+# from the end. Only that line is read, because the transcript may be huge.
+_BLOCK, _LONGEST_LINE = 1 << 16, 64 << 20
 # Without a repository there is nothing to do and no log.
 _NO_REPOSITORY = frozenset(("not_a_repository", "no_directory"))
 
@@ -318,3 +323,80 @@ def _capture(
     )
     taken = capture(repository, request)
     turns.note(turn._replace(checkpoint=taken.checkpoint.id))
+
+
+class TranscriptPosition(NamedTuple):
+    """A position in a transcript; the field names are those of a checkpoint's anchor.
+
+    `path` is absolute; `offset`, in bytes, is the end of the last complete line, including its
+    newline; `hash` is the hash of that line without the newline, None if there is no line.
+    """
+
+    path: str
+    offset: int
+    hash: str | None
+
+
+def transcript_position(path: str) -> TranscriptPosition:
+    """The current end of a transcript; FatalError (`transcript`) if it cannot be read.
+
+    One that is missing, as before the first turn of a session, ends at 0.
+    """
+    full = os.path.expanduser(path)
+    if not os.path.isabs(full):
+        raise _unreadable(path, "the path is not absolute")
+    try:
+        # Opening a special file may block, or have effects.
+        if not stat.S_ISREG(os.stat(full).st_mode):
+            raise _unreadable(path, "not a regular file")
+        descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return _end_of(full, descriptor)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        return TranscriptPosition(full, 0, None)
+    except OSError as error:
+        raise _unreadable(path, from_os(error).message.rpartition(": ")[2]) from None
+    except ValueError:
+        raise _unreadable(path, "the path is not valid") from None
+
+
+def _end_of(path: str, descriptor: int) -> TranscriptPosition:
+    blocks: list[bytes] = []
+    end = None
+    size = begin = os.fstat(descriptor).st_size
+    for begin, block in _backwards(descriptor, size):
+        rest = block
+        if end is None:
+            rest, newline, _ = block.rpartition(b"\n")
+            if not newline:
+                continue
+            end = begin + len(rest) + 1
+        _, newline, tail = rest.rpartition(b"\n")
+        blocks.append(tail)
+        if newline:
+            return TranscriptPosition(path, end, _hash(blocks))
+    if begin > 0:
+        raise _unreadable(path, "its last line is too long")
+    return TranscriptPosition(path, end or 0, _hash(blocks) if end else None)
+
+
+def _hash(blocks: list[bytes]) -> str:
+    import hashlib
+
+    line = b"".join(reversed(blocks)).removesuffix(b"\r")
+    return f"sha256:{hashlib.sha256(line).hexdigest()}"
+
+
+def _backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """The blocks of a file with their offsets, the last one first."""
+    end = size
+    while end > max(0, size - _LONGEST_LINE):
+        begin = max(0, end - _BLOCK)
+        yield begin, os.pread(descriptor, end - begin, begin)
+        end = begin
+
+
+def _unreadable(path: str, why: str) -> FatalError:
+    return FatalError(f"cannot read the transcript '{path}': {why}", code="transcript")

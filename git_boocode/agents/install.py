@@ -10,23 +10,27 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from git_boocode.agents import config_program, config_server, config_settings
-from git_boocode.agents.baselines import UNKNOWN, Baseline, digest, load, saved
 from git_boocode.agents.config_files import (
     HOOKS,
     PROGRAM,
     SERVER,
     TOML,
+    UNKNOWN,
+    Baseline,
     ConfigFile,
     Locations,
     Wanted,
+    digest,
+    load,
     refusal,
+    saved,
+    sort_paths,
 )
 from git_boocode.agents.config_program import installed_command, installed_program
 from git_boocode.agents.config_server import WantedServer
 from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
 from git_boocode.agents.hook_call import hook_timeout
-from git_boocode.agents.hook_log import last_calls
-from git_boocode.agents.info_exclude import sort_paths
+from git_boocode.agents.hook_state import last_calls
 from git_boocode.agents.own_hooks import is_own_program, server_paths
 from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, USER, Agent, Program
 from git_boocode.agents.trust import untrusted_events

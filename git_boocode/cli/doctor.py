@@ -10,7 +10,7 @@ from time import time
 import click
 
 from git_boocode.agents.config_files import Locations
-from git_boocode.agents.hook_log import entries, log_path, newest
+from git_boocode.agents.hook_state import entries, log_path, newest
 from git_boocode.agents.install import states_here
 from git_boocode.agents.registry import AGENTS
 from git_boocode.checkpoints.checkup import (

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 import click
 
-from git_boocode.agents.config_files import Locations, Wanted, default_scope
+from git_boocode.agents.config_files import Locations, Wanted, default_scope, stop_excluding
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
-from git_boocode.agents.info_exclude import stop_excluding
 from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_COMMAND,

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from git_boocode.agents.config_files import Locations
+from git_boocode.agents.config_files import Locations, exclude_path, exclude_paths, sort_paths
 from git_boocode.agents.config_program import installed_program
 from git_boocode.agents.file_edits import FileEdit, diff_text
-from git_boocode.agents.info_exclude import exclude_path, exclude_paths, sort_paths
 from git_boocode.agents.install import PlannedChange, carry_out, makes_file
 from git_boocode.agents.registry import USER
 from git_boocode.cli.colour import diff_painter

@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from git_boocode.agents.config_files import Locations
-from git_boocode.agents.info_exclude import stop_excluding
+from git_boocode.agents.config_files import Locations, stop_excluding
 from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_SERVER,

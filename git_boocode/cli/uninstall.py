@@ -8,9 +8,8 @@ from contextlib import nullcontext
 
 import click
 
-from git_boocode.agents.config_files import Locations
+from git_boocode.agents.config_files import Locations, stop_excluding
 from git_boocode.agents.git_install import plan_git_hooks
-from git_boocode.agents.info_exclude import stop_excluding
 from git_boocode.agents.install import PlannedChange, carry_out, plan_removal
 from git_boocode.agents.restore_support import agent_support
 from git_boocode.checkpoints.removal import (

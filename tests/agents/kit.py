@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from git_boocode.agents.hook_log import LogEntry, entries
+from git_boocode.agents.hook_state import LogEntry, entries
 from tests.repo_kit import Repo, Result
 
 PAYLOADS = Path(__file__).parent / "payloads"

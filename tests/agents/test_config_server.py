@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.baselines import UNKNOWN, Baseline
-from git_boocode.agents.config_files import ConfigFile, Locations
+from git_boocode.agents.config_files import UNKNOWN, Baseline, ConfigFile, Locations
 from git_boocode.agents.config_server import WantedServer, find, install, installed, uninstall
 from git_boocode.agents.own_hooks import has_own_server, server_options
 from git_boocode.agents.registry import SERVER_AGENTS, USER

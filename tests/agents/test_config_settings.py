@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.baselines import UNKNOWN, Baseline
-from git_boocode.agents.config_files import JSON, ConfigFile, Locations, Wanted
+from git_boocode.agents.config_files import JSON, UNKNOWN, Baseline, ConfigFile, Locations, Wanted
 from git_boocode.agents.config_settings import install, installed, uninstall
 from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
 from git_boocode.agents.own_hooks import is_own_call

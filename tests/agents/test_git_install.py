@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import subprocess
 import sys
@@ -207,45 +206,6 @@ def test_a_hook_to_which_users_have_added_the_call(repo: Repo, log: Path) -> Non
     assert path.read_bytes() == before
 
 
-# As earlier versions wrote it in the place of a hook that is not a shell script.
-_CHAINING = """#!/bin/sh
-# >>> git-boocode: it moved the hook that was here to pre-commit.boocode-chained >>>
-/old/git-boocode hook git pre-commit "$@" </dev/null >/dev/null 2>&1 || :
-hook="${0%/*}/pre-commit.boocode-chained"
-named="$(git rev-parse --git-common-dir 2>/dev/null)/boocode/pre-commit"
-[ ! "$named" -ef "$hook" ] || hook="$named"
-[ ! -x "$hook" ] || exec "$hook" "$@"
-# <<< git-boocode <<<
-"""
-
-
-@pytest.mark.parametrize(
-    "kind", ["python", "a link to sh", "compiled", "a link that leads nowhere"]
-)
-def test_a_hook_that_earlier_versions_moved_aside_comes_back(
-    repo: Repo, log: Path, kind: str
-) -> None:
-    path, aside = hooks(repo) / "pre-commit", hooks(repo) / "pre-commit.boocode-chained"
-    OTHERS[kind](path)
-    before = hooks_seen(hooks(repo))
-    path.rename(aside)
-    path.write_text(_CHAINING)
-    path.chmod(0o755)
-    named = repo.top / ".git/boocode/pre-commit"
-    named.parent.mkdir(exist_ok=True)
-    named.symlink_to("../hooks/pre-commit.boocode-chained")
-    told = {status.event: status.state for status in git_hooks_status(Repository.discover())}
-    assert told["pre-commit"] == "other"
-    install("pre-commit")
-    assert path.read_text() == _CHAINING.replace("/old/git-boocode", "git boocode")
-    assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
-    user = ["user |"] if kind in ("python", "a link to sh") else []
-    assert noted(log) == ["ours hook git pre-commit |", *user]
-    uninstall()
-    assert hooks_seen(hooks(repo)) == before
-    assert not os.path.lexists(named)
-
-
 def test_files_that_are_checked_out_cost_nothing(repo: Repo, log: Path) -> None:
     write_hooks(hooks(repo), KINDS["sh"], ["post-checkout"])
     install()
@@ -297,20 +257,6 @@ def test_what_others_have_changed_since_stays(repo: Repo, log: Path) -> None:
     assert set(hooks_seen(hooks(repo))) == {"pre-commit", "pre-rebase"}
     assert (hooks(repo) / "pre-rebase").read_text() == "#!/bin/sh\necho added\n"
     assert "boocode" not in (hooks(repo) / "pre-commit").read_text()
-
-
-def test_what_others_have_added_to_a_chaining_hook_stays(repo: Repo, log: Path) -> None:
-    path, aside = hooks(repo) / "pre-commit", hooks(repo) / "pre-commit.boocode-chained"
-    KINDS["sh"](aside)
-    path.write_text(_CHAINING.replace("#!/bin/sh\n", "#!/bin/sh\necho added >/dev/null\n"))
-    path.chmod(0o755)
-    theirs = aside.read_bytes()
-    uninstall()
-    # It goes on calling what was there.
-    assert aside.read_bytes() == theirs
-    assert "git-boocode hook" not in path.read_text()
-    assert git_quietly(repo, "commit", "-q", "--allow-empty", "-m", "1") == 0
-    assert noted(log) == ["user |"]
 
 
 def test_some_events(repo: Repo, log: Path) -> None:

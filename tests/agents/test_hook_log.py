@@ -7,7 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from git_boocode.agents.hook_log import entries, log, log_path, newest
+from git_boocode.agents.hook_state import entries, log, log_path, newest
 from tests.agents.kit import fire, turn
 from tests.repo_kit import Repo
 

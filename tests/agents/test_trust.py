@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.dedupe import Turns, turn_of
+from git_boocode.agents.hook_state import Turns, turn_of
 from tests.agents.kit import fire, recorded
 from tests.repo_kit import Repo
 

@@ -286,11 +286,9 @@ def test_files_that_are_made_are_excluded_where_that_is_asked_for(repo: Repo) ->
     # The server is still in the file.
     assert repo.git("status", "--short") == ""
     comment = "# git-boocode: file of an agent, excluded when hooks or the server were installed\n"
-    written = exclude.read_text()
-    assert written.endswith(f"{comment}/.gemini/settings.json\n{comment}/opencode.json\n")
-    # As earlier versions wrote it.
-    older = "# git-boocode: hooks of an agent, excluded by 'git boocode hooks install'\n"
-    exclude.write_text(written.replace(comment, older, 1))
+    assert exclude.read_text().endswith(
+        f"{comment}/.gemini/settings.json\n{comment}/opencode.json\n"
+    )
     repo.boocode("serve", "--uninstall")
     assert exclude.read_bytes() == before
 

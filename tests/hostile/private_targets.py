@@ -14,12 +14,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from git_boocode.agents import baselines as records
-from git_boocode.agents import config_settings, git_install, hook_log
-from git_boocode.agents.baselines import UNKNOWN
-from git_boocode.agents.config_files import JSON, TOML, ConfigFile, Wanted
-from git_boocode.agents.dedupe import Turns, turn_of
+from git_boocode.agents import config_files as records
+from git_boocode.agents import config_settings, git_install, hook_state
+from git_boocode.agents.config_files import JSON, TOML, UNKNOWN, ConfigFile, Wanted
 from git_boocode.agents.event import label_of, named_files, parse_event, parse_payload, pathspecs
+from git_boocode.agents.hook_state import Turns, turn_of
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
 from git_boocode.checkpoints import conversation_files as transcripts
 from git_boocode.checkpoints.worktree import index_cache as kept
@@ -74,9 +73,9 @@ def read_turns(repository: Any) -> None:
 
 
 def read_log(repository: Any) -> None:
-    found = hook_log.entries(repository.state_dir, since=0)
-    hook_log.newest(found, 5)
-    hook_log.log(repository.state_dir, "a", "b", "c", "d", "e")
+    found = hook_state.entries(repository.state_dir, since=0)
+    hook_state.newest(found, 5)
+    hook_state.log(repository.state_dir, "a", "b", "c", "d", "e")
 
 
 def read_kept(repository: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.dedupe import ReportedTurn, Turns, one_at_a_time, turn_of
+from git_boocode.agents.hook_state import ReportedTurn, Turns, one_at_a_time, turn_of
 from tests.agents.kit import fire, logged, prompted, recorded, taken, turn
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo

@@ -1,7 +1,8 @@
-"""De-duplicate hooks: each turn gets one checkpoint, even if several hooks report it.
+"""What the hooks of a worktree remember: turns and tool calls that were reported, and problems.
 
 An editor may run the hooks of another agent besides its own, and a hook may be installed twice. So
-the hooks of a worktree exclude each other, and record the turns and tool calls that they have seen.
+the hooks of a worktree exclude each other, and each turn gets one checkpoint. As hooks print
+nothing, their problems go to a log.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import time
 from binascii import crc32
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from git_boocode.repo.durable import read_private_json, write_private
+from git_boocode.repo.ids import timestamp
+from git_boocode.repo.line_log import LineLog
 from git_boocode.repo.lock import file_lock
+from git_boocode.repo.repository import Repository
 
 _MOST = 50
 _MOMENT = 10.0
@@ -23,6 +27,8 @@ _MOMENT = 10.0
 _INSTANT = 2.0
 """Seconds within which an equal prompt of one agent is a duplicate report."""
 _COMPARED = 1 << 16
+# Of the log in bytes, and of a text in it in characters.
+_LARGEST_LOG, _LONGEST = 64 << 10, 1000
 
 
 class ReportedTurn(NamedTuple):
@@ -40,6 +46,10 @@ class ReportedTurn(NamedTuple):
     offset: int | None
     time: float
     checkpoint: str = ""
+
+    def is_of_session(self, other: ReportedTurn) -> bool:
+        """Whether both are of one agent's session."""
+        return (self.agent, self.session) == (other.agent, other.session)
 
 
 def turn_of(agent: str, session: str, turn: str, prompt: str, offset: int | None) -> ReportedTurn:
@@ -60,11 +70,13 @@ class Turns:
 
     def knows(self, turn: ReportedTurn) -> bool:
         """Whether the turn was reported before, by its id."""
-        return bool(turn.turn) and any(turn[:3] == other[:3] for other in self._turns)
+        return bool(turn.turn) and any(
+            turn.is_of_session(other) and turn.turn == other.turn for other in self._turns
+        )
 
     def knows_session(self, turn: ReportedTurn) -> bool:
         """Whether any turn of its session was reported before."""
-        return any(turn[:2] == other[:2] for other in self._turns)
+        return any(turn.is_of_session(other) for other in self._turns)
 
     def has_reported(self, turn: ReportedTurn) -> bool:
         """Whether it was probably reported before, by another agent or twice."""
@@ -75,7 +87,7 @@ class Turns:
         found = (
             other.checkpoint
             for other in reversed(self._turns)
-            if other[:2] == (agent, session) and turn in ("", other.turn)
+            if (other.agent, other.session) == (agent, session) and turn in ("", other.turn)
         )
         return next(found, "")
 
@@ -147,3 +159,67 @@ def _is_same(turn: ReportedTurn, other: ReportedTurn) -> bool:
     if turn.offset is None or other.offset is None:
         return abs(turn.time - other.time) <= _INSTANT
     return turn.offset == other.offset
+
+
+class LogEntry(NamedTuple):
+    """A problem; `what` is its code, and `message` never contains a part of a prompt.
+
+    `time` has the format of the metadata; `worktree` is empty if unknown.
+    """
+
+    time: str
+    agent: str
+    event: str
+    worktree: str
+    what: str
+    message: str
+
+
+def log_path(state_dir: str) -> str:
+    """The path of the log, among the private files of all worktrees."""
+    return os.path.join(state_dir, "hooks.log")
+
+
+def log(state_dir: str, agent: str, event: str, worktree: str, what: str, message: str) -> None:
+    """Write an entry (see `LogEntry`) if possible; drops the oldest ones."""
+    texts = (text[:_LONGEST] for text in (agent, event, worktree, what, message))
+    entry = LogEntry(timestamp(time.time()), *texts)
+    _log_file(state_dir).append(entry._asdict())
+
+
+def _log_file(state_dir: str) -> LineLog:
+    return LineLog(log_path(state_dir), _LARGEST_LOG)
+
+
+def entries(state_dir: str, *, since: float) -> list[LogEntry]:
+    """The entries since a time (seconds since 1970), oldest first, without unreadable lines."""
+    found = filter(None, map(_entry, _log_file(state_dir).read()))
+    return [entry for entry in found if entry.time >= timestamp(since)]
+
+
+def last_calls(repository: Repository) -> dict[str, str]:
+    """When each agent last called a hook in this worktree, in the format of the metadata.
+
+    Only calls that begin a turn, record a tool, or fail leave a trace.
+    """
+    reported = last_reports(repository.state_dir).items()
+    calls = {agent: timestamp(when) for agent, when in reported}
+    for entry in entries(repository.common_state_dir, since=0):
+        if entry.worktree == repository.worktree:
+            calls[entry.agent] = max(entry.time, calls.get(entry.agent, ""))
+    return calls
+
+
+def newest(found: list[LogEntry], count: int) -> list[tuple[LogEntry, int]]:
+    """The newest `count` distinct entries, newest first, with their number of occurrences."""
+    alike: dict[LogEntry, list[LogEntry]] = {}
+    for entry in reversed(found):
+        alike.setdefault(entry._replace(time=""), []).append(entry)
+    return [(entries[0], len(entries)) for entries in alike.values()][:count]
+
+
+def _entry(values: dict[str, Any]) -> LogEntry | None:
+    if not isinstance(values.get("time"), str):
+        return None
+    texts = (values.get(key) for key in LogEntry._fields)
+    return LogEntry(*(text if isinstance(text, str) else "" for text in texts))
