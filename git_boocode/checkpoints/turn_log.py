@@ -28,8 +28,7 @@ from git_boocode.checkpoints.turns import (
     turns,
 )
 from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
-from git_boocode.checkpoints.worktree.nested import unrecorded_repositories
-from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs, unrecorded_repositories
 from git_boocode.repo.errors import UsageError, shortened
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.metadata import Unusable

@@ -122,7 +122,7 @@ def _more_json(repository: Repository) -> dict[str, object]:
     """With `-v`, what else the checkpoint does not hold."""
     if not output_options().verbose:
         return {}
-    from git_boocode.checkpoints.worktree.nested import changed_submodules
+    from git_boocode.checkpoints.worktree.pathspecs import changed_submodules
 
     return {"submodules": [each._asdict() for each in changed_submodules(repository)]}
 
@@ -130,7 +130,7 @@ def _more_json(repository: Repository) -> dict[str, object]:
 def _print_details(repository: Repository, taken: Captured) -> None:
     """Print what the checkpoint holds; on standard error, as scripts read the id."""
     from git_boocode.checkpoints.store.catalog import tree_changes
-    from git_boocode.checkpoints.worktree.nested import changed_submodules
+    from git_boocode.checkpoints.worktree.pathspecs import changed_submodules
 
     print_text(f"commit {taken.checkpoint.commit.id}", to_stderr=True)
     head = taken.checkpoint.head or repository.empty_tree

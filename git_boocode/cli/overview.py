@@ -15,7 +15,7 @@ from git_boocode.checkpoints.store.catalog import (
     SAFETY,
     Catalog,
 )
-from git_boocode.checkpoints.worktree.nested import unrecorded_repositories
+from git_boocode.checkpoints.worktree.pathspecs import unrecorded_repositories
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.doctor import interruptions
 from git_boocode.cli.hooks import last_called, trust_advice

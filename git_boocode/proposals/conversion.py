@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from git_boocode.checkpoints.worktree.indexer import may_convert
+from git_boocode.checkpoints.worktree.attributes import may_convert
 from git_boocode.proposals.proposal import BlobVersion, ObjectStore
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.object_writer import object_id

@@ -18,7 +18,8 @@ from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of, 
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
-from git_boocode.checkpoints.worktree.indexer import Disk, paths_with_filter
+from git_boocode.checkpoints.worktree.attributes import paths_with_filter
+from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index

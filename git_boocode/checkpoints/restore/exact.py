@@ -12,16 +12,12 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from typing import IO, NamedTuple
+from typing import IO
 
 from git_boocode.checkpoints.store.catalog import Change
-from git_boocode.checkpoints.worktree.indexer import (
-    Disk,
-    directories_of,
-    may_convert,
-    paths_with_filter,
-)
-from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.attributes import may_convert, paths_with_filter
+from git_boocode.checkpoints.worktree.indexer import Disk, directories_of
+from git_boocode.checkpoints.worktree.snapshot import NO_VALUE, ExactFile, ExactFiles, Snapshot
 from git_boocode.repo.git import GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
@@ -31,31 +27,12 @@ from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository
 
 _CHUNK = 1 << 20
-_NONE = "-"
 _SAME = "="
 _FILES = ("100644", "100755")
 # Git streams larger blobs instead of holding them in memory.
 _STREAM = "core.bigFileThreshold=16m"
 
 CopyBlob = Callable[[str, IO[bytes]], None]  # as `Git.writing_blobs` yields it
-
-
-class ExactFile(NamedTuple):
-    """The exact mode and bytes of one file."""
-
-    mode: int | None = None  # the permission bits; None if unknown
-    # The id of a blob with the raw bytes; `=` for the bytes in the tree, empty for the bytes that
-    # git writes, as with a filter driver.
-    blob: str = ""
-
-
-ExactFiles = Mapping[str, ExactFile]
-
-
-def encode(files: ExactFiles) -> bytes:
-    """The records of some files by path, as the bytes of a blob."""
-    modes = {path: _NONE if file.mode is None else f"{file.mode:o}" for path, file in files.items()}
-    return nul_lines(f"{modes[path]} {file.blob or _NONE}\t{path}" for path, file in files.items())
 
 
 def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
@@ -69,10 +46,10 @@ def read_exact(repository: Repository, meta: Metadata) -> ExactFiles:
         for record in nul_records(repository.store.file(commit, "entries")):
             fields, _, path = record.partition("\t")
             mode, blob = fields.split(" ")
-            if blob not in (_NONE, _SAME) and not OBJECT_ID.fullmatch(blob):
+            if blob not in (NO_VALUE, _SAME) and not OBJECT_ID.fullmatch(blob):
                 raise ValueError(blob)
-            permissions = None if mode == _NONE else int(mode, 8) & 0o7777
-            files[path] = ExactFile(permissions, "" if blob == _NONE else blob)
+            permissions = None if mode == NO_VALUE else int(mode, 8) & 0o7777
+            files[path] = ExactFile(permissions, "" if blob == NO_VALUE else blob)
     except ValueError:
         raise MetadataError("its record of exact files is malformed", code="malformed") from None
     return files

@@ -12,7 +12,7 @@ from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.exact import ExactFiles, exact_changes, read_exact
+from git_boocode.checkpoints.restore.exact import exact_changes, read_exact
 from git_boocode.checkpoints.restore.hook_files import LostHooks, hooks_to_keep, lost_hooks
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, unchanged
 from git_boocode.checkpoints.restore.operation import is_own_safety
@@ -26,9 +26,8 @@ from git_boocode.checkpoints.worktree.indexer import (
     directories_of,
     is_recorded,
 )
-from git_boocode.checkpoints.worktree.nested import changed_submodules
-from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
-from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, changed_submodules
+from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import is_in_dot_git, walk_directories

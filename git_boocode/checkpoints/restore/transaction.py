@@ -27,7 +27,7 @@ from git_boocode.checkpoints.restore.apply import (
     keeping_directory,
     refuse_to_replace_directory,
 )
-from git_boocode.checkpoints.restore.exact import ExactFiles, after_restore, record_exact
+from git_boocode.checkpoints.restore.exact import after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
 from git_boocode.checkpoints.restore.hook_files import LostHooks
 from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
@@ -60,7 +60,7 @@ from git_boocode.checkpoints.store.commit import read_staging, safety_checkpoint
 from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
-from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import GitError

@@ -20,7 +20,7 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.checkpoints.store.origin import with_proof
 from git_boocode.checkpoints.worktree.index_cache import IndexCache, discard_cache, save_cache
-from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.snapshot import Snapshot, encode_exact
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import is_regular, read_private, write_private
@@ -191,10 +191,8 @@ class _Writer(NamedTuple):
 
     def exact(self, snapshot: Snapshot) -> dict[str, dict[str, str]]:
         """The metadata of the exact bytes and modes beside the tree."""
-        from git_boocode.checkpoints.restore.exact import encode
-
         blobs = {file.blob for file in snapshot.exact.values() if OBJECT_ID.fullmatch(file.blob)}
-        commit = self._records(encode(snapshot.exact), blobs, "boocode exact files\n")
+        commit = self._records(encode_exact(snapshot.exact), blobs, "boocode exact files\n")
         return {"exact": {"commit": commit}}
 
     def _records(self, entries: bytes, blobs: Iterable[str], message: str) -> str:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
 from git_boocode.checkpoints.worktree.index_cache import IndexCache, load_cache
 from git_boocode.checkpoints.worktree.indexer import (
     MAX_FILE_SIZE,
@@ -17,8 +18,6 @@ from git_boocode.checkpoints.worktree.indexer import (
     Disk,
     Indexer,
     Skipped,
-    conversion_rules,
-    is_attributes,
     is_recorded,
     select_untracked,
 )

@@ -10,7 +10,8 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
 
-from git_boocode.checkpoints.worktree.indexer import Disk, may_convert
+from git_boocode.checkpoints.worktree.attributes import may_convert
+from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.object_writer import SYMLINK, Quarantine, object_id
 from git_boocode.repo.repository import Repository

@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
 from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache, load_cache
 from git_boocode.checkpoints.worktree.indexer import (
     LISTING,
@@ -21,8 +22,6 @@ from git_boocode.checkpoints.worktree.indexer import (
     Disk,
     Indexer,
     Skipped,
-    conversion_rules,
-    is_attributes,
     select_untracked,
     unreadable_directories,
 )

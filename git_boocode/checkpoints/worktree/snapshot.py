@@ -5,22 +5,42 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache
 from git_boocode.checkpoints.worktree.indexer import Disk, Indexer, Skipped
 from git_boocode.checkpoints.worktree.staging import Staging, UserIndex
-from git_boocode.repo.git import Git
+from git_boocode.repo.git import Git, nul_lines
 from git_boocode.repo.head import Head
 from git_boocode.repo.index import Index
 from git_boocode.repo.object_writer import Quarantine
 
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.restore.exact import ExactFile
-
+NO_VALUE = "-"
 
 Later = Callable[[Callable[[], None]], None]
 """Takes work that nobody has to wait for."""
+
+
+class ExactFile(NamedTuple):
+    """The exact mode and bytes of one file."""
+
+    mode: int | None = None  # the permission bits; None if unknown
+    # The id of a blob with the raw bytes; `=` for the bytes in the tree, empty for the bytes that
+    # git writes, as with a filter driver.
+    blob: str = ""
+
+
+ExactFiles = Mapping[str, ExactFile]
+
+
+def encode_exact(files: ExactFiles) -> bytes:
+    """The records of some files by path, as the bytes of a blob."""
+    modes = {
+        path: NO_VALUE if file.mode is None else f"{file.mode:o}" for path, file in files.items()
+    }
+    return nul_lines(
+        f"{modes[path]} {file.blob or NO_VALUE}\t{path}" for path, file in files.items()
+    )
 
 
 class Snapshot:
