@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.editing.workspace import Target
-from git_boocode.editing.write import (
+from git_boocode.repo.atomic_write import (
     ChangedMeanwhileError,
     FileChange,
+    Target,
     leftover_prefix,
     write_files,
 )
@@ -51,7 +51,7 @@ def read_file(path: str, *, replace_link: bool = False) -> bytes | None:
 
 
 def apply(edits: Iterable[FileEdit]) -> None:
-    """Make all changes, or leave everything as it was; see `git_boocode.editing.write`.
+    """Make all changes, or leave everything as it was; see `git_boocode.repo.atomic_write`.
 
     Raises RefusedError if a file is not what was read (`stale`) or is read-only (`read_only`).
     """

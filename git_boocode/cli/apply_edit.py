@@ -32,10 +32,10 @@ from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits
 from git_boocode.editing.unified_diff import without_common_indentation
 from git_boocode.editing.workspace import Workspace
-from git_boocode.editing.write import write_new
 from git_boocode.matching import Candidate
 from git_boocode.matching.rungs import PROFILES
 from git_boocode.matching.text import lines_of
+from git_boocode.repo.atomic_write import write_new
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.repo.files import mode_only

@@ -14,7 +14,8 @@ from git_boocode.editing.actions import Replace, Write
 from git_boocode.editing.edits import AppliedEdit, EditedFile, Failure, MissError, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.textfile import decode, shared_ends
-from git_boocode.editing.workspace import Target, Workspace
+from git_boocode.editing.workspace import Workspace
+from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.files import MAX_BYTES, both_listed
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.editing.write import (
+from git_boocode.repo.atomic_write import (
     NEW,
     OLD,
     OTHER,

@@ -15,11 +15,12 @@ from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, Mi
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.textfile import decode
-from git_boocode.editing.workspace import Target, Workspace
-from git_boocode.editing.write import (
+from git_boocode.editing.workspace import Workspace
+from git_boocode.repo.atomic_write import (
     ChangedMeanwhileError,
     FileChange,
     Journal,
+    Target,
     WriteStep,
     write_files,
 )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.textfile import read_file
+from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.errors import FatalError, RefusedError, shortened
 from git_boocode.repo.files import FileState, git_directory_above, inside_worktree, mode_only
 from git_boocode.repo.repository import Repository
@@ -18,34 +19,6 @@ from git_boocode.repo.repository import Repository
 LOCK_PATIENCE = 10.0  # Seconds to wait for another command that writes to the same worktree.
 # PATH_MAX of Linux without its final NUL, and NAME_MAX; no supported system allows more.
 _PATH_BYTES, _NAME_BYTES = 4_095, 255
-
-
-class Target(NamedTuple):
-    """The file of an edit.
-
-    `path` is relative to the top, with `/` as the separator; `link` is the absolute path with
-    unresolved symlinks, `real` the one with symlinks resolved.
-    """
-
-    path: str
-    link: str
-    real: str
-
-    def is_unchanged(self, before: FileState | None) -> bool:
-        """Whether neither the file nor a symlink of its path has changed since it was read."""
-        link, real = self.link, self.real
-        if link == real:
-            # The file itself may be a symlink.
-            link = real = os.path.dirname(real)
-        if os.path.realpath(link) != real:
-            return False
-        try:
-            now = read_file(self.real, links=True)
-        except MissError:
-            return False
-        if now is None or before is None:
-            return now is before
-        return now[:4] == before[:4]  # same file, mode and content
 
 
 class Workspace(NamedTuple):

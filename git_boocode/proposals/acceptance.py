@@ -18,7 +18,6 @@ from git_boocode.editing.service import EditJournal
 from git_boocode.editing.text_merge import is_binary, merge_texts
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
-from git_boocode.editing.write import FileChange, write_files
 from git_boocode.proposals.conversion import store_version, version_of
 from git_boocode.proposals.local_files import OTHER, letters_of
 from git_boocode.proposals.proposal import (
@@ -39,6 +38,7 @@ from git_boocode.proposals.review import (
     merged_mode,
     recover_if_killed,
 )
+from git_boocode.repo.atomic_write import FileChange, write_files
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink
 from git_boocode.repo.repository import Repository

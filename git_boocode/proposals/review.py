@@ -16,7 +16,7 @@ from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError, l
 from git_boocode.editing.recovery import interrupted_edit, recover
 from git_boocode.editing.text_merge import TextHunk, is_binary, merge_texts, text_hunks, with_hunks
 from git_boocode.editing.textfile import FileText, decode, read_file
-from git_boocode.editing.workspace import LOCK_PATIENCE, Target, Workspace
+from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace
 from git_boocode.proposals.conversion import (
     KnownVersions,
     file_mode,
@@ -47,6 +47,7 @@ from git_boocode.proposals.proposal import (
     retry_moved,
     store_proposal,
 )
+from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.errors import RefusedError, UsageError, shell_command
 from git_boocode.repo.files import FileState, Symlink
 from git_boocode.repo.lock import worktree_lock

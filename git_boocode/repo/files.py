@@ -34,6 +34,11 @@ class FileState(NamedTuple):
     owner: tuple[int, int]
     links: int
 
+    def is_same(self, other: FileState) -> bool:
+        """Whether both are the same file with the same mode and content."""
+        own, others = (self.device, self.inode, self.mode), (other.device, other.inode, other.mode)
+        return own == others and self.data == other.data
+
 
 def mode_only(mode: int) -> FileState:
     """A state that supplies permission bits only; its owner -1 leaves the owner unchanged."""

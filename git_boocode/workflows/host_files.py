@@ -12,11 +12,12 @@ from git_boocode.editing.answer import EditsRefusedError, describe
 from git_boocode.editing.edits import Failure
 from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.service import Options, apply_inputs
-from git_boocode.editing.workspace import Target, Workspace
-from git_boocode.editing.write import (
+from git_boocode.editing.workspace import Workspace
+from git_boocode.repo.atomic_write import (
     ChangedMeanwhileError,
     FileChange,
     Journal,
+    Target,
     WriteStep,
     write_files,
 )

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from git_boocode.editing.write import fingerprint
+from git_boocode.repo.atomic_write import fingerprint
 from git_boocode.repo.ids import ID
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository

@@ -204,7 +204,7 @@ def test_a_half_written_edit_comes_first(repo: Repo) -> None:
 
 
 def _hash(data: bytes) -> str:
-    from git_boocode.editing.write import fingerprint
+    from git_boocode.repo.atomic_write import fingerprint
 
     return fingerprint(data) or ""
 

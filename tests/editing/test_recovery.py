@@ -11,7 +11,7 @@ import pytest
 from git_boocode.editing.actions import Create, Delete, Replace
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.service import Options
-from git_boocode.editing.write import WriteStep, fingerprint
+from git_boocode.repo.atomic_write import WriteStep, fingerprint
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.lock import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace

@@ -15,8 +15,8 @@ from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.rewind_edit import RewindRefusedError, RewindResult, rewind
 from git_boocode.editing.textfile import decode
 from git_boocode.editing.unified_diff import changed_hunks
-from git_boocode.editing.write import write_new
 from git_boocode.matching.text import split_lines
+from git_boocode.repo.atomic_write import write_new
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import apply, leftovers, records, replace, snapshot
@@ -380,7 +380,7 @@ def test_a_file_that_changes_meanwhile(repo: Repo, monkeypatch: pytest.MonkeyPat
         repo.write("a", "changed\n")
         real(*arguments)
 
-    monkeypatch.setattr("git_boocode.editing.write.write_new", slow)
+    monkeypatch.setattr("git_boocode.repo.atomic_write.write_new", slow)
     with pytest.raises(RewindRefusedError) as caught:
         undo()
     assert [failure.code for failure in caught.value.failures] == ["conflict"]

@@ -14,8 +14,7 @@ import pytest
 from git_boocode.editing.actions import Delete, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
-from git_boocode.editing.workspace import Target
-from git_boocode.editing.write import ChangedMeanwhileError, FileChange, write_files
+from git_boocode.repo.atomic_write import ChangedMeanwhileError, FileChange, Target, write_files
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import Symlink, read_state
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace, snapshot

@@ -13,7 +13,7 @@ import pytest
 from git_boocode.checkpoints import conversation_files
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.restore.transaction import Result, Transaction
-from git_boocode.editing import write
+from git_boocode.repo import atomic_write
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -262,7 +262,7 @@ def test_a_kill_while_they_are_written(
     class Killed(BaseException):
         pass
 
-    put, count = write._put, 0  # noqa: SLF001 - to die between two renames
+    put, count = atomic_write._put, 0  # noqa: SLF001 - to die between two renames
 
     def dying(*file: Any) -> None:
         nonlocal count
@@ -272,8 +272,8 @@ def test_a_kill_while_they_are_written(
         put(*file)
 
     with monkeypatch.context() as patch:
-        patch.setattr(write, "_put", dying)
-        patch.setattr(write._WriteRun, "roll_back", lambda *_: None)  # noqa: SLF001
+        patch.setattr(atomic_write, "_put", dying)
+        patch.setattr(atomic_write._WriteRun, "roll_back", lambda *_: None)  # noqa: SLF001
         patch.setattr("tests.checkpoints.kit.Killed", Killed)
         interrupted(patch, lambda: restored(chat, edits), at="_still_open")
     assert [chat.text, other.read_text()].count(SHORT) == replaced

@@ -1,7 +1,8 @@
 """Write files atomically, all of them or none.
 
 The new content is written next to the file and renamed into place. Until all is done, each old file
-has a second name. A failing call restores the file from it; after a kill, `recovery` does.
+has a second name. A failing call restores the file from it; after a kill, whoever reads the journal
+does.
 
 Other programs may write the same files. Each file is compared with what was read, right before it
 is replaced and, by its second name, after that. Two things remain that no system call prevents
@@ -19,15 +20,13 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.editing.edits import MissError
-from git_boocode.editing.textfile import read_file
-from git_boocode.editing.workspace import Target
 from git_boocode.repo.durable import sync, sync_directory
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 from git_boocode.repo.files import (
     FileState,
     Symlink,
     missing_directories,
+    read_state,
     remove_directories,
     remove_emptied,
     with_executable,
@@ -36,6 +35,34 @@ from git_boocode.repo.process import SignalsWait, ignore_signals
 
 OLD, NEW, OTHER = "old", "new", "other"
 """The states of a file: not written, written, changed by another program."""
+
+
+class Target(NamedTuple):
+    """A file by its name, and where it is.
+
+    `path` is its name in messages and, from its `/` on, relative to the directory that it is below;
+    `link` is the absolute path with unresolved symlinks, `real` the one with symlinks resolved.
+    """
+
+    path: str
+    link: str
+    real: str
+
+    def is_unchanged(self, before: FileState | None) -> bool:
+        """Whether neither the file nor a symlink of its path has changed since it was read."""
+        link, real = self.link, self.real
+        if link == real:
+            # The file itself may be a symlink.
+            link = real = os.path.dirname(real)
+        if os.path.realpath(link) != real:
+            return False
+        try:
+            now = read_state(self.real, links=True)
+        except RefusedError:
+            return False
+        if now is None or before is None:
+            return now is before
+        return now.is_same(before)
 
 
 class FileChange(NamedTuple):
@@ -113,8 +140,8 @@ def fingerprint(data: bytes | None) -> str | None:
 def fingerprint_at(path: str) -> str | None:
     """The fingerprint of the file at a path; empty for something else."""
     try:
-        now = read_file(path, links=True)
-    except MissError:
+        now = read_state(path, links=True)
+    except RefusedError:
         return ""
     return fingerprint(None if now is None else now.data)
 
@@ -293,7 +320,7 @@ def _check_replaced(change: FileChange, step: WriteStep) -> None:
     """Refuse if another program wrote to the old file until it was replaced."""
     if change.before is None:
         return
-    old = read_file(step.backup, links=True)
+    old = read_state(step.backup, links=True)
     # A copy of it is another file.
     if old is None or (old.data, old.mode) != (change.before.data, change.before.mode):
         raise ChangedMeanwhileError(change.target)
