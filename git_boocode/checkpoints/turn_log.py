@@ -19,14 +19,8 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     without_index,
 )
-from git_boocode.checkpoints.turns import (
-    ChangeCounts,
-    CurrentTree,
-    Turn,
-    count_changes,
-    regex_refused,
-    turns,
-)
+from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, regex_refused
+from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
 from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs, unrecorded_repositories
 from git_boocode.repo.errors import UsageError, shortened

@@ -8,14 +8,13 @@ but those of the same paths, and only these paths are compared in its own turn.
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
-import signal
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock, Thread
 from typing import NamedTuple
 
@@ -27,23 +26,18 @@ from git_boocode.checkpoints.store.catalog import (
     TURN_ENDS,
     Catalog,
     Checkpoint,
+    compare_trees,
     turn_end_ref,
-    without_index,
 )
 from git_boocode.checkpoints.worktree.indexer import Skipped
-from git_boocode.checkpoints.worktree.scan import current_snapshot
+from git_boocode.checkpoints.worktree.scan import current_snapshot, current_tree
 from git_boocode.repo.errors import BoocodeError, RefusedError
-from git_boocode.repo.git import Git
-from git_boocode.repo.messages import OUT_OF_MEMORY, failure_reason, says
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref
+from git_boocode.repo.store import Ref, ShortIds
 
 RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
-_HEADER = re.compile(rb"[0-9a-f]{40,64}(?: [0-9a-f]{40,64})?")
 _TOP = ":(top,literal)"
-# Of a git that searches with a regex: MiB of memory, and seconds of processor time.
-_SEARCH_LIMITS = (1024, 60)
 
 
 class Turn(NamedTuple):
@@ -61,6 +55,11 @@ class Turn(NamedTuple):
     paths: tuple[str, ...] = ()
 
     @property
+    def key(self) -> str:
+        """Distinguishes it from other turns, and from itself with another end."""
+        return f"{self.checkpoint.ref} {self.after}"
+
+    @property
     def before(self) -> str:
         """The state at its beginning, of the same type of object as `after`."""
         return self.checkpoint.tree if self.end == NOW else self.checkpoint.commit.id
@@ -68,14 +67,6 @@ class Turn(NamedTuple):
     def compared(self, pathspecs: Sequence[str] = ()) -> list[str]:
         """The arguments with which git compares its beginning and its end, which is known."""
         return [self.before, self.after, "--", *(self.paths or pathspecs)]
-
-
-class ChangeCounts(NamedTuple):
-    """The number of files that differ, and of their added and removed lines, binary files aside."""
-
-    files: int
-    added: int
-    removed: int
 
 
 def _everything(_: Checkpoint) -> bool:
@@ -244,115 +235,28 @@ class CurrentTree:
             thread.join()
 
 
-def count_changes(
-    repository: Repository,
-    compared: Sequence[Turn],
-    options: Sequence[str] = (),
-    pathspecs: Sequence[str] = (),
-) -> list[ChangeCounts | None]:
-    """What changed in each turn; None if its end is unknown or objects are missing.
+def compared_states(catalog: Catalog, named: Sequence[Checkpoint], *, turn: bool = False) -> Turn:
+    """A checkpoint and another one or, if only one is named, the worktree.
 
-    `options` are those of `git diff-tree` that select changes, such as `-S<text>`; a turn without
-    such a change has changed no files. Pathspecs are relative to the caller's directory. With
-    either, turns of some paths are not counted: a turn around them has the same changes. Renamed
-    files count as one if `diff.renames` says so, as in what `git diff` shows.
-
-    RefusedError if a regex of `options` takes git too much time or memory.
+    With `turn`, the beginning and the end of a turn; RefusedError (`not_found`) if its end is
+    unknown. Reading the worktree writes objects: see `temporary_objects`.
     """
-    here = repository.git.bind(cwd=repository.directory) if pathspecs else repository.git
-    # As in `git log`, which also searches what a user's `textconv` makes of a file.
-    textconv = "--textconv" if options else "--no-textconv"
-    settings = (textconv, rename_option(repository), *options)
-    if is_regex := any(option.startswith("-G") for option in options):
-        here = here.limited(*_SEARCH_LIMITS)
-    arguments = (*settings, "--", *pathspecs)
-    counter = _Counter(without_index(here), arguments, is_regex=is_regex)
-    whole = [turn for turn in compared if turn.after and not turn.paths]
-    parts = [counter.compare(whole)]
-    if not options and not pathspecs:
-        partial = (turn for turn in compared if turn.after and turn.paths)
-        of_paths = (
-            (_Counter(counter.git, (*settings, "--", *turn.paths)), turn) for turn in partial
+    old, *more = named
+    if not turn:
+        return Turn(old, NOW, more[0].tree if more else current_tree(catalog.repository))
+    found = turn_of(catalog, old, partial(current_tree, catalog.repository))
+    if not found.after:
+        raise RefusedError(
+            f"it is unknown how the turn of {ShortIds(catalog.store)(old.id)} ended",
+            code="not_found",
+            hints=("its end was not recorded, and no later checkpoint of that worktree is here",),
         )
-        parts += (each.compare([turn]) for each, turn in of_paths)
-    counts = {turn.checkpoint.ref: count for part in parts for turn, count in part}
-    return [counts.get(turn.checkpoint.ref) for turn in compared]
+    return found
 
 
-def regex_refused(status: int, stderr: str) -> RefusedError:
-    """The error for a regex that git does not take, or cannot search with."""
-    reason = f"invalid regex: git was killed by signal {-status}" if status < 0 else ""
-    if status == -signal.SIGXCPU:
-        reason = "the regex takes git too much time"
-    elif says(stderr, OUT_OF_MEMORY):
-        reason = "the regex takes git too much memory"
-    if not reason:
-        return RefusedError(failure_reason(stderr), code="invalid_input")
-    hint = "use a simpler one, or search for a text: git boocode log -S <text>"
-    return RefusedError(reason, code="invalid_input", hints=(hint,))
-
-
-def rename_option(repository: Repository) -> str:
-    """The option for what the user configured for `git diff`."""
-    word = (repository.config.text("diff.renames") or "true").lower()
-    if word in ("copies", "copy"):
-        return "--find-copies"
-    return "--no-renames" if word in ("false", "no", "off", "0") else "--find-renames"
-
-
-class _Counter(NamedTuple):
-    """Counts what changed in turns, with git and its further arguments."""
-
-    git: Git
-    arguments: Sequence[str]
-    is_regex: bool = False
-
-    def compare(self, compared: Sequence[Turn]) -> list[tuple[Turn, ChangeCounts | None]]:
-        """The counts of each turn; None if objects are missing."""
-        if not compared:
-            return []
-        request = "".join(f"{diff_request(turn)}\n" for turn in compared).encode()
-        always = ("--stdin", "-r", "--numstat", "--always", "--ignore-submodules=none")
-        options = (*always, "--no-ext-diff", *self.arguments)
-        done = self.git.attempt("diff-tree", *options, stdin=request)
-        if done.status == 0:
-            return _parsed(done.stdout, compared)
-        stderr = os.fsdecode(done.stderr)
-        if self.is_regex and (done.status < 0 or says(stderr, OUT_OF_MEMORY)):
-            raise regex_refused(done.status, stderr)
-        if len(compared) == 1:
-            return [(compared[0], None)]
-        # Git stops at a turn whose trees are missing.
-        middle = len(compared) // 2
-        return self.compare(compared[:middle]) + self.compare(compared[middle:])
-
-
-def diff_request(turn: Turn) -> str:
-    """The line that asks `git diff-tree --stdin` for the differences of a turn."""
-    # Git takes a commit and then its parent, but of two trees the old one first.
-    return diff_header(turn) if turn.end == NOW else f"{turn.after} {turn.before}"
-
-
-def diff_header(turn: Turn) -> str:
-    """What git prints above the differences of a turn."""
-    return f"{turn.before} {turn.after}" if turn.end == NOW else turn.after
-
-
-def _parsed(output: bytes, compared: Sequence[Turn]) -> list[tuple[Turn, ChangeCounts | None]]:
-    """The counts in git's output, which leaves out turns whose commits are missing."""
-    counts: list[ChangeCounts | None] = [None] * len(compared)
-    number = -1
-    for line in output.split(b"\n"):
-        if _HEADER.fullmatch(line):
-            header = line.decode("ascii")
-            number = next(
-                n for n in range(number + 1, len(compared)) if diff_header(compared[n]) == header
-            )
-            counts[number] = ChangeCounts(0, 0, 0)
-        elif line:
-            added, removed, _ = line.split(b"\t", 2)
-            files, *lines = counts[number] or ChangeCounts(0, 0, 0)
-            # A binary file has no lines.
-            more = (0 if each == b"-" else int(each) for each in (added, removed))
-            counts[number] = ChangeCounts(files + 1, *map(sum, zip(lines, more, strict=True)))
-    return [*zip(compared, counts, strict=True)]
+def comparison_json(
+    repository: Repository, old: str, new: str, paths: Sequence[str]
+) -> dict[str, object]:
+    """The JSON answer of `diff` for two trees; `paths` are pathspecs, empty for all."""
+    changes, text = compare_trees(repository, old, new, paths)
+    return {"ok": True, "files": [change.as_json() for change in changes], "diff": text}

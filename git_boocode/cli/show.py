@@ -8,15 +8,8 @@ from collections.abc import Iterator
 import click
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.turns import (
-    CHECKPOINT,
-    NOW,
-    RECORDED,
-    RESTORE,
-    ChangeCounts,
-    Turn,
-    count_changes,
-)
+from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
+from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, Turn
 from git_boocode.cli.candidates import checkpoint_or_edit
 from git_boocode.cli.colour import Style
 from git_boocode.cli.diff import READER_GONE, print_page

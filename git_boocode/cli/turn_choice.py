@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog
-from git_boocode.checkpoints.turns import CurrentTree, count_changes, turns
+from git_boocode.checkpoints.turn_changes import count_changes
+from git_boocode.checkpoints.turns import CurrentTree, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.output import (

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from git_boocode.checkpoints.store.catalog import without_index
-from git_boocode.checkpoints.turns import Turn, rename_option
+from git_boocode.checkpoints.turn_changes import rename_option
+from git_boocode.checkpoints.turns import Turn
 from git_boocode.cli.output import printable
 from git_boocode.cli.turn_rows import cut, display_width, prompt_lines, turn_label
 from git_boocode.repo.git import Running

@@ -11,7 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.turns import ChangeCounts, Turn
+from git_boocode.checkpoints.turn_changes import ChangeCounts
+from git_boocode.checkpoints.turns import Turn
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.colour import Style
 from git_boocode.cli.output import counted, label_of, printable, quote_path

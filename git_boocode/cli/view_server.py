@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
-from git_boocode.checkpoints.timeline import FileCache
+from git_boocode.checkpoints.turn_changes import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
 from git_boocode.cli.view_page import page_html
 from git_boocode.repo.durable import remove, write_private

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from git_boocode.checkpoints import capture
-from git_boocode.checkpoints.comparison import compared_states, comparison_json
 from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
 from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
@@ -15,6 +14,7 @@ from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.store.commit import prune_daily
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
+from git_boocode.checkpoints.turns import compared_states, comparison_json
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Later
 from git_boocode.editing import rewind_edit, service

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.timeline import (
+from git_boocode.checkpoints.turn_changes import (
     DiffLimits,
     FileCache,
     TurnDetails,

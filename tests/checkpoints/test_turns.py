@@ -7,15 +7,14 @@ import pytest
 
 from git_boocode.checkpoints.capture import capture_turn_end
 from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
 from git_boocode.checkpoints.turns import (
     CHECKPOINT,
     NOW,
     RECORDED,
     RESTORE,
-    ChangeCounts,
     CurrentTree,
     Turn,
-    count_changes,
     turn_of,
     turns,
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.checkpoints.timeline import DiffLimits, newest_everywhere, with_details
+from git_boocode.checkpoints.turn_changes import DiffLimits, newest_everywhere, with_details
 from git_boocode.checkpoints.turns import CurrentTree
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository

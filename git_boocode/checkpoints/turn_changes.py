@@ -1,0 +1,404 @@
+"""What changed in turns: the files of each, their numbers of lines and diffs, or only the counts.
+
+One git compares many turns, and its output is read as far as limits allow.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from contextlib import closing, suppress
+from itertools import islice
+from typing import NamedTuple
+
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
+from git_boocode.checkpoints.turns import (
+    CHECKPOINT,
+    NOW,
+    RECORDED,
+    RESTORE,
+    CurrentTree,
+    Turn,
+    turns,
+)
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.ids import time_of
+from git_boocode.repo.messages import OUT_OF_MEMORY, failure_reason, says
+from git_boocode.repo.metadata import Metadata, MetadataError
+from git_boocode.repo.repository import Repository
+
+# In bytes: git shows no lines of a larger file, and no more of its output is read.
+_LARGEST_FILE = "512k"
+_MOST_OUTPUT = 64 << 20
+# Of a git that searches with a regex: MiB of memory, and seconds of processor time.
+_SEARCH_LIMITS = (1024, 60)
+_HEADER = re.compile(rb"([0-9a-f]{40,64})(?:\0| ([0-9a-f]{40,64})\n)")
+_LONGEST_HEADER = 2 * 64 + 2
+_LINE_STARTS = (b" ", b"+", b"-", b"\\", b"@")  # of nearly all lines of a diff
+_ACTIONS = {"A": "create", "D": "delete", "R": "rename", "C": "copy"}
+_LISTING = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--numstat", "--always")
+
+
+class ChangeCounts(NamedTuple):
+    """The number of files that differ, and of their added and removed lines, binary files aside."""
+
+    files: int
+    added: int
+    removed: int
+
+
+class DiffLimits(NamedTuple):
+    """How many bytes of diffs are kept of a turn, and of all turns, the newest first."""
+
+    of_turn: int = 200_000
+    of_all: int = 20_000_000
+
+
+class TurnFile(NamedTuple):
+    """A file that a turn changed; `path` counts from the top of the worktree.
+
+    `action` is `create`, `delete`, `modify`, `rename` or `copy`; the last two have a `source`.
+    The numbers of lines are None for a binary file. `diff` are hunks; `cut` if lines are missing.
+    """
+
+    path: str
+    action: str
+    source: str
+    old_mode: str
+    mode: str
+    added: int | None
+    removed: int | None
+    diff: str = ""
+    cut: bool = False
+
+
+class TurnDetails(NamedTuple):
+    """A turn with its times in seconds since 1970.
+
+    `ended` is None if its end was not recorded; `following` is the time of its end, also if that
+    is a checkpoint or a restore.
+    `counts` is None if its end is unknown or objects are missing, `files` also if git's output is
+    too long.
+    """
+
+    turn: Turn
+    started: float
+    ended: float | None
+    following: float | None
+    counts: ChangeCounts | None
+    files: Sequence[TurnFile] | None
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint that began the turn."""
+        return self.turn.checkpoint
+
+
+FileCache = MutableMapping[str, Sequence[TurnFile]]
+"""The files of turns whose end is a commit, by the turns' keys."""
+
+
+def newest_everywhere(catalog: Catalog, now: CurrentTree, most: int) -> list[Turn]:
+    """The newest turns of all worktrees."""
+    return [*islice(turns(catalog, catalog.newest_first(everywhere=True), now), most)]
+
+
+def with_details(
+    repository: Repository,
+    found: Sequence[Turn],
+    limits: DiffLimits,
+    cache: FileCache,
+    following: Sequence[Turn] = (),
+) -> list[TurnDetails]:
+    """Turns with what changed in them; the caller provides for temporary objects.
+
+    Turns that follow one of them, and are not among them, are `following`.
+    """
+    files = {turn.key: cache[turn.key] for turn in found if turn.key in cache}
+    git = repository.git.bind(
+        f"core.bigFileThreshold={_LARGEST_FILE}", "diff.suppressBlankEmpty=false"
+    )
+    comparison = _Comparison(git, ("--no-textconv", rename_option(repository)), limits)
+    files |= comparison.files(turn for turn in found if turn.after and turn.key not in files)
+    cache.update(
+        {turn.key: files[turn.key] for turn in found if turn.end != NOW and turn.key in files}
+    )
+    # A file without lines may also be text that is too large to show.
+    counts: dict[str, ChangeCounts | None] = {
+        key: _counted(each)
+        for key, each in files.items()
+        if all(file.added is not None for file in each)
+    }
+    unknown = [turn for turn in found if turn.after and turn.key not in counts]
+    counted = count_changes(repository, unknown)
+    counts |= {turn.key: each for turn, each in zip(unknown, counted, strict=True)}
+    ends = dict(_end_times(Catalog(repository), found))
+    begun = {
+        turn.checkpoint.commit.id: time_of(turn.checkpoint.id) for turn in (*found, *following)
+    }
+    return [
+        TurnDetails(
+            turn,
+            time_of(turn.checkpoint.id),
+            ends.get(turn.after) if turn.end == RECORDED else None,
+            ends.get(turn.after) or (begun.get(turn.after) if turn.end == CHECKPOINT else None),
+            counts.get(turn.key),
+            files.get(turn.key),
+        )
+        for turn in found
+    ]
+
+
+def count_changes(
+    repository: Repository,
+    compared: Sequence[Turn],
+    options: Sequence[str] = (),
+    pathspecs: Sequence[str] = (),
+) -> list[ChangeCounts | None]:
+    """What changed in each turn; None if its end is unknown or objects are missing.
+
+    `options` are those of `git diff-tree` that select changes, such as `-S<text>`; a turn without
+    such a change has changed no files. Pathspecs are relative to the caller's directory. With
+    either, turns of some paths are not counted: a turn around them has the same changes. Renamed
+    files count as one if `diff.renames` says so, as in what `git diff` shows.
+
+    RefusedError if a regex of `options` takes git too much time or memory.
+    """
+    git = repository.git.bind(cwd=repository.directory) if pathspecs else repository.git
+    if any(option.startswith("-G") for option in options):
+        git = git.limited(*_SEARCH_LIMITS)
+    # As in `git log`, which also searches what a user's `textconv` makes of a file.
+    textconv = "--textconv" if options else "--no-textconv"
+    comparison = _Comparison(git, (textconv, rename_option(repository), *options))
+    is_search = bool(options or pathspecs)
+    wanted = (turn for turn in compared if turn.after and not (is_search and turn.paths))
+    files = comparison.files(wanted, pathspecs)
+    return [_counted(files[turn.key]) if turn.key in files else None for turn in compared]
+
+
+def _counted(files: Iterable[TurnFile]) -> ChangeCounts:
+    rows = [(file.added or 0, file.removed or 0) for file in files]
+    return ChangeCounts(len(rows), sum(row[0] for row in rows), sum(row[1] for row in rows))
+
+
+def regex_refused(status: int, stderr: str) -> RefusedError:
+    """The error for a regex that git does not take, or cannot search with."""
+    reason = f"invalid regex: git was killed by signal {-status}" if status < 0 else ""
+    if status == -signal.SIGXCPU:
+        reason = "the regex takes git too much time"
+    elif says(stderr, OUT_OF_MEMORY):
+        reason = "the regex takes git too much memory"
+    if not reason:
+        return RefusedError(failure_reason(stderr), code="invalid_input")
+    hint = "use a simpler one, or search for a text: git boocode log -S <text>"
+    return RefusedError(reason, code="invalid_input", hints=(hint,))
+
+
+def rename_option(repository: Repository) -> str:
+    """The option for what the user configured for `git diff`."""
+    word = (repository.config.text("diff.renames") or "true").lower()
+    if word in ("copies", "copy"):
+        return "--find-copies"
+    return "--no-renames" if word in ("false", "no", "off", "0") else "--find-renames"
+
+
+def _end_times(catalog: Catalog, found: Sequence[Turn]) -> Iterator[tuple[str, float]]:
+    """When turns ended, by the commits that recorded it or came before a restore."""
+    commits = [turn.after for turn in found if turn.end in (RECORDED, RESTORE)]
+    for identifier, commit in zip(commits, catalog.store.commits(commits), strict=True):
+        with suppress(MetadataError):
+            own = Metadata.parse(commit.message).text("id") if commit else ""
+            if when := time_of(own):
+                yield identifier, when
+
+
+class _Comparison(NamedTuple):
+    """How git compares turns; without `limits`, it makes no diffs."""
+
+    git: Git
+    options: tuple[str, ...]
+    limits: DiffLimits | None = None
+
+    def files(
+        self, compared: Iterable[Turn], pathspecs: Sequence[str] = ()
+    ) -> dict[str, Sequence[TurnFile]]:
+        """The files of each turn by its key, except of turns for which objects are missing."""
+        turns = list(compared)
+        found = self._readable([turn for turn in turns if not turn.paths], pathspecs)
+        for turn in turns:
+            if turn.paths:
+                found |= self._readable([turn], turn.paths)
+        return found
+
+    def _readable(
+        self, compared: Sequence[Turn], pathspecs: Sequence[str]
+    ) -> dict[str, Sequence[TurnFile]]:
+        found: dict[str, Sequence[TurnFile]] = {}
+        try:
+            for turn, files in self._read(compared, pathspecs):
+                found[turn.key] = files
+        except GitError as error:
+            is_search = any(option.startswith("-G") for option in self.options)
+            if is_search and (error.status < 0 or says(error.stderr, OUT_OF_MEMORY)):
+                raise regex_refused(error.status, error.stderr) from None
+            # Git stops at a turn whose trees are missing.
+            left = [turn for turn in compared if turn.key not in found]
+            middle = len(left) // 2
+            for half in (left[:middle], left[middle:]) if middle else ():
+                found |= self._readable(half, pathspecs)
+        return found
+
+    def _read(
+        self, compared: Sequence[Turn], pathspecs: Sequence[str]
+    ) -> Iterator[tuple[Turn, Sequence[TurnFile]]]:
+        """The files of each turn; git leaves out those whose commits are missing."""
+        if not compared:
+            return
+        request = "".join(f"{_request(turn)}\n" for turn in compared).encode()
+        patch = ("-p",) if self.limits else ()
+        fixed = (*_LISTING, *patch, "--no-ext-diff", "--ignore-submodules=none")
+        pieces = without_index(self.git).pieces(
+            *fixed, *self.options, "--", *pathspecs, stdin=request
+        )
+        left = self.limits.of_all if self.limits else 0
+        with closing(pieces):
+            output = _Output(pieces)
+            remaining = iter(compared)
+            while header := output.header():
+                if self.limits and output.position >= _MOST_OUTPUT:
+                    return
+                # Several turns may end at the same state; git answers in order.
+                turn = next((turn for turn in remaining if _header(turn) == header), None)
+                if turn is None:
+                    return
+                files: Sequence[TurnFile] = _listed(output)
+                if self.limits and files:
+                    output.until(b"\0")
+                    files = _diffs(output, files, min(self.limits.of_turn, left))
+                    left -= sum(len(file.diff) for file in files)
+                yield turn, files
+
+
+def _request(turn: Turn) -> str:
+    """The line that asks `git diff-tree --stdin` for the differences of a turn."""
+    # Git takes a commit and then its parent, but of two trees the old one first.
+    return _header(turn) if turn.end == NOW else f"{turn.after} {turn.before}"
+
+
+def _header(turn: Turn) -> str:
+    """What git prints above the differences of a turn."""
+    return f"{turn.before} {turn.after}" if turn.end == NOW else turn.after
+
+
+class _Output:
+    """What git prints, read up to delimiters."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._buffer = b""
+        self._next = 0
+        self.position = 0  # how many bytes were read
+
+    def _more(self) -> bool:
+        piece = next(self._pieces, b"")
+        self._buffer, self._next = self._buffer[self._next :] + piece, 0
+        self.position += len(piece)
+        return bool(piece)
+
+    def until(self, delimiter: bytes) -> bytes:
+        """The bytes before a delimiter, which is skipped; what is left if there is none."""
+        searched = self._next
+        while (end := self._buffer.find(delimiter, searched)) < 0:
+            searched = len(self._buffer) - self._next
+            if not self._more():
+                end = len(self._buffer)
+                break
+        found, self._next = self._buffer[self._next : end], end + 1
+        return found
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left."""
+        return self._next >= len(self._buffer) and not self._more()
+
+    @property
+    def at_header(self) -> bool:
+        """Whether the differences of another turn begin here."""
+        return self._match() is not None
+
+    def header(self) -> str:
+        """Read the beginning of a turn's differences, as `diff_header` spells it; empty if none."""
+        found = self._match()
+        if found is None:
+            return ""
+        self._next = found.end()
+        return b" ".join(filter(None, found.groups())).decode("ascii")
+
+    def _match(self) -> re.Match[bytes] | None:
+        if self._buffer[self._next : self._next + 1] in _LINE_STARTS:
+            return None
+        while len(self._buffer) - self._next < _LONGEST_HEADER and self._more():
+            pass
+        return _HEADER.match(self._buffer, self._next)
+
+
+def _listed(output: _Output) -> list[TurnFile]:
+    """The files of a turn, which git lists first with their modes, and then with their lines."""
+    rows: list[tuple[str, str, str, str, str]] = []
+    if output.ended or output.at_header:
+        return []
+    field = output.until(b"\0")
+    while field.startswith(b":"):
+        old_mode, mode, _, _, letter = field[1:].decode("ascii").split(" ")
+        path = output.until(b"\0")
+        source = b""
+        if letter[0] in "RC":
+            source, path = path, output.until(b"\0")
+        rows.append((_text(path), letter[0], _text(source), old_mode, mode))
+        field = output.until(b"\0")
+    files = []
+    for number, (name, letter, origin, old_mode, mode) in enumerate(rows):
+        field = output.until(b"\0") if number else field
+        *counts, rest = field.split(b"\t", 2)
+        for _ in range(0 if rest else 2):
+            output.until(b"\0")
+        added, removed = (None if each == b"-" else int(each) for each in counts)
+        action = _ACTIONS.get(letter, letter if letter == "T" else "modify")
+        files.append(TurnFile(name, action, origin, old_mode, mode, added, removed))
+    return files
+
+
+def _diffs(output: _Output, files: Sequence[TurnFile], room: int) -> list[TurnFile]:
+    """The files with their diffs, of which `room` bytes are kept."""
+    # A file that becomes a symlink or the other way round has two diffs, a deletion and a creation.
+    order = [number for number, file in enumerate(files) for _ in range(1 + (file.action == "T"))]
+    kept: list[list[bytes]] = [[] for _ in files]
+    cut: set[int] = set()
+    sections, current, in_hunk = iter(order), -1, False
+    while not output.ended and not output.at_header:
+        line = output.until(b"\n")
+        if line.startswith(b"diff --git "):
+            current, in_hunk = next(sections, -1), False
+            continue
+        in_hunk = in_hunk or line.startswith(b"@@ ")
+        if not in_hunk or current < 0:
+            continue
+        room -= len(line) + 1
+        if room < 0:
+            cut.add(current)
+        else:
+            kept[current].append(line)
+    return [
+        file._replace(
+            action="modify" if file.action == "T" else file.action,
+            diff=_text(b"\n".join(lines)),
+            cut=number in cut,
+        )
+        for number, (file, lines) in enumerate(zip(files, kept, strict=True))
+    ]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
