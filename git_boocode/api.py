@@ -39,7 +39,7 @@ from git_boocode.editing.edits import (
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
-from git_boocode.editing.text_edits import placed_edits
+from git_boocode.editing.text_changes import placed_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.repo.errors import ArgumentError, from_os
 from git_boocode.repo.object_writer import temporary_objects

@@ -30,7 +30,7 @@ from git_boocode.editing.edits import AppliedEdit, EditedFile, MatchOptions
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits
-from git_boocode.editing.unified_diff import without_common_indentation
+from git_boocode.editing.text_changes import without_common_indentation
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import Candidate
 from git_boocode.matching.rungs import PROFILES

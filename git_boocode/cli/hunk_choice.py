@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.output import ask, print_text, printable, quote_path
-from git_boocode.editing.unified_diff import unified_diff
+from git_boocode.editing.text_changes import unified_diff
 from git_boocode.proposals.proposal import ContextFile
 from git_boocode.proposals.review import ChosenPart, Review
 from git_boocode.repo.errors import RefusedError

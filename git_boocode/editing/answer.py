@@ -90,7 +90,7 @@ class Answer(NamedTuple):
 
 def describe(failure: Failure, *, many: bool) -> str:
     """A failure in one sentence, with its file, and its number if the call had many edits."""
-    from git_boocode.editing.unified_diff import quoted
+    from git_boocode.editing.text_changes import quoted
 
     where = [edit_name(failure.number)] if many and failure.number is not None else []
     where += [quoted(failure.path)] if failure.path else []
@@ -114,7 +114,7 @@ def _failure_json(failure: Failure) -> dict[str, object]:
 
 def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
     """A file in a JSON answer; `encoding` is the one of the positions in text edits."""
-    from git_boocode.editing.text_edits import text_edits
+    from git_boocode.editing.text_changes import text_edits
 
     old, text = (side.text if side else "" for side in (file.old, file.text))
     return {
@@ -130,7 +130,7 @@ def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
 
 def diff_of(file: EditedFile) -> str:
     """The diff of an edited file, as `git apply` takes it."""
-    from git_boocode.editing.unified_diff import unified_diff
+    from git_boocode.editing.text_changes import unified_diff
 
     return unified_diff(file.path, file.old, file.text, file.moved_from, file.modes)
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from git_boocode.editing.textfile import FileText
-    from git_boocode.editing.versions import FileVersions
     from git_boocode.matching import Candidate
 
 DEFAULT_PROFILE = "default"
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 """What a position in a text may count: code units of these encodings."""
 DEFAULT_ENCODING = "utf-16"
+
+
+class OlderVersions(Protocol):
+    """The texts of older versions of one file, newest first."""
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts."""
+
+    def name(self, index: int) -> str:
+        """The name of a version for messages, by its index."""
+
+    def cause(self, index: int, old: str) -> str | None:
+        """The cause of the removal of a text since a version, for messages; None if unknown."""
 
 
 class MatchOptions(NamedTuple):
@@ -26,7 +38,7 @@ class MatchOptions(NamedTuple):
     profile: str = DEFAULT_PROFILE
     verbatim: bool = False
     moved: Callable[[int], int] = int
-    versions: Callable[[], FileVersions | None] = lambda: None
+    versions: Callable[[], OlderVersions | None] = lambda: None
 
     @classmethod
     def of(cls, profile: str) -> MatchOptions:
@@ -67,17 +79,6 @@ class EditResult(NamedTuple):
 def edit_name(number: int) -> str:
     """The name of an edit in messages, which count from 1, unlike the JSON keys."""
     return f"edit {number + 1}"
-
-
-def short(text: str, most: int) -> str:
-    """A text, truncated to a number of characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def listed(names: Sequence[object], most: int) -> str:
-    """The first few of some names, and the number of the others."""
-    shown = ", ".join(map(str, names[:most]))
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 class MissError(Exception):

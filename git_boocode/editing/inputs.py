@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import NamedTuple
 
 from git_boocode.editing import formats
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import FORMATS, Context, objects
-from git_boocode.editing.formats.objects import invalid
+from git_boocode.editing.formats import FORMATS, Context, objects, text_format
+from git_boocode.editing.formats.objects import invalid, texts_of
 
 MAX_INPUT = 64 * 1024 * 1024  # Bytes.
 MAX_EDITS = 5_000
@@ -79,7 +78,7 @@ def read_inputs(sources: Iterable[Source], only: str | None = None) -> Inputs:
             message = f"{source.name}: {miss.message}"
             inputs.failures.append(Failure(None, None, miss.code, message, hint=miss.hint))
             continue
-        for item in read_item(value, Context(), only):
+        for item in read_item(value, Context(read_item), only):
             if number >= MAX_EDITS:
                 many = invalid(f"the call has more than {MAX_EDITS} edits", "send several calls")
                 return Inputs([], [Failure.of(many, None, None, None)])
@@ -204,37 +203,12 @@ def shapes(item: object) -> list[str]:
     return [name for name, fitting in fits.items() if fitting]
 
 
-def texts_of(item: object, keys: tuple[str, ...]) -> list[str]:
-    """An item that is text, or the strings under some of its keys."""
-    if not isinstance(item, dict):
-        return [item] if isinstance(item, str) else []
-    values = [item.get(key) for key in keys]
-    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
-    return [text for text in texts if isinstance(text, str)]
-
-
 def _mark_of(item: object) -> str | None:
     """The format of the first marker line of a text, or of an object's patch or command."""
     mark = text_format("\n".join(texts_of(item, _PATCHES)))
     if mark is None and text_format("\n".join(texts_of(item, objects.SHELL))) == "apply-patch":
         return "apply-patch"
     return mark
-
-
-def text_format(text: str) -> str | None:
-    """The format of the first marker line in a text; later ones may be content."""
-    found = re.search(
-        r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
-        r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"
-        r"|-{5,} ?SEARCH>?[ \t\r]*$)|diff --(?:git|cc|combined) |--- [^\n]*\n[ \t]*\+\+\+ |@@+ "
-        r"|@@\r?$|rename from ))",
-        text,
-    )
-    if not found:
-        return None
-    return {"apply": "apply-patch", "search": "search-replace"}.get(
-        found.lastgroup or "", "unified"
-    )
 
 
 def _no_format(item: object, only: str | None = None) -> MissError:

@@ -13,8 +13,6 @@ from git_boocode.editing.edits import (
     EditResult,
     MatchOptions,
     MissError,
-    listed,
-    short,
 )
 from git_boocode.editing.textfile import FileText
 from git_boocode.matching.align import Hunk
@@ -22,6 +20,7 @@ from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import BOM, depth_of, lines_of, spliced
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.types import MatchError
+from git_boocode.repo.errors import first_few, shortened
 from git_boocode.repo.object_writer import blob_ids
 
 if TYPE_CHECKING:
@@ -312,7 +311,7 @@ def _notes(hunks: Sequence[PatchHunk], placed: Sequence[Placement]) -> Iterator[
         for note in (*hunk.notes, *own, *place.notes):
             found.setdefault(note, []).append(number)
     for note, numbers in found.items():
-        yield f"hunk{'s' if len(numbers) > 1 else ''} {listed(numbers, _LISTED)}: {note}"
+        yield f"hunk{'s' if len(numbers) > 1 else ''} {first_few(numbers, _LISTED)}: {note}"
 
 
 def _all_placed(
@@ -355,7 +354,7 @@ def _miss(error: MatchError, message: str, *, raw: bool) -> MissError:
 
 def _describe(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
     """The hunk and the reason for the refusal, with its places or the differing file lines."""
-    header = f"'{short(hunk.header, _MAX_LINE)}', " if hunk.header else ""
+    header = f"'{shortened(hunk.header, _MAX_LINE)}', " if hunk.header else ""
     reason = error.message or "the file does not have its lines"
     message, near = f"{header}line {hunk.row} of the patch): {reason}", error.candidates
     if error.code == "ambiguous" and near:
@@ -368,10 +367,11 @@ def _describe(hunk: PatchHunk, error: MatchError, lines: Sequence[str]) -> str:
     there = frozenset(lines[first:stop])
     old = [line.rstrip("\r\n") for line in hunk.old]
     for at in [at for at, line in enumerate(old) if line not in there][:1]:
-        line = short(old[at], _MAX_LINE)
+        line = shortened(old[at], _MAX_LINE)
         if near and there:
             row = first + min(at, stop - first - 1)
-            message += f"; expected '{line}', line {row + 1} is '{short(lines[row], _MAX_LINE)}'"
+            real = shortened(lines[row], _MAX_LINE)
+            message += f"; expected '{line}', line {row + 1} is '{real}'"
         else:
             message += f"; no line is '{line}'"
     if near and near[0].similarity >= _SIMILAR:

@@ -20,8 +20,8 @@ from git_boocode.repo.files import MAX_BYTES, both_listed
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Edit, EditResult, MatchOptions
+    from git_boocode.editing.text_changes import LineMap
     from git_boocode.editing.textfile import FileText
-    from git_boocode.editing.unified_diff import LineMap
     from git_boocode.editing.versions import FileVersions
     from git_boocode.repo.files import FileState
 
@@ -236,8 +236,9 @@ class EditPlan:
         if edit.base is not None:
             from git_boocode.editing.versions import merged_outcome, outdated_base
 
+            source = file.source or file
             base = file.bases.get(edit.base) or outdated_base(
-                edit, file.source or file, self._workspace, self._how.profile
+                edit, source.target, source.before, self._workspace, self._how.profile
             )
             if base is not None and file.text is not None:
                 result, file.bases[edit.base] = merged_outcome(edit, base, file.text, self._how)
@@ -340,7 +341,7 @@ class EditPlan:
         notes = (*applied.notes, *_notes(file, edit, result))
         is_last = edit.to is None and file.origin is None and edit is file.edits[-1]
         if file.text is not None and result.text is not None and not is_last:
-            from git_boocode.editing.unified_diff import LineMap
+            from git_boocode.editing.text_changes import LineMap
 
             file.lines = file.lines or LineMap()
             file.lines.follow(file.text.text, result.text.text)

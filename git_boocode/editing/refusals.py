@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from git_boocode.editing.answer import EditsRefusedError
-from git_boocode.editing.edits import Failure, short
+from git_boocode.editing.edits import Failure
+from git_boocode.repo.errors import shortened
 from git_boocode.repo.line_log import LineLog
 from git_boocode.repo.repository import Repository
 
@@ -80,7 +81,8 @@ def _log_file(repository: Repository) -> LineLog:
 
 
 def _row(failure: Failure) -> dict[str, str]:
-    path, message = short(failure.path or "", _MAX_PATH), short(failure.message, _MAX_MESSAGE)
+    path = shortened(failure.path or "", _MAX_PATH)
+    message = shortened(failure.message, _MAX_MESSAGE)
     return RefusedEdit(path, failure.code, message)._asdict()
 
 

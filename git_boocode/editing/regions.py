@@ -12,12 +12,13 @@ from functools import cache
 from typing import NamedTuple
 
 from git_boocode.editing.actions import MAX_LINES, MAX_MISSES, check_text, existing, joined
-from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError, listed
+from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import FileText
 from git_boocode.matching import Candidate, MatchError
 from git_boocode.matching.indentation import NEAR
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import indent_of, lines_of, spliced
+from git_boocode.repo.errors import first_few
 
 _RUNGS: dict[str, Callable[[str], str]] = {
     "exact": str,
@@ -99,7 +100,7 @@ class Regions(NamedTuple):
         rung = max(region.rung for region in regions)
         notes = ["reindented"] if any(region.reindented for region in regions) else []
         if len(regions) > 1:
-            notes.append(f"regions: {listed([region.where for region in regions], _LISTED)}")
+            notes.append(f"regions: {first_few([region.where for region in regions], _LISTED)}")
         rows = regions[0].first + 1, regions[-1].stop
         kind = "fuzzy" if rung else "exact"
         applied = AppliedEdit(kind, [*_RUNGS][rung], 1.0, len(regions), *rows, tuple(notes))
@@ -231,7 +232,7 @@ class _Search:
         places = [(row, row + len(anchor.lines), 1.0) for row in rows[:_SHOWN]]
         return MissError(
             "ambiguous",
-            f"{anchor.name} not unique{anchor.below} (lines {listed(numbers, _LISTED)})",
+            f"{anchor.name} not unique{anchor.below} (lines {first_few(numbers, _LISTED)})",
             lines=tuple(numbers[:MAX_LINES]),
             candidates=self._shown(anchor, lambda: candidates(self.file, places)),
             hint=f"use other lines as the anchor, or up to {MAX_HEIGHT} lines that occur only once",

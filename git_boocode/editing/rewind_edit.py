@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 from git_boocode.editing.answer import Answer, EditsRefusedError
-from git_boocode.editing.edits import Edit, Failure, MissError, listed
+from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.plan import REWIND
 from git_boocode.editing.records import Contents, EditRecord, RecordedFile, Records
@@ -18,7 +18,7 @@ from git_boocode.editing.recovery import recover
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.workspace import Workspace
-from git_boocode.repo.errors import RefusedError, shell_command
+from git_boocode.repo.errors import RefusedError, first_few, shell_command
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import refuse_if_running
 
@@ -198,7 +198,7 @@ def _named(repository: Repository, record: EditRecord, path: str) -> list[Record
         for other in Records(repository).history()
         if not other.rewound and any(is_named(repository, file, path) for file in other.files)
     )
-    shown = listed([f"'{file.path}'" for file in record.files], 3)
+    shown = first_few([f"'{file.path}'" for file in record.files], 3)
     raise RefusedError(
         f"'{path}' is not among the files of the edit '{record.id}'",
         code="not_found",

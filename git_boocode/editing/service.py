@@ -303,7 +303,7 @@ class LocateResult(NamedTuple):
 
     def refusal(self) -> RefusedError:
         """The error if there is no unique match; its details are the JSON answer."""
-        from git_boocode.editing.unified_diff import quoted
+        from git_boocode.editing.text_changes import quoted
 
         match = self.match
         ambiguous = match.kind == "ambiguous"
@@ -343,7 +343,7 @@ def locate(
             code="invalid_input",
             hints=("give at least one character of the file",),
         )
-    from git_boocode.editing.unified_diff import quoted
+    from git_boocode.editing.text_changes import quoted
     from git_boocode.matching import locate_match
 
     try:

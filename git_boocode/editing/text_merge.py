@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from git_boocode.editing.text_changes import changed_hunks
 from git_boocode.editing.textfile import FileText
-from git_boocode.editing.unified_diff import changed_hunks
 from git_boocode.matching.text import Text, lines_of, split_lines
 from git_boocode.matching.three_way import (
     Region,

@@ -5,10 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.editing.edits import MissError
 from git_boocode.matching.text import common_prefix
-from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.files import FileState, read_state
 
 RAW = "raw"
 
@@ -81,11 +78,3 @@ def shared_ends(old: str, new: str) -> tuple[int, int]:
 def uniform_crlf(text: str) -> bool:
     """Whether a text has line endings, and all are CRLF."""
     return "\r\n" in text and text.count("\r\n") == text.count("\n")
-
-
-def read_file(real: str, *, links: bool = False) -> FileState | None:
-    """Like `read_state`, but with MissError in place of RefusedError."""
-    try:
-        return read_state(real, links=links)
-    except RefusedError as error:
-        raise MissError(error.code, error.message) from None

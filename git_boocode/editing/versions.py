@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
 from git_boocode.editing.edits import (
@@ -23,13 +23,11 @@ from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import lines_of
 from git_boocode.matching.three_way import merge_edit
-from git_boocode.repo.files import MAX_BYTES
+from git_boocode.repo.atomic_write import Target
+from git_boocode.repo.files import MAX_BYTES, FileState
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.object_writer import blob_ids
 from git_boocode.repo.repository import Repository
-
-if TYPE_CHECKING:
-    from git_boocode.editing.plan import PlannedFile
 
 CHECKPOINTS = "refs/boocode/checkpoints/"
 MOST = 24  # maximum number of versions, and of checkpoints and records that are searched
@@ -133,15 +131,13 @@ class FileVersions:
 
 
 def outdated_base(
-    edit: Edit, file: PlannedFile, workspace: Workspace, profile: str
+    edit: Edit, target: Target, before: FileState | None, workspace: Workspace, profile: str
 ) -> FileText | None:
     """The version that an edit names as its base; None if the file still has that version.
 
     Raises MissError (`stale`) if the version is unknown, or if the action cannot be merged.
     """
-    base, before = edit.base, file.before
-    if base is None:
-        return None
+    base = edit.base or ""
     if before is None:
         if not base.strip("0"):
             return None
@@ -150,7 +146,7 @@ def outdated_base(
         raise MissError("stale", message, hint=hint)
     raw = blob_ids(before.data)
     now = next((identifier for identifier in raw if identifier.startswith(base)), None)
-    now = now or workspace.clean_blob_id(file.target.path, before.data)
+    now = now or workspace.clean_blob_id(target.path, before.data)
     if now is not None and now.startswith(base):
         return None
     text = _find_blob(base, workspace)

@@ -10,10 +10,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.textfile import read_file
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.errors import FatalError, RefusedError, shortened
-from git_boocode.repo.files import FileState, git_directory_above, inside_worktree, mode_only
+from git_boocode.repo.files import (
+    FileState,
+    git_directory_above,
+    inside_worktree,
+    mode_only,
+    read_state,
+)
 from git_boocode.repo.repository import Repository
 
 LOCK_PATIENCE = 10.0  # Seconds to wait for another command that writes to the same worktree.
@@ -227,6 +232,14 @@ def buffer_files(
         for number, (real, data) in enumerate(contents.items(), 1)
     }
     return MappingProxyType(states)
+
+
+def read_file(real: str, *, links: bool = False) -> FileState | None:
+    """Like `read_state`, but with MissError in place of RefusedError."""
+    try:
+        return read_state(real, links=links)
+    except RefusedError as error:
+        raise MissError(error.code, error.message) from None
 
 
 def _check_path(path: str) -> None:

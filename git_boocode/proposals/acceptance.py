@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.commands import undoable_change
 from git_boocode.checkpoints.restore.operation import WrittenFile
-from git_boocode.editing.edits import EditedFile, listed
+from git_boocode.editing.edits import EditedFile
 from git_boocode.editing.service import EditJournal
 from git_boocode.editing.text_merge import is_binary, merge_texts
 from git_boocode.editing.textfile import FileText, decode
@@ -39,7 +39,7 @@ from git_boocode.proposals.review import (
     recover_if_killed,
 )
 from git_boocode.repo.atomic_write import FileChange, write_files
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RefusedError, first_few
 from git_boocode.repo.files import Symlink
 from git_boocode.repo.repository import Repository
 
@@ -210,7 +210,7 @@ def _accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
 def _warnings(taken: Sequence[_Taken]) -> Iterator[str]:
     for each in taken:
         if each.marked:
-            places = listed(each.marked, _SHOWN_LINES)
+            places = first_few(each.marked, _SHOWN_LINES)
             yield f"'{each.file.path}' has conflict markers, because both sides changed {places}"
 
 
@@ -357,7 +357,7 @@ class _Acceptance:
         if not merged.text.is_encodable:
             return Conflict(file.path, letters, "its encoding is not that of the proposal")
         if merged.conflicts and not self._request.markers:
-            shown = listed(merged.places, _SHOWN_LINES)
+            shown = first_few(merged.places, _SHOWN_LINES)
             message = f"your changes conflict with the proposal: {shown}"
             return Conflict(file.path, letters, message, merged.conflicts, (MARKERS, OVERWRITE))
         version = taken.version if letters in _CLEAN else None

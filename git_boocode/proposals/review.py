@@ -12,11 +12,11 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.commands import undoable_change
 from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.editing.answer import file_json
-from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError, listed
+from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError
 from git_boocode.editing.recovery import interrupted_edit, recover
 from git_boocode.editing.text_merge import TextHunk, is_binary, merge_texts, text_hunks, with_hunks
-from git_boocode.editing.textfile import FileText, decode, read_file
-from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace
+from git_boocode.editing.textfile import FileText, decode
+from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace, read_file
 from git_boocode.proposals.conversion import (
     KnownVersions,
     file_mode,
@@ -48,7 +48,7 @@ from git_boocode.proposals.proposal import (
     store_proposal,
 )
 from git_boocode.repo.atomic_write import Target
-from git_boocode.repo.errors import RefusedError, UsageError, shell_command
+from git_boocode.repo.errors import RefusedError, UsageError, first_few, shell_command
 from git_boocode.repo.files import FileState, Symlink
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.running_turn import refuse_if_running
@@ -162,7 +162,7 @@ class Review:
             name = tree_path(self.workspace, path)
             found = [file for file in pending if is_below(file, name)]
             if not found:
-                shown = listed([f"'{file.path}'" for file in pending], 3)
+                shown = first_few([f"'{file.path}'" for file in pending], 3)
                 raise RefusedError(
                     f"no change of '{name}' is proposed",
                     code="not_found",
@@ -291,7 +291,7 @@ def recover_if_killed(workspace: Workspace) -> None:
 def _no_hunk(file: ContextFile, number: int, hunks: Sequence[TextHunk]) -> RefusedError:
     count = "no hunks" if not hunks else f"only {len(hunks)} hunk{'s' * (len(hunks) > 1)}"
     shown = [f"{hunk.number} at line {hunk.start_line}" for hunk in hunks]
-    hints = (f"the hunks are: {listed(shown, _SHOWN_HUNKS)}",) if hunks else ()
+    hints = (f"the hunks are: {first_few(shown, _SHOWN_HUNKS)}",) if hunks else ()
     message = f"'{file.path}' has {count}, not a hunk {number}"
     return RefusedError(message, code="not_found", hints=hints)
 
@@ -408,7 +408,7 @@ def _synced(review: Review, file: ContextFile) -> _Synced:
     if merged is None:
         return plain._replace(warning=warning)
     output, text, places = merged
-    where = f"{warning}: {listed(places, _SHOWN_HUNKS)}" if places else ""
+    where = f"{warning}: {first_few(places, _SHOWN_HUNKS)}" if places else ""
     return plain._replace(output=output, merged=text, warning=where)
 
 

@@ -11,12 +11,17 @@ EXIT_REFUSED = 1
 EXIT_FATAL = 128
 EXIT_USAGE = 129
 MAKE_ROOM = "free some space on the disk of the repository, then run the command again"
-_SHOWN = 60
 
 
-def shortened(text: str) -> str:
-    """User input, shortened for an error message."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+def shortened(text: str, most: int = 60) -> str:
+    """User input, shortened to a number of characters for an error message."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def first_few(names: Sequence[object], most: int) -> str:
+    """The first few of some names, and the number of the others."""
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def shell_command(*words: str) -> str:

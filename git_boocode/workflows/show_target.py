@@ -10,7 +10,7 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_chan
 from git_boocode.checkpoints.turns import NOW, Turn, turn_of
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.records import EditRecord, Records
-from git_boocode.editing.unified_diff import quoted
+from git_boocode.editing.text_changes import quoted
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import nul_records
 from git_boocode.repo.repository import Repository

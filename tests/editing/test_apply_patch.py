@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Edit, MatchOptions, MissError
 from git_boocode.editing.formats import Context, apply_patch
-from git_boocode.editing.inputs import shapes
+from git_boocode.editing.inputs import read_item, shapes
 from git_boocode.editing.patch import PatchAction
 from git_boocode.editing.textfile import FileText
 from tests.editing.kit import edits_of, read
@@ -104,7 +104,7 @@ def test_every_way_in(value: object) -> None:
 def test_the_words_of_a_command(command: object) -> None:
     item = {"command": command}
     assert shapes(item) == ["apply-patch"]
-    (draft,) = apply_patch.edits(item, Context())
+    (draft,) = apply_patch.edits(item, Context(read_item))
     assert isinstance(draft, Edit)
     assert draft.path == "f"
 
@@ -196,7 +196,7 @@ def test_lines_that_look_like_marks_are_lines() -> None:
         (envelope(""), "no file named"),
         (envelope("*** Change File: f\n"), "line 2 of the patch: '*** Change File: f'; expected"),
         (envelope(f"*** {'x' * 56}\n"), f"line 2 of the patch: '*** {'x' * 56}'; expected"),
-        (envelope(f"*** {'x' * 57}\n"), f"line 2 of the patch: '*** {'x' * 55}…'; expected"),
+        (envelope(f"*** {'x' * 57}\n"), f"line 2 of the patch: '*** {'x' * 56}…'; expected"),
         (envelope("*** Update File: f\n"), "line 2 of the patch: no change follows"),
         (envelope("*** Update File:\n"), "line 2 of the patch: the path is missing"),
         (envelope("*** Update File: f\n*** Move to:\n"), "line 3 of the patch: the path is"),

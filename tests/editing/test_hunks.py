@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from git_boocode.editing.edits import AppliedEdit, MatchOptions, MissError
 from git_boocode.editing.formats.unified import Diffs
 from git_boocode.editing.patch import PatchAction, PatchHunk, PatchLine
+from git_boocode.editing.text_changes import unified_diff
 from git_boocode.editing.textfile import FileText, decode
-from git_boocode.editing.unified_diff import unified_diff
 from tests.matching.kit import ABC, TWIN, TWINS, lines
 from tests.repo_kit import Repo
 

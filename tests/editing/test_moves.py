@@ -11,7 +11,7 @@ from git_boocode.editing import workspace as workspace_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace, Write
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
-from git_boocode.editing.textfile import read_file
+from git_boocode.editing.workspace import read_file
 from git_boocode.repo.errors import FatalError
 from tests.editing.kit import act, apply, carry_out, leftovers, records, refused
 from tests.repo_kit import Repo

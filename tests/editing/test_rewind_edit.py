@@ -13,8 +13,8 @@ from git_boocode.editing.edits import MatchOptions, MissError
 from git_boocode.editing.records import Records
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.rewind_edit import RewindRefusedError, RewindResult, rewind
+from git_boocode.editing.text_changes import changed_hunks
 from git_boocode.editing.textfile import decode
-from git_boocode.editing.unified_diff import changed_hunks
 from git_boocode.matching.text import split_lines
 from git_boocode.repo.atomic_write import write_new
 from git_boocode.repo.errors import FatalError, RefusedError

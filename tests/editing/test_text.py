@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing.textfile import FileText, decode, line_count, shared_ends
-from git_boocode.editing.unified_diff import (
+from git_boocode.editing.text_changes import (
     LineMap,
     changed_hunks,
     unified_diff,
     without_common_indentation,
 )
+from git_boocode.editing.textfile import FileText, decode, line_count, shared_ends
 from git_boocode.matching.text import common_prefix, split_lines
 
 

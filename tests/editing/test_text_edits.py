@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.editing.edits import ENCODINGS
-from git_boocode.editing.text_edits import text_edits
+from git_boocode.editing.text_changes import text_edits
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,11 @@ not JSON – with its context, and yields edits, or failures in their place. It 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from git_boocode.editing.edits import Edit, Failure
 
 FORMATS = {
     "string": ("objects.string", "no 'old_string' and no 'command'"),
@@ -23,11 +27,18 @@ FORMATS = {
 
 MAX_TEXT = 8 * 1024 * 1024  # Characters of a diff, a patch or blocks in one text.
 MAX_CHANGES = 10_000  # Hunks or changes of one file in one edit.
+_MARKER = re.compile(
+    r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
+    r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"
+    r"|-{5,} ?SEARCH>?[ \t\r]*$)|diff --(?:git|cc|combined) |--- [^\n]*\n[ \t]*\+\+\+ |@@+ "
+    r"|@@\r?$|rename from ))"
+)
 
 
 class Context(NamedTuple):
-    """The path and the blob id of the enclosing object."""
+    """The parser of an inner item of any format; the path and blob id of the enclosing object."""
 
+    read: Callable[[object, Context], Iterator[Edit | Failure]]
     path: str | None = None
     base: str | None = None
 
@@ -36,3 +47,12 @@ def agree(path: str, name: str) -> bool:
     """Whether a path and the name in a patch may denote the same file from two directories."""
     one, other = (os.path.normpath(text) for text in (path, name))
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
+
+
+def text_format(text: str) -> str | None:
+    """The format of the first marker line in a text; later ones may be content."""
+    found = _MARKER.search(text)
+    if not found:
+        return None
+    names = {"apply": "apply-patch", "search": "search-replace"}
+    return names.get(found.lastgroup or "", "unified")

@@ -11,18 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
+from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import Context, agree, objects
 from git_boocode.editing.formats.unified import (
     END_OF_FILE,
-    SHOWN,
     Area,
     invalid,
     patch_action,
     patch_lines,
     whole_file,
 )
-from git_boocode.editing.inputs import texts_of
+from git_boocode.repo.errors import shortened
 
 if TYPE_CHECKING:
     from git_boocode.editing.patch import PatchHunk
@@ -49,13 +48,13 @@ class _Section(NamedTuple):
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a patch: one for each file."""
-    path, base = objects.enclosed(item, context) if isinstance(item, dict) else context
-    bare = False
+    outer = objects.enclosed(item, context) if isinstance(item, dict) else context
+    path, bare = outer.path, False
     if isinstance(item, dict) and path and (kind := _operation(item)):
         lines = patch_lines(objects.text(item, ("diff",), "" if kind == "Delete" else None))
         sections = [_Section(kind, path, 0, 0, len(lines))]
     else:
-        words = (word for word in texts_of(item, objects.SHELL) if _BEGIN in word)
+        words = (word for word in objects.texts_of(item, objects.SHELL) if _BEGIN in word)
         lines = patch_lines(objects.patch(item) or next(words, ""))
         envelopes = _Envelopes(lines)
         sections, bare = envelopes.read(), envelopes.bare
@@ -70,7 +69,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
             yield Failure.of(miss, None, section.path, given)
         else:
             to = None if section.to == section.path else section.to
-            yield Edit(0, path or section.path, action, base, "apply-patch", given, to)
+            yield Edit(0, path or section.path, action, outer.base, "apply-patch", given, to)
 
 
 def _operation(item: objects.Object) -> str | None:
@@ -106,7 +105,7 @@ class _Envelopes:
     def _outside(self, row: int, line: str, above: str) -> None:
         header = _FILE.fullmatch(line)
         if line == _END or (header and not self.bare):
-            invalid(row + 1, f"'{short(line, SHOWN)}' is outside of '{_BEGIN}'")
+            invalid(row + 1, f"'{shortened(line)}' is outside of '{_BEGIN}'")
         if header or _OPENING.fullmatch(line):
             fence, heredoc = objects.opened_fence(above), _HEREDOC.search(above)
             self.closers = {fence.marks} if fence else {heredoc[2]} if heredoc else set()
@@ -131,7 +130,7 @@ class _Envelopes:
         elif last and (not line.startswith("***") or line == END_OF_FILE):
             self.sections[-1] = last._replace(stop=row + 1)
         elif line and not self.bare:
-            invalid(row + 1, f"'{short(line, SHOWN)}'; expected one of {_MARKERS}")
+            invalid(row + 1, f"'{shortened(line)}'; expected one of {_MARKERS}")
         elif line:
             self.closers = None
 
@@ -149,12 +148,12 @@ def _action(section: _Section, area: Area) -> Action:
     if section.kind == "Update":
         action = patch_action(hunks)
         if action is None and section.to is None:
-            named = short(section.path, SHOWN)
+            named = shortened(section.path)
             invalid(section.row + 1, f"no change follows; expected '@@' or lines of '{named}'")
         return action or Keep()
     rest = [at for at in range(section.first, section.stop) if area.lines[at].strip()]
     if rest and area.fenced:
-        line = short(area.lines[rest[0]], SHOWN)
+        line = shortened(area.lines[rest[0]])
         invalid(rest[0] + 1, f"'{line}' in a deleted file; expected one of {_MARKERS}")
     return Delete(None)
 

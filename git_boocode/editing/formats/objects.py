@@ -14,8 +14,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from git_boocode.editing.actions import MAX_MISSES, Create, Insert, Replace, Write
-from git_boocode.editing.edits import Action, Edit, Failure, MissError, listed
+from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import MAX_CHANGES, Context
+from git_boocode.repo.errors import first_few
 
 if TYPE_CHECKING:
     from git_boocode.editing.regions import RegionChange
@@ -88,15 +89,13 @@ def region(item: Object, context: Context) -> Iterator[Edit | Failure]:
 
 def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
     """Several edits in an array, for one file or for many, each of any format."""
-    from git_boocode.editing.inputs import read_item
-
     name = key_of(item, EDITS) if isinstance(item, dict) else None
     if isinstance(item, dict) and name:
         check_switches(item)
         context = enclosed(item, context)
         item = item[name]
     for edit in array(item, name or "edits"):
-        yield from read_item(edit, context)
+        yield from context.read(edit, context)
 
 
 def _edit(name: str, item: Object, context: Context, action: Action) -> Edit:
@@ -157,7 +156,7 @@ def _changes(item: Object) -> tuple[RegionChange, ...]:
         raise invalid(f"too many changes of a file: {len(items)} (at most {MAX_CHANGES})")
     read = [_read(change, f"changes[{index}]") for index, change in enumerate(items)]
     if wrong := [found for found in read if isinstance(found, str)]:
-        raise invalid(listed(wrong, MAX_MISSES))
+        raise invalid(first_few(wrong, MAX_MISSES))
     return tuple(found for found in read if not isinstance(found, str))
 
 
@@ -270,6 +269,15 @@ def lines(item: Object, name: str, where: str) -> list[str] | None:
             raise invalid(f"'{where}[{row}]' is {kind_of(entry)}; expected a line, as a string")
     found = [line for entry in entries for line in entry.removesuffix("\n").split("\n")]
     return [line.removesuffix("\r") for line in found]
+
+
+def texts_of(item: object, keys: tuple[str, ...]) -> list[str]:
+    """An item that is text, or the strings under some of its keys."""
+    if not isinstance(item, dict):
+        return [item] if isinstance(item, str) else []
+    values = [item.get(key) for key in keys]
+    texts = [text for value in values for text in (value if isinstance(value, list) else [value])]
+    return [text for text in texts if isinstance(text, str)]
 
 
 def patch(item: object) -> str:

@@ -13,9 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import Context, agree, objects
+from git_boocode.editing.formats import Context, agree, objects, text_format
 from git_boocode.editing.formats.objects import invalid
-from git_boocode.editing.inputs import text_format
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Action

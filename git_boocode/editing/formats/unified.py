@@ -13,13 +13,13 @@ from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from git_boocode.editing.actions import Create, Delete, Keep
-from git_boocode.editing.edits import Action, Edit, Failure, MissError, short
+from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import MAX_CHANGES, Context, agree, objects
 from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
+from git_boocode.repo.errors import shortened
 
 NOWHERE = "/dev/null"
 NO_CHANGE = "the hunk has no line that begins with '+' or '-'"
-SHOWN = 60  # characters of a line in a message
 END_OF_FILE = "*** End of File"
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
 _NUMBERS = re.compile(r"[-+\d,.…? ]*")
@@ -46,7 +46,8 @@ _SPECIAL = {"120000": "a symbolic link", "160000": "a submodule"}
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     """The edits of a text, or of an object with a diff: one for each file."""
     text = objects.patch(item)
-    path, base = objects.enclosed(item, context) if isinstance(item, dict) else context
+    outer = objects.enclosed(item, context) if isinstance(item, dict) else context
+    path = outer.path
     diffs = Diffs(text)
     if not diffs.files and path is not None and all(line[:1] in _MARKS for line in diffs.lines):
         # Only the lines of one hunk.
@@ -68,7 +69,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
             yield Failure.of(miss, None, shown, given)
         else:
             to = new if NOWHERE not in (old, new) and old != new else None
-            yield Edit(0, shown, action, base, "unified", given, to)
+            yield Edit(0, shown, action, outer.base, "unified", given, to)
 
 
 def patch_lines(text: str) -> list[str]:
@@ -123,7 +124,7 @@ def whole_file(hunks: Sequence[PatchHunk], mark: str) -> str:
             invalid(hunk.row, NO_CHANGE)
         for at, (op, text) in enumerate(hunk.lines, hunk.row + bool(hunk.header)):
             if op != mark and (op != " " or text.strip()):
-                line = short(f"{op}{text.rstrip()}", SHOWN)
+                line = shortened(f"{op}{text.rstrip()}")
                 invalid(at, f"'{line}' in a {done} file; expected '{mark}'")
     return "".join(line.text for hunk in hunks for line in hunk.lines)
 
@@ -413,7 +414,7 @@ class Diffs:
         is_marked = line[:1] in ("+", "-") and line.rstrip() != "--"
         if is_name or (is_marked and area.fenced and self._current is not None):
             expected = "'--- ' and '+++ ' lines before a file, '@@' before a hunk"
-            invalid(at + 1, f"'{short(line, SHOWN)}' is outside of any hunk; expected {expected}")
+            invalid(at + 1, f"'{shortened(line)}' is outside of any hunk; expected {expected}")
 
 
 def _names(file: FileDiff, path: str | None) -> tuple[str, str]:
@@ -475,5 +476,5 @@ def _check_possible(file: FileDiff) -> None:
     modes = [extended.get(key) for key in ("old mode", "new mode", *_ONE_SIDED)]
     for mode in (*modes, extended.get("index", "").partition(" ")[2]):
         if mode and mode not in _MODES:
-            what = _SPECIAL.get(mode) or f"a file of mode {short(mode, 20)}"
+            what = _SPECIAL.get(mode) or f"a file of mode {shortened(mode, 20)}"
             file.wrong(f"{what} cannot be patched", "omit the mode, or use 100644 or 100755")
