@@ -23,8 +23,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
+from git_boocode.checkpoints.restore import transaction
 from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
-from git_boocode.checkpoints.restore.transaction import Result
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
 from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
@@ -525,7 +525,7 @@ def _changes(changes: Sequence[Change]) -> tuple[ChangedPath, ...]:
     return tuple(ChangedPath(change.path, change.action) for change in changes)
 
 
-def _restored(work: Callable[[Repository], Result], root: str) -> RestoreResult:
+def _restored(work: Callable[[Repository], transaction.RestoreResult], root: str) -> RestoreResult:
     result = work(Repository.discover(os.path.abspath(root)))
     answer = result.answer
     return RestoreResult(

@@ -20,10 +20,10 @@ from git_boocode.agents.registry import (
     xdg_directory,
 )
 from git_boocode.checkpoints.callback import AgentCallback
-from git_boocode.checkpoints.restore.hook_files import AgentSupport, HookFile
+from git_boocode.checkpoints.restore.request import HookFile, RestoreHost
 
 
-def agent_support() -> AgentSupport:
+def host_of_agents() -> RestoreHost:
     """The callbacks of all agents, their files in a worktree, and where their transcripts are."""
     files: dict[str, tuple[HookFile, ...]] = {}
     for path, file in (*_hook_files(), *_server_files()):
@@ -34,7 +34,12 @@ def agent_support() -> AgentSupport:
         for agent in AGENTS.values()
         if agent.end
     }
-    return AgentSupport(_callbacks(), files, transcripts, triggers)
+    return RestoreHost(
+        callbacks=_callbacks(),
+        transcripts=transcripts,
+        turn_triggers=triggers,
+        hook_files=files,
+    )
 
 
 def _by_any_name() -> Iterator[tuple[str, Agent]]:

@@ -20,7 +20,6 @@ from git_boocode.checkpoints.checkup import (
     check_files,
     remove_broken,
 )
-from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import (
     first_lines,
@@ -161,7 +160,7 @@ def _interrupted_restore(repository: Repository, *, fix: bool) -> Finding | None
     if not fix:
         way_back = "'git boocode doctor --fix' or 'git boocode undo' goes back to it"
         return Finding("interrupted_restore", message, (), way_back)
-    result = restore_with_edits.repair(repository, RestoreRequest())
+    result = restore_with_edits.repair(repository)
     done = "there was nothing to roll back"
     if result is not None:
         kept = f"what was there half-way is kept as {result.undo}"

@@ -161,12 +161,12 @@ def label_of(checkpoint: Checkpoint) -> str:
 
     The text is safe to print, and empty if there is no label.
     """
-    from git_boocode.checkpoints.restore.operation import read_record
+    from git_boocode.checkpoints.restore.plan import read_plan
     from git_boocode.checkpoints.restore.request import RESTORE, UNDO
     from git_boocode.checkpoints.store.catalog import SAFETY_KIND
 
     is_safety = checkpoint.meta.text("kind") == SAFETY_KIND
-    if not is_safety or not (operation := read_record(checkpoint)).kind:
+    if not is_safety or not (operation := read_plan(checkpoint)).kind:
         return printable(checkpoint.meta.text("label"))
     if operation.proposal is not None and operation.kind == RESTORE:
         return f"before '{printable(operation.proposal.change)}' of a proposal"

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from git_boocode.checkpoints.restore.operation import read_record
+from git_boocode.checkpoints.restore.plan import read_plan
 from git_boocode.checkpoints.restore.request import (
     IGNORED,
     LATER_CHANGES,
@@ -23,7 +23,7 @@ from git_boocode.checkpoints.restore.request import (
     ProposalStep,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.restore.transaction import RestoreResult
 from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
@@ -243,14 +243,14 @@ def _ask_scope(request: RestoreRequest) -> RestoreRequest | None:
 
 def carry_out(
     repository: Repository,
-    work: Callable[[RestoreRequest], Result],
+    work: Callable[[RestoreRequest], RestoreResult],
     request: RestoreRequest,
     *,
     as_json: bool = False,
 ) -> int:
     """Do what is requested and print the result; returns the exit code."""
 
-    def run(asked: RestoreRequest) -> Result:
+    def run(asked: RestoreRequest) -> RestoreResult:
         with progress(repository, "restoring", as_json=as_json):
             return work(asked)
 
@@ -270,7 +270,7 @@ def carry_out(
 
 
 def print_result(
-    repository: Repository, result: Result, request: RestoreRequest, *, as_json: bool = False
+    repository: Repository, result: RestoreResult, request: RestoreRequest, *, as_json: bool = False
 ) -> int:
     """Print a result; returns the exit code."""
     if as_json:
@@ -295,7 +295,7 @@ def print_result(
     return 0
 
 
-def _print_paths(result: Result, style: Style) -> None:
+def _print_paths(result: RestoreResult, style: Style) -> None:
     changed = {change.path for change in result.changes}
     lines = [_path_line(change, style) for change in result.changes]
     lines += [f" M {quote_path(path)}" for path in result.edited]
@@ -321,7 +321,7 @@ def _path_line(change: Change, style: Style) -> str:
     return f" {style(letter, colour)} {quote_path(change.path)}"
 
 
-def _moved_checkpoints(result: Result) -> str:
+def _moved_checkpoints(result: RestoreResult) -> str:
     """The checkpoints that left the log or came back to it; empty for none."""
     if result.archived:
         back = "redo" if result.kind == "undo" else "undo"
@@ -332,7 +332,7 @@ def _moved_checkpoints(result: Result) -> str:
     return ""
 
 
-def _ways_back(result: Result, callback: str | None) -> Iterator[str]:
+def _ways_back(result: RestoreResult, callback: str | None) -> Iterator[str]:
     # Without the callback of the command line, the conversation would stay where it is now.
     also = f" {shell_command('--callback', callback)}" if callback and result.callback else ""
     if result.conversation_left:
@@ -349,7 +349,9 @@ def _ways_back(result: Result, callback: str | None) -> Iterator[str]:
         yield f"'git boocode {back}{also}' brings back what was here before"
 
 
-def _left_alone(repository: Repository, result: Result, request: RestoreRequest) -> Iterator[str]:
+def _left_alone(
+    repository: Repository, result: RestoreResult, request: RestoreRequest
+) -> Iterator[str]:
     """Hints at what differs from the checkpoint because a restore does not touch it."""
     if result.blocked:
         forced, again = request._replace(force=request.force | {IGNORED}), [result.kind]
@@ -357,7 +359,7 @@ def _left_alone(repository: Repository, result: Result, request: RestoreRequest)
             again.append(result.checkpoint.id)
         elif result.undo is not None:
             # An undo or a redo that did something is not repeated, but its target can be restored.
-            paths = read_record(result.checkpoint).request.from_top()
+            paths = read_plan(result.checkpoint).request.from_top()
             again = [RESTORE, result.checkpoint.id]
             forced = forced._replace(paths=paths, head=None, force=frozenset({IGNORED}))
         command = forced.command(*again)
@@ -381,7 +383,7 @@ def _left_alone(repository: Repository, result: Result, request: RestoreRequest)
         yield f"a {now} is in progress, which was not so at the checkpoint"
 
 
-def _can_move_head(repository: Repository, result: Result, request: RestoreRequest) -> bool:
+def _can_move_head(repository: Repository, result: RestoreResult, request: RestoreRequest) -> bool:
     """Whether HEAD has moved since the checkpoint, and `--head` moves it back."""
     target = result.checkpoint
     commit = target.meta.part("head", "commit")
@@ -394,7 +396,7 @@ def _can_move_head(repository: Repository, result: Result, request: RestoreReque
     return False
 
 
-def _proposal_summary(result: Result, step: ProposalStep) -> str:
+def _proposal_summary(result: RestoreResult, step: ProposalStep) -> str:
     """What was taken back or redone of a proposal."""
     done = {UNDO: "took back", REDO: "redid"}.get(result.kind, "brought back")
     would = {UNDO: "would take back", REDO: "would redo"}.get(result.kind, "would bring back")
@@ -402,7 +404,7 @@ def _proposal_summary(result: Result, step: ProposalStep) -> str:
     return f"{would if result.dry_run else done} '{printable(step.change)}' of {files}"
 
 
-def _summary(result: Result, name: str) -> str:
+def _summary(result: RestoreResult, name: str) -> str:
     parts = [counted(len(result.changes), "file")] if result.changes else []
     parts += ["the staging area"] if result.index_reset else []
     parts += ["HEAD"] if result.head_moved else []

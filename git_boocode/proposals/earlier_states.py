@@ -17,7 +17,7 @@ from git_boocode.repo.repository import Repository
 
 
 class EarlierStates:
-    """The proposals of a worktree; see `git_boocode.checkpoints.restore.operation`."""
+    """The proposals of a worktree; see `git_boocode.checkpoints.restore.request`."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository

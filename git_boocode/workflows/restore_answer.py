@@ -6,7 +6,7 @@ import os
 import re
 
 from git_boocode.agents.registry import find_agent
-from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.restore.transaction import RestoreResult
 from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.repo.errors import shell_command
 
@@ -14,7 +14,7 @@ from git_boocode.repo.errors import shell_command
 _SESSION = "[0-9A-Za-z_][0-9A-Za-z_.:-]*"
 
 
-def resume_command(result: Result) -> str:
+def resume_command(result: RestoreResult) -> str:
     """The command that goes on with a conversation that was restored; empty if none is known.
 
     Some agents cannot resume a session without messages: if none is left, it starts a new one.
@@ -31,7 +31,7 @@ def resume_command(result: Result) -> str:
     return result.answer.resume or shell_command(*words)
 
 
-def unrestored_conversation(result: Result) -> str:
+def unrestored_conversation(result: RestoreResult) -> str:
     """Why a restore left the conversation of its checkpoint alone, and what restores it.
 
     Empty if the checkpoint belongs to no conversation, or a callback restored it.
@@ -56,7 +56,7 @@ def unrestored_conversation(result: Result) -> str:
     return f"the conversation was left alone: '{command}' restores it with a callback"
 
 
-def restore_json(result: Result) -> dict[str, object]:
+def restore_json(result: RestoreResult) -> dict[str, object]:
     """The JSON answer of a restore, undo or redo."""
     answer = result.answer
     return {
@@ -86,7 +86,7 @@ def restore_json(result: Result) -> dict[str, object]:
     }
 
 
-def _change_as_json(result: Result, change: Change) -> dict[str, object]:
+def _change_as_json(result: RestoreResult, change: Change) -> dict[str, object]:
     if not result.dry_run:
         return change.as_json()
     both = result.lines.get(change.path)

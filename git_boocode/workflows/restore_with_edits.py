@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from git_boocode.agents.restore_support import agent_support
+from git_boocode.agents.restore_support import host_of_agents
 from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.checkpoints.restore import commands
-from git_boocode.checkpoints.restore.operation import read_record
-from git_boocode.checkpoints.restore.request import RestoreRequest
-from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.restore.plan import read_plan
+from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
+from git_boocode.checkpoints.restore.transaction import RestoreResult
 from git_boocode.checkpoints.store.catalog import EDITS, Catalog
 from git_boocode.proposals.earlier_states import EarlierStates
 from git_boocode.repo.errors import RefusedError
@@ -21,12 +21,12 @@ from git_boocode.repo.repository import Repository
 _REFUSED_FOR_LATER = ("not_found", "newer_turns", "later_changes")
 
 
-def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
+def restore(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.restore`."""
-    return commands.restore(repository, name, _completed(repository, request))
+    return commands.restore(repository, name, request, _host(repository))
 
 
-def undo(repository: Repository, request: RestoreRequest) -> Result:
+def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.undo`.
 
     If an accept was killed while writing, its temporary files are removed first.
@@ -34,7 +34,7 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
     if not request.dry_run:
         _end_killed_accept(repository)
     with _rewind_hint(repository):
-        return commands.undo(repository, _completed(repository, request))
+        return commands.undo(repository, request, _host(repository))
 
 
 def _end_killed_accept(repository: Repository) -> None:
@@ -46,7 +46,7 @@ def _end_killed_accept(repository: Repository) -> None:
     from git_boocode.editing.workspace import LOCK_PATIENCE
 
     latest = next(iter(Catalog(repository).safety()), None)
-    if latest is None or read_record(latest).proposal is None:
+    if latest is None or read_plan(latest).proposal is None:
         return
     with worktree_lock(repository.state_dir, shared=False, patience=LOCK_PATIENCE):
         # The lock shows that it was killed.
@@ -54,10 +54,10 @@ def _end_killed_accept(repository: Repository) -> None:
             repair_edit(repository, found)
 
 
-def redo(repository: Repository, request: RestoreRequest) -> Result:
+def redo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
     with _rewind_hint(repository):
-        return commands.redo(repository, _completed(repository, request))
+        return commands.redo(repository, request, _host(repository))
 
 
 @contextmanager
@@ -86,14 +86,13 @@ def _is_edit_newest(repository: Repository) -> bool:
     return edit is not None and edit.rewinds is None and edit.id > max(others, default="")
 
 
-def repair(repository: Repository, request: RestoreRequest) -> Result | None:
+def repair(repository: Repository) -> RestoreResult | None:
     """See `git_boocode.checkpoints.restore.commands.repair`."""
-    return commands.repair(repository, _completed(repository, request))
+    return commands.repair(repository, RestoreRequest(), _host(repository))
 
 
-def _completed(repository: Repository, request: RestoreRequest) -> RestoreRequest:
-    proposals = EarlierStates(repository)
-    return request._replace(editor=_editor, proposals=proposals, agents=agent_support())
+def _host(repository: Repository) -> RestoreHost:
+    return host_of_agents()._replace(editor=_editor, proposals=EarlierStates(repository))
 
 
 def _editor() -> Editor:

@@ -13,9 +13,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.restore import transaction
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
-from git_boocode.checkpoints.restore.transaction import Result, Transaction
+from git_boocode.checkpoints.restore.request import (
+    LATER_CHANGES,
+    NEWER_TURNS,
+    RestoreHost,
+    RestoreRequest,
+)
+from git_boocode.checkpoints.restore.transaction import RestoreResult, Transaction
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.staging import Staging
@@ -50,19 +56,27 @@ def take(**values: Any) -> Checkpoint:
 ANYWAY = frozenset({LATER_CHANGES, NEWER_TURNS})
 
 
-def back(name: str = "@", **options: Any) -> Result:
+def back(name: str = "@", **options: Any) -> RestoreResult:
     """Restore the current directory's worktree."""
-    return restore(Repository.discover(), name, RestoreRequest(**options))
+    host = _host_of(options)
+    return restore(Repository.discover(), name, RestoreRequest(**options), host)
 
 
-def undone(**options: Any) -> Result:
+def undone(**options: Any) -> RestoreResult:
     """Undo the latest restore of the current directory's worktree, whatever was recorded since."""
-    return undo(Repository.discover(), RestoreRequest(**{"force": ANYWAY, **options}))
+    host = _host_of(options)
+    return undo(Repository.discover(), RestoreRequest(**{"force": ANYWAY, **options}), host)
 
 
-def redone(**options: Any) -> Result:
+def redone(**options: Any) -> RestoreResult:
     """Do the restore of the current directory's worktree again that was undone last."""
-    return redo(Repository.discover(), RestoreRequest(**{"force": ANYWAY, **options}))
+    host = _host_of(options)
+    return redo(Repository.discover(), RestoreRequest(**{"force": ANYWAY, **options}), host)
+
+
+def _host_of(options: dict[str, Any]) -> RestoreHost:
+    """What a restore uses of other layers, taken out of the options."""
+    return RestoreHost(**{key: options.pop(key) for key in RestoreHost._fields if key in options})
 
 
 def sound(repo: Repo) -> None:
@@ -87,7 +101,7 @@ def interrupted(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Transaction, at, die)
+        patch.setattr(Transaction if hasattr(Transaction, at) else transaction, at, die)
         patch.setattr(Transaction, "_roll_back", lambda *_: None)
         patch.setattr(Transaction, "_forget", lambda *_: False)
         with pytest.raises(Killed):

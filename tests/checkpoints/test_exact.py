@@ -510,7 +510,7 @@ def test_large_files_are_not_held_in_memory(repo: Repo, autocrlf: str) -> None:
     repo.git("config", "core.autocrlf", autocrlf)
     repo.git("config", "boocode.maxFileSize", "1g")
     take(label="first")
-    content = CRLF * 7_000_000
+    content = CRLF * 9_000_000
     repo.write("f", content)
     top = Path(__file__).parents[2]
     ran = subprocess.run(

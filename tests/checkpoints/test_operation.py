@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.restore.operation import History, OperationRecord
+from git_boocode.checkpoints.restore.plan import History, RestorePlan
 from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO
 
 
@@ -34,12 +34,12 @@ class Worktree:
     def __init__(self) -> None:
         self.state = "s0"
         self.kept: dict[str, str] = {}
-        self.operations: list[OperationRecord] = []
+        self.operations: list[RestorePlan] = []
 
     def _do(self, kind: str, state: str, of: str = "", *, repairs: bool = False) -> None:
         identifier = f"{len(self.operations):03}"
         self.kept[identifier] = self.state
-        self.operations.append(OperationRecord(kind, identifier, state, of, repairs))
+        self.operations.append(RestorePlan(kind, state, of=of, repairs=repairs, id=identifier))
         self.state = state
 
     def restore(self, state: str) -> None:
@@ -141,6 +141,6 @@ def test_the_needed_operations_yield_the_same_history(
 
 
 def test_an_undo_whose_restore_is_forgotten_can_be_redone() -> None:
-    history = History([OperationRecord(UNDO, "2", "1", "1"), OperationRecord(UNDO, "3", "0", "0")])
+    history = History(RestorePlan(UNDO, of, of=of, id=name) for of, name in ("12", "03"))
     assert [operation.id for operation in history.undone] == ["2", "3"]
     assert history.done == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.restore.commands import repair
-from git_boocode.checkpoints.restore.operation import needed_safety_ids
+from git_boocode.checkpoints.restore.plan import needed_safety_ids
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import BoocodeError, RefusedError
@@ -412,7 +412,7 @@ def test_an_interrupted_undo_is_taken_back_with_its_archive(
     repo, states, taken = three
     mess = seen(repo)
     back(taken[1])
-    interrupted(monkeypatch, undone, at="_still_open")
+    interrupted(monkeypatch, undone, at="end_restore")
     assert names("checkpoints") == taken
     undone()
     assert seen(repo) == states[1]

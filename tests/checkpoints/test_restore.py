@@ -14,8 +14,8 @@ import pytest
 
 from git_boocode.checkpoints.restore import apply, commands
 from git_boocode.checkpoints.restore.apply import WorktreeChangedError
-from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
-from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
+from git_boocode.checkpoints.restore.transaction import RestoreResult
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.lock import worktree_lock
@@ -224,7 +224,7 @@ def test_an_ignored_file_in_the_way_of_a_directory(base: Repo, link: bool) -> No
 
 @pytest.mark.parametrize("act", [undone, redone])
 def test_an_ignored_file_in_the_way_of_an_undo_or_a_redo(
-    base: Repo, act: Callable[..., Result]
+    base: Repo, act: Callable[..., RestoreResult]
 ) -> None:
     base.write("mess", "mess\n")
     back()
@@ -731,7 +731,7 @@ def test_an_undo_or_a_redo_while_the_index_is_locked(base: Repo, paths: tuple[st
     base.write("a", "mess\n")
     lock = base.top / ".git/index.lock"
 
-    def refused(act: Callable[..., Result]) -> None:
+    def refused(act: Callable[..., RestoreResult]) -> None:
         lock.touch()
         before, refs_before = seen(base), refs(base)
         with pytest.raises(RefusedError) as caught:
@@ -815,14 +815,14 @@ def test_another_restore_is_at_work(base: Repo, monkeypatch: pytest.MonkeyPatch)
 
 def interfere(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
     """Let someone do something between the snapshot and the merge."""
-    real = RestorePlanner.plan
+    real = FilePlanner.plan
 
-    def plan(*args: Any, **options: Any) -> RestorePlan:
-        made: RestorePlan = real(*args, **options)
+    def plan(*args: Any, **options: Any) -> FilePlan:
+        made: FilePlan = real(*args, **options)
         deed()
         return made
 
-    monkeypatch.setattr(RestorePlanner, "plan", plan)
+    monkeypatch.setattr(FilePlanner, "plan", plan)
 
 
 @pytest.mark.parametrize("deed", ["edit", "delete", "create"])

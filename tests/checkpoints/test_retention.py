@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.restore import operation as history
+from git_boocode.checkpoints.restore import plan as history
 from git_boocode.checkpoints.restore.request import RESTORE, UNDO
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
 from git_boocode.checkpoints.store.commit import last_prune_failure, prune_daily
@@ -246,8 +246,8 @@ class Past:
         return {"target": target, "of": last.id}
 
 
-def read(safety: Checkpoint) -> history.OperationRecord:
-    return history.read_record(safety)
+def read(safety: Checkpoint) -> history.RestorePlan:
+    return history.read_plan(safety)
 
 
 def counting(safety: list[Checkpoint], without: Collection[str] = ()) -> list[list[str]]:

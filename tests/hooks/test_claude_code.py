@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.restore.transaction import RestoreResult
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.hooks.kit import (
@@ -80,7 +80,7 @@ class Scene:
         sound(self.repo)
 
 
-def new_session(outcome: Result) -> str:
+def new_session(outcome: RestoreResult) -> str:
     assert outcome.answer is not None
     found = re.fullmatch("claude --resume ([0-9a-f-]{36})", outcome.answer.resume)
     assert found is not None

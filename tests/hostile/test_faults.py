@@ -27,7 +27,7 @@ CHILD = (
     + """
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
 from git_boocode.workflows.host_files import FileEditor
 from git_boocode.repo.repository import Repository
 
@@ -36,13 +36,14 @@ watch(subprocess, "Popen")
 for name in ("replace", "link", "rename", "fsync", "unlink"):
     watch(os, name)
 force = frozenset({"ignored", "newer-turns"})
-options = RestoreRequest(callback=".git/host", editor=FileEditor, force=force)
+host = RestoreHost(editor=FileEditor)
+options = RestoreRequest(callback=".git/host", force=force)
 if what == "capture":
     capture(repository, Request())
 elif what == "restore":
-    restore(repository, "@", options._replace(head=True))
+    restore(repository, "@", options._replace(head=True), host)
 else:
-    {"undo": undo, "redo": redo}[what](repository, options)
+    {"undo": undo, "redo": redo}[what](repository, options, host)
 print(count)
 watch(sys, "exit")
 sys.exit()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints.restore.commands import repair
-from git_boocode.checkpoints.restore.request import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
 from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.lock import interrupted_restore
@@ -49,23 +49,22 @@ HOW: dict[str, Any] = {"callback": ".git/host", "editor": FileEditor}
 FORKS = """
 import os, sys
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
 from git_boocode.workflows.host_files import FileEditor
 from git_boocode.editing import service
 from git_boocode.repo.repository import Repository
 
-options = RestoreRequest(
-    callback=".git/host", editor=FileEditor, force=frozenset({"newer-turns"})
-)
+host = RestoreHost(editor=FileEditor)
+options = RestoreRequest(callback=".git/host", force=frozenset({"newer-turns"}))
 for line in sys.stdin:
     child = os.fork()
     if not child:
         os.setsid()
         repository = Repository.discover()
         if line.strip() == "restore":
-            restore(repository, "label:target", options._replace(head=True))
+            restore(repository, "label:target", options._replace(head=True), host)
         else:
-            {"undo": undo, "redo": redo}[line.strip()](repository, options)
+            {"undo": undo, "redo": redo}[line.strip()](repository, options, host)
         os._exit(0)
     print(child, flush=True)
     print(os.waitpid(child, 0)[1], flush=True)
@@ -199,7 +198,7 @@ def tidied_up(
     if first == "undo":
         undone(**HOW)
     elif first == "repair":
-        repair(repository, RestoreRequest(**HOW))
+        repair(repository, RestoreRequest(callback=".git/host"), RestoreHost(FileEditor))
     else:
         back("label:target", head=True, **HOW)
     assert seen(repo) == (after if first == "restore" else before), (number, first)
@@ -239,7 +238,7 @@ LOOP = """
 import random, sys
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
@@ -380,7 +379,7 @@ def interrupted_now(repo: Repo) -> bool:
 SLOW = """
 import os, signal, sys, threading, time
 from git_boocode.checkpoints.restore.commands import restore
-from git_boocode.checkpoints.restore.operation import RestoreRequest
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.repo.repository import Repository
 
 def die():

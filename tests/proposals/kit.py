@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.restore.request import NEWER_TURNS, RestoreRequest
-from git_boocode.checkpoints.restore.transaction import Result
+from git_boocode.checkpoints.restore.transaction import RestoreResult
 from git_boocode.editing.answer import Answer
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
@@ -120,13 +120,13 @@ def sync(*paths: str, buffers: Mapping[str, bytes] | None = None, **options: Any
     return review.sync(workspace(buffers), paths, **options)
 
 
-def undo() -> Result:
+def undo() -> RestoreResult:
     """Undo the latest change."""
     request = RestoreRequest(force=frozenset({NEWER_TURNS}))
     return restore_with_edits.undo(Repository.discover(), request)
 
 
-def redo() -> Result:
+def redo() -> RestoreResult:
     """Redo what was undone."""
     request = RestoreRequest(force=frozenset({NEWER_TURNS}))
     return restore_with_edits.redo(Repository.discover(), request)

@@ -12,7 +12,7 @@ import pytest
 
 from git_boocode.checkpoints import conversation_files
 from git_boocode.checkpoints.restore.request import RestoreRequest
-from git_boocode.checkpoints.restore.transaction import Result, Transaction
+from git_boocode.checkpoints.restore.transaction import RestoreResult, Transaction
 from git_boocode.repo import atomic_write
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
@@ -74,7 +74,7 @@ def chat(repo: Repo, tmp_path: Path) -> Chat:
     return Chat(repo, tmp_path)
 
 
-def restored(chat: Chat, edits: object, **script: str) -> Result:
+def restored(chat: Chat, edits: object, **script: str) -> RestoreResult:
     return back(callback=chat.host(edits, **script), editor=FileEditor)
 
 
@@ -118,7 +118,7 @@ def test_a_host_in_python(chat: Chat) -> None:
     assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
     restore_with_edits.redo(repository, request)
     assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
-    assert restore_with_edits.repair(repository, RestoreRequest()) is None
+    assert restore_with_edits.repair(repository) is None
 
 
 def test_what_was_written_since_comes_and_goes_with_it(chat: Chat) -> None:
@@ -275,7 +275,7 @@ def test_a_kill_while_they_are_written(
         patch.setattr(atomic_write, "_put", dying)
         patch.setattr(atomic_write._WriteRun, "roll_back", lambda *_: None)  # noqa: SLF001
         patch.setattr("tests.checkpoints.kit.Killed", Killed)
-        interrupted(patch, lambda: restored(chat, edits), at="_still_open")
+        interrupted(patch, lambda: restored(chat, edits), at="end_restore")
     assert [chat.text, other.read_text()].count(SHORT) == replaced
     assert len(os.listdir(chat.directory)) > 3
     undone(editor=FileEditor)

@@ -1,7 +1,7 @@
 """Restore files, staging area and conversation: restore, undo, redo.
 
-Reading order: `operation` defines an operation and its record in a safety checkpoint, `commands`
-turns restore, undo and redo into an operation, `transaction` runs it. `file_plan` decides which
+Reading order: `request` is what is asked, `plan` what is done and recorded in a safety checkpoint;
+`commands` makes a plan of a request, `transaction` runs it. `file_plan` decides which
 paths change, with `ignore_rules` for the user's ignored files, and `apply` changes them, with
 `exact` for the bytes and modes that git does not store.
 """

@@ -14,7 +14,7 @@ from git_boocode.checkpoints.restore.exact import (
     write_exact,
     writing_exactly,
 )
-from git_boocode.checkpoints.restore.file_plan import RestorePlan, blockers_of, tree_after
+from git_boocode.checkpoints.restore.file_plan import FilePlan, blockers_of, tree_after
 from git_boocode.checkpoints.restore.ignore_rules import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
@@ -52,7 +52,7 @@ class WorktreeUpdate:
     The snapshot's private index is updated along with the files.
     """
 
-    def __init__(self, repository: Repository, snapshot: Snapshot, plan: RestorePlan) -> None:
+    def __init__(self, repository: Repository, snapshot: Snapshot, plan: FilePlan) -> None:
         self._repository = repository
         self._snapshot = snapshot
         self._plan = plan
@@ -191,7 +191,7 @@ class WorktreeUpdate:
             paths = self._exact_before.keys() & {change.path for change in back}
             exact = {path: self._exact_before[path] for path in paths}
             tree = tree_after(halfway, halfway.disk_tree, back)
-            plan = RestorePlan(halfway.disk_tree, tree, back, exact=exact)
+            plan = FilePlan(halfway.disk_tree, tree, back, exact=exact)
             WorktreeUpdate(repository, halfway, plan).do(returning=True)
 
     def _reappeared_files(self) -> list[str]:

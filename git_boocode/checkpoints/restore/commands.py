@@ -12,18 +12,17 @@ from typing import NoReturn
 from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
 from git_boocode.checkpoints.restore.exact import record_exact
 from git_boocode.checkpoints.restore.file_plan import covers
-from git_boocode.checkpoints.restore.operation import (
+from git_boocode.checkpoints.restore.plan import (
     TRIM,
     History,
     LogChange,
-    Operation,
-    OperationRecord,
+    RestorePlan,
     Root,
     WrittenFile,
     is_own_safety,
     proposal_record,
     read_history,
-    read_record,
+    read_plan,
 )
 from git_boocode.checkpoints.restore.request import (
     NEWER_TURNS,
@@ -32,9 +31,15 @@ from git_boocode.checkpoints.restore.request import (
     RUNNING_TURN,
     UNDO,
     ProposalStep,
+    RestoreHost,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.transaction import Result, Transaction, checkpoint_at
+from git_boocode.checkpoints.restore.transaction import (
+    Operation,
+    RestoreResult,
+    Transaction,
+    checkpoint_at,
+)
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
@@ -57,9 +62,12 @@ from git_boocode.repo.running_turn import refuse_if_running
 from git_boocode.repo.store import RefChange
 
 PATIENCE = 10.0
+_NO_HOST = RestoreHost()
 
 
-def restore(repository: Repository, name: str, request: RestoreRequest) -> Result:
+def restore(
+    repository: Repository, name: str, request: RestoreRequest, host: RestoreHost = _NO_HOST
+) -> RestoreResult:
     """Restore a checkpoint; `name` is any name that `Catalog.find` accepts.
 
     Raises:
@@ -73,13 +81,14 @@ def restore(repository: Repository, name: str, request: RestoreRequest) -> Resul
         target = planner.catalog.find(name)
         refuse_foreign(repository, target, request)
         planner.refuse_partial_over_interrupted(request)
-        request = request._replace(prefix=repository.prefix)
         head = _recorded_head(target) if request.head else None
-        operation = planner.restore(target, request, head)
-        return Transaction(repository, planner.catalog, operation).run()
+        operation = planner.restore(target, request._replace(prefix=repository.prefix), head)
+        return Transaction(planner.catalog, host, operation).run()
 
 
-def undo(repository: Repository, request: RestoreRequest) -> Result:
+def undo(
+    repository: Repository, request: RestoreRequest, host: RestoreHost = _NO_HOST
+) -> RestoreResult:
     """Undo an interrupted operation, or else the latest restore or redo; errors as `restore`."""
     with _locked_planner(repository, request) as planner:
         operation = planner.repair(request) or planner.undo(request)
@@ -93,13 +102,15 @@ def undo(repository: Repository, request: RestoreRequest) -> Result:
                 code="conflict",
                 hints=("'git boocode undo' undoes the latest one",),
             )
-        if not operation.repairs:
+        if not operation.plan.repairs:
             _refuse_running_turn(repository, request)
         planner.refuse_newer_turns(operation)
-        return Transaction(repository, planner.catalog, operation).run()
+        return Transaction(planner.catalog, host, operation).run()
 
 
-def redo(repository: Repository, request: RestoreRequest) -> Result:
+def redo(
+    repository: Repository, request: RestoreRequest, host: RestoreHost = _NO_HOST
+) -> RestoreResult:
     """Redo the latest undone restore; refused if an operation was interrupted; see `restore`."""
     with _locked_planner(repository, request) as planner:
         if planner.interrupted is not None:
@@ -107,10 +118,12 @@ def redo(repository: Repository, request: RestoreRequest) -> Result:
         _refuse_running_turn(repository, request)
         operation = planner.redo(request)
         planner.refuse_newer_turns(operation)
-        return Transaction(repository, planner.catalog, operation).run()
+        return Transaction(planner.catalog, host, operation).run()
 
 
-def repair(repository: Repository, request: RestoreRequest) -> Result | None:
+def repair(
+    repository: Repository, request: RestoreRequest, host: RestoreHost = _NO_HOST
+) -> RestoreResult | None:
     """Undo an interrupted operation, None if there is none; the caller holds the lock."""
     planner = _OperationPlanner(repository)
     planner.wait_for_interrupted()
@@ -118,7 +131,7 @@ def repair(repository: Repository, request: RestoreRequest) -> Result | None:
     if operation is None:
         end_restore(repository.state_dir)
         return None
-    return Transaction(repository, planner.catalog, operation).run()
+    return Transaction(planner.catalog, host, operation).run()
 
 
 @contextmanager
@@ -230,7 +243,7 @@ class _OperationPlanner:
         noted = interrupted_restore(self._repository.state_dir)
         if noted is not None:
             wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
-            move = read_record(self.interrupted).move if self.interrupted else None
+            move = read_plan(self.interrupted).move if self.interrupted else None
             break_ref_locks(self._repository, move.ref if move else None)
 
     def restore(
@@ -241,61 +254,65 @@ class _OperationPlanner:
         # A fetched checkpoint must not archive local ones by claiming their chat.
         archives = not (returns or target.remote or request.paths) and request.conversation
         root = Root(target.id, target.commit.id, UNDO if returns else TRIM, archives)
-        operation = Operation(RESTORE, target, request, root, head, over=self.interrupted)
-        return operation._replace(log=self._log_change(operation))
+        over = self.interrupted.id if self.interrupted else ""
+        plan = RestorePlan(RESTORE, target.id, target.commit.id, request, root, over=over)
+        return self._with_log_change(Operation(plan, target, head))
 
     def repair(self, request: RestoreRequest) -> Operation | None:
         """The undo of an interrupted operation; None if there is none."""
-        record = read_record(self.interrupted) if self.interrupted else None
-        if record is None or not record.kind:
+        plan = read_plan(self.interrupted) if self.interrupted else None
+        if plan is None or not plan.kind:
             return None
-        cause = self._history.cause(record)
-        return self._undo_of(cause if cause.id in self._safety else record, request, repairs=True)
+        cause = self._history.cause(plan)
+        return self._undo_of(cause if cause.id in self._safety else plan, request, repairs=True)
 
     def undo(self, request: RestoreRequest) -> Operation | None:
         """The undo of the latest operation that the request covers; None if there is none."""
         done = self._history.done
-        for record in reversed(done):
-            covered = request.limited_to(record.request)
-            of_proposal = record.proposal is not None and request.files
+        for plan in reversed(done):
+            covered = request.limited_to(plan.request)
+            of_proposal = plan.proposal is not None and request.files
             if not (covered.files or covered.conversation or of_proposal):
                 continue
-            is_partial = record.request.files != covered.files or (
-                record.callback and record.request.conversation != covered.conversation
+            is_partial = plan.request.files != covered.files or (
+                plan.callback and plan.request.conversation != covered.conversation
             )
-            if record is done[-1] and not is_partial:
-                return self._undo_of(record, request, repairs=False)
-            head = None if covered.paths else _head_before(record.move, request)
-            part = self.restore(self._safety[record.id], covered, head)
-            return part._replace(reverts=record)
+            if plan is done[-1] and not is_partial:
+                return self._undo_of(plan, request, repairs=False)
+            head = None if covered.paths else _head_before(plan.move, request)
+            return self.restore(self._safety[plan.id], covered, head)._replace(reverts=plan)
         return None
 
-    def _undo_of(
-        self, record: OperationRecord, request: RestoreRequest, *, repairs: bool
-    ) -> Operation:
-        root, safety = record.root, self._safety[record.id]
-        log: LogChange | None = LogChange(record.id)
-        if repairs and record.kind == UNDO and root.archives and record.of:
+    def _undo_of(self, done: RestorePlan, request: RestoreRequest, *, repairs: bool) -> Operation:
+        root, safety = done.root, self._safety[done.id]
+        log: LogChange | None = LogChange(done.id)
+        if repairs and done.kind == UNDO and root.archives and done.of:
             # The interrupted undo may have returned the checkpoints from the restore's archive.
-            log = LogChange(record.of, safety.meta, after=root.id, before=record.id)
-        elif record.returned:
+            log = LogChange(done.of, safety.meta, after=root.id, before=done.id)
+        elif done.returns:
             # Archive the checkpoints again that this operation returned to the log.
             first = self._safety.get(root.id)
-            its = read_record(first).root if first else root
+            its = read_plan(first).root if first else root
             log = first and LogChange(root.id, first.meta, its.id, its.before or root.id)
-        request = request.limited_to(record.request)
-        head = _head_before(record.move, request)
-        root = root._replace(before=root.before or record.id)
-        operation = Operation(UNDO, safety, request, root, head, record.id, repairs, log)
-        operation = operation._replace(reverts=None if repairs else record)
-        return operation._replace(proposal=record.proposal)
+        plan = RestorePlan(
+            UNDO,
+            safety.id,
+            safety.commit.id,
+            request.limited_to(done.request),
+            root._replace(before=root.before or done.id),
+            of=done.id,
+            repairs=repairs,
+            proposal=done.proposal,
+        )
+        head = _head_before(done.move, request)
+        return Operation(plan, safety, head, log, reverts=None if repairs else done)
 
     def refuse_newer_turns(self, operation: Operation) -> None:
         """Refuse an undo or redo that would replace what turns did that were recorded since."""
-        request, record = operation.request, operation.reverts
-        if record is None or request.dry_run or NEWER_TURNS in request.force:
+        request, done = operation.plan.request, operation.reverts
+        if done is None or request.dry_run or NEWER_TURNS in request.force:
             return
-        since = takewhile(lambda each: each.id > record.id, self.catalog.history())
+        since = takewhile(lambda each: each.id > done.id, self.catalog.history())
         newer = sum(1 for _ in since)
         if not newer or not request.files:
             return
@@ -320,40 +337,51 @@ class _OperationPlanner:
             hints = tuple(self._redo_hints())
             message = "there is no undone restore to redo in this worktree"
             raise RefusedError(message, code="not_found", hints=hints)
-        newest = record = self._history.undone[-1]
+        newest = again = self._history.undone[-1]
         target, move = self._safety[newest.id], newest.move
         if newest.repairs and newest.of in self._safety:
-            record = read_record(self._safety[newest.of])
-            found = checkpoint_at(self.catalog, record.target, record.target_commit)
+            again = read_plan(self._safety[newest.of])
+            found = checkpoint_at(self.catalog, again.target, again.target_commit)
             if found is None:
                 raise RefusedError(
-                    f"checkpoint '{record.target}', the target of the interrupted restore, is gone",
+                    f"checkpoint '{again.target}', the target of the interrupted restore, is gone",
                     code="not_found",
                     hints=(f"the state before the undo is saved as {newest.id}",),
                 )
-            target, record = found, record._replace(root=record.root._replace(before=""))
-            move = record.move and HeadMove(record.move.ref, record.move.new, record.move.old)
-        limited = request.limited_to(record.request)
-        root = record.root._replace(archives=record.root.archives and limited.conversation)
-        operation = Operation(REDO, target, limited, root, _head_before(move, request), newest.id)
-        operation = operation._replace(log=self._log_change(operation), reverts=newest)
-        return operation._replace(proposal=newest.proposal)
+            target, again = found, again._replace(root=again.root._replace(before=""))
+            move = again.move and HeadMove(again.move.ref, again.move.new, again.move.old)
+        limited = request.limited_to(again.request)
+        plan = RestorePlan(
+            REDO,
+            target.id,
+            target.commit.id,
+            limited,
+            again.root._replace(archives=again.root.archives and limited.conversation),
+            of=newest.id,
+            proposal=newest.proposal,
+        )
+        operation = Operation(plan, target, _head_before(move, request), reverts=newest)
+        return self._with_log_change(operation)
 
     def _redo_hints(self) -> Iterator[str]:
-        records = [record for record in map(read_record, self._safety.values()) if record.kind]
-        if records and records[0].kind == RESTORE and (ended := History(records[:0:-1]).undone):
+        plans = [plan for plan in map(read_plan, self._safety.values()) if plan.kind]
+        if plans and plans[0].kind == RESTORE and (ended := History(plans[:0:-1]).undone):
             yield "the latest restore cleared the redo history"
             yield f"'git boocode restore {ended[-1].id}' restores the state before the undo"
 
-    def _log_change(self, operation: Operation) -> LogChange | None:
-        """The checkpoints that a restore or redo archives, or returns to the log."""
-        root, target = operation.root, operation.target
+    def _with_log_change(self, operation: Operation) -> Operation:
+        """A restore or redo with the checkpoints that it archives, or returns to the log."""
+        plan, target = operation.plan, operation.target
+        root = plan.root
         if root.archives:
-            return LogChange(about=target.meta, after=root.id, before=root.before)
-        back = root.event == UNDO and operation.concerns_conversation
+            log = LogChange(about=target.meta, after=root.id, before=root.before)
+            return operation._replace(log=log)
+        back = root.event == UNDO and plan.concerns_conversation
         back = back and is_own_safety(self._repository, target)
-        archived = self.catalog.store.refs(f"{ARCHIVE}{root.id}/") if back else []
-        return LogChange(root.id) if archived else None
+        if back and self.catalog.store.refs(f"{ARCHIVE}{root.id}/"):
+            plan = plan._replace(returns=True)
+            return operation._replace(plan=plan, log=LogChange(root.id))
+        return operation
 
     def refuse_partial_over_interrupted(self, request: RestoreRequest) -> None:
         """Refuse a partial restore over an interrupted operation."""
@@ -361,7 +389,7 @@ class _OperationPlanner:
             return
         if request.paths or not request.files:
             _refuse(self.interrupted, "undo it before you restore only a part")
-        if read_record(self.interrupted).callback and not request.conversation:
+        if read_plan(self.interrupted).callback and not request.conversation:
             _refuse(self.interrupted, "undo it before you restore without the conversation")
 
 

@@ -1,22 +1,26 @@
-"""Plan the changes of a restore before it changes anything.
+"""Plan the changes of files and staging area before a restore changes anything.
 
 Planning reads the worktree, the user's index and git's objects. It writes only objects, and files
 in the private scratch directory.
+
+Some files of the worktree may hold our hooks or our server, which a checkpoint from before they
+were installed lacks. One that git does not track is left alone, because it belongs to this machine
+and not to the work; a tracked one is restored, and reported.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.exact import exact_changes, read_exact
-from git_boocode.checkpoints.restore.hook_files import LostHooks, hooks_to_keep, lost_hooks
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, unchanged
-from git_boocode.checkpoints.restore.operation import is_own_safety
-from git_boocode.checkpoints.restore.request import RestoreRequest
+from git_boocode.checkpoints.restore.plan import is_own_safety
+from git_boocode.checkpoints.restore.request import IGNORED, HookFile, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import (
@@ -31,7 +35,6 @@ from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import is_in_dot_git, walk_directories
-from git_boocode.repo.head_move import HeadMove
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
@@ -39,28 +42,36 @@ from git_boocode.repo.repository import Repository
 _ABSENT = "0"
 
 
-class RestorePlan(NamedTuple):
-    """The changes of an operation: files, staging area and HEAD."""
+class LostHooks(NamedTuple):
+    """A file from which a restore removes what `title` says; `install` adds it again."""
+
+    path: str
+    title: str
+    install: str
+
+
+class FilePlan(NamedTuple):
+    """The changes of files and staging area."""
 
     before: str  # the tree of the current files
     tree: str  # the tree after the changes
     changes: list[Change]
     kept: Sequence[Skipped] = ()  # the paths that differ and are kept, and why
     blocked: frozenset[str] = frozenset()  # the paths where ignored files block a change
+    in_the_way: Collection[str] = ()  # files to record first; the plan then must be made again
     exact: ExactFiles = MappingProxyType({})  # the exact bytes and modes to restore
     hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
     staging: Staging | None = None  # the new staging area; None if it does not change
     staged: Sequence[Change] = ()  # the paths whose staging changes, as far as that is known
-    move: HeadMove | None = None  # None if HEAD does not move
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing changes."""
-        return not self.changes and self.staging is None and self.move is None
+        return not self.changes and self.staging is None
 
 
-class RestorePlanner:
-    """Plans the changes from a snapshot to a target, and adds replaced files to the snapshot.
+class FilePlanner:
+    """Plans the changes from a snapshot to a target.
 
     `written` are the files that an earlier restore wrote: unchanged ones are deleted even if they
     are ignored now.
@@ -99,15 +110,86 @@ class RestorePlanner:
             index.forget(entry.path for entry in self._staging.absent)
             self._tree = snapshot.store_tree(index)
 
-    def plan(self, *, each: bool) -> RestorePlan:
-        """Plan files and staging area; with `each`, every pathspec must match something."""
-        request, top = self._request, self._repository.worktree
-        if self._written and (hidden := self._written_and_hidden()):
-            self._snapshot.force_add(hidden, top)
+    def written_and_hidden(self) -> list[str]:
+        """The files that an earlier restore wrote and that are ignored now.
+
+        They must be deleted, and the snapshot lacks them; a file with other bytes is the user's.
+        """
+        snapshot, repository = self._snapshot, self._repository
+        existing = list(filter(self._is_recorded, self._written))
+        changes = self._compare(snapshot.disk_tree, self._tree) if existing else []
+        visible = {change.path for change in changes if change.action != "create"}
+        hidden = [
+            path
+            for path in existing
+            if path not in visible
+            and not any(covers(other, path) for other, _ in snapshot.skipped)
+            and not any(map(self._disk.has_repository, directories_of([path])))
+        ]
+        visible = {entry.path for entry in snapshot.index.entries_of(hidden)}
+        return sorted(unchanged(repository, self._written, (p for p in hidden if p not in visible)))
+
+    def plan(
+        self,
+        hook_files: Mapping[str, Sequence[HookFile]],
+        *,
+        each: bool = False,
+        added: Collection[str] = (),
+    ) -> FilePlan:
+        """Plan files and staging area; with `each`, every pathspec must match something.
+
+        `added` are the files in the way of an earlier plan, which are now in the snapshot.
+        """
+        repository, snapshot, request = self._repository, self._snapshot, self._request
         if request.paths:
-            self._pathspecs = Pathspecs(top, request.prefix, request.paths)
+            self._pathspecs = Pathspecs(repository.worktree, request.prefix, request.paths)
             self._paths = self._pathspecs.matching(self._views(), each=each)
-        return self._plan(())
+        differing = self._compare(snapshot.disk_tree, self._tree)
+        wanted, blocked_changes = _choose(differing, self._paths, added)
+        nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
+        kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
+        kept |= {change.path: "blocked by a path not named" for change in blocked_changes}
+        kept |= dict(self._hooks_to_keep(wanted, hook_files))
+        # Report also the files that the snapshot omits because the target's rules ignore them.
+        left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
+        kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
+        kept |= self._unrecorded(kept)
+        not_held = self._not_held(dict(snapshot.skipped))
+        kept |= {path: reason for path, reason in not_held if path not in kept}
+        blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
+        spared = blockers if IGNORED not in request.force else {}
+        blocked = self._blocked(wanted, spared) if spared else {}
+        for path, blocker in blocked.items():
+            kept[path] = f"ignored file '{blocker}' is in the way"
+        for path in added:
+            # Another file replaces it, even if it is ignored.
+            kept.pop(path, None)
+        unrecorded = [path for path, _ in snapshot.skipped if path in added]
+        for change in wanted:
+            if any(covers(path, change.path) for path in unrecorded):
+                kept[change.path] = "the file in the way cannot be recorded"
+        changes = [change for change in wanted if change.path not in kept]
+        in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
+        if in_the_way and not added:
+            return FilePlan(snapshot.disk_tree, snapshot.disk_tree, [], in_the_way=[*in_the_way])
+        tree = self._tree_after(snapshot.disk_tree, self._tree, changes, differing)
+        same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
+        # A safety checkpoint's staging area is restored completely.
+        is_own = is_own_safety(repository, self._target)
+        # What is ignored and untracked remains so, or the next checkpoint would record it.
+        unstaged = {path for path, blocker in blocked.items() if blocker == path}
+        staging, staged = self._plan_staging(unstaged.union(() if is_own else nested.values()))
+        return FilePlan(
+            snapshot.disk_tree,
+            tree,
+            changes + (exact_changes(repository, snapshot, self.exact, same) if same else []),
+            [Skipped(path, reason) for path, reason in kept.items()],
+            # The shorter path of each pair, because one ignored file may block many paths.
+            frozenset(min(pair, key=len) for pair in blocked.items()),
+            hooks_lost=[*self._lost_hooks(changes, hook_files)],
+            staging=staging,
+            staged=staged,
+        )
 
     def _tree_after(
         self, current: str, target: str, changes: list[Change], differing: list[Change]
@@ -131,58 +213,6 @@ class RestorePlanner:
             yield index
 
     # Files.
-
-    def _plan(self, added: Collection[str]) -> RestorePlan:
-        """Plan the changes; `added` are the files in the way that were added to the snapshot."""
-        repository, snapshot = self._repository, self._snapshot
-        differing = self._compare(snapshot.disk_tree, self._tree)
-        wanted, blocked_changes = _choose(differing, self._paths, added)
-        nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
-        kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
-        kept |= {change.path: "blocked by a path not named" for change in blocked_changes}
-        kept |= self._hooks_to_keep(wanted)
-        # Report also the files that the snapshot omits because the target's rules ignore them.
-        left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
-        kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
-        kept |= self._unrecorded(kept)
-        not_held = self._not_held(dict(snapshot.skipped))
-        kept |= {path: reason for path, reason in not_held if path not in kept}
-        blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
-        spared = blockers if "ignored" not in self._request.force else {}
-        blocked = self._blocked(wanted, spared) if spared else {}
-        for path, blocker in blocked.items():
-            kept[path] = f"ignored file '{blocker}' is in the way"
-        for path in added:
-            # Another file replaces it, even if it is ignored.
-            kept.pop(path, None)
-        unrecorded = [path for path, _ in snapshot.skipped if path in added]
-        for change in wanted:
-            if any(covers(path, change.path) for path in unrecorded):
-                kept[change.path] = "the file in the way cannot be recorded"
-        changes = [change for change in wanted if change.path not in kept]
-        in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
-        if in_the_way and not added:
-            # Add them to the snapshot, so that an undo brings them back.
-            snapshot.force_add(in_the_way, repository.worktree)
-            return self._plan(in_the_way)
-        tree = self._tree_after(snapshot.disk_tree, self._tree, changes, differing)
-        same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
-        # A safety checkpoint's staging area is restored completely.
-        is_own = is_own_safety(repository, self._target)
-        # What is ignored and untracked remains so, or the next checkpoint would record it.
-        unstaged = {path for path, blocker in blocked.items() if blocker == path}
-        staging, staged = self._plan_staging(unstaged.union(() if is_own else nested.values()))
-        return RestorePlan(
-            snapshot.disk_tree,
-            tree,
-            changes + (exact_changes(repository, snapshot, self.exact, same) if same else []),
-            [Skipped(path, reason) for path, reason in kept.items()],
-            # The shorter path of each pair, because one ignored file may block many paths.
-            frozenset(min(pair, key=len) for pair in blocked.items()),
-            hooks_lost=[*lost_hooks(repository, self._request.agents.hook_files, changes)],
-            staging=staging,
-            staged=staged,
-        )
 
     def _reasons_to_keep(
         self, wanted: list[Change], ignored: Collection[str], nested: Mapping[str, str]
@@ -226,16 +256,50 @@ class RestorePlanner:
             if specs is None or path in self._chosen([path]) or specs.name(path, or_top=True):
                 yield path, reason
 
-    def _hooks_to_keep(self, wanted: list[Change]) -> dict[str, str]:
+    def _hooks_to_keep(
+        self, wanted: list[Change], hook_files: Mapping[str, Sequence[HookFile]]
+    ) -> Iterator[tuple[str, str]]:
         """The untracked files with our hooks, unless the request names them, and why they stay."""
-        files = dict(self._request.agents.hook_files)
-        if self._pathspecs is not None:
-            files = {path: file for path, file in files.items() if not self._pathspecs.name(path)}
-        if files.keys().isdisjoint(change.path for change in wanted):
-            return {}
-        indexes = (index.entries_of(files) for index in self._indexes[1:])
-        tracked = self._tracked.union(entry.path for found in indexes for entry in found)
-        return dict(hooks_to_keep(self._repository, files, wanted, tracked))
+        specs = self._pathspecs
+        found = [change for change in wanted if change.path in hook_files]
+        found = [change for change in found if specs is None or not specs.name(change.path)]
+        indexes = self._indexes[1:] if found else ()
+        staged = {e.path for index in indexes for e in index.entries_of([c.path for c in found])}
+        for change in found:
+            path = change.path
+            others = (each.path for each in wanted if each is not change)
+            if path in staged or path in self._tracked or any(covers(path, p) for p in others):
+                # What replaces the file or its directory takes precedence.
+                continue
+            now, then = self._now(change), self._then(change)
+            if now == then:
+                # An ignored file, which is not in the way.
+                continue
+            if there := [file.title for file in hook_files[path] if file.has_hooks(now)]:
+                yield path, f"{there[0]} left installed"
+            elif gone := [file.title for file in hook_files[path] if file.has_hooks(then)]:
+                yield path, f"{gone[0]} not installed again"
+
+    def _lost_hooks(
+        self, changes: list[Change], hook_files: Mapping[str, Sequence[HookFile]]
+    ) -> Iterator[LostHooks]:
+        for change in changes:
+            if held := hook_files.get(change.path):
+                now, then = self._now(change), self._then(change)
+                for file in held:
+                    if file.has_hooks(now) and not file.has_hooks(then):
+                        yield LostHooks(change.path, file.title, file.install)
+
+    def _now(self, change: Change) -> bytes:
+        with suppress(OSError), open(f"{self._repository.worktree}/{change.path}", "rb") as file:
+            return file.read()
+        return b""
+
+    def _then(self, change: Change) -> bytes:
+        # A path that is deleted has the id of no object.
+        deleted = change.action == "delete"
+        blobs = () if deleted else self._repository.store.blobs([change.id])
+        return next(iter(blobs), None) or b""
 
     def _ignored(self, differing: list[Change], wanted: list[Change]) -> frozenset[str]:
         """The paths that would be deleted although the target's rules ignore them."""
@@ -341,25 +405,6 @@ class RestorePlanner:
     def _is_recorded(self, path: str) -> bool:
         found = self._disk.status(path)
         return found is not None and is_recorded(found)
-
-    def _written_and_hidden(self) -> list[str]:
-        """The files that an earlier restore wrote and that are ignored now.
-
-        The snapshot lacks them, but they must be deleted; a file with other bytes is the user's.
-        """
-        snapshot, repository = self._snapshot, self._repository
-        existing = list(filter(self._is_recorded, self._written))
-        changes = self._compare(snapshot.disk_tree, self._tree) if existing else []
-        visible = {change.path for change in changes if change.action != "create"}
-        hidden = [
-            path
-            for path in existing
-            if path not in visible
-            and not any(covers(other, path) for other, _ in snapshot.skipped)
-            and not any(map(self._disk.has_repository, directories_of([path])))
-        ]
-        visible = {entry.path for entry in snapshot.index.entries_of(hidden)}
-        return sorted(unchanged(repository, self._written, (p for p in hidden if p not in visible)))
 
     # Staging.
 

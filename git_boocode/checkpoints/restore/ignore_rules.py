@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.operation import is_own_safety, read_record
+from git_boocode.checkpoints.restore.plan import is_own_safety, read_plan
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.worktree.indexer import directories_of
@@ -51,7 +51,7 @@ def user_files_of(
 ) -> frozenset[str]:
     """The untracked files that the rules of a checkpoint, or of its operation's target, ignore."""
     found = StateRules(repository, state.tree, written).user_files(untracked, scratch)
-    if is_own_safety(repository, state) and (target := read_record(state).target_commit):
+    if is_own_safety(repository, state) and (target := read_plan(state).target_commit):
         # This state omits files by the target's rules. The target may have been dropped since.
         with suppress(GitError):
             rules = StateRules(repository, target, written, state.tree)
@@ -70,7 +70,7 @@ def files_written_by(
     """
     if not is_own_safety(repository, safety):
         return {}
-    record = read_record(safety)
+    record = read_plan(safety)
     done, target = record.request, record.target_commit
     other_paths = (done.paths, done.prefix) != (request.paths, request.prefix)
     if not done.files or (done.paths and other_paths):

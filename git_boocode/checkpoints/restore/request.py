@@ -1,13 +1,13 @@
-"""What is asked of a restore, undo or redo."""
+"""What is asked of a restore, undo or redo, and what it uses of the layers above."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from git_boocode.checkpoints.callback import HostFunction
+from git_boocode.checkpoints.callback import AgentCallback, HostFunction
 from git_boocode.checkpoints.conversation_files import Editor
-from git_boocode.checkpoints.restore.hook_files import AgentSupport
 from git_boocode.repo.errors import ArgumentError, refuse_combined, refuse_unknown, shell_command
 
 RESTORE = "restore"
@@ -22,28 +22,6 @@ FOREIGN = ("other-worktree", "other-session", "other-repository")
 _OF_STEPS = (LATER_CHANGES, NEWER_TURNS, RUNNING_TURN, IGNORED)
 REFUSALS = {RESTORE: (*FOREIGN, RUNNING_TURN, IGNORED), UNDO: _OF_STEPS, REDO: _OF_STEPS}
 """The refusals that each command can override."""
-
-
-class ProposalStep(NamedTuple):
-    """A change of what is proposed for some files, which undo takes back.
-
-    `change` is `accept`, `discard` or `sync`; `before` is the id of the proposal before it, empty
-    for none; `paths` are relative to the top.
-    """
-
-    change: str
-    before: str
-    paths: tuple[str, ...]
-
-
-class ProposalStates(Protocol):
-    """The proposals of a worktree, for undo and redo."""
-
-    def newest_id(self) -> str:
-        """The id of the newest proposal; empty for none."""
-
-    def bring_back(self, step: ProposalStep) -> None:
-        """Make the paths of a step as they were before it."""
 
 
 class RestoreRequest(NamedTuple):
@@ -62,12 +40,9 @@ class RestoreRequest(NamedTuple):
     head: bool | None = None  # move HEAD as well; None: only revert the move of a restore
     dry_run: bool = False  # only report what would change
     callback: str | HostFunction | None = None  # used instead of the configured one
-    editor: Callable[[], Editor] | None = None  # creates the editor for a callback's edits
     session: str = ""  # the agent session of the caller; empty if unknown
     force: frozenset[str] = frozenset()
     only_to: str = ""  # refuse an undo that goes to another checkpoint than this id
-    agents: AgentSupport = AgentSupport()
-    proposals: ProposalStates | None = None  # brings back what was proposed
 
     def checked(self, kind: str) -> RestoreRequest:
         """This request, if its arguments fit together and the command `kind` (ArgumentError)."""
@@ -108,3 +83,44 @@ class RestoreRequest(NamedTuple):
         )
         options = (word for is_given, option in given if is_given for word in option)
         return " ".join(filter(None, ("git boocode", *words, shell_command(*options))))
+
+
+class ProposalStep(NamedTuple):
+    """A change of what is proposed for some files, which undo takes back."""
+
+    change: str  # `accept`, `discard` or `sync`
+    before: str  # the id of the proposal before it; empty for none
+    paths: tuple[str, ...]  # relative to the top
+
+
+class ProposalStates(Protocol):
+    """The proposals of a worktree, for undo and redo."""
+
+    def newest_id(self) -> str:
+        """The id of the newest proposal; empty for none."""
+
+    def bring_back(self, step: ProposalStep) -> None:
+        """Make the paths of a step as they were before it."""
+
+
+class HookFile(NamedTuple):
+    """What a file of the worktree may hold: our hooks, or our server.
+
+    `title` says which, and of which program; the command `install` adds them again.
+    """
+
+    title: str
+    install: str
+    has_hooks: Callable[[bytes], bool]
+
+
+class RestoreHost(NamedTuple):
+    """What a restore uses of proposals, edits and agents; the latter by their names."""
+
+    editor: Callable[[], Editor] | None = None  # creates the editor for a callback's edits
+    proposals: ProposalStates | None = None
+    callbacks: Mapping[str, AgentCallback] = MappingProxyType({})
+    transcripts: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # their directories
+    # The triggers of checkpoints that begin turns, of the agents that report the ends of these.
+    turn_triggers: Mapping[str, Collection[str]] = MappingProxyType({})
+    hook_files: Mapping[str, tuple[HookFile, ...]] = MappingProxyType({})  # by the path

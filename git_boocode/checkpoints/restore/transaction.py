@@ -28,14 +28,12 @@ from git_boocode.checkpoints.restore.apply import (
     refuse_to_replace_directory,
 )
 from git_boocode.checkpoints.restore.exact import after_restore, record_exact
-from git_boocode.checkpoints.restore.file_plan import RestorePlan, RestorePlanner
-from git_boocode.checkpoints.restore.hook_files import LostHooks
+from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner, LostHooks
 from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
-from git_boocode.checkpoints.restore.operation import (
-    Operation,
-    OperationRecord,
-    later_changes,
-    read_record,
+from git_boocode.checkpoints.restore.plan import (
+    LogChange,
+    RestorePlan,
+    read_plan,
 )
 from git_boocode.checkpoints.restore.request import (
     IGNORED,
@@ -45,6 +43,7 @@ from git_boocode.checkpoints.restore.request import (
     RESTORE,
     UNDO,
     ProposalStep,
+    RestoreHost,
 )
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
@@ -64,7 +63,7 @@ from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.git import GitError
-from git_boocode.repo.head_move import HeadMove, plan_move
+from git_boocode.repo.head_move import HeadMove, HeadTarget, plan_move
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.lock import (
@@ -79,9 +78,25 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
 _SEARCHED = 50  # checkpoints among which the newest turn of an agent is
+_NAMED = 3  # maximum number of paths in a message
 
 
-class Result(NamedTuple):
+class Operation(NamedTuple):
+    """A plan to carry out, and what it names."""
+
+    plan: RestorePlan
+    target: Checkpoint
+    head: HeadTarget | None = None  # the new HEAD; None to leave HEAD
+    log: LogChange | None = None  # the checkpoints to archive or return; None for none
+    reverts: RestorePlan | None = None  # the finished operation that it undoes or redoes
+
+    @property
+    def step(self) -> str:
+        """The command; an undo of a part is recorded as a restore."""
+        return UNDO if self.plan.kind == RESTORE and self.reverts else self.plan.kind
+
+
+class RestoreResult(NamedTuple):
     """The result of an operation, or of its dry run."""
 
     kind: str  # `restore`, `undo` or `redo`
@@ -89,6 +104,7 @@ class Result(NamedTuple):
     changes: list[Change]  # the paths that changed
     kept: Sequence[Skipped]  # the paths that differ from the target and were kept, and why
     staged: Sequence[Change]  # the paths whose staging changed, as far as that is known
+    hooks_lost: Sequence[LostHooks]  # the files that lose our hooks
     index_reset: bool  # the staging area changed
     head_moved: bool
     head_differs: bool  # HEAD names another commit than the checkpoint recorded
@@ -98,7 +114,6 @@ class Result(NamedTuple):
     conversation_left: bool  # not restored, because the callback that trimmed it is missing
     repairs: bool  # it reverted an interrupted operation
     blocked: bool  # paths were kept because ignored files are in the way
-    hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
     proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
     open_turn: Checkpoint | None = None  # an agent began this turn, and has reported no end of it
     undo: str | None = None  # the safety checkpoint; None if nothing was done
@@ -119,66 +134,73 @@ class Result(NamedTuple):
 class Transaction:
     """Runs one operation."""
 
-    def __init__(self, repository: Repository, catalog: Catalog, operation: Operation) -> None:
-        self._repository = repository
+    def __init__(self, catalog: Catalog, host: RestoreHost, operation: Operation) -> None:
+        self._repository = catalog.repository
         self._catalog = catalog
+        self._host = host
         self._operation = operation
+        self._plan: RestorePlan = operation.plan  # completed before anything changes
         self._target = operation.target
-        self._request = operation.request
-        self._earlier = interrupted_restore(repository.state_dir)
-        self._reflog = f"boocode {operation.kind}: moving to {operation.target.id}"
+        self._request = operation.plan.request
+        self._earlier = interrupted_restore(self._repository.state_dir)
+        self._reflog = f"boocode {self._plan.kind}: moving to {operation.target.id}"
         self._callback: Callback | None = None
         self._exact: ExactFiles = {}  # what the target records beside its tree
         self._prepared = False
         self._moved: HeadMove | None = None
 
-    def run(self) -> Result:
+    def run(self) -> RestoreResult:
         """Run the operation; a refusal changes nothing, a failure is rolled back."""
         if self._request.dry_run:
             return self._run(None)
         return protect_from_gc(self._repository, self._run)
 
-    def _run(self, watch: GcWatch | None) -> Result:
+    def _run(self, watch: GcWatch | None) -> RestoreResult:
         """Scan, plan, then change files; without a watch, only plan."""
         repository = self._repository
         self._callback = self._find_callback()
         with scratch_directory(repository.state_dir, read_only=watch is None) as scratch:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
-            visible = snapshot.disk_tree
-            plan = self._plan(snapshot)
+            visible, wanted = snapshot.disk_tree, self._operation.head
+            move = plan_move(repository, snapshot.head, wanted) if wanted else None
+            files = self._plan_files(snapshot)
+            self._plan = self._plan._replace(
+                move=move, blocked=files.blocked, callback=self._callback is not None
+            )
             if watch is not None:
-                self._refuse_later_changes(visible, snapshot.head.tree, plan)
-            refuse_to_replace_directory(repository, plan.changes)
+                self._refuse_later_changes(visible, snapshot.head.tree, files)
+            refuse_to_replace_directory(repository, files.changes)
             # Make the result now, because nothing may fail after the files have changed.
-            result = self._result(snapshot, plan)
+            result = self._result(snapshot, files)
             if watch is None:
                 # In a partial clone the contents may be missing; the plan does not need them.
                 with suppress(GitError):
-                    lines = count_lines(repository.git, plan.before, plan.tree)
+                    lines = count_lines(repository.git, files.before, files.tree)
                     result = result._replace(lines=lines)
                 return result
-            if self._is_done(plan):
+            is_empty = files.is_empty and move is None
+            if is_empty and self._is_done(files):
                 end_restore(repository.state_dir)
                 return result
-            if not plan.is_empty:
+            if not is_empty:
                 # The process that holds the lock may also be writing files.
                 refuse_if_locked(repository.index_path)
             if self._callback is not None:
-                _check_callback_stays(repository, self._callback, plan)
-            with keeping_directory(repository, plan.changes), SignalsWait() as self._signals:
-                safety = self._begin(snapshot, plan, watch)
-                return self._carry_out(safety, plan, result)
+                _check_callback_stays(repository, self._callback, files.changes)
+            with keeping_directory(repository, files.changes), SignalsWait() as self._signals:
+                safety = self._begin(snapshot, files, watch)
+                return self._carry_out(safety, files, result)
 
     # Planning.
 
     def _find_callback(self) -> Callback | None:
-        if not self._operation.concerns_conversation:
+        if not self._plan.concerns_conversation:
             return None
         if self._is_foreign:
             if self._request.callback is None and self._request.files:
                 return None
             raise RefusedError(
-                f"no callback is called for checkpoint '{self._operation.root.id}': nothing proves "
+                f"no callback is called for checkpoint '{self._plan.root.id}': nothing proves "
                 "that it was taken in this repository",
                 code="untrusted",
                 hints=("--files-only restores without the conversation",),
@@ -199,18 +221,18 @@ class Transaction:
         cut the conversation, or its transcript is gone.
         """
         target = self._target
-        if target.ref.startswith(SAFETY) and not read_record(target).callback:
+        if target.ref.startswith(SAFETY) and not read_plan(target).callback:
             return None
-        callback = self._request.agents.callbacks.get(target.meta.text("agent"))
+        callback = self._host.callbacks.get(target.meta.text("agent"))
         store = callback.store if callback else ""
         return callback if os.path.isfile(target.meta.part("anchor", "path") or store) else None
 
     @cached_property
     def _is_foreign(self) -> bool:
         """Whether the conversation was recorded elsewhere: its checkpoint could name any file."""
-        target, root = self._target, self._operation.root
+        target, root = self._target, self._plan.root
         if target.ref.startswith(SAFETY):
-            root = read_record(target).root
+            root = read_plan(target).root
         if not is_taken_here(self._repository, target):
             return True
         known = root.commit == target.commit.id
@@ -218,7 +240,7 @@ class Transaction:
         return first is not None and not is_taken_here(self._repository, first)
 
     def _has_edits_to_revert(self) -> bool:
-        return self._operation.edits_of in operations_with_files(self._repository.state_dir)
+        return self._plan.edits_of in operations_with_files(self._repository.state_dir)
 
     def _user_files(self, scratch: str, untracked: list[str]) -> set[str]:
         """The untracked files that the ignore rules before or after an operation ignore.
@@ -226,40 +248,57 @@ class Transaction:
         They are visible only because the rules were replaced, so undo and redo do not touch them,
         nor does a restore over an interrupted operation.
         """
-        repository, operation, request = self._repository, self._operation, self._request
-        found: set[str] = set()
-        returns = operation.kind != RESTORE or self._target.ref.startswith(SAFETY)
-        for state in filter(None, (self._target if returns else None, operation.over)):
-            is_target = state is self._target
+        repository, target, found = self._repository, self._target, set[str]()
+        returns = self._plan.kind != RESTORE or target.ref.startswith(SAFETY)
+        for state in filter(None, (target if returns else None, self._over)):
+            is_target = state is target
+            request = self._request
             written = self._written if is_target else files_written_by(repository, state, request)
             with self._objects_of(state):
                 found |= user_files_of(repository, state, written, untracked, scratch)
         return found
 
-    def _plan(self, snapshot: Snapshot) -> RestorePlan:
-        """Plan the changes; adds the ignored files that are replaced to the snapshot."""
-        repository, operation = self._repository, self._operation
-        request, target = self._request, self._target
-        move = plan_move(repository, snapshot.head, operation.head) if operation.head else None
-        if not request.files:
-            return RestorePlan(snapshot.disk_tree, snapshot.disk_tree, [], move=move)
+    @cached_property
+    def _written(self) -> dict[str, Change]:
+        """The files that the operation of the target wrote."""
+        return files_written_by(self._repository, self._target, self._request)
+
+    @cached_property
+    def _over(self) -> Checkpoint | None:
+        """The safety checkpoint of the interrupted operation that this one replaces."""
+        safety = self._catalog.safety() if self._plan.over else ()
+        return next((each for each in safety if each.id == self._plan.over), None)
+
+    def _plan_files(self, snapshot: Snapshot) -> FilePlan:
+        """Plan the changes of files; adds what they replace or delete to the snapshot."""
+        repository, target = self._repository, self._target
+        if not self._request.files:
+            return FilePlan(snapshot.disk_tree, snapshot.disk_tree, [])
         with self._objects_of(target):
-            planner = RestorePlanner(repository, snapshot, request, target, self._written)
+            planner = FilePlanner(repository, snapshot, self._request, target, self._written)
+            if hidden := planner.written_and_hidden():
+                snapshot.force_add(hidden, repository.worktree)
             self._exact = planner.exact
             # The pathspecs of an undo or redo need not match anything any more.
-            return planner.plan(each=operation.kind == RESTORE)._replace(move=move)
+            hook_files = self._host.hook_files
+            files = planner.plan(hook_files, each=self._plan.kind == RESTORE)
+            if files.in_the_way:
+                # So that an undo brings them back.
+                snapshot.force_add(files.in_the_way, repository.worktree)
+                files = planner.plan(hook_files, added=files.in_the_way)
+            return files
 
-    def _refuse_later_changes(self, visible: str, head: str | None, plan: RestorePlan) -> None:
+    def _refuse_later_changes(self, visible: str, head: str | None, files: FilePlan) -> None:
         """Refuse an undo or redo of files that changed since the operation that it reverts.
 
         `visible` is the tree of the files before the plan added ignored ones, `head` that of HEAD.
         """
-        operation, force = self._operation, self._request.force
-        if operation.reverts is None or force & {LATER_CHANGES, NEWER_TURNS}:
+        done, force = self._operation.reverts, self._request.force
+        if done is None or force & {LATER_CHANGES, NEWER_TURNS}:
             return
         # A new file replaces nothing but ignored files.
-        changes = [c for c in plan.changes if c.action != "create" or IGNORED not in force]
-        left = self._differing(visible, operation.reverts) if changes else {}
+        changes = [c for c in files.changes if c.action != "create" or IGNORED not in force]
+        left = self._differing(visible, done) if changes else {}
         later = [
             change.path
             for change in changes
@@ -267,17 +306,17 @@ class Transaction:
             or (change.path in left and left[change.path] != (change.old_mode, change.old_id))
         ]
         if later:
-            files = ConversationFiles(self._repository, operation.reverts.id, None)
-            later = sorted({*later} - files.as_left())
-        later += self._staged_later((visible, head), plan, operation.reverts)
+            left_so = ConversationFiles(self._repository, done.id, None).as_left()
+            later = [path for path in later if path not in left_so]
+        later += self._staged_later((visible, head), files, done)
         if later:
-            raise later_changes(operation, sorted({*later}))
+            raise _later_changes(self._operation, sorted({*later}))
 
     def _staged_later(
-        self, held: Iterable[str | None], plan: RestorePlan, done: OperationRecord
+        self, held: Iterable[str | None], files: FilePlan, done: RestorePlan
     ) -> Iterator[str]:
         """The paths whose staged content is in none of the trees, and not from the operation."""
-        staged = {c.path: c.old_id for c in plan.staged if c.old_id and c.action != "create"}
+        staged = {c.path: c.old_id for c in files.staged if c.old_id and c.action != "create"}
         target = checkpoint_at(self._catalog, done.target, done.target_commit) if staged else None
         staging = read_staging(self._repository, target.meta) if target else None
         trees = filter(None, (*held, staging.tree if staging else None))
@@ -287,7 +326,7 @@ class Transaction:
             if all(path not in found or found[path].id != content for found in entries):
                 yield path
 
-    def _differing(self, visible: str, done: OperationRecord) -> dict[str, tuple[str, str]] | None:
+    def _differing(self, visible: str, done: RestorePlan) -> dict[str, tuple[str, str]] | None:
         """The mode and the id that an operation left of each path that differs now.
 
         None if that is unknown, because the target of the operation is gone.
@@ -312,12 +351,6 @@ class Transaction:
             if change.action != "create" or change.path not in omitted
         }
 
-    @cached_property
-    def _written(self) -> dict[str, Change]:
-        if not self._target.ref.startswith(SAFETY):
-            return {}
-        return files_written_by(self._repository, self._target, self._request)
-
     @contextmanager
     def _objects_of(self, checkpoint: Checkpoint) -> Iterator[None]:
         """Name the checkpoint if its objects are missing, or its metadata is malformed."""
@@ -335,33 +368,33 @@ class Transaction:
         except MetadataError as error:
             raise self._catalog.unusable(checkpoint.id, error) from error
 
-    def _result(self, snapshot: Snapshot, plan: RestorePlan) -> Result:
-        operation, target = self._operation, self._target
+    def _result(self, snapshot: Snapshot, files: FilePlan) -> RestoreResult:
+        plan, target = self._plan, self._target
         head = plan.move.new if plan.move else snapshot.head.commit
-        back = target.ref.startswith(SAFETY) and operation.concerns_conversation
-        return Result(
-            operation.kind,
+        back = target.ref.startswith(SAFETY) and plan.concerns_conversation
+        return RestoreResult(
+            plan.kind,
             target,
-            plan.changes,
-            plan.kept,
-            plan.staged,
-            index_reset=plan.staging is not None,
+            files.changes,
+            files.kept,
+            files.staged,
+            files.hooks_lost,
+            index_reset=files.staging is not None,
             head_moved=plan.move is not None,
             head_differs=target.meta.part("head", "commit") != head,
             dry_run=self._request.dry_run,
-            callback=self._callback is not None,
-            foreign=operation.concerns_conversation and self._is_foreign,
-            conversation_left=back and self._callback is None and read_record(target).callback,
-            repairs=operation.repairs,
-            blocked=bool(plan.blocked),
-            hooks_lost=plan.hooks_lost,
-            proposal=operation.proposal,
+            callback=plan.callback,
+            foreign=plan.concerns_conversation and self._is_foreign,
+            conversation_left=back and not plan.callback and read_plan(target).callback,
+            repairs=plan.repairs,
+            blocked=bool(files.blocked),
+            proposal=plan.proposal,
             open_turn=self._open_turn(),
         )
 
     def _open_turn(self) -> Checkpoint | None:
         """The newest turn that an agent began, if that agent reports ends and has reported none."""
-        triggers = self._request.agents.turn_triggers
+        triggers = self._host.turn_triggers
         for checkpoint in islice(self._catalog.history(), _SEARCHED):
             agent, trigger = (checkpoint.meta.text(key) for key in ("agent", "trigger"))
             if trigger in triggers.get(agent, ()):
@@ -369,31 +402,32 @@ class Transaction:
                 return None if ended else checkpoint
         return None
 
-    def _is_done(self, plan: RestorePlan) -> bool:
+    def _is_done(self, files: FilePlan) -> bool:
+        """Whether an operation that changes no file, staging and HEAD does nothing else either."""
         # An undo or redo is recorded even if it changes nothing, because the next one continues
         # from it. If ignored files are in the way it is not, so that it can be repeated with force.
-        operation = self._operation
-        if operation.kind != RESTORE and (operation.repairs or not plan.blocked):
+        plan = self._plan
+        if plan.kind != RESTORE and (plan.repairs or not files.blocked):
             return False
-        others = self._callback or self._has_edits_to_revert() or operation.returns_checkpoints
-        return plan.is_empty and not others
+        return not (plan.callback or self._has_edits_to_revert() or plan.returns)
 
     # Changing files, HEAD and conversation.
 
-    def _begin(self, snapshot: Snapshot, plan: RestorePlan, watch: GcWatch) -> Checkpoint:
+    def _begin(self, snapshot: Snapshot, files: FilePlan, watch: GcWatch) -> Checkpoint:
         """Record that the operation has begun, and take the safety checkpoint."""
-        repository, changes = self._repository, plan.changes
-        identifier = self._catalog.store.new_id()
+        repository, changes = self._repository, files.changes
+        identifier, plan = self._catalog.store.new_id(), self._plan
         snapshot.exact = record_exact(repository, snapshot, changes, self._exact)
-        plan = plan._replace(exact=after_restore(repository, changes, snapshot.exact, self._exact))
-        self._update = WorktreeUpdate(repository, snapshot, plan)
-        called = self._callback is not None
-        record = self._operation.as_json(plan.move, plan.blocked, callback=called)
-        # The record comes first: once the checkpoint exists, the history includes this operation.
+        exact = after_restore(repository, changes, snapshot.exact, self._exact)
+        self._update = WorktreeUpdate(repository, snapshot, files._replace(exact=exact))
+        if plan.proposal is not None and self._host.proposals is not None:
+            newest = self._host.proposals.newest_id()
+            plan = plan._replace(proposal=plan.proposal._replace(before=newest))
+        # The note comes first: once the checkpoint exists, the history includes this operation.
         begin_restore(repository.state_dir, identifier)
         try:
             about = Metadata({}) if self._is_foreign else self._target.meta
-            safety = safety_checkpoint(repository, snapshot, about, record, identifier)
+            safety = safety_checkpoint(repository, snapshot, about, plan.as_json(), identifier)
             watch.confirm(safety.ref, safety.commits)
         except BaseException:
             # It may have failed behind the checkpoint, which would be one more step to undo.
@@ -405,24 +439,24 @@ class Transaction:
             raise
         return safety
 
-    def _carry_out(self, safety: Checkpoint, plan: RestorePlan, result: Result) -> Result:
-        repository = self._repository
-        self._conversation = ConversationFiles(repository, safety.id, self._request.editor)
+    def _carry_out(
+        self, safety: Checkpoint, files: FilePlan, result: RestoreResult
+    ) -> RestoreResult:
+        repository, plan = self._repository, self._plan
+        self._conversation = ConversationFiles(repository, safety.id, self._host.editor)
         if self._callback is not None:
-            self._callback = self._callback._replace(event=self._event(safety, plan.changes))
+            self._callback = self._callback._replace(event=self._event(safety, files.changes))
         try:
             with self._signals.passing():
-                if self._operation.over is not None and self._request.conversation:
-                    self._supersede(self._operation.over)
+                if self._over is not None and self._request.conversation:
+                    self._supersede(self._over)
                 self._prepare()
                 # Before files change: the update restores those in the worktree.
-                other = self._operation.edits_of
-                seen = self._conversation.read(other) if other else {}
+                seen = self._conversation.read(plan.edits_of) if plan.edits_of else {}
                 self._update.do()
                 if plan.move is not None:
                     self._move_head(plan.move)
                 answer = self._commit(seen)
-            self._bring_back_proposal()
             moved = self._archive(safety)
             ignore_signals()
         except BaseException as error:
@@ -432,30 +466,31 @@ class Transaction:
             if failed is not None:
                 raise failed from error
             raise
-        end_restore(repository.state_dir, self._still_open())
-        edited = self._conversation.paths
+        # An undo of an operation over an interrupted one exposes the latter again.
+        over = read_plan(self._target).over if plan.kind == UNDO else ""
+        end_restore(repository.state_dir, over or None)
+        log, edited = self._operation.log, self._conversation.paths
         result = result._replace(undo=safety.id, answer=answer, edited=edited)
-        returns = self._operation.log is not None and self._operation.log.about is None
+        returns = log is not None and log.about is None
         return result._replace(returned=moved) if returns else result._replace(archived=moved)
 
     def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
         """The fields of every event of this operation; a redo names the restored checkpoint."""
-        operation, checkpoint = self._operation, self._target
-        if operation.kind == REDO:
-            root = operation.root
+        plan, checkpoint = self._plan, self._target
+        if plan.kind == REDO:
+            root = plan.root
             # The checkpoint may have been deleted; the conversation is known anyway.
             commit = checkpoint.commit._replace(id=root.commit)
             restored = checkpoint_at(self._catalog, root.id, root.commit)
             checkpoint = restored or checkpoint._replace(id=root.id, commit=commit)
-        identity = (operation.kind, operation.event, safety.id)
-        return self._event_of(identity, checkpoint, changes)
+        return self._event_of((plan.kind, plan.event, safety.id), checkpoint, changes)
 
     def _event_of(
         self, operation: tuple[str, str, str], checkpoint: Checkpoint, changes: Iterable[Change]
     ) -> dict[str, Any]:
         """See `event_of`; an unknown agent keeps its transcripts in the worktree."""
         agent, top = checkpoint.meta.text("agent"), self._repository.worktree
-        transcripts = self._request.agents.transcripts.get(agent, (top,))
+        transcripts = self._host.transcripts.get(agent, (top,))
         event = event_of(self._repository, operation, checkpoint, changes)
         return {**event, "transcripts": transcripts}
 
@@ -466,11 +501,12 @@ class Transaction:
         """
         self._conversation.revert(over.id, self._conversation.read(over.id), unchanged=True)
         if self._callback is not None and is_taken_here(self._repository, over):
-            record = read_record(over)
-            identifier, commit, commits = record.root[:3]
-            if record.kind == UNDO:
-                identifier, commit, commits = record.target, record.target_commit, UNDO
-            event = self._event_of((record.kind, commits, over.id), over, ())
+            plan = read_plan(over)
+            root = plan.root
+            identifier, commit = root.id, root.commit
+            if plan.kind == UNDO:
+                identifier, commit = plan.target, plan.target_commit
+            event = self._event_of((plan.kind, plan.event, over.id), over, ())
             event |= {"checkpoint_id": identifier, "commit": commit, "label": None}
             self._callback._replace(event=event).roll_back("it was interrupted")
 
@@ -493,37 +529,33 @@ class Transaction:
 
         `seen` are the files that earlier edits wrote, as they were before this operation.
         """
-        conversation, operation = self._conversation, self._operation
-        other, answer = operation.edits_of, None
+        conversation, plan, answer = self._conversation, self._plan, None
         if self._callback is not None:
-            answer = self._callback.commit(operation.event)
+            answer = self._callback.commit(plan.event)
             if answer.edits:
                 try:
                     conversation.edit(answer.edits)
                 except BoocodeError as error:
                     problem = f"returned edits that cannot be applied: {error.message}"
                     raise self._callback.failed(problem) from error
-        if other:
-            conversation.revert(other, seen, unchanged=operation.kind == REDO)
+        if plan.edits_of:
+            conversation.revert(plan.edits_of, seen, unchanged=plan.kind == REDO)
         return answer
 
-    def _bring_back_proposal(self) -> None:
-        step, proposals = self._operation.proposal, self._request.proposals
-        if step is not None and proposals is not None:
-            proposals.bring_back(step)
-
     def _archive(self, safety: Checkpoint) -> list[str]:
-        """Move checkpoints to the archive, or back to the log; returns their ids."""
+        """Bring back a proposal; move checkpoints to the archive, or back to the log.
+
+        Returns the ids of the checkpoints.
+        """
+        proposal, proposals = self._plan.proposal, self._host.proposals
+        if proposal is not None and proposals is not None:
+            proposals.bring_back(proposal)
         store, state_dir = self._catalog.store, self._repository.state_dir
         for other in operations_with_files(state_dir):
             if not store.refs(f"{SAFETY}{other}"):
                 forget_files(state_dir, other)
         log = self._operation.log
         return log.carry_out(self._catalog, safety.id) if log is not None else []
-
-    def _still_open(self) -> str | None:
-        """The interrupted operation that an undo of the operation over it exposes again."""
-        return read_record(self._target).over if self._operation.kind == UNDO else None
 
     # Rolling back.
 
@@ -591,11 +623,31 @@ def _try(subject: str, roll_back: Callable[[], None], failures: list[str]) -> No
         failures.append(f"{subject} could not be rolled back: {cause.message}")
 
 
-def _check_callback_stays(repository: Repository, callback: Callback, plan: RestorePlan) -> None:
+def _check_callback_stays(
+    repository: Repository, callback: Callback, changes: Iterable[Change]
+) -> None:
     own = os.path.relpath(os.path.realpath(callback.program), repository.worktree)
-    if callback.function is None and any(change.path == own for change in plan.changes):
+    if callback.function is None and any(change.path == own for change in changes):
         raise RefusedError(
             f"the restore would change the callback '{callback.program}'",
             code="conflict",
             hints=("move it out of the worktree or ignore it, or skip it with --files-only",),
         )
+
+
+def _later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
+    """The refusal of an undo or redo that would replace what changed after it."""
+    # A name must not look like a line of its own.
+    named = ", ".join(f"'{' '.join(path.splitlines())}'" for path in paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    request, step = operation.plan.request._replace(paths=()), operation.step
+    forced = request._replace(force=request.force | {LATER_CHANGES})
+    return RefusedError(
+        f"{step} would replace later changes: {named}{more}",
+        code="later_changes",
+        hints=(
+            f"'{request.command(step, '-n')}' shows what would be replaced",
+            f"'{forced.command(step)}' does it anyway",
+        ),
+        details={"later_changes": [*paths]},
+    )

@@ -152,7 +152,7 @@ def safety_checkpoint(
 
     The metadata of the conversation is copied from `target`, the restore's target, so that an undo
     passes it to the callback. `operation` is the record that
-    `git_boocode.checkpoints.restore.operation` reads.
+    `git_boocode.checkpoints.restore.plan` reads.
     """
     same = {key: target.values.get(key) for key in _CONVERSATION}
     label = "before a restore" if trigger == "restore" else f"before '{trigger}' of a proposal"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.operation import needed_safety_ids, read_history, read_record
+from git_boocode.checkpoints.restore.plan import needed_safety_ids, read_history, read_plan
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,
@@ -283,7 +283,7 @@ def _active_ids(safety: Iterable[Checkpoint]) -> set[str]:
 
 def _proposals_before(safety: Iterable[Checkpoint]) -> Iterator[str]:
     """The ids of the proposals that undo or redo would bring back."""
-    for step in (read_record(entry).proposal for entry in safety):
+    for step in (read_plan(entry).proposal for entry in safety):
         if step is not None:
             yield step.before
 
