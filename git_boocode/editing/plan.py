@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -126,21 +126,13 @@ class EditPlan:
 
     Each edit sees the result of the edits before it. If one is refused, the later ones are tried
     anyway, and reported only if their failure is not a consequence of the first. `files` and
-    `failures` are in the order of the input. FatalError if a file cannot be read. `settle` is
-    called before older versions are read.
+    `failures` are in the order of the input. FatalError if a file cannot be read.
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        workspace: Workspace,
-        how: MatchOptions,
-        settle: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, inputs: Inputs, workspace: Workspace, how: MatchOptions) -> None:
         self.files: list[PlannedFile] = []
         self.failures = list(inputs.failures)
         self._edits, self._workspace, self._how = inputs.edits, workspace, how
-        self._settle = settle
         self._applied: list[Failure] = []
         self._by_name: dict[tuple[object, ...], PlannedFile] = {}
         self._by_path: dict[str, PlannedFile] = {}
@@ -259,8 +251,6 @@ class EditPlan:
         if source.versions is None:
             from git_boocode.editing.versions import FileVersions
 
-            if self._settle is not None:
-                self._settle()
             path = self._workspace.tree_path(source.target.real)
             source.versions = FileVersions(repository, path)
         return source.versions

@@ -15,11 +15,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.repo.durable import open_private, remove, try_lock, unlock
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.ids import id_time, timestamp
-from git_boocode.repo.lock import file_lock, fresh_path, scratch_directory
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.metadata import (
     DAY,
     VERSION,
@@ -43,9 +42,6 @@ ACTIONS = ("modify", "create", "delete", "rename")
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _PRUNED_EVERY = 64
-# A file that a process keeps locked while it has records to publish, and how long others wait for
-# it, in seconds.
-_PENDING, _PATIENCE = "records-pending", 1.5
 
 
 class RecordedFile(NamedTuple):
@@ -90,10 +86,7 @@ class Contents(NamedTuple):
 
 
 class Record:
-    """A record that `publish` stores; ``more`` are further keys of the message's JSON.
-
-    ``size`` is that of its files before and after the call, in bytes.
-    """
+    """A record that `publish` stores; ``more`` are further keys of the message's JSON."""
 
     def __init__(
         self,
@@ -104,9 +97,7 @@ class Record:
     ) -> None:
         self.id = repository.store.new_id()
         self.repository = repository
-        # The record may be published after the next commit.
         self._head = repository.store.commit("HEAD")
-        self.size = sum(len(data or b"") for each in files for data in each[1:])
         self._files = files
         self._edits = edits
         self._more = more
@@ -114,7 +105,7 @@ class Record:
     def publish(self) -> None:
         """Store all objects and create the ref; FatalError if that fails."""
         try:
-            publish_records([self])
+            protect_from_gc(self.repository, self._publish)
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             raise FatalError(
@@ -124,7 +115,16 @@ class Record:
                 details={"applied": False},
             ) from error
 
-    def store(self, quarantine: Quarantine) -> str:
+    def _publish(self, watch: GcWatch) -> None:
+        with scratch_directory(self.repository.state_dir) as scratch:
+            quarantine = Quarantine(self.repository, scratch)
+            commit = self._store(quarantine)
+            quarantine.release()
+        ref = EDITS + self.id
+        self.repository.store.update_refs([RefChange(ref, commit, None)])
+        watch.confirm_all({ref: [commit]})
+
+    def _store(self, quarantine: Quarantine) -> str:
         """Store all objects, including existing ones, because `git gc` may delete those."""
         items = {
             os.fsencode(name): Item(
@@ -155,85 +155,6 @@ class Record:
         message = f"edit {first}{more}\n\n{json.dumps(document)}\n"
         parents = [self._head.id] if self._head else []
         return raw_commit(tree, parents, message, self.repository.config.identity(), when)
-
-
-def publish_records(records: Sequence[Record]) -> None:
-    """Store the objects of records of one worktree, and create their refs, all or none."""
-    repository = records[0].repository
-
-    def write(watch: GcWatch) -> None:
-        with scratch_directory(repository.state_dir) as scratch:
-            quarantine = Quarantine(repository, scratch)
-            commits = {EDITS + record.id: record.store(quarantine) for record in records}
-            quarantine.release()
-        new = [RefChange(ref, commit, None) for ref, commit in commits.items()]
-        repository.store.update_refs(new)
-        watch.confirm_all({ref: [commit] for ref, commit in commits.items()})
-
-    protect_from_gc(repository, write)
-
-
-class Announcement:
-    """Lets other processes wait for records that this one is going to publish.
-
-    Its file stays between two uses, because making one takes as long as the rest of an edit. Those
-    of a killed process are removed by the next who looks for records.
-    """
-
-    def __init__(self, repository: Repository) -> None:
-        self._start = os.path.join(repository.state_dir, _PENDING)
-        self._path = ""
-        self._descriptor: int | None = None
-
-    def begin(self) -> None:
-        """Announce records; OSError if that is impossible."""
-        while self._descriptor is None or not self._is_locked(self._descriptor):
-            # Another process took it for that of a killed one, and removes it.
-            self.close()
-            self._path = fresh_path(self._start)
-            self._descriptor = open_private(self._path, os.O_RDWR)
-
-    @staticmethod
-    def _is_locked(descriptor: int) -> bool:
-        return try_lock(descriptor) and os.fstat(descriptor).st_nlink > 0
-
-    def end(self) -> None:
-        """The records are published, or never will be."""
-        if self._descriptor is not None:
-            unlock(self._descriptor)
-
-    def close(self) -> None:
-        """Nothing more is going to be announced."""
-        if self._descriptor is not None:
-            with suppress(OSError):
-                os.unlink(self._path)
-            os.close(self._descriptor)
-            self._descriptor = None
-
-
-def wait_for_records(repository: Repository) -> bool:
-    """Wait until the servers of this worktree have published what they have edited.
-
-    False if that takes too long.
-    """
-    state, deadline = repository.state_dir, time.monotonic() + _PATIENCE
-    names = os.listdir(state) if os.path.isdir(state) else ()
-    paths = (os.path.join(state, name) for name in names if name.startswith(_PENDING))
-    return all(_is_over(path, deadline) for path in paths)
-
-
-def _is_over(path: str, deadline: float) -> bool:
-    """Whether an announcement ends in time."""
-    try:
-        with file_lock(path, patience=max(0.0, deadline - time.monotonic())):
-            # If its server was killed, it is still there.
-            remove(path)
-    except RefusedError:
-        return False
-    except OSError:
-        # It cannot be locked here, and so is none.
-        pass
-    return True
 
 
 class EditRecord(NamedTuple):
@@ -297,29 +218,8 @@ class Records(EntryCatalog[EditRecord]):
             raise _malformed("it names no files")
         return EditRecord(ref.id, commit, meta, files, meta.part("rewinds", "id"))
 
-    def find(self, name: str) -> EditRecord:
-        """See `EntryCatalog.find`; RefusedError (`locked`) as for `require_newest`."""
-        if name.startswith("@"):
-            self.require_newest()
-        else:
-            wait_for_records(self.repository)
-        return super().find(name)
-
-    def require_newest(self) -> None:
-        """Wait for the newest record; RefusedError (`locked`) if that takes too long.
-
-        Without it, the newest record could be that of an earlier edit.
-        """
-        if not wait_for_records(self.repository):
-            raise RefusedError(
-                "a server of this worktree has not recorded its latest edits yet",
-                code="locked",
-                hints=("try again, or name the edit: 'git boocode rewind <id>'",),
-            )
-
     def history(self, *, everywhere: bool = False) -> Iterator[EditRecord]:
         """The valid records of this worktree, or of all, newest first, with ``rewound_paths``."""
-        wait_for_records(self.repository)
         # A rewind is newer than what it rewinds, so it comes first.
         rewound: dict[str, set[str]] = {}
         for entry in self.newest_first(everywhere=True):
@@ -337,11 +237,7 @@ class Records(EntryCatalog[EditRecord]):
                 yield entry._replace(rewound_paths=mine)
 
     def to_rewind(self) -> EditRecord:
-        """The newest record of this worktree that can be rewound.
-
-        RefusedError if there is none (`not_found`), or it may not be there yet (`locked`).
-        """
-        self.require_newest()
+        """The newest record of this worktree that can be rewound; RefusedError (`not_found`)."""
         for record in self.history():
             if record.rewinds is None and not record.rewound:
                 return record

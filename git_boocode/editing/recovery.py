@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -34,23 +33,17 @@ if TYPE_CHECKING:
 
 DAMAGED = "damaged"
 """The error code for a damaged journal."""
-# The mode of a journal that is not flushed to disk; it survives a crash, unlike the content.
-_NOT_SYNCED = 0o400
 
 
 def note_call(repository: Repository, record: str | None, steps: Sequence[WriteStep]) -> None:
     """Write the journal of a call; `record` is the id of its edit record.
 
-    It is on disk afterwards, unless it is about a single file without a record: then a crash of the
-    system can leave at most an empty journal and temporary files behind. The paths are relative to
-    the worktree, which may be moved or copied.
+    The paths are relative to the worktree, which may be moved or copied.
     """
     below = partial(os.path.relpath, start=repository.worktree)
     rows = [_with_paths(step, below)._asdict() for step in steps]
     note = json.dumps({"record": record, "files": rows})
-    to_disk = record is not None or len(rows) > 1
-    mode = 0o600 if to_disk else _NOT_SYNCED
-    write_private(_path(repository.state_dir), note.encode("ascii"), to_disk=to_disk, mode=mode)
+    write_private(_path(repository.state_dir), note.encode("ascii"))
 
 
 def end_call(repository: Repository, unwritten: str | None) -> None:
@@ -236,10 +229,6 @@ def _load(state_dir: str) -> dict[str, Any] | None:
         if not is_regular(path):
             return None
         data = read_private(path, largest=MAX_BYTES)
-        is_empty = data is not None and not data.strip(b"\0")
-        if is_empty and stat.S_IMODE(os.lstat(path).st_mode) == _NOT_SYNCED:
-            # The system crashed: the only file is the old one or the new one.
-            return None
     except OSError as error:
         raise from_os(error) from None
     try:

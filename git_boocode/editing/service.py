@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.editing.actions import Write
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
@@ -43,9 +42,6 @@ class Options(NamedTuple):
 
     `format` restricts the input format, `more` are further keys of the record's JSON, `modes` the
     permission bits of restored files by absolute path; `journal` is for use without a repository.
-    With `records`, the record of an edit inside one file is published behind the answer: if the
-    process is killed before, the edit stays but cannot be rewound, and if the system crashes, the
-    file may have its old content. The record of anything else comes first, as without.
     """
 
     how: MatchOptions = MatchOptions()
@@ -55,21 +51,6 @@ class Options(NamedTuple):
     more: Mapping[str, object] = MappingProxyType({})
     modes: Mapping[str, int] = MappingProxyType({})
     journal: Journal | None = None
-    records: RecordQueue | None = None
-
-
-class RecordQueue(Protocol):
-    """Publishes the records of one worktree behind the calls that made them."""
-
-    @property
-    def is_reliable(self) -> bool:
-        """Whether all records were published so far, and not late."""
-
-    def add(self, record: Record, directory: str) -> None:
-        """Take a record that is to be published soon; its directory is to be synced."""
-
-    def settle(self) -> None:
-        """Wait until all records are published."""
 
 
 def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Options) -> Answer:
@@ -91,34 +72,31 @@ def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Option
 
 def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answer:
     """Apply parsed edits; see `apply_edits`."""
-    plan = _plan(inputs, workspace, options)
-    written = None
+    plan = EditPlan(inputs, workspace, options.how)
+    identifier = None
     if plan.written and not options.dry_run:
-        plan, written = _carry_out(plan, inputs, workspace, options)
+        plan, identifier = _carry_out(plan, inputs, workspace, options)
     elif plan.failures:
         raise EditsRefusedError(plan.failures, inputs.total)
-    if written is not None and workspace.repository is not None and not written.is_queued:
+    if identifier is not None and workspace.repository is not None:
         from git_boocode.editing.records import prune_occasionally
 
-        prune_occasionally(workspace.repository, written.record)
-    identifier = written.record if written else None
+        prune_occasionally(workspace.repository, identifier)
     return Answer(
         not options.dry_run, identifier, tuple(file.edited(options.modes) for file in plan.listed)
     )
 
 
-def _plan(inputs: Inputs, workspace: Workspace, options: Options) -> EditPlan:
-    settle = options.records.settle if options.records else None
-    return EditPlan(inputs, workspace, options.how, settle)
-
-
 def _carry_out(
     plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options
-) -> tuple[EditPlan, _Written | None]:
-    """Write a plan that was made without the lock, or a new plan if files changed since."""
+) -> tuple[EditPlan, str | None]:
+    """Write a plan that was made without the lock, or a new plan if files changed since.
+
+    Returns the plan and the id of its record, if there is one.
+    """
     for attempt in range(_PLANS):
         if attempt:
-            plan = _plan(inputs, workspace, options)
+            plan = EditPlan(inputs, workspace, options.how)
         with _locked(workspace, inputs.total):
             read = [(file.target, file.before) for file in plan.written]
             changed = next((file for file, before in read if not file.is_unchanged(before)), None)
@@ -147,59 +125,28 @@ def _locked(workspace: Workspace, count: int) -> Iterator[None]:
         yield
 
 
-class _Written(NamedTuple):
-    """The id of the record of a call, and whether it is still to be published."""
-
-    record: str
-    is_queued: bool
-
-
-def _write(
-    plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options
-) -> _Written | None:
-    """Record and write the files; returns what was recorded, if anything."""
+def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Options) -> str | None:
+    """Record and write the files; returns the id of the record, if there is one."""
     files = [file for file in plan.written if file.changes]
     if not files:
         return None
-    record, journal, queue = None, options.journal, _queue(files, options)
+    record, journal = None, options.journal
     if workspace.repository is not None:
         record = _record(plan, workspace, workspace.repository, options) if options.record else None
-        journal = journal or EditJournal(workspace.repository, record, queue)
+        journal = journal or EditJournal(workspace.repository, record)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
         raise _changed_meanwhile(error.target, files, inputs) from None
-    return _Written(record.id, queue is not None) if record else None
-
-
-def _queue(files: Sequence[PlannedFile], options: Options) -> RecordQueue | None:
-    """What publishes the record of a call behind the answer; None if it is to come first.
-
-    It may come later if the call changes only parts of one file: one rename makes the change, and
-    whoever made the edit knows the text that it replaced.
-    """
-    queue, (file, *others) = options.records, files
-    is_inside = file.action == "modify" and file.spelling is None and file.executable is None
-    replaces = any(isinstance(edit.action, Write) for edit, _ in file.applied)
-    if queue is None or not queue.is_reliable or others or replaces or not is_inside:
-        return None
-    return queue
+    return record.id if record else None
 
 
 class EditJournal(Journal):
-    """Writes the journal of a call, and publishes its record before any file is written.
+    """Writes the journal of a call, and publishes its record before any file is written."""
 
-    With a queue, the record is published behind the answer, and the directory synced with it.
-    """
-
-    def __init__(
-        self, repository: Repository, record: Record | None, queue: RecordQueue | None = None
-    ) -> None:
+    def __init__(self, repository: Repository, record: Record | None) -> None:
         self._repository = repository
-        self._record = None if queue else record
-        self._waiting = record if queue else None
-        self._queue = queue
-        self._directory = ""
+        self._record = record
 
     def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
         """Write the journal first, so that an incomplete record is removed with it after a kill."""
@@ -210,20 +157,11 @@ class EditJournal(Journal):
         if self._record is not None:
             self._record.publish()
 
-    def sync(self, directories: Iterable[str]) -> None:
-        """Sync the directories, or leave the one that there is to the queue."""
-        if self._waiting is None:
-            super().sync(directories)
-        else:
-            (self._directory,) = directories
-
     def end(self, *, written: bool) -> None:
         """Remove the journal, and the record if nothing was written."""
         from git_boocode.editing.recovery import end_call
 
         end_call(self._repository, self._record.id if self._record and not written else None)
-        if written and self._queue is not None and self._waiting is not None:
-            self._queue.add(self._waiting, self._directory)
 
 
 def _change(file: PlannedFile, options: Options) -> FileChange:

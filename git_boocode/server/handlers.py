@@ -16,7 +16,6 @@ from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
 from git_boocode.checkpoints.turns import compared_states, comparison_json
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
-from git_boocode.checkpoints.worktree.snapshot import Later
 from git_boocode.editing import rewind_edit, service
 from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, MatchOptions
 from git_boocode.editing.inputs import Source
@@ -30,7 +29,6 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import JsonObject
-from git_boocode.server.lanes import Lane
 from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_answer import restore_json
@@ -40,24 +38,11 @@ _FETCHED = ("remote", "remotes", "archived")
 
 
 class Call:
-    """A call of a tool: its checked arguments, its edit if it has one, and its repository.
+    """A call of a tool: its checked arguments, its edit if it has one, and its repository."""
 
-    `lane` is that of its worktree. `later` takes work that is done after the answer, before the
-    next change of the worktree.
-    """
-
-    def __init__(
-        self,
-        arguments: JsonObject,
-        edit: JsonObject,
-        repository: Repository,
-        lane: Lane,
-        later: Later,
-    ) -> None:
+    def __init__(self, arguments: JsonObject, edit: JsonObject, repository: Repository) -> None:
         self.arguments = arguments
         self.repository = repository
-        self.lane = lane
-        self.later = later
         self._edit = edit
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - any JSON
@@ -107,7 +92,6 @@ class Call:
             self.get("format"),
             dry_run or self.get("dry_run", False),
             not self.get("no_record", False),
-            records=self.lane.records,
         )
 
 
@@ -160,10 +144,9 @@ def checkpoint(call: Call) -> JsonObject:
         only_if_changed=call.get("if_changed", False),
         require_match=not call.get("ignore_unmatch", False),
         paths=call.paths,
-        later=call.lane.at_leisure,
     )
     taken = capture.capture(call.repository, request)
-    call.later(lambda: prune_daily(call.repository))
+    prune_daily(call.repository)
     return taken.as_json()
 
 
@@ -267,7 +250,7 @@ def propose(call: Call) -> JsonObject:
     workspace = call.workspace()
     answer = new_proposal.propose(call.sources(), workspace, options, call.get("retry_of", ""))
     if answer.id:
-        call.later(lambda: prune_daily(call.repository))
+        prune_daily(call.repository)
     return answer.as_json(encoding)
 
 
@@ -335,7 +318,7 @@ def turn(call: Call) -> JsonObject:
     keys = ("message", "pid", "timeout", "force")
     request = TurnRequest(**{key: call.get(key) for key in keys if call.get(key) is not None})
     begun = turn_context.begin(call.workspace(), request)
-    call.later(lambda: prune_daily(call.repository))
+    prune_daily(call.repository)
     return begun.as_json()
 
 

@@ -15,8 +15,6 @@ INTERNAL_ERROR = -32603
 BUSY = -32000  # our own
 RESOURCE_NOT_FOUND = -32002  # of MCP
 
-MAX_BATCH = 1_000
-"""Maximum number of messages in a batch, whose answers are held until all are there."""
 _HALF = re.compile("[\ud800-\udfff]")
 # A value takes up to 70 bytes of memory, however short it is. So what is outside of strings has at
 # most this many bytes, or this part of a line.
@@ -66,23 +64,18 @@ class Malformed(NamedTuple):
 Message = RpcRequest | Response | Malformed
 
 
-def read_messages(line: bytes) -> tuple[list[Message], bool]:
-    """The messages of a line, and whether they came as a batch."""
+def read_message(line: bytes) -> Message:
+    """The message of a line; a batch, which the protocol no longer has, is malformed."""
     if _is_too_dense(line):
-        return [
-            Malformed(None, RpcError(INVALID_REQUEST, "the message has too many values"))
-        ], False
+        return Malformed(None, RpcError(INVALID_REQUEST, "the message has too many values"))
     try:
         # Python also reads NaN and Infinity, which are no JSON.
         value = json.loads(line, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        return [Malformed(None, RpcError(PARSE_ERROR, f"not JSON: {_reason(error)}"))], False
-    if not isinstance(value, list):
-        return [_read(value, len(line))], False
-    if not value or len(value) > MAX_BATCH:
-        why = f"has more than {MAX_BATCH:,} messages" if value else "is empty"
-        return [Malformed(None, RpcError(INVALID_REQUEST, f"the batch {why}"))], False
-    return [_read(each, len(line) // len(value)) for each in value], True
+        return Malformed(None, RpcError(PARSE_ERROR, f"not JSON: {_reason(error)}"))
+    if isinstance(value, list):
+        return Malformed(None, RpcError(INVALID_REQUEST, "batches are not supported"))
+    return _read(value, len(line))
 
 
 def _is_too_dense(line: bytes) -> bool:

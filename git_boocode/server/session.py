@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from git_boocode import __version__
 from git_boocode.repo.errors import BoocodeError, from_os, shortened
+from git_boocode.server.calls import Lanes, PendingRequest, ToolCalls
 from git_boocode.server.connection import MAX_LINE, Connection, TooLong
 from git_boocode.server.json_rpc import (
     BUSY,
@@ -33,14 +34,11 @@ from git_boocode.server.json_rpc import (
     RpcRequest,
     error_message,
     is_id,
-    read_messages,
+    read_message,
     request_message,
     result_message,
 )
-from git_boocode.server.lanes import Lanes
-from git_boocode.server.requests import Batch, PendingRequest, Reply
 from git_boocode.server.roots import Roots
-from git_boocode.server.tool_calls import ToolCalls
 from git_boocode.server.tool_list import definitions
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ class Session:
         self._connection = connection
         self._roots = roots
         self._instructions = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
-        self._lanes = Lanes(partial(self._log, "error"))
+        self._lanes = Lanes()
         self._calls = ToolCalls(roots, self._lanes, self._notify, self._log, read_only=read_only)
         self._pending: dict[RequestId, PendingRequest] = {}
         self._size = 0  # of the pending requests
@@ -109,10 +107,7 @@ class Session:
                 error = RpcError(INVALID_REQUEST, f"a message has more than {MAX_LINE:,} bytes")
                 self._connection.send(error_message(None, error))
                 continue
-            messages, is_batch = read_messages(line)
-            reply = Batch(len(messages), self._connection.send).reply if is_batch else self._send
-            for message in messages:
-                self._take(message, reply)
+            self._take(read_message(line))
         self._finish()
         self._roots.close()
 
@@ -128,10 +123,6 @@ class Session:
             pending.cancel()
         self._lanes.finish_changes()
 
-    def _send(self, answer: JsonObject | None) -> None:
-        if answer is not None:
-            self._connection.send(answer)
-
     def _notify(self, method: str, params: JsonObject) -> None:
         self._connection.send(request_message(None, method, params))
 
@@ -140,20 +131,18 @@ class Session:
             params = {"level": level, "logger": "git-boocode", "data": message}
             self._notify("notifications/message", params)
 
-    def _take(self, message: Message, reply: Reply) -> None:
+    def _take(self, message: Message) -> None:
         if isinstance(message, Malformed):
-            reply(error_message(message.id, message.error))
+            self._connection.send(error_message(message.id, message.error))
         elif isinstance(message, Response):
             self._take_roots(message)
-            reply(None)
         elif message.id is None:
             self._notified(message)
-            reply(None)
         else:
             try:
-                self._requested(message, message.id, reply)
+                self._requested(message, message.id)
             except RpcError as error:
-                reply(error_message(message.id, error))
+                self._connection.send(error_message(message.id, error))
 
     def _notified(self, message: RpcRequest) -> None:
         if message.method == "notifications/cancelled":
@@ -190,7 +179,7 @@ class Session:
             self._roots.name(None)
             self._log("warning", "the client did not name its roots")
 
-    def _requested(self, request: RpcRequest, identifier: RequestId, reply: Reply) -> None:
+    def _requested(self, request: RpcRequest, identifier: RequestId) -> None:
         """Answer a request, or leave that to a lane (RpcError)."""
         method, read = self._methods.get(request.method), self._readers.get(request.method)
         if not (method or read or request.method == "tools/call"):
@@ -198,17 +187,17 @@ class Session:
         if not self._is_initialized and request.method not in ("initialize", "ping"):
             raise RpcError(INVALID_REQUEST, "the first request is 'initialize'")
         if method is not None:
-            reply(result_message(identifier, method(request)))
+            self._connection.send(result_message(identifier, method(request)))
             return
         # Some clients do not say that they are initialized.
         self._ask_roots_first()
-        pending = PendingRequest(request, identifier, reply, self._forget)
+        pending = PendingRequest(request, identifier, self._connection.send, self._forget)
         self._admit(pending)
-        if read is not None:
-            self._lanes.read(partial(pending.finish, partial(read, pending)))
-            return
         try:
-            self._calls.start(pending)
+            if read is not None:
+                self._lanes.read(partial(pending.finish, partial(read, pending)))
+            else:
+                self._calls.start(pending)
         except RpcError:
             self._forget(pending)
             raise

@@ -40,8 +40,7 @@ class ServedTool(NamedTuple):
     """A tool, and the `command` whose JSON answer it gives.
 
     `arguments` are options of the command by their long names, and its arguments. If `takes_edits`,
-    all others are the edit, in any format. A `quick` tool does not wait until earlier edits are
-    recorded.
+    all others are the edit, in any format.
     """
 
     name: str
@@ -49,7 +48,6 @@ class ServedTool(NamedTuple):
     effect: str
     arguments: tuple[str, ...]
     takes_edits: bool = False
-    quick: bool = False
 
 
 _EDIT = ("dry_run", "profile", "verbatim", "format", "position_encoding", BUFFERS)
@@ -66,15 +64,13 @@ TOOLS = {
             REPLACES,
             (*_EDIT, "no_record"),
             takes_edits=True,
-            quick=True,
         ),
-        ServedTool("preview_edit", "apply-edit", READS, _EDIT[1:], takes_edits=True, quick=True),
+        ServedTool("preview_edit", "apply-edit", READS, _EDIT[1:], takes_edits=True),
         ServedTool(
             "locate",
             "locate",
             READS,
             ("path", "needle", "profile", "start_line", BUFFERS),
-            quick=True,
         ),
         ServedTool(
             "rewind", "rewind", REPLACES, ("edit", "paths", "dry_run", "no_record", "force")

@@ -135,19 +135,6 @@ def test_where_no_file_or_every_file_was_written_the_next_edit_just_goes_on(repo
         assert not leftovers(repo.top)
 
 
-def test_a_journal_that_a_crash_of_the_system_has_emptied_is_none(repo: Repo) -> None:
-    repo.write("a", "old\n")
-    assert killed("replace", 2, act(("a", Replace("old", "new"))), Options(record=False))
-    note = repo.top / ".git/boocode" / EDIT_NOTE
-    mode = note.stat().st_mode
-    note.chmod(0o600)
-    note.write_bytes(b"")
-    note.chmod(mode)
-    apply(replace("a", "old", "new"))
-    assert repo.read("a") == b"new\n"
-    assert repo.boocode("doctor").code == 0
-
-
 @pytest.mark.parametrize("record", [True, False])
 def test_what_changed_since_is_left_alone(repo: Repo, record: bool) -> None:
     interrupt(repo, record=record)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.server import connection
-from git_boocode.server.json_rpc import Malformed, Response, RpcRequest, encode, read_messages
+from git_boocode.server.json_rpc import Malformed, Response, RpcRequest, encode, read_message
 from tests.repo_kit import LIMITED, Repo
 from tests.server.conftest import Serve
 from tests.server.kit import Client, Gate, edit, is_answer, request, tool_call
@@ -67,7 +67,7 @@ INVALID_REQUESTS = [
 
 @pytest.mark.parametrize("line", INVALID_REQUESTS)
 def test_what_is_no_request(line: str) -> None:
-    ([found], _) = read_messages(line.encode())
+    found = read_message(line.encode())
     assert isinstance(found, Malformed)
     assert found.error.code == INVALID
     given = json.loads(line)
@@ -151,47 +151,12 @@ def test_an_id_of_a_request_in_progress(work: Repo, serve: Serve) -> None:
     assert len(client.answer(7)["result"]["structuredContent"]["checkpoints"]) == 1
 
 
-def test_batches(client: Client) -> None:
-    client.send([request(1, "ping"), request(2, "nothing"), 7, tool_call(3, "checkpoint")])
-    answers = client.read()
-    assert len(answers) == 4
-    [ping, unknown, broken, call] = sorted(answers, key=lambda each: str(each["id"] or "2b"))
-    assert ping["result"] == {}
-    assert unknown["error"]["code"] == UNKNOWN
-    assert broken["error"]["code"] == INVALID
-    assert call["result"]["structuredContent"]["ok"]
-    client.send([{"jsonrpc": "2.0", "method": "notifications/x"}] * 3)
-    client.send([{"jsonrpc": "2.0", "id": 5, "result": {}}])
-    alive(client)
-    client.send([])
-    answer = client.read()
-    assert (answer["id"], answer["error"]["code"]) == (None, INVALID)
-    client.send([[]])
-    assert client.read()[0]["error"]["code"] == INVALID
-    client.send([request(4, "ping")])
-    assert client.read() == [{"jsonrpc": "2.0", "id": 4, "result": {}}]
-
-
-def test_a_cancelled_request_of_a_batch_has_no_answer(work: Repo, serve: Serve) -> None:
-    client = serve(roots=[work.top])
-    client.begin()
-    asked = client.read()
-    client.send([tool_call(1, "checkpoint"), tool_call(2, "log")])
-    client.notify("notifications/cancelled", requestId=1)
-    # What came before the ping has been read.
-    assert client.ask("ping") == {}
-    client.name_roots(asked["id"])
-    [answer] = client.read()
-    assert answer["id"] == 2
-    assert answer["result"]["structuredContent"]["checkpoints"] == []
-
-
-def test_a_large_batch(client: Client) -> None:
-    client.send([tool_call(number, "turn", action="status") for number in range(1000)])
-    assert {answer["id"] for answer in client.read()} == {*range(1000)}
-    client.send([request(number, "ping") for number in range(1001)])
-    answer = client.read()
-    assert (answer["id"], answer["error"]["code"]) == (None, INVALID)
+def test_a_batch_is_refused(client: Client) -> None:
+    batches: list[list[Any]] = [[request(1, "ping"), request(2, "ping")], [], [[]], [7]]
+    for batch in batches:
+        client.send(batch)
+        answer = client.read()
+        assert (answer["id"], answer["error"]["code"]) == (None, INVALID)
     alive(client)
 
 
@@ -354,21 +319,16 @@ MESSAGES = st.fixed_dictionaries(
 
 @given(st.lists(MESSAGES | VALUES, max_size=3) | MESSAGES | VALUES)
 def test_properties_of_any_json(value: object) -> None:
-    messages, is_batch = read_messages(json.dumps(value).encode())
-    assert messages
-    assert is_batch is (isinstance(value, list) and bool(value))
-    assert len(messages) == (len(value) if isinstance(value, list) and value else 1)
-    for message in messages:
-        assert isinstance(message, RpcRequest | Response | Malformed)
-        if isinstance(message, RpcRequest | Malformed):
-            # Every id that is answered can be written.
-            json.loads(encode(message.id, exact=True), parse_constant=pytest.fail)
+    message = read_message(json.dumps(value).encode())
+    assert isinstance(message, RpcRequest | Response | Malformed)
+    if isinstance(message, RpcRequest | Malformed):
+        # Every id that is answered can be written.
+        json.loads(encode(message.id, exact=True), parse_constant=pytest.fail)
 
 
 @given(st.binary(max_size=200))
 def test_properties_of_any_line(line: bytes) -> None:
-    messages, _ = read_messages(line)
-    assert messages
+    assert isinstance(read_message(line), RpcRequest | Response | Malformed)
 
 
 def test_random_lines_are_answered_or_ignored(client: Client) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.server.lanes import Lanes
+from git_boocode.server.calls import Lanes
 from tests.repo_kit import Repo
 from tests.server.conftest import Serve
 from tests.server.kit import LIMIT, Client, Gate, edit, eventually, structured, tool_call
@@ -238,11 +238,11 @@ class _Log:
 
 
 def test_lanes_keep_the_order_of_each_worktree() -> None:
-    lanes, log = Lanes(print), _Log()
-    lanes.lane("a").changes.submit(lambda: log.job("a0", held=True))
+    lanes, log = Lanes(), _Log()
+    lanes.change("a", lambda: log.job("a0", held=True))
     for number in range(1, 50):
-        lanes.lane("a").changes.submit(partial(log.job, f"a{number}"))
-    lanes.lane("b").changes.submit(lambda: log.job("b"))
+        lanes.change("a", partial(log.job, f"a{number}"))
+    lanes.change("b", lambda: log.job("b"))
     lanes.read(lambda: log.job("read"))
     eventually(lambda: {*log.done} == {"b", "read"})
     assert not lanes.finish(0.05)
@@ -253,7 +253,7 @@ def test_lanes_keep_the_order_of_each_worktree() -> None:
 
 
 def test_readers_are_limited_and_wait_in_order() -> None:
-    lanes, log = Lanes(print), _Log()
+    lanes, log = Lanes(), _Log()
     for number in range(20):
         lanes.read(partial(log.job, number, held=True))
     assert not lanes.finish(0.05)
@@ -264,30 +264,42 @@ def test_readers_are_limited_and_wait_in_order() -> None:
 
 
 def test_jobs_that_wait_are_begun_in_order() -> None:
-    lanes, log = Lanes(print), _Log()
-    lanes.begin(lambda: log.job("first", held=True), waits=True)
-    # It could begin at once, but for the one before it.
-    lanes.begin(lambda: log.job("second"), waits=False)
+    lanes, log = Lanes(), _Log()
+    lanes.begin(lambda: log.job("first", held=True))
+    lanes.begin(lambda: log.job("second"))
     time.sleep(0.05)
     assert log.done == []
     log.gate.set()
     lanes.finish_changes()
     assert log.done == ["first", "second"]
-    lanes.begin(lambda: log.job("third"), waits=False)
-    assert log.done[-1] == "third"
 
 
-def test_threads_without_work_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("git_boocode.server.lanes._IDLE", 0.05)
+def test_idle_worktrees_keep_few_threads() -> None:
     before = threading.active_count()
-    lanes, log = Lanes(print), _Log()
-    for turn in range(3):
-        for number in range(10):
-            lanes.read(partial(log.job, number))
-            lanes.lane(str(number)).changes.submit(partial(log.job, number))
+    lanes, log = Lanes(), _Log()
+    for number in range(200):
+        lanes.change(str(number), partial(log.job, number))
         assert lanes.finish(LIMIT)
-        eventually(lambda: threading.active_count() == before)
-        assert len(log.done) == 20 * (turn + 1)
+    assert log.done == [*range(200)]
+    eventually(lambda: threading.active_count() - before < 70)
+    lanes.finish_changes()
+
+
+def test_the_record_is_there_when_the_answer_is(client: Client, work: Repo) -> None:
+    ids = [client.succeed("apply_edit", **edit("a", "two", "two!"))["id"] for _ in range(3)]
+    client.process.kill()
+    client.process.wait()
+    recorded = work.boocode("log", "--edits", "--json").json["edits"]
+    assert [each["id"] for each in recorded] == ids[::-1]
+    assert work.boocode("rewind").code == 0
+    assert work.read("a") == b"one\ntwo!!\nthree\n"
+
+
+def test_an_edit_that_cannot_be_recorded_is_refused(client: Client, work: Repo) -> None:
+    # No ref can be below another.
+    work.git("update-ref", "refs/boocode/edits", "HEAD")
+    assert client.refuse("apply_edit", **edit("a", "two", "2"))["code"] == "record"
+    assert work.read("a") == b"one\ntwo\nthree\n"
 
 
 def test_a_restore_keeps_only_its_own_worktree_locked(client: Client, work: Repo) -> None:

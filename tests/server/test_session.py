@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from git_boocode import __version__
-from git_boocode.server import tool_calls
+from git_boocode.server import calls
 from git_boocode.server.session import VERSIONS
 from git_boocode.server.tool_list import TOOLS, definitions
 from tests.repo_kit import Repo
@@ -270,15 +270,15 @@ def test_a_running_restore_is_not_left_half_way(client: Client, work: Repo, held
 def reported(*counts: tuple[str, int, int]) -> list[dict[str, Any]]:
     """What is sent of some counts."""
     sent: list[dict[str, Any]] = []
-    progress = tool_calls.Progress(lambda _, params: sent.append(params), "token")
+    progress = calls.Progress(lambda _, params: sent.append(params), "token")
     for count in counts:
         progress.report(*count)
     return sent
 
 
 def test_numbers_of_progress_grow_over_all_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool_calls, "_PROGRESS_AFTER", 0)
-    monkeypatch.setattr(tool_calls, "_PROGRESS_EVERY", 0)
+    monkeypatch.setattr(calls, "_PROGRESS_AFTER", 0)
+    monkeypatch.setattr(calls, "_PROGRESS_EVERY", 0)
     sent = reported(
         *(("adding {}", 1, 0), ("adding {}", 2, 0), ("adding {}", 2, 0), ("", 0, 0)),
         *(("writing {}", 0, 50), ("writing {}", 40, 50), ("writing {}", 30, 50), ("", 50, 50)),
