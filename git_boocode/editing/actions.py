@@ -13,7 +13,7 @@ from git_boocode.repo.files import MAX_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from git_boocode.matching.types import MatchError, Replacement
+    from git_boocode.matching.types import Candidate, MatchError, Replacement
 
 MAX_LINES = 100
 """Maximum number of listed places of an ambiguous text."""
@@ -63,6 +63,12 @@ def merged_since(name: str) -> str:
     return f"merged with the changes since {name}"
 
 
+def changed_since(near: Candidate, name: str, cause: str | None) -> str:
+    """The message about lines that have changed since an older version of the file."""
+    where = lines_of(near.start_line, near.end_line)
+    return f"{where} changed since {name}{f', {cause}' if cause else ''}"
+
+
 def mode_notes(executable: bool | None) -> tuple[str, ...]:
     """The note about a change of the executable bit, if any."""
     return () if executable is None else ("executable" if executable else "not executable",)
@@ -108,8 +114,16 @@ class Replace(NamedTuple):
         match, notes = done.match, done.notes
         if match.version is not None and (versions := how.versions()):
             notes = (merged_since(versions.name(match.version)), *notes)
-        rung, lines = match.rung or "exact", done.spans[0][2:]
-        applied = AppliedEdit(match.kind, rung, match.similarity, done.count, *lines, notes)
+        first = done.spans[0]
+        applied = AppliedEdit(
+            match.kind,
+            match.rung or "exact",
+            match.similarity,
+            done.count,
+            first.start_line,
+            first.end_line,
+            notes,
+        )
         return EditResult(text._replace(text=done.content), applied)
 
     def _replaced(self, text: FileText, how: MatchOptions) -> Replacement:
@@ -158,9 +172,8 @@ def _miss(error: MatchError, text: FileText, action: Replace, how: MatchOptions)
             hint="write bytes that are not UTF-8 as \\udcXX in JSON",
         )
     if code == "stale" and version is not None and (versions := how.versions()):
-        where = lines_of(error.candidates[0].start_line, error.candidates[0].end_line)
         cause = versions.cause(version, action.old)
-        message = f"{where} changed since {versions.name(version)}{f', {cause}' if cause else ''}"
+        message = changed_since(error.candidates[0], versions.name(version), cause)
     elif code == "not_found" and (line := _part_of_line(action, text.text)):
         message = f"old text not found as whole lines: it is only part of line {line}"
         lines, hint = (line,), "search for whole lines, copied from the file"
@@ -206,8 +219,7 @@ class Block(NamedTuple):
         if not fitting:
             near = [max((one.similarity for one in miss.candidates), default=0) for miss in misses]
             best = misses[near.index(max(near))]
-            best.message += f"; each of the {dividers} was tried as the divider"
-            raise best
+            raise best.reworded(f"{best.message}; each of the {dividers} was tried as the divider")
         old, found = fitting[-1]
         if len(fitting) > 1:
             # More text after the first divider is unlikely to match the file by chance.

@@ -64,6 +64,10 @@ class AppliedEdit(NamedTuple):
     end_line: int = 0
     notes: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, object]:
+        """The edit in a JSON answer and in a record."""
+        return self._asdict()
+
 
 class EditResult(NamedTuple):
     """The result of an action: the file's new text, None if deleted, and the place of the edit.
@@ -104,6 +108,12 @@ class MissError(Exception):
         self.lines = lines
         self.candidates = candidates
         self.hint = hint
+
+    def reworded(self, message: str) -> MissError:
+        """The same error with another message."""
+        return MissError(
+            self.code, message, lines=self.lines, candidates=self.candidates, hint=self.hint
+        )
 
 
 class Action(Protocol):

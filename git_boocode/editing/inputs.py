@@ -265,7 +265,7 @@ class _EditSearch:
         if self.values > _MAX_VALUES:
             many = f"the object has more than {_MAX_VALUES} values around its edit"
             raise invalid(many, "send only the edit")
-        value, keys, _ = wrapped
+        value, keys = wrapped.value, wrapped.keys
         if isinstance(value, str):
             yield from self._text(wrapped, value) if key in _ARGUMENTS else ()
         elif isinstance(value, (dict, list)) and len(keys) > _MAX_DEPTH:
@@ -291,7 +291,7 @@ class _EditSearch:
             yield wrapped
 
     def _object(self, wrapped: _Wrapped, item: objects.Object) -> Iterator[_Wrapped]:
-        _, keys, context = wrapped
+        keys, context = wrapped.keys, wrapped.context
         # A few keys make an edit only if its file is named.
         is_named = context.path is not None or objects.key_of(item, _NAMED)
         if (is_named or _mark_of(item) is not None) and shapes(item):

@@ -136,7 +136,7 @@ class PatchAction(NamedTuple):
 
     def _merged(self, text: FileText, how: MatchOptions, strict: Profile) -> EditResult | None:
         """Make the edit in the newest version with all old lines, and merge it with the text."""
-        from git_boocode.editing.versions import merged_result
+        from git_boocode.editing.versions import OlderText, merged_result
 
         versions = how.versions()
         for index, version in enumerate(versions or ()):
@@ -144,9 +144,9 @@ class PatchAction(NamedTuple):
             done, places = self._edited(base, how, strict)
             if versions and isinstance(done, EditResult):
                 gone = next((old for old in self.anchors if old not in text.text), "")
-                since = versions.name(index), versions.cause(index, gone)
-                rows = [place[:2] for place in places if place.first < place.stop]
-                return merged_result((done, base), text, since, rows)
+                older = OlderText(base, versions.name(index), versions.cause(index, gone))
+                rows = [(place.first, place.stop) for place in places if place.first < place.stop]
+                return merged_result(done, older, text, rows)
         return None
 
     def _edited(

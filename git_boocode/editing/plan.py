@@ -102,13 +102,21 @@ class PlannedFile:
     def edited(self, modes: Mapping[str, int] = MappingProxyType({})) -> EditedFile:
         """The result for the answer; `modes` are those of new files, by their real paths."""
         old = self.source.old if self.source else None
-        what = self.path, self.action, self.moved_from, self.changes
         before = self.source.before if self.source else None
         mode = before.mode if before else modes.get(self.target.real, 0o644)
         was = "120000" if stat.S_ISLNK(mode) else "100755" if mode & stat.S_IXUSR else "100644"
         now = was if self.executable is None else "100755" if self.executable else "100644"
-        applied = tuple(self.applied)
-        return EditedFile(*what, old, self.text, applied, self.in_buffer, (was, now))
+        return EditedFile(
+            self.path,
+            self.action,
+            self.moved_from,
+            self.changes,
+            old,
+            self.text,
+            tuple(self.applied),
+            self.in_buffer,
+            (was, now),
+        )
 
     def original_range(self, start: int, end: int) -> tuple[int, int]:
         """The lines, both ends inclusive, before the call."""
@@ -213,15 +221,17 @@ class EditPlan:
                     gone = file.gone and MissError(miss.code, file.gone)
                     miss = gone or self._workspace.missing_file(edit.path)
                 if file.applied and file.text != file.old and (miss.lines or miss.candidates):
-                    miss.message += "; line numbers are those after the edits before it"
+                    after = "line numbers are those after the edits before it"
+                    miss = miss.reworded(f"{miss.message}; {after}")
                 self._fail(edit, miss, file.target.path)
 
     def _skip(self, file: PlannedFile, edit: Edit, miss: MissError) -> None:
         """List an edit that is already applied, which does not affect the others."""
         self._applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
         near = miss.candidates[0] if miss.candidates else None
-        lines = file.original_range(near.start_line, near.end_line) if near else (1, 0)
-        applied = AppliedEdit("exact", "already_applied", 1.0, 0, *lines, ("already applied",))
+        start, end = file.original_range(near.start_line, near.end_line) if near else (1, 0)
+        notes = ("already applied",)
+        applied = AppliedEdit("exact", "already_applied", 1.0, 0, start, end, notes)
         file.applied.append((edit, applied))
 
     def _outcome(self, file: PlannedFile, edit: Edit) -> EditResult:

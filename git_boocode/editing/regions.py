@@ -101,9 +101,14 @@ class Regions(NamedTuple):
         notes = ["reindented"] if any(region.reindented for region in regions) else []
         if len(regions) > 1:
             notes.append(f"regions: {first_few([region.where for region in regions], _LISTED)}")
-        rows = regions[0].first + 1, regions[-1].stop
-        kind = "fuzzy" if rung else "exact"
-        applied = AppliedEdit(kind, [*_RUNGS][rung], 1.0, len(regions), *rows, tuple(notes))
+        applied = AppliedEdit(
+            "fuzzy" if rung else "exact",
+            [*_RUNGS][rung],
+            count=len(regions),
+            start_line=regions[0].first + 1,
+            end_line=regions[-1].stop,
+            notes=tuple(notes),
+        )
         starts = search.file.start_of
         splices = [(starts(one.first), starts(one.stop), one.text) for one in regions]
         return EditResult(text._replace(text=spliced(text.text, splices)), applied)
@@ -139,8 +144,8 @@ class _Search:
             anchors.append(self._located(end))
         self._check_indentation(anchors, change.content)
         rung = max(anchor.rung for anchor in anchors)
-        text = self._replaced(anchors, change.content)
-        return _LocatedRegion(anchors[0].first, anchors[-1].stop, label, rung, *text)
+        text, reindented = self._replaced(anchors, change.content)
+        return _LocatedRegion(anchors[0].first, anchors[-1].stop, label, rung, text, reindented)
 
     def _located(self, anchor: _Anchor) -> _Anchor:
         for number, rung in enumerate(self.rungs):
@@ -158,7 +163,9 @@ class _Search:
     def _find(self, rung: str) -> dict[tuple[str, ...], list[int]]:
         """The rows at which each anchor occurs, in one pass for each height."""
         lines = [*map(_RUNGS[rung], self.file.lines)]
-        anchors = (lines for change in self.changes for lines in change[:2] if lines)
+        anchors = (
+            lines for change in self.changes for lines in (change.start, change.end) if lines
+        )
         found = {tuple(map(_RUNGS[rung], anchor)): list[int]() for anchor in anchors}
         for height in {*map(len, found)}:
             for row, run in enumerate(zip(*(lines[at:] for at in range(height)), strict=False)):

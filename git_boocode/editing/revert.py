@@ -66,7 +66,9 @@ class Revert(NamedTuple):
         now = None if text is None else text.encode()
         if now == self.before:
             return EditResult(text, _ALREADY)
-        before, after = (None if data is None else decode(data) for data in self[:2])
+        before, after = (
+            None if data is None else decode(data) for data in (self.before, self.after)
+        )
         if now == self.after and (before is None or after is None or _kind(before) != _kind(after)):
             rung = "create" if after is None else "exact" if before else "delete"
             return EditResult(before, _whole(rung, after))
@@ -108,7 +110,8 @@ def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
     changes, count = reverter.changes(), len(reverter.regions)
     if not changes:
         return EditResult(now, _ALREADY)
-    result = spliced_rows(reverter.now.rows, (change[:3] for change in changes))
+    splices = ((change.first, change.stop, change.lines) for change in changes)
+    result = spliced_rows(reverter.now.rows, splices)
     merged = (
         decode(result.encode("utf-8", "surrogateescape")) if utf_8 else FileText(result, now.codec)
     )
@@ -116,8 +119,9 @@ def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
     if len(changes) < count:
         notes = (*notes, f"{count - len(changes)} of {count} places already rewound")
     rung = max(change.rung for change in changes)
-    kind, (first, stop) = "exact" if rung == "exact" else "fuzzy", changes[0][:2]
-    return EditResult(merged, AppliedEdit(kind, rung, 1.0, len(changes), first + 1, stop, notes))
+    kind, first = "exact" if rung == "exact" else "fuzzy", changes[0]
+    applied = AppliedEdit(kind, rung, 1.0, len(changes), first.first + 1, first.stop, notes)
+    return EditResult(merged, applied)
 
 
 class _Reversal(NamedTuple):
@@ -182,7 +186,7 @@ class _Reverter:
                 misses.append(_conflict(error.message))
             if len(misses) == _MISSES:
                 break
-        changes.sort()
+        changes.sort(key=lambda change: (change.first, change.stop))
         for one, other in pairwise(changes):
             if other.first < one.stop or other.first == one.first:
                 misses.append(_ambiguous([other.first]))

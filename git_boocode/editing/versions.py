@@ -7,10 +7,16 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from git_boocode.editing.actions import Create, Delete, Keep, Write, merged_since
+from git_boocode.editing.actions import (
+    Create,
+    Delete,
+    Keep,
+    Write,
+    changed_since,
+    merged_since,
+)
 from git_boocode.editing.edits import (
     DEFAULT_PROFILE,
-    AppliedEdit,
     Edit,
     EditResult,
     MatchOptions,
@@ -21,7 +27,6 @@ from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.text import lines_of
 from git_boocode.matching.three_way import merge_edit
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.files import MAX_BYTES, FileState
@@ -158,6 +163,14 @@ def outdated_base(
     return text
 
 
+class OlderText(NamedTuple):
+    """An older version of a file, its name, and the cause of the change since; for messages."""
+
+    text: FileText
+    name: str
+    cause: str | None = None
+
+
 def merged_outcome(
     edit: Edit, base: FileText, text: FileText, how: MatchOptions
 ) -> tuple[EditResult, FileText]:
@@ -172,36 +185,34 @@ def merged_outcome(
     except MissError as miss:
         message = f"the file has changed since {shown}, and in that version: {miss.message}"
         raise MissError("stale", message, hint=_AGAIN) from None
-    result = merged_result((made, base), text, (shown, None))
-    return result, made.text or base
+    return merged_result(made, OlderText(base, shown), text), made.text or base
 
 
 def merged_result(
-    older: tuple[EditResult, FileText],
-    text: FileText,
-    since: tuple[str, str | None],
-    rows: Sequence[tuple[int, int]] = (),
+    made: EditResult, older: OlderText, text: FileText, rows: Sequence[tuple[int, int]] = ()
 ) -> EditResult:
-    """Merge an edit, and the version in which it was made, three-way into the text.
+    """Merge an edit that was made in an older version three-way into the text.
 
-    ``since`` is the name of that version and the cause of the change. ``rows`` are the rows that
-    the edit matches; empty if the edit is known to be for the version. Raises MissError (`stale`,
-    `already_applied`).
+    ``rows`` are the rows that the edit matches; empty if the edit is known to be for the version.
+    Raises MissError (`stale`, `already_applied`).
     """
-    (made, base), applied, (name, cause) = older, older[0].applied, since
-    matched, edited = rows or [(applied.start_line - 1, applied.end_line)], made.text or base
+    applied, base, edited = made.applied, older.text.text, (made.text or older.text).text
+    matched = rows or [(applied.start_line - 1, applied.end_line)]
     try:
-        content, now = merge_edit(
-            Lines(text.text), base.text, edited.text, matched, proven=not rows
-        )
+        content, now = merge_edit(Lines(text.text), base, edited, matched, proven=not rows)
     except MatchError as error:
-        near, message, more = error.candidates[0], error.message, f", {cause}" if cause else ""
+        near, message = error.candidates[0], error.message
         if error.code == "stale":
-            message = f"{lines_of(near.start_line, near.end_line)} changed since {name}{more}"
+            message = changed_since(near, older.name, older.cause)
         lines = (near.start_line,)
         raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
-    notes, place = (merged_since(name), *applied.notes), (now[0][0] + 1, now[-1][1])
-    merged = AppliedEdit("fuzzy", "merged", applied.similarity, applied.count, *place, notes)
+    merged = applied._replace(
+        kind="fuzzy",
+        rung="merged",
+        start_line=now[0][0] + 1,
+        end_line=now[-1][1],
+        notes=(merged_since(older.name), *applied.notes),
+    )
     return made._replace(text=text._replace(text=content), applied=merged)
 
 

@@ -173,8 +173,10 @@ class Area(NamedTuple):
             start = max(start - 1, 0)
         sections = tuple(head.section for head in heads if head.section)
         at_end = self.envelope and stop < self.stop and self.lines[stop].startswith(END_OF_FILE)
-        place = (start, sections, at_end)
-        return PatchHunk(header, row + 1, lines, *place, unmarked, tuple(notes)), stop + at_end
+        hunk = PatchHunk(
+            header, row + 1, lines, start, sections, at_end, unmarked, notes=tuple(notes)
+        )
+        return hunk, stop + at_end
 
     def _counted(self, at: int, counts: tuple[int, int]) -> int | None:
         """The end of a hunk according to its counts; None if they do not fit the lines."""
