@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
-from functools import partial
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import GcWatch, protect_from_gc
-from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import ID
 from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-    from git_boocode.checkpoints.worktree.index_cache import IndexCache
-    from git_boocode.checkpoints.worktree.snapshot import Later, Snapshot
+    from git_boocode.checkpoints.worktree.snapshot import IndexCache, Snapshot
 
 # Seconds to wait for a running restore: half-restored files are not worth a checkpoint.
 PATIENCE = 30.0
@@ -46,7 +40,6 @@ class Request(NamedTuple):
     patience: float = PATIENCE  # seconds to wait for a running restore
     require_match: bool = False  # refuse paths that match no file
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
-    later: Later | None = None  # takes what only makes the next capture faster; None: do it now
 
 
 class Captured(NamedTuple):
@@ -84,27 +77,14 @@ def capture(repository: Repository, request: Request) -> Captured:
         _refuse_home(repository)
 
     def take(watch: GcWatch) -> Captured:
-        with ExitStack() as stack:
-            scratch = stack.enter_context(scratch_directory(repository.state_dir))
-            left: list[Callable[[], None]] = []
-            own = request if request.later is None else request._replace(later=left.append)
-            taken = _capture_paths(repository, own, scratch) if own.paths else None
-            taken = taken or _capture_all(repository, own, scratch)
+        with scratch_directory(repository.state_dir) as scratch:
+            taken = _capture(repository, request, scratch)
             if taken.is_new:
                 watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
-            if request.later is not None and left:
-                request.later(partial(_finish, left, stack.pop_all()))
             return taken
 
     with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
         return protect_from_gc(repository, take)
-
-
-def _finish(left: Iterable[Callable[[], None]], stack: ExitStack) -> None:
-    """Do what was left for later, and release what it needs."""
-    with stack:
-        for work in left:
-            work()
 
 
 def _refuse_home(repository: Repository) -> None:
@@ -120,8 +100,8 @@ def _refuse_home(repository: Repository) -> None:
         )
 
 
-def _capture_all(repository: Repository, request: Request, scratch: str) -> Captured:
-    with WorktreeScan(repository, scratch, later=request.later) as scan:
+def _capture(repository: Repository, request: Request, scratch: str) -> Captured:
+    with WorktreeScan(repository, scratch) as scan:
         # Import while git walks the worktree.
         import git_boocode.checkpoints.store.commit  # noqa: F401
         from git_boocode.checkpoints.store.catalog import Catalog
@@ -130,51 +110,28 @@ def _capture_all(repository: Repository, request: Request, scratch: str) -> Capt
         while True:
             snapshot = scan.finish()
             try:
-                return _write_checkpoint(catalog, request, snapshot, scan.cache)
-            except RefusedError:
-                if scan.cache is None:
+                more = _narrow(catalog, request, snapshot) if request.paths else {}
+                return _write_checkpoint(catalog, request, snapshot, scan.cache, more)
+            except RefusedError as error:
+                if scan.cache is None or error.code != "conflict":
                     raise
             # The checkpoint that kept the objects of the cached index reachable was deleted.
             scan.start_without_cache()
 
 
-def _capture_paths(repository: Repository, request: Request, scratch: str) -> Captured | None:
-    """Take a checkpoint of some paths; None without an earlier checkpoint to build on."""
-    from git_boocode.checkpoints.store.catalog import Catalog
-    from git_boocode.checkpoints.worktree.partial import PartialScan
+def _narrow(catalog: Catalog, request: Request, snapshot: Snapshot) -> Mapping[str, Any]:
+    """Restrict a snapshot to the requested paths; returns more metadata."""
+    from git_boocode.checkpoints.worktree.partial import narrow
 
-    catalog = Catalog(repository)
-    base = catalog.latest()
-    if base is None:
-        if request.require_match:
-            _refuse_unmatched(repository, request.paths)
-        return None
-    try:
-        scan = PartialScan(repository, scratch, base, request.paths)
-    except GitError:
-        # The base lacks trees, or the user's index cannot be read.
-        return None
-    snapshot = scan.finish(require_match=request.require_match)
-    snapshot.later = request.later
-    part = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    return _write_checkpoint(catalog, request, snapshot, scan.cache, {"partial": part})
-
-
-def _refuse_unmatched(repository: Repository, paths: Sequence[str]) -> None:
-    """Refuse paths of which neither the index nor the worktree has anything."""
-    from git_boocode.checkpoints.worktree.indexer import OTHERS
-    from git_boocode.checkpoints.worktree.pathspecs import (
-        list_files,
-        refuse_unmatched,
-        resolve_pathspec,
+    repository, base = catalog.repository, catalog.latest()
+    narrowed = narrow(
+        repository, snapshot, base, request.paths, require_match=request.require_match
     )
-
-    top, prefix = repository.worktree, repository.prefix
-    git = repository.git.bind(cwd=os.path.join(top, prefix))
-    specs = [resolve_pathspec(top, prefix, path) for path in paths]
-    _, untracked = list_files(git, *OTHERS, "--", *specs)
-    _, tracked = list_files(git, "--cached", "--", *specs)
-    refuse_unmatched(git, paths, untracked & tracked)
+    if narrowed is None or base is None:
+        return {}
+    snapshot.tree, snapshot.skipped, snapshot.cache = *narrowed, None
+    paths = list(request.paths)
+    return {"partial": {"base": base.id, "prefix": repository.prefix, "paths": paths}}
 
 
 def _write_checkpoint(
@@ -182,15 +139,14 @@ def _write_checkpoint(
     request: Request,
     snapshot: Snapshot,
     cache: IndexCache | None,
-    more: Mapping[str, Any] = MappingProxyType({}),
+    more: Mapping[str, Any],
 ) -> Captured:
-    from git_boocode.checkpoints.store.catalog import CHECKPOINTS
     from git_boocode.checkpoints.store.commit import holds, write_checkpoint
 
     if request.ends:
         return _write_turn_end(catalog, request, snapshot, cache)
     repository = catalog.repository
-    if cache is not None and cache.ref.startswith(CHECKPOINTS) and _is_newest(repository, cache):
+    if cache is not None and cache.content is not None and not more:
         changed = cache.content != snapshot.content()
     else:
         latest = catalog.latest()
@@ -210,25 +166,6 @@ def _write_checkpoint(
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
-
-
-def _is_newest(repository: Repository, cache: IndexCache) -> bool:
-    """Whether no checkpoint is newer than that of a cache, whose update may be pending or lost.
-
-    It may be one of another worktree; False if that would take git to find out.
-    """
-    if not repository.has_plain_refs:
-        return False
-    common, (below, _, identifier) = repository.common_dir, cache.ref.rpartition("/")
-    names: list[str] = []
-    with suppress(FileNotFoundError):
-        names = os.listdir(os.path.join(common, below))
-    if any(name > identifier for name in names if ID.fullmatch(name)):
-        return False
-    try:
-        return os.stat(os.path.join(common, "packed-refs")).st_mtime_ns < cache.since
-    except FileNotFoundError:
-        return True
 
 
 def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:

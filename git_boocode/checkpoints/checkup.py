@@ -24,8 +24,8 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.checkpoints.store.commit import last_prune_failure
 from git_boocode.checkpoints.store.retention import KINDS, interrupted, prune, restore_of
-from git_boocode.checkpoints.worktree.index_cache import LARGEST as LARGEST_NOTE
-from git_boocode.checkpoints.worktree.index_cache import stale_indexes
+from git_boocode.checkpoints.worktree.snapshot import LARGEST as LARGEST_NOTE
+from git_boocode.checkpoints.worktree.snapshot import stale_indexes
 from git_boocode.repo.durable import (
     LARGEST,
     is_blocked,

@@ -21,7 +21,7 @@ from git_boocode.agents.event import label_of, named_files, parse_event, parse_p
 from git_boocode.agents.hook_state import Turns, turn_of
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
 from git_boocode.checkpoints import conversation_files as transcripts
-from git_boocode.checkpoints.worktree import index_cache as kept
+from git_boocode.checkpoints.worktree import snapshot as kept
 from git_boocode.editing.records import Records
 from git_boocode.editing.recovery import interrupted_edit, noted_record
 from git_boocode.editing.refusals import refusals
@@ -79,7 +79,7 @@ def read_log(repository: Any) -> None:
 
 
 def read_kept(repository: Any) -> None:
-    kept.load_cache(repository, os.path.join(repository.state_dir, "target"))
+    kept.load_cache(repository, os.path.join(repository.state_dir, "target"), "")
     kept.stale_indexes(repository.state_dir)
 
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
@@ -19,8 +18,14 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
 )
 from git_boocode.checkpoints.store.origin import with_proof
-from git_boocode.checkpoints.worktree.index_cache import IndexCache, discard_cache, save_cache
-from git_boocode.checkpoints.worktree.snapshot import Snapshot, encode_exact
+from git_boocode.checkpoints.worktree.snapshot import (
+    IndexCache,
+    Snapshot,
+    discard_cache,
+    encode_exact,
+    forget_content,
+    save_cache,
+)
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import is_regular, read_private, write_private
@@ -113,7 +118,7 @@ def write_checkpoint(
     meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
-    snapshot.publish(repository.git)
+    snapshot.quarantine.move()
     below = {"checkpoint": CHECKPOINTS, TURN_END_KIND: TURN_ENDS}.get(kind, SAFETY)
     ref, old = f"{below}{identifier}", None
     if kind == TURN_END_KIND:
@@ -122,22 +127,15 @@ def write_checkpoint(
     checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
     changes = [*(each for each in checked if each.name != ref), RefChange(ref, commit, old)]
     catalog.store.update_refs(changes, beside=snapshot.quarantine.sync_directories)
-    store_cache = partial(_store_cache, repository, snapshot, ref, commit)
-    store_cache() if snapshot.later is None else snapshot.later(store_cache)
-    return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
-
-
-def _store_cache(repository: Repository, snapshot: Snapshot, ref: str, commit: str) -> None:
-    cache = snapshot.cache
-    if snapshot.update_index is not None:
-        cache = snapshot.update_index()
-        if cache is None:
-            return
-    if cache is None:
+    if "partial" in values:
+        # The cached index still fits, but there is a newer checkpoint now.
+        forget_content(repository)
+    elif snapshot.cache is None:
         discard_cache(repository)
     else:
         content = snapshot.content()
-        save_cache(repository, cache._replace(ref=ref, commit=commit, content=content))
+        save_cache(repository, snapshot.cache._replace(ref=ref, commit=commit, content=content))
+    return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
 
 
 def safety_checkpoint(

@@ -1,24 +1,40 @@
-"""The worktree and the staging area at one moment."""
+"""The worktree and the staging area at one moment, and the index that a capture keeps for the next.
+
+The index cache is two files in the worktree's private directory: the private index of the last
+capture, so that git skips unchanged files, and a note that describes what it was made from. It is
+optional: if it is missing, damaged or outdated, a capture starts from a copy of the user's index.
+It is valid only while the ref of a checkpoint with the same files exists, because that ref keeps
+the index's objects from being collected.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.worktree.index_cache import Content, IndexCache
 from git_boocode.checkpoints.worktree.indexer import Disk, Indexer, Skipped
-from git_boocode.checkpoints.worktree.staging import Staging, UserIndex
-from git_boocode.repo.git import Git, nul_lines
+from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, decode_special
+from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
+from git_boocode.repo.git import nul_lines
 from git_boocode.repo.head import Head
-from git_boocode.repo.index import Index
+from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.index import Index, borrow_index, crc_of
+from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.object_writer import Quarantine
+from git_boocode.repo.repository import Repository
 
 NO_VALUE = "-"
-
-Later = Callable[[Callable[[], None]], None]
-"""Takes work that nobody has to wait for."""
+LARGEST = 256 << 20
+"""The maximum size of the note, in bytes; it lists every untracked file."""
+_INDEX = "kept-index"
+_NOTE = "kept-index.json"
+# Earlier versions wrote several indexes.
+PREFIX = "kept-index-"
+_VERSION = 5
 
 
 class ExactFile(NamedTuple):
@@ -43,20 +59,143 @@ def encode_exact(files: ExactFiles) -> bytes:
     )
 
 
+class Content(NamedTuple):
+    """The recorded state; two checkpoints are the same if these values are equal."""
+
+    tree: str  # of the files
+    head: str | None  # the commit that HEAD names
+    staged: str | None  # the staged tree; None if the index could not be read
+    special: str  # the result of `Staging.encode`, as text
+
+
+class IndexCache(NamedTuple):
+    """The private index of a capture, and the state that it was made from."""
+
+    path: str  # this process's own copy of the private index
+    since: int  # when the scan that wrote it began, by the worktree's file system, in ns since 1970
+    ref: str  # the checkpoint that has the index's files
+    commit: str  # the commit that the ref named
+    content: Content | None  # what the newest checkpoint records; None if that is unknown
+    user_index: str  # the fingerprint of the user's index
+    head_tree: str  # the tree of HEAD
+    extra: frozenset[str]  # the recorded paths that the user's index lacks
+    missing: frozenset[str]  # the paths in the user's index that were not on disk
+    recent: frozenset[str]  # the paths whose next change git may miss, see `WorktreeScan`
+    modules: frozenset[str]  # the submodules whose commit was read from disk
+    rules: str  # the fingerprint of the conversion rules
+
+    def staging(self, worktree: str) -> Staging | None:
+        """The staging area, with absent files checked again; None if it is not known."""
+        if self.content is None or self.content.staged is None:
+            return None
+        special = decode_special(os.fsencode(self.content.special))
+        return Staging(self.content.staged, special).rechecked(worktree)
+
+
+def load_cache(repository: Repository, scratch: str, rules: str) -> IndexCache | None:
+    """Read the cache of the last capture; None if it is damaged, or made by other rules."""
+    with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, AttributeError):
+        note: Any = read_private_json(_file(repository, _NOTE), largest=LARGEST)
+        cache = _parse(note, fresh_path(os.path.join(scratch, "worktree.index")))
+        path = _file(repository, _INDEX)
+        if cache.rules == rules and is_regular(path) and borrow_index(path, cache.path):
+            return cache if crc_of(cache.path) == note["crc"] else None
+    return None
+
+
+def _parse(note: dict[str, Any], path: str) -> IndexCache:
+    content, ids = None, [note["commit"]]
+    if note["content"] is not None:
+        content = Content(*note["content"])
+        ids += [content.tree, content.tree if content.staged is None else content.staged]
+        decode_special(os.fsencode(content.special))
+    supported = note["version"] == _VERSION and note["ref"].startswith("refs/boocode/")
+    if not supported or not all(map(OBJECT_ID.fullmatch, ids)):
+        raise ValueError("another version wrote it")
+    return IndexCache(
+        path=path,
+        since=int(note["since"]),
+        ref=note["ref"],
+        commit=note["commit"],
+        content=content,
+        user_index=str(note["user_index"]),
+        head_tree=str(note["head_tree"]),
+        extra=frozenset(map(str, note["extra"])),
+        missing=frozenset(map(str, note["missing"])),
+        recent=frozenset(map(str, note["recent"])),
+        modules=frozenset(map(str, note["modules"])),
+        rules=str(note["rules"]),
+    )
+
+
+def save_cache(repository: Repository, cache: IndexCache) -> None:
+    """Store a private index for the next capture; a parallel capture may replace it."""
+    # The checkpoint exists; a slower next capture is no reason to fail.
+    with suppress(OSError):
+        note = {
+            "version": _VERSION,
+            "crc": _replace(cache, _file(repository, _INDEX)),
+            "since": cache.since,
+            "ref": cache.ref,
+            "commit": cache.commit,
+            "content": cache.content,
+            "user_index": cache.user_index,
+            "head_tree": cache.head_tree,
+            "extra": sorted(cache.extra),
+            "missing": sorted(cache.missing),
+            "recent": sorted(cache.recent),
+            "modules": sorted(cache.modules),
+            "rules": cache.rules,
+        }
+        write_private(_file(repository, _NOTE), json.dumps(note).encode(), to_disk=False)
+
+
+def _replace(cache: IndexCache, path: str) -> int:
+    making = fresh_path(cache.path)
+    borrow_index(cache.path, making)
+    # The user's index may be private, but git writes indexes with the mode of the umask.
+    os.chmod(making, 0o600)
+    # Git compares files that are as new as the index, or newer: those that changed during the scan.
+    os.utime(making, ns=(cache.since, cache.since))
+    crc = crc_of(making)
+    os.replace(making, path)
+    return crc
+
+
+def forget_content(repository: Repository) -> None:
+    """Note that the newest checkpoint records another state than that of the cached index."""
+    with suppress(OSError):
+        note = read_private_json(_file(repository, _NOTE), largest=LARGEST)
+        if isinstance(note, dict):
+            data = json.dumps({**note, "content": None}).encode()
+            write_private(_file(repository, _NOTE), data, to_disk=False)
+
+
+def discard_cache(repository: Repository) -> None:
+    """Let the next capture start from a copy of the user's index."""
+    with suppress(OSError):
+        remove(_file(repository, _NOTE))
+
+
+def _file(repository: Repository, name: str) -> str:
+    return os.path.join(repository.state_dir, name)
+
+
+def stale_indexes(state_dir: str) -> list[str]:
+    """The private indexes that earlier versions wrote; the directory need not exist."""
+    names = os.listdir(state_dir) if os.path.isdir(state_dir) else []
+    return sorted(os.path.join(state_dir, name) for name in names if name.startswith(PREFIX))
+
+
 class Snapshot:
     """The result of a scan: trees, and a private index that matches the files on disk."""
 
     # The cache to store for the next capture after a checkpoint of this; None for no cache.
     cache: IndexCache | None = None
-    # Takes what only makes the next capture faster; None: it is done at once.
-    later: Later | None = None
-    # If the private index is older than the tree: updates it once the objects are published, and
-    # returns its cache, or None if it does not fit and the cache before stays.
-    update_index: Callable[[], IndexCache | None] | None = None
     # The user's ignored files that were not recorded, although the current rules show them.
     left_out: Collection[str] = ()
     # The bytes and modes to record beside the tree, by path.
-    exact: Mapping[str, ExactFile] = MappingProxyType({})
+    exact: ExactFiles = MappingProxyType({})
     disk_tree = ""  # the files on disk
     tree = ""  # the files on disk and those that a sparse checkout omits
 
@@ -71,7 +210,7 @@ class Snapshot:
     ) -> None:
         self.quarantine = quarantine
         self.head = head
-        self.index = index
+        self.index = index  # for use after the objects are published
         self.original = user.index if user.exists else None
         self.staging = staging  # None if the user's index could not be read
         self.skipped = sorted(set(skipped))
@@ -88,11 +227,6 @@ class Snapshot:
         if self.staging is None:
             return None
         return b"" if self.original is None else self.original.dump()
-
-    def publish(self, git: Git) -> None:
-        """Move the objects to the repository, and use `git` from now on; see `Quarantine.move`."""
-        self.quarantine.move()
-        self.index = Index(git, self.index.path)
 
     def force_add(self, paths: Iterable[str], worktree: str) -> None:
         """Add ignored files and rewrite the trees."""
@@ -114,9 +248,12 @@ class Snapshot:
         """Write the trees of the private index."""
         index = Index(self.quarantine.git, self.index.path)
         self.disk_tree = self.tree = index.write_tree(beside=self.quarantine.sync)
-        absent = self.staging.absent if self.staging else []
-        if absent:
-            complete = index.copy()
-            complete.put(absent)
+        if self.staging is not None and self.staging.absent:
             # In a partial clone, the objects of absent files may be missing.
-            self.tree = complete.write_tree("--missing-ok")
+            self.tree = self.complete_index().write_tree("--missing-ok")
+
+    def complete_index(self) -> Index:
+        """An index of the files on disk and of those that a sparse checkout omits."""
+        complete = Index(self.quarantine.git, self.index.path).copy()
+        complete.put(self.staging.absent if self.staging else ())
+        return complete
