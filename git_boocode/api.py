@@ -45,7 +45,7 @@ from git_boocode.repo.errors import ArgumentError, from_os
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_answer import resume_command
+from git_boocode.workflows.restore_with_edits import resume_command
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -40,7 +40,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.interruption import half_way, is_kept, remedy
+from git_boocode.workflows.restore_with_edits import half_way, is_kept, remedy
 
 _PATIENCE = 2.0
 """Seconds to wait for a running command, which is not a problem."""

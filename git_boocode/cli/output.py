@@ -262,7 +262,7 @@ def warn_of_interruption(repository: Repository) -> None:
     """Warn if an earlier restore or edit was killed half-way."""
     # Nearly always nothing is noted, so looking must not load what reads it.
     if is_noted(repository.state_dir):
-        from git_boocode.workflows.interruption import interruptions
+        from git_boocode.workflows.restore_with_edits import interruptions
 
         for found in interruptions(repository):
             warn(found.message, found.hints)

@@ -52,7 +52,7 @@ from git_boocode.repo.head_move import HeadTarget, plan_move
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_answer import (
+from git_boocode.workflows.restore_with_edits import (
     restore_json,
     resume_command,
     unrestored_conversation,

@@ -11,7 +11,6 @@ import click
 from git_boocode.agents.config_files import Locations, stop_excluding
 from git_boocode.agents.git_install import plan_git_hooks
 from git_boocode.agents.install import PlannedChange, carry_out, plan_removal
-from git_boocode.agents.restore_support import host_of_agents
 from git_boocode.checkpoints.removal import (
     FILES,
     REFS,
@@ -38,6 +37,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
+from git_boocode.workflows.restore_with_edits import agent_callbacks
 
 _WORDS = {
     SIDE_FILES: ("saved transcript", "saved transcripts", "which undo needs"),
@@ -165,6 +165,6 @@ def _notes(repository: Repository, found: list[RemovalStep]) -> Iterator[str]:
     if "advice.boocode" in keys:
         yield "advice.boocode stays: 'git config --global --unset advice.boocode' removes it"
     restored = any(item.startswith(SAFETY) for part in found for item in part.items)
-    stores = {callback.store for callback in host_of_agents().callbacks.values()}
+    stores = {callback.store for callback in agent_callbacks().values()}
     for store in sorted(filter(os.path.isfile, stores)) if restored else ():
         yield f"tables named boocode_kept_<id> in '{store}' stay, if a restore changed it"

@@ -30,7 +30,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository, make_state_dir
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_answer import restore_json
+from git_boocode.workflows.restore_with_edits import restore_json
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 
 _HOST = "127.0.0.1"

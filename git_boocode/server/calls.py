@@ -38,7 +38,7 @@ from git_boocode.server.tool_wording import for_tools
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
-    from git_boocode.workflows.interruption import Interruption
+    from git_boocode.workflows.restore_with_edits import Interruption
 
 _PROGRESS_AFTER, _PROGRESS_EVERY = 0.5, 0.2
 """Seconds of work before its progress is reported, and between two reports."""
@@ -223,7 +223,7 @@ class ToolCalls:
         """Log what a kill has left half-way in a worktree, each thing once."""
         if not is_noted(repository.state_dir):
             return
-        from git_boocode.workflows.interruption import interruptions
+        from git_boocode.workflows.restore_with_edits import interruptions
 
         for found in set(interruptions(repository)) - self._warned:
             self._warned.add(found)

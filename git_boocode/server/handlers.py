@@ -31,7 +31,7 @@ from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import JsonObject
 from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_answer import restore_json
+from git_boocode.workflows.restore_with_edits import restore_json
 from git_boocode.workflows.show_target import find_target
 
 _FETCHED = ("remote", "remotes", "archived")

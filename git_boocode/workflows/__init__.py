@@ -1,7 +1,6 @@
-"""Workflows that need both checkpoints and edits, such as a restore with a callback's edits.
+"""Workflows that need several services, such as a restore with a callback's edits.
 
-`restore_with_edits` contains restore, undo and redo for the command line and for hosts.
-`host_files` changes the host's own files, wherever they are, in a way that the restore can revert.
-`interruption` says what a kill has left half-way. `show_target` finds what a name shows, and
-`view_data` is what the page of `git boocode view` shows.
+`restore_with_edits` contains restore, undo and redo for the command line and for hosts, and what a
+kill has left half-way. `show_target` finds what a name shows, and `view_data` is what the page of
+`git boocode view` shows.
 """

@@ -1,24 +1,61 @@
-"""Restore, undo and redo with a callback's edits, proposals, and what they must know of agents."""
+"""Restore, undo and redo with all that they use: agents, proposals, and a callback's edits.
+
+Also what is said of restores and edits that were killed half-way.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+import re
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.agents.restore_support import host_of_agents
-from git_boocode.checkpoints.conversation_files import Editor
+from git_boocode.agents.own_hooks import (
+    has_own_hooks,
+    has_own_server,
+    server_paths,
+    worktree_paths,
+)
+from git_boocode.agents.registry import (
+    AGENTS,
+    SERVER_AGENTS,
+    find_agent,
+    transcript_directories,
+    xdg_directory,
+)
+from git_boocode.checkpoints.callback import AgentCallback
+from git_boocode.checkpoints.conversation_files import HostFile, KeepOriginals
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.plan import read_plan
-from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
+from git_boocode.checkpoints.restore.request import HookFile, RestoreHost, RestoreRequest
 from git_boocode.checkpoints.restore.transaction import RestoreResult
-from git_boocode.checkpoints.store.catalog import EDITS, Catalog
+from git_boocode.checkpoints.store.catalog import EDITS, SAFETY, Catalog, Change
 from git_boocode.proposals.earlier_states import EarlierStates
-from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.lock import EDIT_NOTE, worktree_lock
+from git_boocode.repo.atomic_write import (
+    ChangedMeanwhileError,
+    FileChange,
+    Journal,
+    Target,
+    WriteStep,
+    write_files,
+)
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, shell_command
+from git_boocode.repo.files import mode_only, read_state
+from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 
+if TYPE_CHECKING:
+    from git_boocode.editing.edits import Failure
+    from git_boocode.editing.recovery import Interrupted
+
 _REFUSED_FOR_LATER = ("not_found", "newer_turns", "later_changes")
+_NEW_FILE = 0o600
+# Not even what an agent would take for an option.
+_SESSION = "[0-9A-Za-z_][0-9A-Za-z_.:-]*"
 
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
@@ -37,6 +74,17 @@ def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
         return commands.undo(repository, request, _host(repository))
 
 
+def redo(repository: Repository, request: RestoreRequest) -> RestoreResult:
+    """See `git_boocode.checkpoints.restore.commands.redo`."""
+    with _rewind_hint(repository):
+        return commands.redo(repository, request, _host(repository))
+
+
+def repair(repository: Repository) -> RestoreResult | None:
+    """See `git_boocode.checkpoints.restore.commands.repair`."""
+    return commands.repair(repository, RestoreRequest(), _host(repository))
+
+
 def _end_killed_accept(repository: Repository) -> None:
     # Nearly always nothing is noted, so looking must not load what reads it.
     if not os.path.lexists(os.path.join(repository.state_dir, EDIT_NOTE)):
@@ -52,12 +100,6 @@ def _end_killed_accept(repository: Repository) -> None:
         # The lock shows that it was killed.
         if (found := interrupted_edit(repository)) is not None:
             repair_edit(repository, found)
-
-
-def redo(repository: Repository, request: RestoreRequest) -> RestoreResult:
-    """See `git_boocode.checkpoints.restore.commands.redo`."""
-    with _rewind_hint(repository):
-        return commands.redo(repository, request, _host(repository))
 
 
 @contextmanager
@@ -86,17 +128,253 @@ def _is_edit_newest(repository: Repository) -> bool:
     return edit is not None and edit.rewinds is None and edit.id > max(others, default="")
 
 
-def repair(repository: Repository) -> RestoreResult | None:
-    """See `git_boocode.checkpoints.restore.commands.repair`."""
-    return commands.repair(repository, RestoreRequest(), _host(repository))
+# What a restore uses of agents and proposals.
 
 
 def _host(repository: Repository) -> RestoreHost:
-    return host_of_agents()._replace(editor=_editor, proposals=EarlierStates(repository))
+    hook_files: dict[str, tuple[HookFile, ...]] = {}
+    for path, file in _hook_files():
+        hook_files[path] = (*hook_files.get(path, ()), file)
+    return RestoreHost(
+        editor=FileEditor,
+        proposals=EarlierStates(repository),
+        callbacks=agent_callbacks(),
+        transcripts={
+            name: transcript_directories(agent)
+            for agent in AGENTS.values()
+            for name in (agent.name, *agent.aliases)
+        },
+        turn_triggers={
+            agent.name: {agent.turn, agent.older_turn, agent.tool if agent.tool_begins else ""}
+            - {""}
+            for agent in AGENTS.values()
+            if agent.end
+        },
+        hook_files=hook_files,
+    )
 
 
-def _editor() -> Editor:
-    # Imported late, because few callbacks request edits.
-    from git_boocode.workflows.host_files import FileEditor
+def agent_callbacks() -> dict[str, AgentCallback]:
+    """The shipped callback of each agent that has one, by the agent's name."""
+    data = xdg_directory("XDG_DATA_HOME", os.path.expanduser("~"), ".local/share")
+    found = {}
+    for agent in AGENTS.values():
+        values = agent.callback_environment.items()
+        environment = {name: value.replace("{data}", data) for name, value in values}
+        if agent.callback:
+            store = environment.get("BOOCODE_SQLITE_DATABASE", "")
+            found[agent.name] = AgentCallback(agent.callback, environment, store)
+    return found
 
-    return FileEditor()
+
+def _hook_files() -> Iterator[tuple[str, HookFile]]:
+    """The paths in the worktree that may hold our hooks or our server."""
+    for agent in AGENTS.values():
+        for scope, path in worktree_paths(agent):
+            install = f"git boocode hooks install --agent {agent.name} --{scope}"
+            yield path, HookFile(f"hooks of {agent.title}", install, partial(has_own_hooks, agent))
+    for agent in SERVER_AGENTS.values():
+        for scope, path in server_paths(agent):
+            install = f"git boocode serve --install {agent.name} --{scope}"
+            yield path, HookFile(f"server for {agent.title}", install, has_own_server)
+
+
+class FileEditor:
+    """Writes files anywhere on disk, because the request comes from the host's own program.
+
+    See `git_boocode.checkpoints.conversation_files.Editor`.
+    """
+
+    def edit(self, edits: object, base: str, keep: KeepOriginals) -> None:
+        """Apply edits as `apply-edit` does."""
+        # Imported late, because few callbacks request edits.
+        from git_boocode.editing.answer import EditsRefusedError, describe
+        from git_boocode.editing.inputs import Source, read_inputs
+        from git_boocode.editing.service import Options, apply_inputs
+        from git_boocode.editing.workspace import Workspace
+
+        inputs = read_inputs([Source("the answer", json.dumps(edits).encode())])
+        prefix = os.path.relpath(base, os.sep).replace(os.sep, "/")
+        workspace = Workspace(os.sep, f"{prefix}/", None, from_here=True)
+        try:
+            apply_inputs(inputs, workspace, Options(record=False, journal=_Keeper(keep)))
+        except EditsRefusedError as error:
+            failures = map(_located, error.failures)
+            reasons = (describe(failure, many=error.edits > 1) for failure in failures)
+            raise RefusedError("; ".join(reasons), code=error.code) from None
+
+    def write(self, files: Sequence[HostFile], keep: KeepOriginals) -> None:
+        """Write files whose content is still the one before."""
+        write_files([_change(file) for file in files], _Keeper(keep))
+
+
+def _located(failure: Failure) -> Failure:
+    # Resolved paths are relative to the root directory; others are reported as given.
+    full = os.path.join(os.sep, failure.path or "")
+    is_resolved = failure.code == "missing_file" or os.path.lexists(full)
+    return failure._replace(path=full) if failure.path and is_resolved else failure
+
+
+class _Keeper(Journal):
+    """Reports the planned writes to a restore, which saves them in order to undo them."""
+
+    def __init__(self, keep: KeepOriginals) -> None:
+        self._keep = keep
+
+    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
+        """Save all planned writes; the empty directories that a killed process leaves stay."""
+        written = []
+        for change, step in files:
+            mode = stat.S_IMODE(change.before.mode) if change.before else _NEW_FILE
+            before = change.before.data if change.before else None
+            leftovers = (step.staged, step.backup)
+            written.append(HostFile(change.target.real, before, change.after, mode, leftovers))
+        self._keep(written)
+
+    def commit(self) -> None:
+        """Do nothing: the restore goes on."""
+
+
+def _change(file: HostFile) -> FileChange:
+    target = Target(file.path, file.path, file.path)
+    try:
+        now = read_state(file.path)
+    except RefusedError as error:
+        raise FatalError(f"'{file.path}': {error.message}", code=error.code) from None
+    if (None if now is None else now.data) != file.before:
+        raise ChangedMeanwhileError(target)
+    return FileChange(target, now, file.after, now or mode_only(file.mode))
+
+
+# The answer.
+
+
+def restore_json(result: RestoreResult) -> dict[str, object]:
+    """The JSON answer of a restore, undo or redo."""
+    answer = result.answer
+    return {
+        "ok": True,
+        "checkpoint_id": result.checkpoint.id,
+        "commit": result.checkpoint.commit.id,
+        "undo": result.undo,
+        "dry_run": result.dry_run,
+        "worktree_reset": bool(result.changes),
+        "index_reset": result.index_reset,
+        "head_moved": result.head_moved,
+        "head_differs": result.head_differs,
+        "messages_deleted": answer.messages_deleted if answer else 0,
+        "backend_reset": answer.backend_reset if answer else False,
+        "archived": result.archived,
+        "returned": result.returned,
+        "changed": [_change_as_json(result, change) for change in result.changes],
+        "staged": [change.as_json() for change in result.staged],
+        "kept": [kept._asdict() for kept in result.kept],
+        "hooks_lost": [{"path": lost.path, "install": lost.install} for lost in result.hooks_lost],
+        "edited": result.edited,
+        "conversation_left": result.conversation_left,
+        **({"proposal": result.proposal.change} if result.proposal else {}),
+        **({"open_turn": result.open_turn.id} if result.open_turn else {}),
+        "message": answer.message if answer else "",
+        "resume": resume_command(result) or None,
+    }
+
+
+def _change_as_json(result: RestoreResult, change: Change) -> dict[str, object]:
+    if not result.dry_run:
+        return change.as_json()
+    both = result.lines.get(change.path)
+    lines = {"added": both[0], "removed": both[1]} if both else None
+    return {**change.as_json(), "lines": lines}
+
+
+def resume_command(result: RestoreResult) -> str:
+    """The command that goes on with a conversation that was restored; empty if none is known.
+
+    Some agents cannot resume a session without messages: if none is left, it starts a new one.
+    """
+    if result.answer is None:
+        return ""
+    agent = find_agent(result.checkpoint.meta.text("agent"))
+    session = result.checkpoint.meta.text("session")
+    is_known = agent is not None and re.fullmatch(_SESSION, session)
+    words = agent.resume.split() if agent and is_known else []
+    if result.answer.is_emptied:
+        words = words[:1]
+    words = [word.format(session=session) for word in words]
+    return result.answer.resume or shell_command(*words)
+
+
+def unrestored_conversation(result: RestoreResult) -> str:
+    """Why a restore left the conversation of its checkpoint alone, and what restores it.
+
+    Empty if the checkpoint belongs to no conversation, or a callback restored it.
+    """
+    meta = result.checkpoint.meta
+    of_conversation = any(meta.text(key) for key in ("session", "chat", "message"))
+    if result.callback or not result.changes_something or not of_conversation:
+        return ""
+    agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
+    if result.foreign:
+        why = "nothing proves that the checkpoint was taken in this repository"
+    elif agent and not agent.callback:
+        why = f"go back to this turn in {agent.title} yourself"
+    elif transcript and not os.path.isfile(transcript):
+        why = f"its transcript '{transcript}' is gone"
+    else:
+        command = shell_command("git", "boocode", "restore", result.checkpoint.id)
+        command += " --conversation-only --callback <file>"
+        why = f"'{command}' restores it with a callback"
+    return f"the conversation was left alone: {why}"
+
+
+# What was killed half-way.
+
+
+class Interruption(NamedTuple):
+    """What was interrupted, and the hints."""
+
+    message: str
+    hints: tuple[str, ...]
+
+
+def interruptions(repository: Repository) -> list[Interruption]:
+    """What was interrupted in a worktree; empty while something is running.
+
+    There can be something only where `is_noted`.
+    """
+    from git_boocode.editing.recovery import describe, interrupted_edit
+
+    state = repository.state_dir
+    if os.environ.get(INSIDE_RESTORE):
+        return []
+    found = []
+    try:
+        with worktree_lock(state, shared=True, patience=0, read_only=True):
+            safety = interrupted_restore(state)
+            try:
+                if edit := interrupted_edit(repository):
+                    found.append(Interruption(describe(edit), (remedy(edit),)))
+            except BoocodeError as error:
+                found.append(Interruption(error.message, error.hints))
+    except RefusedError:
+        return []
+    if safety is not None and is_kept(repository, safety):
+        way_back = "'git boocode undo' or 'git boocode doctor --fix' goes back to it"
+        found.append(Interruption(half_way(safety), (way_back,)))
+    return found
+
+
+def half_way(safety: str) -> str:
+    """What to say of a restore that was killed; `safety` is the id of its safety checkpoint."""
+    return f"a restore was interrupted half-way; the state before it is kept as {safety}"
+
+
+def remedy(found: Interrupted) -> str:
+    """The hint for an edit that was killed."""
+    done = "removes what it left behind" if found.done else "takes the files back to before it"
+    return f"'git boocode doctor --fix' {done}"
+
+
+def is_kept(repository: Repository, safety: str) -> bool:
+    """Whether the safety checkpoint of a restore exists; before it does, nothing has changed."""
+    return bool(repository.store.refs(f"{SAFETY}{safety}"))

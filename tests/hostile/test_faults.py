@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from git_boocode.repo.errors import BoocodeError
-from git_boocode.workflows.host_files import FileEditor
+from git_boocode.workflows.restore_with_edits import FileEditor
 from tests.checkpoints.kit import ANYWAY, Host, Seen, back, redone, refs, seen, sound, take, undone
 from tests.forked import run_forked
 from tests.kill_kit import DIES_AT_A_STEP
@@ -28,7 +28,7 @@ CHILD = (
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
-from git_boocode.workflows.host_files import FileEditor
+from git_boocode.workflows.restore_with_edits import FileEditor
 from git_boocode.repo.repository import Repository
 
 repository = Repository.discover()

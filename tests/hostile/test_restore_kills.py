@@ -22,7 +22,7 @@ from git_boocode.repo import lock
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.lock import interrupted_restore
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.host_files import FileEditor
+from git_boocode.workflows.restore_with_edits import FileEditor
 from tests.checkpoints.kit import (
     Host,
     Seen,
@@ -50,7 +50,7 @@ FORKS = """
 import os, sys
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
-from git_boocode.workflows.host_files import FileEditor
+from git_boocode.workflows.restore_with_edits import FileEditor
 from git_boocode.editing import service
 from git_boocode.repo.repository import Repository
 

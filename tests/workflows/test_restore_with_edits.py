@@ -17,7 +17,7 @@ from git_boocode.repo import atomic_write
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.host_files import FileEditor
+from git_boocode.workflows.restore_with_edits import FileEditor
 from tests.checkpoints.kit import Host, Seen, back, interrupted, redone, refs, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.repo_kit import Repo
