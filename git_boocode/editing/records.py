@@ -1,6 +1,7 @@
 """Edit records: store, list and find them, read their files, and prune old ones.
 
-An edit record is a commit with the files of a call before and after it, and its edits.
+An edit record is a commit with the files of a call before and after it, and its edits. Refused
+calls are in a log.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
 from git_boocode.repo.gc import GcWatch, protect_from_gc
 from git_boocode.repo.ids import id_time, timestamp
-from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.line_log import LineLog
+from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
 from git_boocode.repo.metadata import (
     DAY,
     VERSION,
@@ -35,6 +37,7 @@ from git_boocode.repo.store import RefChange, raw_commit
 from git_boocode.repo.trees import Item, write_tree
 
 if TYPE_CHECKING:
+    from git_boocode.editing.edits import Failure
     from git_boocode.repo.store import Commit, Ref
 
 EDITS = "refs/boocode/edits/"
@@ -42,6 +45,11 @@ ACTIONS = ("modify", "create", "delete", "rename")
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
 _OCTAL = re.compile(r"[0-7]{3,4}")
 _PRUNED_EVERY = 64
+# Bytes of the log of refused calls and of a line, characters of a path and of a message in it.
+_LARGEST_LOG, _LONGEST_LINE, _MAX_PATH, _MAX_MESSAGE = 128 << 10, 4096, 100, 200
+_MAX_FAILURES = 10  # of a call
+_FAILURE_KEYS = ("path", "code", "message")
+_LATEST = 1 << 40  # seconds since 1970
 
 
 class RecordedFile(NamedTuple):
@@ -83,6 +91,14 @@ class Contents(NamedTuple):
     file: RecordedFile
     before: bytes | None
     after: bytes | None
+
+    def items(self) -> Iterator[tuple[str, int, bytes]]:
+        """Its two contents that exist: path in the record's tree, permission bits, bytes."""
+        old, new = self.file.content_names
+        if old is not None and self.before is not None:
+            yield old, self.file.mode, self.before
+        if new is not None and self.after is not None:
+            yield new, self.file.new_mode, self.after
 
 
 class Record:
@@ -130,9 +146,8 @@ class Record:
             os.fsencode(name): Item(
                 b"100755" if mode & stat.S_IXUSR else b"100644", quarantine.store(b"blob", data)
             )
-            for file, *sides in self._files
-            for name, data, mode in zip(file.content_names, sides, file[2:4], strict=True)
-            if name is not None and data is not None
+            for each in self._files
+            for name, mode, data in each.items()
         }
         tree = write_tree(items, quarantine.store).decode("ascii")
         commit = quarantine.store(b"commit", self._commit_body(tree, items))
@@ -148,7 +163,7 @@ class Record:
             "worktree": self.repository.worktree_json(),
             **self._more,
             "edits": list(self._edits),
-            "files": [_file_json(file, items) for file, *_ in self._files],
+            "files": [_file_json(each.file, items) for each in self._files],
         }
         first = json.dumps(self._files[0].file.path)[1:-1]
         more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
@@ -333,17 +348,19 @@ def prune_occasionally(repository: Repository, identifier: str) -> None:
 
 def needed_records(repository: Repository) -> set[str]:
     """The ids of the records of interrupted edits, in all worktrees."""
-    from git_boocode.editing.recovery import noted_record
-
-    return set(filter(None, map(noted_record, repository.state_dirs())))
+    return set(filter(None, map(record_of_interrupted_edit, repository.state_dirs())))
 
 
 def _file_json(file: RecordedFile, items: Mapping[bytes, Item]) -> dict[str, object]:
     kept = [items.get(os.fsencode(name or "")) for name in file.content_names]
     before, after = (item and item.id.decode("ascii") for item in kept)
-    mode, new_mode = (f"{stat.S_IMODE(mode):04o}" for mode in file[2:4])
-    sides = {"mode": mode, "new_mode": new_mode, "before": before, "after": after}
-    return file.as_json() | sides
+    return {
+        **file.as_json(),
+        "mode": f"{stat.S_IMODE(file.mode):04o}",
+        "new_mode": f"{stat.S_IMODE(file.new_mode):04o}",
+        "before": before,
+        "after": after,
+    }
 
 
 def _file(row: dict[str, Any]) -> RecordedFile:
@@ -371,3 +388,63 @@ def _incomplete(record: EditRecord) -> RefusedError:
         code="malformed",
         hints=("'git fsck' lists the missing objects",),
     )
+
+
+# The log of refused calls, which `git boocode view` shows among the edits of a turn
+
+
+class Refusal(NamedTuple):
+    """A refused call: when (seconds since 1970), the key of its worktree, the number of its edits.
+
+    `failures` are the first ones only, each with its `path` (empty if unknown), `code` and
+    `message`.
+    """
+
+    time: float
+    worktree: str
+    edits: int
+    failures: list[dict[str, str]]
+
+
+def note_refusal(repository: Repository, failures: Sequence[Failure], edits: int) -> None:
+    """Append a refused call to the log if possible; file contents stay out of it."""
+    rows = [
+        {
+            "path": shortened(failure.path or "", _MAX_PATH),
+            "code": failure.code,
+            "message": shortened(failure.message, _MAX_MESSAGE),
+        }
+        for failure in failures[:_MAX_FAILURES]
+    ]
+    values = {
+        "time": round(time.time(), 3),
+        "worktree": repository.worktree_key,
+        "edits": edits,
+        "failures": rows,
+    }
+    while len(json.dumps(values)) >= _LONGEST_LINE and len(rows) > 1:
+        rows.pop()
+    LineLog(refusals_path(repository), _LARGEST_LOG).append(values)
+
+
+def refusals(repository: Repository) -> Iterator[Refusal]:
+    """The calls in the log, oldest first, of all worktrees."""
+    for values in LineLog(refusals_path(repository), _LARGEST_LOG).read():
+        when, worktree, edits = (values.get(key) for key in ("time", "worktree", "edits"))
+        if not (isinstance(when, int | float) and isinstance(worktree, str)):
+            continue
+        if not 0 <= when <= _LATEST:
+            # Not a number, either.
+            continue
+        rows = values.get("failures")
+        failures = [
+            {key: text if isinstance(text := row.get(key), str) else "" for key in _FAILURE_KEYS}
+            for row in (rows if isinstance(rows, list) else [])
+            if isinstance(row, dict)
+        ]
+        yield Refusal(float(when), worktree, edits if isinstance(edits, int) else 0, failures)
+
+
+def refusals_path(repository: Repository) -> str:
+    """The path of the log, among the private files of all worktrees."""
+    return os.path.join(repository.common_state_dir, "refusals.log")

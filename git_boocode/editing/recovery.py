@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from git_boocode.editing.records import EDITS, Record, Records
 from git_boocode.repo.atomic_write import (
     NEW,
     OLD,
     OTHER,
+    FileChange,
+    Journal,
     WriteStep,
     clean_up,
     fingerprint_at,
@@ -27,32 +29,37 @@ from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, make_directories, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
 from git_boocode.repo.lock import EDIT_NOTE
-
-if TYPE_CHECKING:
-    from git_boocode.repo.repository import Repository
+from git_boocode.repo.repository import Repository
 
 DAMAGED = "damaged"
 """The error code for a damaged journal."""
 
 
-def note_call(repository: Repository, record: str | None, steps: Sequence[WriteStep]) -> None:
-    """Write the journal of a call; `record` is the id of its edit record.
+class EditJournal(Journal):
+    """Lists the files of a call on disk before it writes them, and publishes its record."""
 
-    The paths are relative to the worktree, which may be moved or copied.
-    """
-    below = partial(os.path.relpath, start=repository.worktree)
-    rows = [_with_paths(step, below)._asdict() for step in steps]
-    note = json.dumps({"record": record, "files": rows})
-    write_private(_path(repository.state_dir), note.encode("ascii"))
+    def __init__(self, repository: Repository, record: Record | None) -> None:
+        self._repository = repository
+        self._record = record
 
+    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
+        """Write the journal first, so that an incomplete record is removed with it after a kill."""
+        worktree = self._repository.worktree
+        note = {
+            "record": self._record.id if self._record else None,
+            "files": [_step_json(step, worktree) for _, step in files],
+        }
+        write_private(_path(self._repository.state_dir), json.dumps(note).encode("ascii"))
+        if self._record is not None:
+            self._record.publish()
 
-def end_call(repository: Repository, unwritten: str | None) -> None:
-    """Remove the journal, and the record `unwritten` of a call that wrote nothing."""
-    try:
-        if unwritten is not None:
-            _forget_record(repository, unwritten)
-    finally:
-        forget_note(repository)
+    def end(self, *, written: bool) -> None:
+        """Remove the journal, and the record if nothing was written."""
+        try:
+            if self._record is not None and not written:
+                _forget_record(self._repository, self._record.id)
+        finally:
+            forget_note(self._repository)
 
 
 class Interrupted(NamedTuple):
@@ -80,12 +87,12 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
     note = _load(repository.state_dir)
     if note is None:
         return None
-    inside = partial(_inside, os.path.realpath(repository.worktree))
+    worktree = os.path.realpath(repository.worktree)
     try:
         record = note["record"]
         if record is not None and not ID.fullmatch(record):
             raise ValueError("the id of its record is invalid")
-        steps = [_with_paths(WriteStep(**file), inside) for file in note["files"]]
+        steps = [_step(file, worktree) for file in note["files"]]
         return Interrupted(record, tuple((step, step.state()) for step in steps))
     except (KeyError, TypeError, ValueError) as error:
         fix = "check the files, then run 'git boocode doctor --fix', which removes "
@@ -94,12 +101,6 @@ def interrupted_edit(repository: Repository) -> Interrupted | None:
             code=DAMAGED,
             hints=(f"{fix}'{_path(repository.state_dir)}'",),
         ) from None
-
-
-def noted_record(state_dir: str) -> str | None:
-    """The id of the record of a killed call; None if there is none, or the journal is damaged."""
-    record = (_load(state_dir) or {}).get("record")
-    return record if isinstance(record, str) else None
 
 
 def forget_note(repository: Repository) -> None:
@@ -178,8 +179,6 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
 
 def _forget_record(repository: Repository, record: str) -> None:
     """Delete the record of an edit that did not happen, so that it cannot be rewound."""
-    from git_boocode.editing.records import EDITS
-
     repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{record}")
 
 
@@ -199,8 +198,6 @@ def _has_backup(step: WriteStep) -> bool:
 
 def _restore_backup(repository: Repository, record: str | None, step: WriteStep) -> None:
     """Restore a missing backup from the edit record."""
-    from git_boocode.editing.records import Records
-
     below = os.path.relpath(step.real, repository.worktree)
     records, kept = Records(repository), []
     with suppress(RefusedError):
@@ -238,10 +235,28 @@ def _load(state_dir: str) -> dict[str, Any] | None:
     return note if isinstance(note, dict) else {}
 
 
-def _with_paths(step: WriteStep, name: Callable[[str], str]) -> WriteStep:
-    """A step with converted paths."""
-    spelling = None if step.spelling is None else name(step.spelling)
-    return step._replace(real=name(step.real), beside=name(step.beside), spelling=spelling)
+def _step_json(step: WriteStep, worktree: str) -> dict[str, str | None]:
+    """A step as JSON; its paths are relative to the worktree, which may be moved or copied."""
+    return {
+        "path": step.path,
+        "real": os.path.relpath(step.real, worktree),
+        "beside": os.path.relpath(step.beside, worktree),
+        "before": step.before,
+        "after": step.after,
+        "spelling": step.spelling and os.path.relpath(step.spelling, worktree),
+    }
+
+
+def _step(row: Mapping[str, Any], worktree: str) -> WriteStep:
+    spelling = row["spelling"]
+    return WriteStep(
+        row["path"],
+        _inside(worktree, row["real"]),
+        _inside(worktree, row["beside"]),
+        row["before"],
+        row["after"],
+        None if spelling is None else _inside(worktree, spelling),
+    )
 
 
 def _inside(top: str, path: str) -> str:

@@ -20,7 +20,6 @@ from git_boocode.repo.atomic_write import (
     FileChange,
     Journal,
     Target,
-    WriteStep,
     write_files,
 )
 from git_boocode.repo.errors import RefusedError
@@ -64,9 +63,9 @@ def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Option
         return apply_inputs(read_inputs(sources, options.format), workspace, options)
     except EditsRefusedError as error:
         if options.record and not options.dry_run and workspace.repository is not None:
-            from git_boocode.editing.refusals import note_refusal
+            from git_boocode.editing.records import note_refusal
 
-            note_refusal(workspace.repository, error)
+            note_refusal(workspace.repository, error.failures, error.edits)
         raise
 
 
@@ -133,35 +132,14 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
     record, journal = None, options.journal
     if workspace.repository is not None:
         record = _record(plan, workspace, workspace.repository, options) if options.record else None
+        from git_boocode.editing.recovery import EditJournal
+
         journal = journal or EditJournal(workspace.repository, record)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
         raise _changed_meanwhile(error.target, files, inputs) from None
     return record.id if record else None
-
-
-class EditJournal(Journal):
-    """Writes the journal of a call, and publishes its record before any file is written."""
-
-    def __init__(self, repository: Repository, record: Record | None) -> None:
-        self._repository = repository
-        self._record = record
-
-    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
-        """Write the journal first, so that an incomplete record is removed with it after a kill."""
-        from git_boocode.editing.recovery import note_call
-
-        identifier = self._record.id if self._record else None
-        note_call(self._repository, identifier, [step for _, step in files])
-        if self._record is not None:
-            self._record.publish()
-
-    def end(self, *, written: bool) -> None:
-        """Remove the journal, and the record if nothing was written."""
-        from git_boocode.editing.recovery import end_call
-
-        end_call(self._repository, self._record.id if self._record and not written else None)
 
 
 def _change(file: PlannedFile, options: Options) -> FileChange:
@@ -201,7 +179,7 @@ def recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:
             "path": edit.path,
             "format": edit.format,
             "index": edit.number,
-            **applied._asdict(),
+            **applied.as_json(),
             "edit": edit.given if len(json.dumps(edit.given)) <= _MAX_RECORDED else None,
         }
         for file in files

@@ -16,7 +16,7 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.plan import EditPlan, PlannedFile
-from git_boocode.editing.refusals import note_refusal
+from git_boocode.editing.records import note_refusal
 from git_boocode.editing.service import Options, recorded_edits
 from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace, buffer_files
 from git_boocode.proposals.conversion import (
@@ -72,7 +72,7 @@ def propose(
         return retry_moved(attempt)
     except EditsRefusedError as error:
         if options.record and not options.dry_run:
-            note_refusal(repository, error)
+            note_refusal(repository, error.failures, error.edits)
         raise
 
 

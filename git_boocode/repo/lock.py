@@ -26,7 +26,7 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
-from git_boocode.repo.files import walk_directories
+from git_boocode.repo.files import MAX_BYTES, walk_directories
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository, make_state_dir
 
@@ -140,6 +140,13 @@ def is_noted(state_dir: str) -> bool:
     """Whether an edit or a restore is in progress, or was interrupted."""
     notes = (os.path.join(state_dir, name) for name in (EDIT_NOTE, RESTORE_NOTE))
     return any(map(os.path.lexists, notes))
+
+
+def record_of_interrupted_edit(state_dir: str) -> str | None:
+    """The id of the record of a killed edit; None if there is none, or its note is damaged."""
+    note = read_private_json(os.path.join(state_dir, EDIT_NOTE), largest=MAX_BYTES)
+    record = note.get("record") if isinstance(note, dict) else None
+    return record if isinstance(record, str) else None
 
 
 def begin_restore(state_dir: str, safety_id: str) -> None:

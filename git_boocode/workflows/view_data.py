@@ -29,8 +29,13 @@ from git_boocode.checkpoints.turn_changes import (
     with_details,
 )
 from git_boocode.checkpoints.turns import NOW, CurrentTree
-from git_boocode.editing.records import EditRecord, Records
-from git_boocode.editing.refusals import Refusal, refusals, refusals_path
+from git_boocode.editing.records import (
+    EditRecord,
+    Records,
+    Refusal,
+    refusals,
+    refusals_path,
+)
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.ids import ID, time_of
 from git_boocode.repo.object_writer import temporary_objects
@@ -218,13 +223,8 @@ def _details_json(row: TurnDetails, events: _Events) -> JsonObject:
     return {
         "files": None if row.files is None else [_file_json(file) for file in row.files],
         "edits": [_edit_json(record) for record in events.edits],
-        "refusals": [refusal._asdict() for refusal in map(_with_dicts, events.refusals)],
+        "refusals": [refusal._asdict() for refusal in events.refusals],
     }
-
-
-def _with_dicts(refusal: Refusal) -> Refusal:
-    rows: Any = [failure._asdict() for failure in refusal.failures]
-    return refusal._replace(failures=rows)
 
 
 def _file_json(file: TurnFile) -> JsonObject:

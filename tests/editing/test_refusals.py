@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.editing.refusals import Refusal, refusals, refusals_path
+from git_boocode.editing.records import Refusal, refusals, refusals_path
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
@@ -35,13 +35,13 @@ def test_a_refusal_is_noted_with_paths_and_messages_alone(file: Repo) -> None:
     refuse(file)
     [refusal] = noted()
     [failure] = refusal.failures
-    assert (refusal.worktree, refusal.edits, failure.path, failure.code) == (
+    assert (refusal.worktree, refusal.edits, failure["path"], failure["code"]) == (
         "main",
         1,
         "a",
         "not_found",
     )
-    assert failure.message
+    assert failure["message"]
     assert b"secret" not in log_file().read_bytes()
     assert log_file().stat().st_mode & 0o777 == 0o600
 

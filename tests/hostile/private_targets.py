@@ -22,12 +22,11 @@ from git_boocode.agents.hook_state import Turns, turn_of
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
 from git_boocode.checkpoints import conversation_files as transcripts
 from git_boocode.checkpoints.worktree import snapshot as kept
-from git_boocode.editing.records import Records
-from git_boocode.editing.recovery import interrupted_edit, noted_record
-from git_boocode.editing.refusals import refusals
+from git_boocode.editing.records import Records, refusals
+from git_boocode.editing.recovery import interrupted_edit
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.errors import BoocodeError, FatalError
-from git_boocode.repo.lock import EDIT_NOTE, interrupted_restore
+from git_boocode.repo.lock import EDIT_NOTE, interrupted_restore, record_of_interrupted_edit
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.store import Commit, Ref
 
@@ -84,7 +83,7 @@ def read_kept(repository: Any) -> None:
 
 
 def read_edit_note(repository: Any) -> None:
-    noted_record(repository.state_dir)
+    record_of_interrupted_edit(repository.state_dir)
     interrupted_edit(repository)
 
 
