@@ -8,15 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from git_boocode.matching.align import distance, script, similarity, slips
-from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Text, common_prefix, without_accents
-
-if TYPE_CHECKING:
-    from git_boocode.matching.text import Query
-    from git_boocode.matching.windows import Window
+from git_boocode.matching.query import Query, Step
+from git_boocode.matching.text import common_prefix, without_accents
+from git_boocode.matching.windows import Window, survey
 
 _WORDS = re.compile(r"\w+")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -48,11 +44,6 @@ Words = tuple[str, ...]
 def evidence(text: str) -> int:
     """The number of characters in the distinct words of a text that are not keywords."""
     return sum(map(len, {*_WORDS.findall(text)} - _COMMON_WORDS))
-
-
-def too_bare(needle: Text, step: Step) -> bool:
-    """Whether the needle has too little evidence for a tolerant match."""
-    return evidence(needle.lf) < step.evidence
 
 
 def quoted(text: str) -> str:
@@ -136,7 +127,7 @@ class WindowGuard:
             touched |= {hunk.i1 - 1, hunk.i1} if hunk.i1 == hunk.i2 else set()
         pairs = enumerate(zip(self.needle, rows, strict=True), self.top)
         equal = {at: line for at, (line, row) in pairs if line == row}
-        windows, reason = self.query.survey
+        windows, reason = self.query.once(survey)
         similar = sum(window.similarity >= self.step.threshold for window in windows)
         core = range(self.top, self.top + len(rows))
         return (

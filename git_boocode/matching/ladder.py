@@ -5,15 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.rungs import Profile, Step, profile_named, run
-from git_boocode.matching.text import Found, Occurrence, Query, Text
+from git_boocode.matching.query import Found, Occurrence, Query, Step
+from git_boocode.matching.rungs import Profile, profile_named
+from git_boocode.matching.text import Text
 from git_boocode.matching.types import Match, Replacement, Span
 
 SHOWN = 10  # maximum number of candidates for an ambiguous needle
 _NEAREST = 3  # maximum number of candidates for a needle that was not found
-SHOWN_TEXT = 4_000  # characters of a candidate's text
 _VARIANT_STEP = Step("exact", evidence=2)
 """The first step for variants, which need evidence: whole lines here, part of a line later."""
+
+
+_MODULES = {
+    "rungs": ("exact", "whitespace", "unicode", "similarity"),
+    "spacing": ("layout", "part"),
+    "comments": ("comments",),
+    "elision": ("elided",),
+    "context": ("context",),
+    "opencode": (
+        *("rstripped", "line_trimmed", "block_anchor", "whitespace_normalized"),
+        *("escape_normalized", "trimmed_boundary", "context_aware"),
+    ),
+}
+RUNGS = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def run(query: Query, step: Step) -> Found:
+    """Run the rung of a step; its module is imported on first use."""
+    from importlib import import_module
+
+    rung = getattr(import_module(f"git_boocode.matching.{RUNGS[step.rung]}"), step.rung)
+    found: Found = rung(query, step)
+    return found
 
 
 class LadderAnswer(NamedTuple):
@@ -185,7 +208,11 @@ def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
         named = {row for row in rows if abs(row + 1 - start_line) == nearest}
     else:
         named = {row for row in rows if row + 1 == hints.line}
-        sole = text.sections.sole(hints.sections, sorted(rows)) if hints.sections else None
+        sole = None
+        if hints.sections:
+            from git_boocode.matching.sections import Sections
+
+            sole = text.once(Sections).sole(hints.sections, sorted(rows))
         named |= set() if sole is None else {sole}
     meant = [index for index, row in enumerate(rows) if row in named]
     return meant[0] if len(meant) == 1 and (found.equal or meant == [0]) else None
@@ -221,8 +248,10 @@ def to_match(answer: LadderAnswer) -> Match:
 
 def _nearest(query: Query) -> list[tuple[int, int, float]]:
     """The disjoint windows most similar to the needle, best first."""
+    from git_boocode.matching.windows import survey
+
     taken: list[tuple[int, int, float]] = []
-    for first, stop, similarity in query.survey.windows:
+    for first, stop, similarity in query.once(survey).windows:
         if all(stop <= top or end <= first for top, end, _ in taken):
             taken.append((first, stop, similarity))
         if len(taken) == _NEAREST:

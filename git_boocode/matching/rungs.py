@@ -28,20 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from git_boocode.matching.text import Found, Occurrence, Query, framed
+from git_boocode.matching.query import Found, Occurrence, Query, Step
+from git_boocode.matching.text import framed
 
 PLACES = 200  # maximum number of occurrences that are checked one by one
-
-
-class Step(NamedTuple):
-    """The name of a rung with its parameters, see above; 0 disables a guard."""
-
-    rung: str
-    threshold: float = 1.0
-    margin: float = 0.0
-    agree: float = 0.0
-    evidence: int = 0
-    typo: int = 0
 
 
 def exact(query: Query, step: Step) -> Found:
@@ -74,13 +64,32 @@ def unicode(query: Query, step: Step) -> Found:
     return part if part.places else _found_lines(query, text.framed_canonical, needle.canonical)
 
 
+def similarity(query: Query, step: Step) -> Found:
+    """The most similar window, if it reaches the threshold and the guard accepts it."""
+    from git_boocode.matching.guards import WindowGuard
+    from git_boocode.matching.windows import survey
+
+    if refused := refusal(query, step):
+        return refused
+    found, guard = query.once(survey), WindowGuard(query, step)
+    best = next(iter(found.windows), None)
+    if best is None or best.similarity < step.threshold:
+        return Found(reason=found.reason)
+    if objected := guard.objection(best):
+        return Found(reason=objected)
+    # A window below the threshold is a rival if it differs from the best only in the error.
+    rivals = guard.rivals(best, found.windows[1:])
+    equal = all(other.similarity == best.similarity for other in rivals)
+    return Found(tuple(query.place(*window) for window in (best, *rivals)), equal)
+
+
 def refusal(query: Query, step: Step) -> Found | None:
     """The answer for a needle that must match exactly; None if tolerance is allowed."""
-    from git_boocode.matching.guards import too_bare
+    from git_boocode.matching.guards import evidence
 
     if not query.needle.core:
         return Found(reason="blank text is only matched exactly")
-    if too_bare(query.needle, step):
+    if evidence(query.needle.lf) < step.evidence:
         return Found(reason="the old text is too short for a fuzzy match")
     return None
 
@@ -122,30 +131,6 @@ def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
     # Canonical lines may all be blank; then they match nothing.
     rows = rows_where(view, lines) if any(lines) else []
     return Found(tuple(query.place(row, row + len(lines)) for row in rows))
-
-
-_MODULES = {
-    "rungs": ("exact", "whitespace", "unicode"),
-    "spacing": ("layout", "part"),
-    "comments": ("comments",),
-    "elision": ("elided",),
-    "context": ("context",),
-    "windows": ("similarity",),
-    "opencode": (
-        *("rstripped", "line_trimmed", "block_anchor", "whitespace_normalized"),
-        *("escape_normalized", "trimmed_boundary", "context_aware"),
-    ),
-}
-RUNGS = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def run(query: Query, step: Step) -> Found:
-    """Run the rung of a step; its module is imported on first use."""
-    from importlib import import_module
-
-    rung = getattr(import_module(f"git_boocode.matching.{RUNGS[step.rung]}"), step.rung)
-    found: Found = rung(query, step)
-    return found
 
 
 class Profile(NamedTuple):

@@ -8,34 +8,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, most_similar, script
+from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.already_applied import THERE, applied_rows
-from git_boocode.matching.ladder import SHOWN, SHOWN_TEXT, LadderAnswer, climb, to_match
+from git_boocode.matching.ladder import SHOWN, LadderAnswer, climb, to_match
+from git_boocode.matching.query import SHOWN_TEXT, Found, Occurrence, Query
 from git_boocode.matching.replace import Splice, splice_for
 from git_boocode.matching.rungs import Profile
+from git_boocode.matching.sections import Sections, most_like
 from git_boocode.matching.text import (
-    Found,
     LineIndex,
-    Occurrence,
-    Query,
     Text,
-    canonical_line,
     common_prefix,
-    depth_of,
     lines_of,
 )
 from git_boocode.matching.types import Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # maximum number of rows that tolerant searches visit in one text
-SECTION_WORK = 5_000_000  # maximum number of rows that searches for sections visit in one text
 _LISTED = 100  # maximum number of listed places of an ambiguous change
-_CUT = 40  # length from which git may have truncated a section heading within a word
-_NEAR = 0.4  # minimum similarity of a line that is suggested for a missing one
 _WORD = re.compile(r"\w")
 
 
@@ -165,7 +158,9 @@ class _Sequence:
 
     def _find_exactly(self, change: _PlacedChange) -> None:
         hints, needle, text = change.hints, change.query.needle, self.text
-        lowest = change.lowest = text.sections.check(hints.sections) if hints.line is None else 0
+        lowest = change.lowest = (
+            text.once(Sections).check(hints.sections) if hints.line is None else 0
+        )
         line, end = (hints.line or 0) - 1, len(text.lines)
         rows = self.lines.find(change.old)
         if not change.old:
@@ -276,7 +271,7 @@ class _Sequence:
         if len(left) < 2:
             return range(0)
         rows = (change.rows[at] for at in left)
-        sole = self.text.sections.sole(sections, rows) if sections else None
+        sole = self.text.once(Sections).sole(sections, rows) if sections else None
         hinted = {row for row in (self._expected(change), sole) if row is not None}
         # All places have the same height, so only the one on the row fits into its extent.
         numbers = chain(*(change.between(*change.extent(row)) for row in hinted))
@@ -385,7 +380,7 @@ class _Sequence:
         if match.candidates or not self.text.lines:
             return match.candidates
         longest = max(change.query.needle.stripped, key=len, default="")
-        near = _most_like(self.text, longest)
+        near = most_like(self.text, longest)
         if line is not None:
             row = max(min(line, len(self.text.lines)) - 1, 0)
             near = self._refused(row, row + change.height, "").candidates
@@ -403,12 +398,6 @@ def _sole(answer: LadderAnswer, height: int) -> Occurrence:
     return whole[0]
 
 
-def _most_like(text: Text, line: str) -> tuple[Candidate, ...]:
-    """The line of a text that is most similar to a missing one, if any."""
-    near = most_similar(canonical_line(line), text.canonical, _NEAR, 1)
-    return tuple(Candidate(row + 1, row + 1, score, text.lines[row]) for score, row in near)
-
-
 def _trimmed(raw: str, splice: Splice) -> Splice:
     old, new = raw[splice.start : splice.end], splice.text
     head = old[: common_prefix(old, new)].rfind("\n") + 1
@@ -417,87 +406,3 @@ def _trimmed(raw: str, splice: Splice) -> Splice:
     tail = same and len(old[-same:].partition("\n")[2])
     stop = len(new) - tail
     return Splice(splice.start + head, splice.end - tail, new[:stop])
-
-
-class Sections:
-    """Looks up headings such as `class A:` and their blocks (MatchError above a work limit)."""
-
-    def __init__(self, text: Text) -> None:
-        self.text = text
-        self._work = SECTION_WORK
-        self._heads: dict[str, list[int]] = {}
-
-    def check(self, sections: Sequence[str]) -> int:
-        """The row of the innermost of nested sections; MatchError if it does not exist."""
-        row = 0
-        for section in sections:
-            heads = self.heads(section)
-            if not heads:
-                near = _most_like(self.text, section)
-                shown = [f"; nearest is line {at.start_line}, '{at.text.strip()}'" for at in near]
-                message = f"the file has no section '{section}'{''.join(shown)}"
-                raise MatchError("not_found", message, Match("not_found", candidates=near))
-            at = bisect_left(heads, row)
-            if at == len(heads):
-                why = f"the file has no '{section}' below '{sections[0]}'"
-                raise MatchError("not_found", why)
-            row = heads[at]
-        return row
-
-    def sole(self, sections: Sequence[str], rows: Iterable[int]) -> int | None:
-        """The only one of ascending rows inside the sections; None if none or several are."""
-        inside = (row for row in rows if self._holds(sections, row))
-        first, second = next(inside, None), next(inside, None)
-        return first if second is None else None
-
-    def heads(self, section: str) -> list[int]:
-        """The rows that equal a section heading, or else those that begin with it."""
-        heading = canonical_line(section.strip())
-        if heading not in self._heads:
-            whole, begun = list[int](), list[int]()
-            for line, row in islice(self._sorted, bisect_left(self._sorted, (heading, 0)), None):
-                self._spend()
-                following = line[len(heading) :][:1]
-                if not (heading and line.startswith(heading)) or (whole and following):
-                    break
-                # Git truncates long lines and models omit parameters, but a name must end here.
-                if not following:
-                    whole.append(row)
-                elif len(heading) >= _CUT or not (following.isalnum() or following == "_"):
-                    begun.append(row)
-            self._heads[heading] = whole or sorted(begun)
-        return self._heads[heading]
-
-    @cached_property
-    def _sorted(self) -> list[tuple[str, int]]:
-        return sorted((line, row) for row, line in enumerate(self.text.canonical))
-
-    @cached_property
-    def _widths(self) -> list[int]:
-        return [*map(depth_of, self.text.lines)]
-
-    def _spend(self) -> None:
-        self._work -= 1
-        if self._work < 0:
-            raise MatchError(
-                "ambiguous",
-                "the sections of the patch occur too often to check every place: "
-                "include more unchanged lines instead, and send fewer hunks at once",
-            )
-
-    def _holds(self, sections: Sequence[str], row: int) -> bool:
-        """Whether a row is inside the blocks of the sections, the last one innermost."""
-        while not self.text.stripped[row] and row + 1 < len(self._widths):
-            self._spend()
-            row += 1
-        left, width = [*sections], self._widths[row] + 1
-        for above in range(row, -1, -1):
-            if not (left and width):
-                break
-            self._spend()
-            if self._widths[above] < width and self.text.stripped[above][:1] not in "{}])#":
-                width = self._widths[above]
-                heads = self.heads(left[-1])
-                at = bisect_left(heads, above)
-                left = left[:-1] if heads[at : at + 1] == [above] else left
-        return not left

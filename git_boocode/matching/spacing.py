@@ -8,26 +8,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.matching.align import same_items
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import PLACES, Step, occurrences, refusal
-from git_boocode.matching.text import (
-    Found,
-    Occurrence,
-    Query,
-    Text,
-    indent_of,
-    split_ends,
-    squeezed,
-)
-
-if TYPE_CHECKING:
-    from git_boocode.matching.variants import Variant
+from git_boocode.matching.query import Found, Occurrence, Query, Step
+from git_boocode.matching.rungs import PLACES, occurrences, refusal
+from git_boocode.matching.text import Text, indent_of, split_ends, squeezed
 
 _CUT_OFF = 2  # maximum number of letters at the end of a line that may be missing by mistake
 _PIECE = 12  # minimum number of characters of a part of a line that has an indentation of its own
@@ -134,16 +124,16 @@ def _may_break_off(query: Query, hit: _Hit) -> bool:
     return cut or not _within_word(view, hit.end)
 
 
-def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
-    """Texts with the file's line breaks, if old occurs once except for line breaks.
+def rewrapped(old_text: str, new_text: str, text: Text) -> tuple[str, str] | None:
+    """Two texts with the file's line breaks, if old occurs once except for line breaks.
 
     A paragraph with the same lines in old and new gets the file's lines; a changed paragraph stays.
     """
-    old, new = Text(variant.old), Text(variant.new)
+    old, new = Text(old_text), Text(new_text)
     once = evidence(old.lf) >= _WRAPPED_EVIDENCE and text.squeezed.count(old.squeezed) == 1
     hits = _hits(text, old, by_line=False) if once else []
     if not hits or not hits[0].is_whole:
-        return
+        return None
     rows = text.lines[hits[0].rows.start : hits[0].rows.stop]
     same, in_old, in_new = same_items(old.lines, new.lines), [*old.lines], [*new.lines]
     for lines, there in reversed(_groups(old.lines, rows)):
@@ -155,7 +145,7 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
         if [same.get(index) for index in lines] == [*range(at, at + len(lines))]:
             in_new[at : at + len(lines)] = mine
     old_end, new_end = ("\n" if given.closed else "" for given in (old, new))
-    yield variant._replace(old="\n".join(in_old) + old_end, new="\n".join(in_new) + new_end)
+    return "\n".join(in_old) + old_end, "\n".join(in_new) + new_end
 
 
 def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, range]]:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from git_boocode.matching.align import Hunk, script, similarity
 from git_boocode.matching.already_applied import Rows, refuse_applied
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.ladder import SHOWN_TEXT, LadderAnswer, try_steps
-from git_boocode.matching.rungs import Step
-from git_boocode.matching.text import Found, Query, Text, lines_of, split_lines
+from git_boocode.matching.ladder import LadderAnswer, try_steps
+from git_boocode.matching.query import SHOWN_TEXT, Found, Query, Step
+from git_boocode.matching.text import Text, lines_of, split_lines
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.spacing import wrapped
+from git_boocode.matching.spacing import rewrapped
 from git_boocode.matching.text import Text
 
 MOST = 12  # maximum number of variants of one pair
@@ -263,6 +263,13 @@ def escapes(variant: Variant, _text: Text) -> Iterator[Variant]:
 def entities(variant: Variant, _text: Text) -> Iterator[Variant]:
     """Texts with HTML entities decoded."""
     yield _decoded(variant, _ENTITIES, "entities decoded")
+
+
+def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
+    """Texts with the file's line breaks."""
+    if found := rewrapped(variant.old, variant.new, text):
+        old, new = found
+        yield variant._replace(old=old, new=new)
 
 
 DECODERS: dict[str, Callable[[Variant, Text], Iterator[Variant]]] = {

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching import align
-from git_boocode.matching.guards import WindowGuard
-from git_boocode.matching.rungs import Step, refusal
-from git_boocode.matching.text import Found, Query, common_prefix
+from git_boocode.matching.query import Query
+from git_boocode.matching.text import common_prefix
 
 FLOOR = 0.5  # minimum similarity of windows
 WINDOW_OVERHEAD = 500  # the fixed cost of comparing a window, in word operations
@@ -38,22 +37,6 @@ class Survey(NamedTuple):
 
     windows: tuple[Window, ...]
     reason: str | None = None
-
-
-def similarity(query: Query, step: Step) -> Found:
-    """The most similar window, if it reaches the threshold and the guard accepts it."""
-    if refused := refusal(query, step):
-        return refused
-    survey, guard = query.survey, WindowGuard(query, step)
-    best = next(iter(survey.windows), None)
-    if best is None or best.similarity < step.threshold:
-        return Found(reason=survey.reason)
-    if objected := guard.objection(best):
-        return Found(reason=objected)
-    # A window below the threshold is a rival if it differs from the best only in the error.
-    rivals = guard.rivals(best, survey.windows[1:])
-    equal = all(other.similarity == best.similarity for other in rivals)
-    return Found(tuple(query.place(*window) for window in (best, *rivals)), equal)
 
 
 def survey(query: Query) -> Survey:

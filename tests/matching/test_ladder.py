@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import PROFILES, locate_match, replace_text
-from git_boocode.matching.rungs import RUNGS
+from git_boocode.matching.ladder import RUNGS
 
 TWINS = "foo(a)\nx\nfoo(a)\ny\nfoo(a)\n"
 

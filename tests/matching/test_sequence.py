@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.matching import sequence
+from git_boocode.matching import sections, sequence
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.ladder import SHOWN, LadderAnswer, to_match
+from git_boocode.matching.query import Hints, Query
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.sequence import Placement, place_changes
-from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
+from git_boocode.matching.text import LineIndex, Text, spliced
 from git_boocode.matching.types import Match, MatchError
 from tests.matching.kit import ABC, TWIN, TWINS, lines
 
@@ -299,7 +300,7 @@ def test_a_place_above_its_section_is_not_taken() -> None:
 
 def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sectioned = hunk(GO, 999, sections=("class B:",))
-    monkeypatch.setattr(sequence, "SECTION_WORK", 15)
+    monkeypatch.setattr(sections, "SECTION_WORK", 15)
     assert "halt()" in patched(CODE, sectioned)
     monkeypatch.setattr(sequence, "SECTION_WORK", 14)
     assert "occur too often" in refused(CODE, sectioned).message
