@@ -302,7 +302,7 @@ def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sectioned = hunk(GO, 999, sections=("class B:",))
     monkeypatch.setattr(sections, "SECTION_WORK", 15)
     assert "halt()" in patched(CODE, sectioned)
-    monkeypatch.setattr(sequence, "SECTION_WORK", 14)
+    monkeypatch.setattr(sections, "SECTION_WORK", 14)
     assert "occur too often" in refused(CODE, sectioned).message
     drifted = hunk(" stop()\n-class B:\n+class C:")
     monkeypatch.setattr(sequence, "LOOSE_WORK", CODE.count("\n"))
