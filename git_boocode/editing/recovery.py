@@ -10,9 +10,8 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.editing.records import EDITS, Record, Records
 from git_boocode.repo.atomic_write import (
     NEW,
     OLD,
@@ -30,6 +29,9 @@ from git_boocode.repo.files import MAX_BYTES, make_directories, mode_only, remov
 from git_boocode.repo.ids import ID
 from git_boocode.repo.lock import EDIT_NOTE
 from git_boocode.repo.repository import Repository
+
+if TYPE_CHECKING:
+    from git_boocode.editing.records import Record
 
 DAMAGED = "damaged"
 """The error code for a damaged journal."""
@@ -179,6 +181,8 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
 
 def _forget_record(repository: Repository, record: str) -> None:
     """Delete the record of an edit that did not happen, so that it cannot be rewound."""
+    from git_boocode.editing.records import EDITS
+
     repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{record}")
 
 
@@ -198,6 +202,8 @@ def _has_backup(step: WriteStep) -> bool:
 
 def _restore_backup(repository: Repository, record: str | None, step: WriteStep) -> None:
     """Restore a missing backup from the edit record."""
+    from git_boocode.editing.records import Records
+
     below = os.path.relpath(step.real, repository.worktree)
     records, kept = Records(repository), []
     with suppress(RefusedError):
@@ -248,7 +254,7 @@ def _step_json(step: WriteStep, worktree: str) -> dict[str, str | None]:
 
 
 def _step(row: Mapping[str, Any], worktree: str) -> WriteStep:
-    spelling = row["spelling"]
+    spelling = row.get("spelling")
     return WriteStep(
         row["path"],
         _inside(worktree, row["real"]),
