@@ -8,9 +8,8 @@ from typing import NoReturn
 
 from git_boocode.matching.align import script, similarity
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.query import Occurrence, Query
 from git_boocode.matching.rungs import rows_where
-from git_boocode.matching.text import Text, depth_of, framed, lines_of
+from git_boocode.matching.text import Occurrence, Query, Text, depth_of, framed, lines_of
 from git_boocode.matching.types import Candidate, Match, MatchError, Span
 from git_boocode.matching.windows import survey
 

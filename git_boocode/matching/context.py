@@ -17,9 +17,9 @@ from typing import NamedTuple
 from git_boocode.matching.align import PAIR_FLOOR, align_between, script, similarity
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
-from git_boocode.matching.query import Found, Query, Step
 from git_boocode.matching.rungs import PLACES
-from git_boocode.matching.text import depth_of
+from git_boocode.matching.text import Found, Query, depth_of
+from git_boocode.matching.types import Step
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")

@@ -10,8 +10,8 @@ from functools import cache, cached_property
 from itertools import islice
 
 from git_boocode.matching.align import distance, script, similarity, slips
-from git_boocode.matching.query import Query, Step
-from git_boocode.matching.text import common_prefix, without_accents
+from git_boocode.matching.text import Query, common_prefix, without_accents
+from git_boocode.matching.types import Step
 from git_boocode.matching.windows import Window, survey
 
 _WORDS = re.compile(r"\w+")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from git_boocode.matching.query import Found, Occurrence, Query, Step
 from git_boocode.matching.rungs import Profile, profile_named
-from git_boocode.matching.text import Text
-from git_boocode.matching.types import Match, Replacement, Span
+from git_boocode.matching.text import Found, Occurrence, Query, Text
+from git_boocode.matching.types import Match, Replacement, Span, Step
 
 SHOWN = 10  # maximum number of candidates for an ambiguous needle
 _NEAREST = 3  # maximum number of candidates for a needle that was not found

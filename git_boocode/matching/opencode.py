@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 from git_boocode.matching.align import cost, similarity
-from git_boocode.matching.query import Found, Occurrence, Query, Step
 from git_boocode.matching.rungs import found_in, occurrences, rows_where
-from git_boocode.matching.text import framed
+from git_boocode.matching.text import Found, Occurrence, Query, framed
+from git_boocode.matching.types import Step
 from git_boocode.matching.windows import VERIFY_WORK
 
 _BLOCK = 3  # minimum number of lines of a block whose first and last line are anchors

@@ -40,8 +40,8 @@ from git_boocode.matching.merge import (
     statement_end,
     without_doubled,
 )
-from git_boocode.matching.query import Occurrence
 from git_boocode.matching.text import (
+    Occurrence,
     Text,
     canonical_line,
     depth_of,

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import LadderAnswer, climb, found_match, to_match
-from git_boocode.matching.query import Occurrence, Query
 from git_boocode.matching.rungs import profile_named
-from git_boocode.matching.text import Text, lines_of, spliced, split_ends
+from git_boocode.matching.text import Occurrence, Query, Text, lines_of, spliced, split_ends
 from git_boocode.matching.types import Match, MatchError, Replacement
 
 if TYPE_CHECKING:

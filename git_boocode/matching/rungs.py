@@ -28,8 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from git_boocode.matching.query import Found, Occurrence, Query, Step
-from git_boocode.matching.text import framed
+from git_boocode.matching.text import Found, Occurrence, Query, framed
+from git_boocode.matching.types import Step
 
 PLACES = 200  # maximum number of occurrences that are checked one by one
 

@@ -15,17 +15,19 @@ from typing import NamedTuple
 from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.already_applied import THERE, applied_rows
 from git_boocode.matching.ladder import SHOWN, LadderAnswer, climb, to_match
-from git_boocode.matching.query import SHOWN_TEXT, Found, Occurrence, Query
 from git_boocode.matching.replace import Splice, splice_for
 from git_boocode.matching.rungs import Profile
 from git_boocode.matching.sections import Sections, most_like
 from git_boocode.matching.text import (
+    Found,
     LineIndex,
+    Occurrence,
+    Query,
     Text,
     common_prefix,
     lines_of,
 )
-from git_boocode.matching.types import Candidate, Code, Match, MatchError
+from git_boocode.matching.types import SHOWN_TEXT, Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # maximum number of rows that tolerant searches visit in one text
 _LISTED = 100  # maximum number of listed places of an ambiguous change

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from git_boocode.matching.align import align_lines, script
-from git_boocode.matching.query import SHOWN_TEXT
 from git_boocode.matching.text import Text, depth_of
-from git_boocode.matching.types import Candidate
+from git_boocode.matching.types import SHOWN_TEXT, Candidate
 
 Rows = tuple[int, int]
 

@@ -1,4 +1,4 @@
-"""The results and errors of the matcher."""
+"""The results and errors of the matcher, and the parameters of its rungs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["exact", "fuzzy", "ambiguous", "not_found"]
 Code = Literal["not_found", "ambiguous", "overlap", "stale", "already_applied", "invalid_input"]
+
+SHOWN_TEXT = 4_000  # characters of a candidate's text
 
 
 class Position(NamedTuple):
@@ -92,6 +94,17 @@ class Replacement(NamedTuple):
     def version(self) -> int | None:
         """The index of the older version in which the edit was made; None if it was in the text."""
         return self.match.version
+
+
+class Step(NamedTuple):
+    """The name of a rung with its parameters, see above; 0 disables a guard."""
+
+    rung: str
+    threshold: float = 1.0
+    margin: float = 0.0
+    agree: float = 0.0
+    evidence: int = 0
+    typo: int = 0
 
 
 class MatchError(Exception):

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching import align
-from git_boocode.matching.query import Query
-from git_boocode.matching.text import common_prefix
+from git_boocode.matching.text import Query, common_prefix
 
 FLOOR = 0.5  # minimum similarity of windows
 WINDOW_OVERHEAD = 500  # the fixed cost of comparing a window, in word operations

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching.ladder import climb
-from git_boocode.matching.query import Hints, Query
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.sections import Sections
 from git_boocode.matching.sequence import Placement, place_changes
-from git_boocode.matching.text import Text
+from git_boocode.matching.text import Hints, Query, Text
 from git_boocode.matching.types import MatchError
 
 CODE = """\

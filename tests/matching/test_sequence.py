@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from git_boocode.matching import sections, sequence
 from git_boocode.matching.align import Hunk
 from git_boocode.matching.ladder import SHOWN, LadderAnswer, to_match
-from git_boocode.matching.query import Hints, Query
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.sequence import Placement, place_changes
-from git_boocode.matching.text import LineIndex, Text, spliced
+from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
 from git_boocode.matching.types import Match, MatchError
 from tests.matching.kit import ABC, TWIN, TWINS, lines
 
