@@ -76,17 +76,6 @@ def test_the_events_of_a_callback(mess: Repo) -> None:
     assert (outcome.answer.messages_deleted, outcome.answer.backend_reset) == (2, True)
 
 
-def test_an_undo_reports_the_same_conversation(mess: Repo) -> None:
-    host = Host(mess)
-    restored = back(callback=host.path)
-    undone(callback=host.path)
-    assert host.events == ["prepare", "trim", "prepare", "undo"]
-    undo = host.received[-1]
-    assert (undo["operation"], undo["checkpoint_id"]) == ("undo", restored.undo)
-    fields = {key: undo[key] for key in ("session", "chat", "message", "agent", "anchor")}
-    assert fields == {key: host.received[1][key] for key in fields}
-
-
 def test_the_order_of_callback_events(mess: Repo) -> None:
     look = 'cat a >> .git/looked; echo "{}"'
     host = Host(mess, prepare=look, trim=look)
@@ -228,18 +217,6 @@ def test_the_rollback_fails_too(mess: Repo) -> None:
     error = fails(lambda: back(callback=host.path))
     assert "conversation may be incomplete" in error.message
     assert "exit code 2 in 'rollback'\nnot again" in error.message
-    assert seen(mess) == before
-
-
-def test_a_failing_undo_leaves_the_restore_undoable(mess: Repo) -> None:
-    before = seen(mess)
-    back()
-    restored = seen(mess)
-    host = Host(mess, undo="exit 1")
-    fails(lambda: undone(callback=host.path))
-    assert seen(mess) == restored
-    assert host.events == ["prepare", "undo", "rollback"]
-    undone()
     assert seen(mess) == before
 
 

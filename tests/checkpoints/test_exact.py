@@ -185,18 +185,6 @@ def test_attributes_that_only_some_gits_read(
     assert may_convert(Repository.discover(), ["f"])
 
 
-def test_the_same_text_with_other_line_endings_before_the_undo(repo: Repo) -> None:
-    repo.commit(f="old\n")
-    first = take()
-    repo.write("f", LF)
-    back(first.id)
-    convert_from_now_on(repo, "autocrlf")
-    (repo.top / "f").unlink()
-    repo.write("f", CRLF)
-    undone()
-    assert repo.read("f") == LF
-
-
 def test_a_file_that_the_restore_did_not_touch_keeps_its_mode(repo: Repo) -> None:
     repo.write("key", "old\n", 0o600)
     repo.commit(f="old\n")
@@ -269,23 +257,6 @@ def test_the_umask_is_read(umask: int, is_linux: bool, monkeypatch: pytest.Monke
             assert read_umask() == umask
     finally:
         assert os.umask(before) == umask
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o400, 0o640, 0o666, 0o700, 0o750, 0o777, 0o644])
-def test_modes_come_back(repo: Repo, mode: int) -> None:
-    repo.commit(f="old\n")
-    first = take()
-    for path in ("f", "new", "dir/deep"):
-        repo.write(path, "secret\n", mode)
-    before, status = exact(repo), repo.status()
-    back(first.id)
-    restored = exact(repo)
-    undone()
-    assert (exact(repo), repo.status()) == (before, status)
-    redone()
-    assert exact(repo) == restored
-    undone()
-    assert exact(repo) == before
 
 
 @pytest.mark.parametrize(

@@ -251,14 +251,6 @@ def test_no_reflog_where_the_user_keeps_none(ahead: tuple[Repo, str, str, str]) 
     assert not (repo.top / ".git/logs/refs/heads/main").exists()
 
 
-def test_the_conversation_alone_does_not_move_it(ahead: tuple[Repo, str, str, str]) -> None:
-    repo, taken, old, _ = ahead
-    back(taken, head=True)
-    there = seen(repo)
-    undone(files=False, callback=Host(repo).path)
-    assert (head(repo), seen(repo)) == (old, there)
-
-
 def test_the_command(ahead: tuple[Repo, str, str, str]) -> None:
     repo, taken, old, _ = ahead
     done = repo.boocode("restore", taken, "--head", "--json")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from git_boocode.repo.errors import FatalError
-from tests.checkpoints.kit import Host, back, interrupted, redone, sound, take, undone
+from tests.checkpoints.kit import Host, back, interrupted, redone, refs, sound, take, undone
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
@@ -34,37 +36,32 @@ def private(repo: Repo, *paths: str) -> None:
     sound(repo)
 
 
-def test_undo_and_redo_leave_out_what_the_earlier_rules_ignore(ignoring: Repo) -> None:
-    back("label:A")
-    assert not (ignoring.top / ".gitignore").exists()
-    outcome = undone()
-    assert (".env", "ignored in the checkpoint") in [tuple(kept) for kept in outcome.kept]
-    assert ignoring.read(".gitignore") == b".env\nnode_modules/\n"
-    private(ignoring)
+def without_rules(repo: Repo) -> None:
+    undone()
+    (repo.top / ".gitignore").unlink()
     redone()
-    undone()
-    private(ignoring)
 
 
-def test_a_dry_run_of_an_undo_leaves_out_ignored_files(ignoring: Repo) -> None:
-    back("label:A")
-    undone(dry_run=True)
-    private(ignoring)
+WAYS: dict[str, Callable[[Repo], object]] = {
+    "undo and redo": lambda _: (undone(), redone(), undone()),
+    "dry run": lambda _: undone(dry_run=True),
+    "safety checkpoint": lambda _: back(refs(Repo(Path.cwd()), "safety")[0].split()[0][-36:]),
+    "redo without the rules": without_rules,
+    "checkpoint": lambda _: (undone(), take()),
+}
 
 
-def test_an_undo_of_some_paths_leaves_out_ignored_files(ignoring: Repo) -> None:
-    back("label:A", paths=(".gitignore",))
-    undone()
-    private(ignoring)
-
-
-def test_an_undo_leaves_out_ignored_files_although_the_last_checkpoint_was_kept(
-    ignoring: Repo,
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("paths", [(), (".gitignore",)])
+def test_what_the_earlier_rules_ignore_is_left_out(
+    ignoring: Repo, way: str, paths: tuple[str, ...]
 ) -> None:
     take()
-    back("label:A")
-    undone()
-    take()
+    back("label:A", paths=paths)
+    assert not (ignoring.top / ".gitignore").exists()
+    kept = undone(dry_run=True).kept
+    assert (".env", "ignored in the checkpoint") in [tuple(each) for each in kept] or paths
+    WAYS[way](ignoring)
     private(ignoring)
 
 
@@ -86,21 +83,6 @@ def test_an_undo_of_a_restore_with_head_leaves_out_ignored_files(repo: Repo) -> 
     back("label:A", head=True)
     undone()
     private(repo, "node_modules/deep/key")
-
-
-def test_a_restore_to_a_safety_checkpoint_leaves_out_ignored_files(ignoring: Repo) -> None:
-    before = back("label:A").undo
-    assert before is not None
-    back(before)
-    private(ignoring)
-
-
-def test_files_that_an_undo_omitted_are_kept_without_the_rules(ignoring: Repo) -> None:
-    back("label:A")
-    undone()
-    (ignoring.top / ".gitignore").unlink()
-    redone()
-    private(ignoring)
 
 
 def test_files_ignored_by_a_restore_are_kept_without_the_rules(repo: Repo) -> None:

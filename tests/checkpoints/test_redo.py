@@ -107,16 +107,6 @@ def test_a_restore_ends_the_chain(three: Three) -> None:
     assert refused(redone).hints == ()
 
 
-def test_there_is_nothing_to_redo(three: Three) -> None:
-    _, _, taken = three
-    assert refused(redone).hints == ()
-    back(taken[1])
-    assert refused(redone).hints == ()
-    undone()
-    redone()
-    assert refused(redone).hints == ()
-
-
 def test_edits_after_an_undo_come_back_when_the_redo_is_undone(three: Three) -> None:
     repo, states, taken = three
     back(taken[0])
@@ -150,6 +140,9 @@ def test_the_archive_follows(three: Three) -> None:
         again = redone()
         assert sorted(again.archived) == taken[1:]
         assert (names("checkpoints"), names("archive")) == (taken[:1], taken[1:])
+    undone()
+    assert redone(conversation=False).archived == []
+    assert names("checkpoints") == taken
 
 
 def test_the_log_stays_where_the_conversation_does(
@@ -203,14 +196,6 @@ def test_the_undo_of_a_return_archives_the_checkpoints_again(
     assert back(first).archived == []
     assert undone().returned == []
     assert names("checkpoints") == [*taken, later]
-
-
-def test_a_redo_of_files_leaves_the_log(three: Three) -> None:
-    _, _, taken = three
-    back(taken[0])
-    undone()
-    assert redone(conversation=False).archived == []
-    assert names("checkpoints") == taken
 
 
 def names(below: str) -> list[str]:
@@ -321,7 +306,7 @@ def test_a_redo_knows_the_conversation_without_the_checkpoint(three: Three) -> N
 @pytest.mark.parametrize("event", ["undo", "redo"])
 @pytest.mark.parametrize(
     "how",
-    ["exit 1", "echo garbage", "echo '[]'", "echo '{\"messages_deleted\": -1}'", "kill -9 $$"],
+    ["exit 1", "echo '{\"messages_deleted\": -1}'"],
 )
 def test_a_failing_callback_changes_nothing(three: Three, event: str, how: str) -> None:
     repo, _, taken = three
@@ -339,30 +324,6 @@ def test_a_failing_callback_changes_nothing(three: Three, event: str, how: str) 
     assert host.events == ["prepare", sent, "rollback"]
     act()
     sound(repo)
-
-
-@pytest.mark.parametrize("event", ["undo", "redo"])
-def test_a_veto(three: Three, event: str) -> None:
-    repo, _, taken = three
-    back(taken[0])
-    if event == "redo":
-        undone()
-    before, refs_before = seen(repo), refs(repo)
-    act = undone if event == "undo" else redone
-    host = Host(repo, prepare="exit 1")
-    refused(lambda: act(callback=host.path), "vetoed")
-    assert (seen(repo), refs(repo), host.events) == (before, refs_before, ["prepare"])
-
-
-def test_a_callback_that_hangs_in_a_redo(three: Three) -> None:
-    repo, _, taken = three
-    repo.git("config", "boocode.callbackTimeout", "1")
-    back(taken[0])
-    undone()
-    before, refs_before = seen(repo), refs(repo)
-    with pytest.raises(BoocodeError, match="did not answer 'trim' within 1 seconds"):
-        redone(callback=Host(repo, trim="sleep 60").path)
-    assert (seen(repo), refs(repo)) == (before, refs_before)
 
 
 # What was interrupted.

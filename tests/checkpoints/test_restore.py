@@ -113,20 +113,6 @@ def test_a_dry_run_changes_nothing(base: Repo) -> None:
     assert (seen(base), refs(base), host.events) == (before, refs_before, [])
 
 
-def test_the_conversation_alone(base: Repo) -> None:
-    base.write("a", "mess\n")
-    before = seen(base)
-    host = Host(base, trim="echo '{\"messages_deleted\": 3}'")
-    outcome = back(files=False, callback=host.path)
-    assert seen(base) == before
-    assert (outcome.changes, outcome.index_reset, host.events) == ([], False, ["prepare", "trim"])
-    assert outcome.answer is not None
-    assert outcome.answer.messages_deleted == 3
-    undone(callback=host.path)
-    assert seen(base) == before
-    assert host.events[2:] == ["prepare", "undo"]
-
-
 def test_the_conversation_alone_without_a_callback(base: Repo) -> None:
     with pytest.raises(RefusedError) as caught:
         back(files=False)
@@ -145,81 +131,47 @@ def test_the_files_alone(base: Repo) -> None:
 
 
 FORCED = frozenset({"ignored"})
+# What is in the way, what it hides below, and which files of the checkpoint it blocks.
+IN_THE_WAY: dict[str, Callable[[Path], object]] = {
+    "file": lambda path: path.write_text("precious\n"),
+    "link": lambda path: path.symlink_to("precious"),
+    "directory": lambda path: (path.mkdir(), (path / "one.log").write_text("precious\n")),
+}
 
 
-@pytest.mark.parametrize("link", [False, True])
-def test_an_ignored_file_in_the_way_stays_unless_that_is_forced(base: Repo, link: bool) -> None:
+@pytest.mark.parametrize("what", IN_THE_WAY)
+@pytest.mark.parametrize("path", ["new", "dir"])
+def test_ignored_files_in_the_way_stay_unless_that_is_forced(
+    base: Repo, what: str, path: str
+) -> None:
     base.write("x.log", "precious\n")
-    base.write(".gitignore", "*.log\nnew\nother\n")
-    if link:
-        (base.top / "new").unlink()
-        (base.top / "new").symlink_to("precious too")
-    else:
-        base.write("new", "precious too\n")
     base.write("other", "not in the way\n")
+    blocked = {"new": "new", "dir": "dir/c"}[path]
+    if path == "dir":
+        base.git("rm", "-rqf", path)
+        shutil.rmtree(base.top / path, ignore_errors=True)
+    else:
+        (base.top / path).unlink()
+    if what != "directory":
+        base.write(".gitignore", f"*.log\n{path}\nother\n")
+    IN_THE_WAY[what](base.top / path)
     messed = seen(base)
     outcome = back()
-    assert base.files()["new"] == messed.files["new"]
-    assert [tuple(kept) for kept in outcome.kept] == [("new", "ignored file 'new' is in the way")]
-    assert not recorded(base, "precious too")
-    undone()
-    assert seen(base) == messed
-    outcome = back(force=FORCED)
-    assert base.read("new") == b"untracked\n"
-    assert base.read("x.log") == b"precious\n"
-    assert base.read("other") == b"not in the way\n"
-    assert ("new", "modify") in [(change.path, change.action) for change in outcome.changes]
-    undone()
-    assert seen(base) == messed
-
-
-def test_a_directory_of_ignored_files_in_the_way_of_a_file(base: Repo) -> None:
-    (base.top / "new").unlink()
-    base.write("new/one.log", "precious one\n", 0o600)
-    base.write("new/deep/two.log", "precious two\n", 0o755)
-    base.write("new/seen", "not ignored\n")
-    (base.top / "new/link.log").symlink_to("precious three")
-    before = seen(base)
-    outcome = back()
-    assert [kept.path for kept in outcome.kept] == ["new"]
-    assert re.fullmatch("ignored file 'new/.*log' is in the way", outcome.kept[0].reason)
-    now = base.files()
-    assert {path: now[path] for path in before.files if path.endswith(".log")} == {
-        path: found for path, found in before.files.items() if path.endswith(".log")
-    }
+    if (what, path) != ("directory", "dir"):
+        assert [kept.path for kept in outcome.kept] == [blocked]
+        assert re.fullmatch(f"ignored file '{path}.*' is in the way", outcome.kept[0].reason)
     assert not recorded(base, "precious")
     undone()
-    assert seen(base) == before
+    assert seen(base) == messed
     back(force=FORCED)
-    assert base.read("new") == b"untracked\n"
+    assert base.read(blocked) == {"new": b"untracked\n", "dir": b"c\n"}[path]
+    assert base.read("x.log") == b"precious\n"
     restored = seen(base)
     undone()
-    assert seen(base) == before
-    assert (base.top / "new/one.log").stat().st_mode & 0o777 == 0o600
+    assert seen(base) == messed
     # What an undo has made, a redo takes away again.
     redone()
     assert seen(base) == restored
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_an_ignored_file_in_the_way_of_a_directory(base: Repo, link: bool) -> None:
-    base.git("rm", "-rqf", "dir")
-    base.write(".git/info/exclude", "dir\n")
-    if link:
-        (base.top / "dir").symlink_to("precious")
-    else:
-        base.write("dir", "precious\n")
-    messed = seen(base)
-    outcome = back()
-    assert [tuple(kept) for kept in outcome.kept] == [("dir/c", "ignored file 'dir' is in the way")]
-    assert base.files()["dir"] == messed.files["dir"]
-    assert not recorded(base, "precious")
-    undone()
-    assert seen(base) == messed
-    back(force=FORCED)
-    assert base.read("dir/c") == b"c\n"
-    undone()
-    assert seen(base) == messed
 
 
 @pytest.mark.parametrize("act", [undone, redone])
@@ -669,18 +621,6 @@ def test_the_current_directory_is_not_replaced_by_a_file(
 # Who else is there.
 
 
-def test_head_has_moved_since(base: Repo) -> None:
-    taken = take()
-    later = base.commit("later", a="later\n", fresh="f\n")
-    outcome = back(taken.id)
-    assert outcome.head_differs
-    assert base.git("rev-parse", "HEAD").strip() == later
-    assert base.git("symbolic-ref", "HEAD") == "refs/heads/main\n"
-    assert base.read("a") == b"changed\n"
-    assert base.git("show", ":b") == "staged\n"
-    assert not (base.top / "fresh").exists()
-
-
 def test_another_branch_is_checked_out(base: Repo) -> None:
     taken = take()
     base.git("stash", "-q", "-u")
@@ -693,20 +633,6 @@ def test_another_branch_is_checked_out(base: Repo) -> None:
     assert (base.read("a"), base.git("show", ":b")) == (b"changed\n", "staged\n")
     undone()
     assert seen(base) == before
-
-
-def test_a_checkpoint_of_another_worktree_is_refused(
-    base: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = take()
-    base.git("worktree", "add", "-q", "linked")
-    monkeypatch.chdir(base.top / "linked")
-    before = Repo(base.top / "linked").files()
-    with pytest.raises(RefusedError) as caught:
-        back(taken.id)
-    assert (caught.value.code, caught.value.exit_code) == ("other_worktree", 1)
-    assert f"git -C {base.top} boocode restore {taken.id}" in caught.value.hints[0]
-    assert Repo(base.top / "linked").files() == before
 
 
 @pytest.mark.parametrize("staged", [True, False])
@@ -933,42 +859,17 @@ def test_later_checkpoints_of_the_same_chat_are_archived_and_come_back(repo: Rep
     assert refs(repo, "archive") == []
 
 
-def test_without_a_chat_the_session_decides(repo: Repo) -> None:
+def test_checkpoints_are_archived_by_chat_or_session(repo: Repo) -> None:
     repo.commit(a="0\n")
-    target = take(session="s")
+    target, chat, alone = take(session="s"), take(chat="c"), take()
     repo.write("a", "1\n")
-    later, other, nobodys = take(session="s"), take(session="t"), take()
-    assert back(target.id).archived == [later.id]
-    assert {row.split("/")[-1].split()[0] for row in refs(repo, "checkpoints")} == {
-        target.id, other.id, nobodys.id
-    }  # fmt: skip
-
-
-def test_without_chat_and_session_nothing_is_archived(repo: Repo) -> None:
-    repo.commit(a="0\n")
-    target = take()
-    repo.write("a", "1\n")
-    take()
-    assert back(target.id).archived == []
-
-
-def test_files_alone_archive_nothing(repo: Repo) -> None:
-    repo.commit(a="0\n")
-    target = take(chat="x")
-    repo.write("a", "1\n")
-    take(chat="x")
-    assert back(target.id, conversation=False).archived == []
-
-
-def test_archived_checkpoints_return_even_if_no_file_changes(repo: Repo) -> None:
-    repo.commit(a="0\n")
-    target = take(chat="x")
-    repo.write("a", "1\n")
-    later = take(chat="x")
-    assert back(target.id).archived == [later.id]
-    repo.write("a", "1\n")
-    assert undone().returned == [later.id]
-    assert refs(repo, "archive") == []
+    later, _, in_chat, _ = take(session="s"), take(session="t"), take(chat="c"), take()
+    for checkpoint, leaving in ((target, [later.id]), (chat, [in_chat.id]), (alone, [])):
+        assert back(checkpoint.id, conversation=False).archived == []
+        undone()
+        assert back(checkpoint.id).archived == leaving
+        assert undone().returned == leaving
+        assert refs(repo, "archive") == []
 
 
 def test_undo_through_several_restores_and_checkpoints_between(repo: Repo) -> None:
@@ -992,21 +893,6 @@ def test_undo_through_several_restores_and_checkpoints_between(repo: Repo) -> No
     sound(repo)
 
 
-def test_undo_and_restore_alternate(repo: Repo) -> None:
-    repo.commit(a="0\n")
-    first = take()
-    repo.write("a", "1\n")
-    back(first.id)
-    undone()
-    repo.write("a", "2\n")
-    back(first.id)
-    assert repo.read("a") == b"0\n"
-    undone()
-    assert repo.read("a") == b"2\n"
-    with pytest.raises(RefusedError):
-        undone()
-
-
 def test_undo_continues_where_nothing_changes(repo: Repo) -> None:
     repo.commit(a="0\n")
     first = take()
@@ -1018,11 +904,6 @@ def test_undo_continues_where_nothing_changes(repo: Repo) -> None:
     assert repo.read("a") == b"2\n"
     undone()
     assert repo.read("a") == b"1\n"
-
-
-def test_there_is_nothing_to_undo(base: Repo) -> None:
-    with pytest.raises(RefusedError, match="there is no restore to undo"):
-        undone()
 
 
 def test_a_restore_of_a_safety_checkpoint(base: Repo) -> None:
@@ -1152,27 +1033,13 @@ def test_undo_goes_back_to_before_an_interrupted_restore(
     base.write("a", "mess\n")
     before = seen(base)
     interrupted(monkeypatch, back)
-    assert "restore was interrupted half-way" in base.boocode("log").err
+    warning = base.boocode("log").err
+    assert "restore was interrupted half-way" in warning
+    assert "'git boocode undo' or 'git boocode doctor --fix' goes back to it" in warning
     base.write("run", "half-restored\n")
     undone()
     assert seen(base) == before
     assert base.boocode("log").err == ""
-
-
-def test_undo_after_an_interrupted_undo(base: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    base.write("a", "mess\n")
-    before = seen(base)
-    back()
-    restored = seen(base)
-    interrupted(monkeypatch, undone)
-    warning = base.boocode("log").err
-    assert "'git boocode undo' or 'git boocode doctor --fix' goes back to it" in warning
-    base.write("run", "half-undone\n")
-    undone()
-    assert seen(base) == restored
-    assert base.boocode("log").err == ""
-    undone()
-    assert seen(base) == before
 
 
 def test_an_interrupted_undo_is_remembered_through_a_failing_one(

@@ -321,15 +321,6 @@ def test_what_differs_in_staging_alone_is_listed(repo: Repo) -> None:
     assert answer["changed"] == []
 
 
-def test_a_locked_index(repo: Repo, taken: Checkpoint) -> None:
-    repo.write(".git/index.lock")
-    before = repo.files()
-    done = repo.boocode("restore", "@", "--json")
-    assert (done.code, done.json["error"]["code"]) == (1, "locked")
-    assert "another git process" in done.json["error"]["hint"]
-    assert repo.files() == before
-
-
 @pytest.mark.parametrize(
     "args",
     [("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
