@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.gc import GcWatch, protect_from_gc
+from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
 
@@ -76,15 +76,12 @@ def capture(repository: Repository, request: Request) -> Captured:
     if not request.allow_home:
         _refuse_home(repository)
 
-    def take(watch: GcWatch) -> Captured:
+    def take() -> Captured:
         with scratch_directory(repository.state_dir) as scratch:
-            taken = _capture(repository, request, scratch)
-            if taken.is_new:
-                watch.confirm(taken.checkpoint.ref, taken.checkpoint.commits)
-            return taken
+            return _capture(repository, request, scratch)
 
     with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
-        return protect_from_gc(repository, take)
+        return protect_from_gc(take)
 
 
 def _refuse_home(repository: Repository) -> None:

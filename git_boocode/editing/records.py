@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
-from git_boocode.repo.gc import GcWatch, protect_from_gc
+from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.ids import id_time, timestamp
 from git_boocode.repo.line_log import LineLog
 from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
@@ -121,7 +121,7 @@ class Record:
     def publish(self) -> None:
         """Store all objects and create the ref; FatalError if that fails."""
         try:
-            protect_from_gc(self.repository, self._publish)
+            protect_from_gc(self._publish)
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             raise FatalError(
@@ -131,14 +131,13 @@ class Record:
                 details={"applied": False},
             ) from error
 
-    def _publish(self, watch: GcWatch) -> None:
+    def _publish(self) -> None:
         with scratch_directory(self.repository.state_dir) as scratch:
             quarantine = Quarantine(self.repository, scratch)
             commit = self._store(quarantine)
-            quarantine.release()
-        ref = EDITS + self.id
-        self.repository.store.update_refs([RefChange(ref, commit, None)])
-        watch.confirm_all({ref: [commit]})
+            quarantine.move()
+            changes = [RefChange(EDITS + self.id, commit, None)]
+            create_refs(self.repository, quarantine, changes, [commit])
 
     def _store(self, quarantine: Quarantine) -> str:
         """Store all objects, including existing ones, because `git gc` may delete those."""

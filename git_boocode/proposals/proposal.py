@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from git_boocode.checkpoints.store.catalog import PROPOSALS
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import is_in_dot_git
-from git_boocode.repo.gc import GcWatch, protect_from_gc
+from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.lock import scratch_directory
@@ -243,7 +243,7 @@ class ObjectStore:
             tree.put(os.fsencode(path), item)
         return tree.write(self._quarantine.store).decode("ascii")
 
-    def write(self, new: NewState, watch: GcWatch) -> Proposal:
+    def write(self, new: NewState) -> Proposal:
         """Write the commits and create the ref of a proposal."""
         repository, state = self._repository, new.state
         identifier = repository.store.new_id()
@@ -271,11 +271,10 @@ class ObjectStore:
         files = state.files()
         values = {"action": new.action, "base": new.base or None, **new.more}
         made = commit(output, parent, KIND, {**values, "files": [*map(_file_json, files)]})
-        self._quarantine.release()
-        ref = PROPOSALS + identifier
+        self._quarantine.move()
+        changes = [RefChange(PROPOSALS + identifier, made.id, None)]
         with SignalsWait():
-            Proposals(repository).store.update_refs([RefChange(ref, made.id, None)])
-            watch.confirm(ref, [made.id, parent])
+            create_refs(repository, self._quarantine, changes, [made.id, parent])
             ignore_signals()
         return Proposal(identifier, made, Metadata.parse(made.message), tuple(files))
 
@@ -291,14 +290,14 @@ def store_proposal(
     again if git deleted objects meanwhile.
     """
 
-    def attempt(watch: GcWatch) -> Proposal:
+    def attempt() -> Proposal:
         with scratch_directory(repository.state_dir) as scratch:
             objects = ObjectStore(repository, scratch)
             new = write(objects)
             with locked():
-                return objects.write(new, watch)
+                return objects.write(new)
 
-    return protect_from_gc(repository, attempt)
+    return protect_from_gc(attempt)
 
 
 def base_of(repository: Repository, newest: Proposal | None) -> str:

@@ -2,17 +2,13 @@
 
 `git gc --prune=now` reads all refs, indexes and reflogs, and later deletes every object that none
 of them reached, however new: an object that was written before its ref, or an older one that the
-new ref uses.
-
-`protect_from_gc` checks all objects after the ref is written, and writes everything again if one
-is missing. To check only if necessary, it detects whether git may have deleted anything:
-`git prune` removes temporary files that we leave among the objects, `git repack` removes
-packs, ours as well, and `git gc` holds `gc.pid` while it runs. A gc that is running when the ref
-is written gets time to finish before the check.
+new ref uses. `create_refs` looks once, after the ref is written: if a gc is running, it lets that
+end, and if there was one, or a pack was added or removed since the first object was written, it
+checks that all objects exist. If one is missing, it deletes the ref, and `protect_from_gc` writes
+everything again.
 
 Not covered: a gc that runs for more than `PATIENCE` seconds after the ref was written or on another
-host, and a manual `git prune` or `git repack`, if it reads the refs before ours is written and
-deletes objects after our check. `doctor --fix` removes such a ref.
+host, and a manual `git prune`. `doctor --fix` removes such a ref.
 
 `incoming` receives objects from a remote: packs in a quarantine, each with a `.keep` file beside
 it, so that git neither deletes nor repacks it (gitformat-pack(5), git-repack(1)) before there are
@@ -32,12 +28,11 @@ from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.files import walk_directories
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import FAN_OUT, Quarantine, objects_directory
+from git_boocode.repo.object_writer import Quarantine, objects_directory, pack_time
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
 PATIENCE = 10.0  # seconds to wait for a running `git gc`
-_ATTEMPTS = 8
 _POLL = 0.01
 KEEP_MARK = b"git-boocode fetch\n"  # the content of our `.keep` files; git and users write others
 # Age in seconds at which one of our `.keep` files must be left over from a killed fetch.
@@ -60,111 +55,50 @@ class CollectedError(FatalError):
         super().__init__(message, code="missing_objects", hints=(hint,))
 
 
-def protect_from_gc(repository: Repository, write: Callable[[GcWatch], _Result]) -> _Result:
-    """Write objects and a ref; retry if git deleted some of the objects meanwhile.
+def protect_from_gc(write: Callable[[], _Result]) -> _Result:
+    """Write objects and refs by `create_refs`; write them again if git deleted some meanwhile."""
+    try:
+        return write()
+    except CollectedError:
+        return write()
 
-    `write` writes them and calls `GcWatch.confirm` after it has written the ref. CollectedError if
-    objects were deleted at every attempt.
+
+def create_refs(
+    repository: Repository,
+    quarantine: Quarantine,
+    changes: Sequence[RefChange],
+    commits: Sequence[str],
+) -> None:
+    """Apply changes, of which the last one creates a ref, and check that its objects exist.
+
+    The objects were published from the quarantine. The ref needs the trees of the commits.
+    CollectedError if another process deleted an object meanwhile; then there is no ref.
     """
-    for attempts_left in reversed(range(_ATTEMPTS)):
-        watch = GcWatch(repository)
-        try:
-            return write(watch)
-        except FatalError as error:
-            if not watch.explains(error):
-                raise
-            if not attempts_left:
-                raise CollectedError from error
-        finally:
-            watch.end()
-        # The next gc needs some time before it deletes anything.
-        _wait_for_gc(repository)
-    raise AssertionError
+    store, created = repository.store, changes[-1]
+    try:
+        store.update_refs(changes, beside=quarantine.sync_directories)
+    except FatalError as error:
+        if _may_have_collected(repository, quarantine):
+            raise CollectedError from error
+        raise
+    if not _may_have_collected(repository, quarantine):
+        return
+    with suppress(GitError):
+        if not missing_objects(repository, {created.name: commits}):
+            return
+    with suppress(BoocodeError):
+        store.update_refs([RefChange(created.name, None, created.new)])
+    raise CollectedError
 
 
-class GcWatch:
-    """Detects whether git may have deleted objects since the watch was created."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._objects = objects_directory(repository)
-        self._confirmed = False
-        self._gc = _running_gc(repository)
-        self._packs = self._pack_names()
-        self._written = frozenset(repository.written_packs)
-        # `git prune --expire=now` removes temporary files, first and last in these directories. Any
-        # other prune leaves them for two weeks.
-        fan_out = sorted(entry for entry in self._list() if len(entry) == FAN_OUT)
-        places = [os.path.join(self._objects, entry) for entry in fan_out[:1]] + [self._objects]
-        name = f"tmp_obj_boocode_{os.urandom(8).hex()}"
-        self._canaries = [os.path.join(directory, name) for directory in places]
-        for path in self._canaries:
-            # Git may just have removed the directory, because it was empty.
-            with suppress(FileNotFoundError):
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-
-    def end(self) -> None:
-        """Remove the temporary files."""
-        for path in self._canaries:
-            with suppress(OSError):
-                os.unlink(path)
-
-    def explains(self, error: FatalError) -> bool:
-        """Whether deleted objects may be the cause of an error."""
-        return isinstance(error, CollectedError) or (not self._confirmed and self._is_disturbed())
-
-    def confirm(self, ref: str, commits: Sequence[str]) -> None:
-        """Check that all objects of a new ref exist; otherwise delete the ref (CollectedError).
-
-        The ref points to the first of the commits, and needs the trees of all.
-        """
-        self.confirm_all({ref: commits})
-
-    def confirm_all(self, refs: Mapping[str, Sequence[str]]) -> None:
-        """Check the objects of several new refs, of all or none; see `confirm`."""
-        self._gc = _wait_for_gc(self._repository) or self._gc
-        if self._is_disturbed():
-            try:
-                whole = not missing_objects(self._repository, refs)
-            except GitError:
-                whole = False
-            if not whole:
-                gone = [RefChange(ref, None, commits[0]) for ref, commits in refs.items()]
-                with suppress(BoocodeError):
-                    self._repository.store.update_refs(gone)
-                raise CollectedError
-        self._confirmed = True
-
-    def _is_disturbed(self) -> bool:
-        return (
-            bool(self._gc or _running_gc(self._repository))
-            or not all(map(os.path.lexists, self._canaries))
-            or not self._packs | self._new_packs <= self._pack_names()
-        )
-
-    @property
-    def _new_packs(self) -> set[str]:
-        return self._repository.written_packs - self._written
-
-    def _pack_names(self) -> set[str]:
-        return {name for name in self._list("pack") if name.endswith(".pack")}
-
-    def _list(self, name: str = "") -> list[str]:
-        """What is in the directory of objects, or in one below it, which need not exist."""
-        try:
-            return os.listdir(os.path.join(self._objects, name))
-        except FileNotFoundError:
-            return []
-
-
-def _wait_for_gc(repository: Repository) -> str:
-    """Wait for a running gc if it could delete recent objects; returns its process id."""
+def _may_have_collected(repository: Repository, quarantine: Quarantine) -> bool:
+    """Whether git may have deleted objects since the quarantine was made; a running gc ends."""
     found = _running_gc(repository)
     if found and _deletes_recent(repository, found):
         deadline = time.monotonic() + PATIENCE
         while _running_gc(repository) == found and time.monotonic() < deadline:
             time.sleep(_POLL)
-    return found
+    return bool(found) or pack_time(quarantine.target) != quarantine.packs_at
 
 
 def _running_gc(repository: Repository) -> str:

@@ -23,8 +23,8 @@ from git_boocode.repo.repository import Repository
 # Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
 GITLINK = "160000"
 SYMLINK = "120000"
-FAN_OUT = 2
-"""The number of an id's characters that name the directory of a loose object."""
+# The number of an id's characters that name the directory of a loose object.
+_FAN_OUT = 2
 _ATTEMPTS = 5
 # Git finds a pack by its index, so the index is moved last.
 _LAST = ".idx"
@@ -56,6 +56,13 @@ def objects_directory(repository: Repository) -> str:
     return configured or os.path.join(repository.common_dir, "objects")
 
 
+def pack_time(objects: str) -> int:
+    """When a pack was last added or removed, in nanoseconds since 1970; 0 without packs."""
+    with suppress(OSError):
+        return os.stat(os.path.join(objects, "pack")).st_mtime_ns
+    return 0
+
+
 def is_group_shared(repository: Repository) -> bool:
     """Whether new files get modes for a group or for everyone (`core.sharedRepository`)."""
     shared = repository.config.setting("core.sharedRepository")
@@ -70,8 +77,8 @@ class Quarantine:
     """
 
     def __init__(self, repository: Repository, scratch: str) -> None:
-        self._objects = objects_directory(repository)
-        self._written_packs = repository.written_packs
+        self.target = objects_directory(repository)
+        self.packs_at = pack_time(self.target)
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
         self._object_format = repository.object_format
@@ -79,7 +86,7 @@ class Quarantine:
         self._synced: set[str] = set()
         self._touched: list[str] = []
         self._is_shared = is_group_shared(repository)
-        git = repository.git.bind(**_reading_from(repository, self._objects, self._path))
+        git = repository.git.bind(**_reading_from(repository, self.target, self._path))
         self.git = git.bind("core.fsync=none")
 
     def store(self, kind: bytes, body: bytes) -> bytes:
@@ -151,15 +158,12 @@ class Quarantine:
         self.sync()
         files, self._synced = self._synced, set()
         directories = {self._target(path).rpartition("/")[0]: path for path in files}
-        present = set(os.listdir(self._objects)) if files else set()
+        present = set(os.listdir(self.target)) if files else set()
         missing = [path for path in directories if path.rpartition("/")[2] not in present]
         try:
             # Directories first, because they need space: on a full disk, nothing is moved.
             for directory in missing:
                 self._make_directory(directory, directories[directory])
-            # A repack that begins now deletes packs that no ref needs yet.
-            packs = (path for path in files if path.endswith(".pack"))
-            self._written_packs.update(map(os.path.basename, packs))
             for path in sorted(files, key=lambda path: path.endswith(_LAST)):
                 self._move(path)
         except OSError:
@@ -167,7 +171,7 @@ class Quarantine:
                 with suppress(OSError):
                     os.rmdir(directory)
             raise
-        self._touched += [self._objects, *directories] if files else []
+        self._touched += [self.target, *directories] if files else []
 
     def sync_directories(self) -> None:
         """Sync the directories of moved objects, and remove the emptied ones of the quarantine."""
@@ -185,15 +189,15 @@ class Quarantine:
         return [f"{self._path}/{name}" for name in found if OBJECT_ID.fullmatch(name)] + [
             f"{self._path}/{directory}/{name}"
             for directory in found
-            if directory == "pack" or len(directory) == FAN_OUT
+            if directory == "pack" or len(directory) == _FAN_OUT
             for name in os.listdir(f"{self._path}/{directory}")
             if not name.startswith("tmp_")
         ]
 
     def _target(self, path: str) -> str:
         name = path.removeprefix(f"{self._path}/")
-        below = name if "/" in name else f"{name[:FAN_OUT]}/{name[FAN_OUT:]}"
-        return f"{self._objects}/{below}"
+        below = name if "/" in name else f"{name[:_FAN_OUT]}/{name[_FAN_OUT:]}"
+        return f"{self.target}/{below}"
 
     def _move(self, path: str, attempts: int = _ATTEMPTS) -> None:
         target = self._target(path)

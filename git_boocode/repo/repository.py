@@ -90,8 +90,6 @@ class Repository:
         self._config: Config | None = None
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
-        self.written_packs: set[str] = set()
-        """The names of the packs that were written through this object."""
         self._observer: Observer | None = None
         self._watcher: Watcher | None = None
         self._store: Store | None = None

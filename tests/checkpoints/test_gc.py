@@ -35,6 +35,7 @@ exec "$git" "$@"
 """
 PRUNE = '"$git" prune --expire=now'
 REPACK = '"$git" repack -a -d -q'
+GC = f"{REPACK}; {PRUNE}"
 # A gc that read the refs before ours was written, and deletes later.
 LATE = """
 sh -c 'cd .git && echo "$$ $(uname -n)" >gc.pid && sleep 0.4 && rm -f objects/??/????* gc.pid' \
@@ -103,7 +104,7 @@ def whole(repo: Repo) -> None:
     assert not list((repo.top / ".git/objects").glob("tmp_*"))
 
 
-@pytest.mark.parametrize("command", [PRUNE, REPACK, f"{REPACK}; {PRUNE}"])
+@pytest.mark.parametrize("command", [REPACK, GC])
 @pytest.mark.parametrize("word", ["update-ref", "config"])
 def test_git_prunes_before_the_ref_is_written(
     repo: Repo, act: Callable[[], Result], command: str, word: str
@@ -130,7 +131,7 @@ def many(repo: Repo) -> Result:
 
 
 @pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize("command", [REPACK, f"{REPACK}; {PRUNE}"])
+@pytest.mark.parametrize("command", [REPACK, GC])
 def test_a_repack_deletes_a_pack_before_its_ref_is_written(
     repo: Repo, packed: bool, command: str
 ) -> None:
@@ -170,7 +171,7 @@ def test_a_gc_whose_lock_cannot_be_read(repo: Repo) -> None:
 def test_objects_that_are_deleted_repeatedly(repo: Repo, tmp_path: Path) -> None:
     repo.commit(a="a\n")
     repo.write("b", "b\n")
-    with beside(repo, "update-ref", before=f"rmdir {repo.top}/.git/programs/once; {PRUNE}"):
+    with beside(repo, "update-ref", before=f"rmdir {repo.top}/.git/programs/once; {GC}"):
         done = repo.boocode("checkpoint", "--json")
         (repo.top / ".git/programs/once").mkdir(exist_ok=True)
     assert (done.code, done.json["error"]["code"]) == (128, "missing_objects")

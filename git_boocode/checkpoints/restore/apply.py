@@ -25,7 +25,7 @@ from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index
 from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError, shell_command
 from git_boocode.repo.files import remove_emptied
-from git_boocode.repo.gc import GcWatch, protect_from_gc
+from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import Completed, Git, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
 from git_boocode.repo.lock import held_lock, scratch_directory
@@ -162,11 +162,11 @@ class WorktreeUpdate:
                 return
         for _ in range(_ATTEMPTS - 1):
             with suppress(WorktreeChangedError):
-                protect_from_gc(self._repository, self._roll_back_current)
+                protect_from_gc(self._roll_back_current)
                 return
-        protect_from_gc(self._repository, self._roll_back_current)
+        protect_from_gc(self._roll_back_current)
 
-    def _roll_back_current(self, watch: GcWatch) -> None:
+    def _roll_back_current(self) -> None:
         """Roll back from the current state, and save changes that other processes made to it."""
         repository = self._repository
         with scratch_directory(repository.state_dir) as scratch:
@@ -187,7 +187,7 @@ class WorktreeUpdate:
                 for each in others
             ):
                 halfway.exact = record_exact(repository, halfway, back, {})
-                self._save(halfway, watch)
+                self._save(halfway)
             paths = self._exact_before.keys() & {change.path for change in back}
             exact = {path: self._exact_before[path] for path in paths}
             tree = tree_after(halfway, halfway.disk_tree, back)
@@ -206,9 +206,8 @@ class WorktreeUpdate:
         user_files = partial(rules.user_files, scratch=scratch)
         return take_snapshot(self._repository, scratch, user_files)
 
-    def _save(self, halfway: Snapshot, watch: GcWatch) -> None:
-        saved = safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
-        watch.confirm(saved.ref, saved.commits)
+    def _save(self, halfway: Snapshot) -> None:
+        safety_checkpoint(self._repository, halfway, Metadata({}), {"halfway": True})
 
     def _check_out_before(self) -> None:
         """Write every file of the plan as it was before, without a scan."""
@@ -246,12 +245,12 @@ class WorktreeUpdate:
             if error.code != "conflict":
                 raise
             # Another process, perhaps the callback, staged something: save it, then replace it.
-            protect_from_gc(self._repository, self._save_current)
+            protect_from_gc(self._save_current)
             self._install_original(None)
 
-    def _save_current(self, watch: GcWatch) -> None:
+    def _save_current(self) -> None:
         with scratch_directory(self._repository.state_dir) as scratch:
-            self._save(self._scan(scratch), watch)
+            self._save(self._scan(scratch))
 
     def _install_original(self, expected: bytes | None) -> None:
         original = self._snapshot.original

@@ -44,7 +44,7 @@ from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Chan
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, RefusedError, shell_command
-from git_boocode.repo.gc import GcWatch, protect_from_gc
+from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.head_move import HeadMove, HeadTarget
 from git_boocode.repo.lock import (
     break_ref_locks,
@@ -152,7 +152,7 @@ def undoable_change(
     record = proposal_record(step, left, files=bool(written))
     identifier = repository.store.new_id()
 
-    def take(watch: GcWatch) -> Checkpoint:
+    def take() -> Checkpoint:
         with scratch_directory(repository.state_dir) as scratch:
             with signals.passing():
                 snapshot = take_snapshot(repository, scratch)
@@ -169,14 +169,12 @@ def undoable_change(
                 raise _unrecorded(min(unrecorded))
             changes = (Change(e.path, "modify", e.mode, e.mode, e.id, e.id) for e in entries)
             snapshot.exact = record_exact(repository, snapshot, changes, {})
-            safety = safety_checkpoint(
+            return safety_checkpoint(
                 repository, snapshot, Metadata({}), record, identifier, step.change
             )
-            watch.confirm(safety.ref, safety.commits)
-            return safety
 
     with SignalsWait() as signals:
-        safety = protect_from_gc(repository, take)
+        safety = protect_from_gc(take)
         try:
             signals.check()
             yield safety.id

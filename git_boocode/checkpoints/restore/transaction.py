@@ -61,7 +61,7 @@ from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.gc import GcWatch, protect_from_gc
+from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head_move import HeadMove, HeadTarget, plan_move
 from git_boocode.repo.ids import OBJECT_ID
@@ -151,15 +151,13 @@ class Transaction:
 
     def run(self) -> RestoreResult:
         """Run the operation; a refusal changes nothing, a failure is rolled back."""
-        if self._request.dry_run:
-            return self._run(None)
-        return protect_from_gc(self._repository, self._run)
+        return protect_from_gc(self._run)
 
-    def _run(self, watch: GcWatch | None) -> RestoreResult:
-        """Scan, plan, then change files; without a watch, only plan."""
-        repository = self._repository
+    def _run(self) -> RestoreResult:
+        """Scan, plan, then change files."""
+        repository, dry_run = self._repository, self._request.dry_run
         self._callback = self._find_callback()
-        with scratch_directory(repository.state_dir, read_only=watch is None) as scratch:
+        with scratch_directory(repository.state_dir, read_only=dry_run) as scratch:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
             visible, wanted = snapshot.disk_tree, self._operation.head
             move = plan_move(repository, snapshot.head, wanted) if wanted else None
@@ -167,12 +165,12 @@ class Transaction:
             self._plan = self._plan._replace(
                 move=move, blocked=files.blocked, callback=self._callback is not None
             )
-            if watch is not None:
+            if not dry_run:
                 self._refuse_later_changes(visible, snapshot.head.tree, files)
             refuse_to_replace_directory(repository, files.changes)
             # Make the result now, because nothing may fail after the files have changed.
             result = self._result(snapshot, files)
-            if watch is None:
+            if dry_run:
                 # In a partial clone the contents may be missing; the plan does not need them.
                 with suppress(GitError):
                     lines = count_lines(repository.git, files.before, files.tree)
@@ -188,7 +186,7 @@ class Transaction:
             if self._callback is not None:
                 _check_callback_stays(repository, self._callback, files.changes)
             with keeping_directory(repository, files.changes), SignalsWait() as self._signals:
-                safety = self._begin(snapshot, files, watch)
+                safety = self._begin(snapshot, files)
                 return self._carry_out(safety, files, result)
 
     # Planning.
@@ -413,7 +411,7 @@ class Transaction:
 
     # Changing files, HEAD and conversation.
 
-    def _begin(self, snapshot: Snapshot, files: FilePlan, watch: GcWatch) -> Checkpoint:
+    def _begin(self, snapshot: Snapshot, files: FilePlan) -> Checkpoint:
         """Record that the operation has begun, and take the safety checkpoint."""
         repository, changes = self._repository, files.changes
         identifier, plan = self._catalog.store.new_id(), self._plan
@@ -428,7 +426,6 @@ class Transaction:
         try:
             about = Metadata({}) if self._is_foreign else self._target.meta
             safety = safety_checkpoint(repository, snapshot, about, plan.as_json(), identifier)
-            watch.confirm(safety.ref, safety.commits)
         except BaseException:
             # It may have failed behind the checkpoint, which would be one more step to undo.
             with suppress(BoocodeError):

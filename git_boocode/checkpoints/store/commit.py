@@ -30,6 +30,7 @@ from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, de
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import is_regular, read_private, write_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.gc import create_refs, pack_many_refs
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
@@ -93,7 +94,7 @@ def write_checkpoint(
     `kind` is `checkpoint`, `pre-restore` for a safety checkpoint, or `turn-end`, which replaces an
     earlier one of the checkpoint `values["turn"]`; `values` is more metadata. The snapshot was
     built on `cache`, whose ref keeps objects reachable: if that ref was deleted meanwhile, a
-    RefusedError is raised (`conflict`). The caller confirms the ref with `GcWatch`.
+    RefusedError is raised (`conflict`). CollectedError if git deleted objects meanwhile.
     """
     repository, identifier = catalog.repository, identifier or catalog.store.new_id()
     # Git's dates follow the order of the ids, also if the clock was set back.
@@ -126,7 +127,9 @@ def write_checkpoint(
         old = next((each.target for each in catalog.store.refs(ref)), None)
     checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
     changes = [*(each for each in checked if each.name != ref), RefChange(ref, commit, old)]
-    catalog.store.update_refs(changes, beside=snapshot.quarantine.sync_directories)
+    made = Commit(commit, snapshot.tree, tuple(parents), message)
+    checkpoint = Checkpoint(identifier, ref, made, meta)
+    create_refs(repository, snapshot.quarantine, changes, checkpoint.commits)
     if "partial" in values:
         # The cached index still fits, but there is a newer checkpoint now.
         forget_content(repository)
@@ -135,7 +138,7 @@ def write_checkpoint(
     else:
         content = snapshot.content()
         save_cache(repository, snapshot.cache._replace(ref=ref, commit=commit, content=content))
-    return Checkpoint(identifier, ref, Commit(commit, snapshot.tree, tuple(parents), message), meta)
+    return checkpoint
 
 
 def safety_checkpoint(
@@ -219,7 +222,6 @@ def prune_daily(repository: Repository) -> None:
         # Store the time first, so that parallel checkpoints do not prune as well.
         note_pruning(repository)
         from git_boocode.checkpoints.store.retention import prune
-        from git_boocode.repo.gc import pack_many_refs
 
         try:
             prune(repository, everywhere=True, patience=0)
