@@ -130,12 +130,17 @@ def test_the_files_alone(base: Repo) -> None:
 # What is ignored.
 
 
+def full_directory(path: Path) -> None:
+    path.mkdir()
+    (path / "one.log").write_text("precious\n")
+
+
 FORCED = frozenset({"ignored"})
 # What is in the way, what it hides below, and which files of the checkpoint it blocks.
 IN_THE_WAY: dict[str, Callable[[Path], object]] = {
     "file": lambda path: path.write_text("precious\n"),
     "link": lambda path: path.symlink_to("precious"),
-    "directory": lambda path: (path.mkdir(), (path / "one.log").write_text("precious\n")),
+    "directory": full_directory,
 }
 
 
