@@ -139,14 +139,6 @@ def test_a_fence_in_the_lines_of_a_hunk_does_not_end_the_patch() -> None:
     assert last.path == "g"
 
 
-def test_a_file_that_is_added_must_not_exist() -> None:
-    action = edit(envelope("*** Add File: f\n+x\n")).action
-    assert action.apply(None, MatchOptions()).text == FileText("x\n")
-    with pytest.raises(MissError) as caught:
-        action.apply(FileText(OLD), MatchOptions())
-    assert caught.value.code == "exists"
-
-
 def test_the_first_hunk_needs_no_mark() -> None:
     assert updated("     def walk(self):\n-        go()\n+        stop()\n") == NEW
 
@@ -274,28 +266,9 @@ def test_what_is_wrong_with_an_operation(kind: str, diff: str | None, said: str)
     assert said in failure.message
 
 
-def test_context_lines_that_lost_their_blank() -> None:
-    text = "def run():\n    go()\n    stop()\nend()\n"
-    body = "@@\ndef run():\n    go()\n-    stop()\n+    halt()\nend()\n"
-    assert updated(body, text) == text.replace("stop", "halt")
-    assert refused(body.replace("end()", "gone()"), text).code == "not_found"
-
-
-def test_hunks_without_changes_are_skipped() -> None:
-    body = UPDATE.partition("\n")[2]
-    for patch in (f"@@\n class A:\n{body}", f"{body}@@\n class A:\n", f"@@\n@@\n{body}"):
-        assert updated(patch) == NEW
-
-
 def test_a_section_that_does_not_exist_is_refused() -> None:
     body = "@@ def missing(self):\n     def walk(self):\n-        go()\n+        stop()\n"
     miss = refused(body)
     assert miss.code == "not_found"
     assert "no section 'def missing(self):'" in miss.message
     assert "class Target" in refused(body.replace("def missing(self):", "class Target")).message
-
-
-def test_empty_lines_in_a_hunk_are_noted() -> None:
-    patch = envelope("*** Update File: f\n@@\n         go()\n\n-    def walk(self):\n+    x\n")
-    applied = edit(patch).action.apply(FileText(OLD), MatchOptions()).applied
-    assert applied.notes == ("hunk 1: empty lines read as blank ones",)

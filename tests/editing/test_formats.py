@@ -101,9 +101,14 @@ def test_every_spelling_of_several_edits(key: str) -> None:
             "'dryRun' is not supported",
         ),
         # A part of a file must not be taken for the whole.
-        ({"line": 3, "content": "x"}, "is for a part of it"),
-        ({"content": "x", "start_line": 3, "end_line": 9}, "is for a part of it"),
-        ({"content": "x", "mode": "append"}, "is for a part of it"),
+        *(
+            ({"content": "x", part: 3}, "is for a part of it")
+            for part in ("line", "end_line", "endLine", "end", "range", "insert_line", "startLine")
+        ),
+        *(
+            ({"content": "x", "mode": mode}, "is for a part of it")
+            for mode in ("a", "append", "insert", "prepend")
+        ),
         ({"content": "x", "append": True}, "is for a part of it"),
         ({"start": 3, "end": 9, "content": "x"}, "is for a part of it"),
         ({"target_file": "a", "code_edit": "# ... existing code ...\nx"}, "may omit code"),
@@ -116,64 +121,6 @@ def test_every_spelling_of_several_edits(key: str) -> None:
 )
 def test_what_would_be_misread_is_refused(item: dict[str, object], expected: str) -> None:
     assert expected in message({"path": "a"} | item)
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        *("line", "end_line", "endLine", "start", "end", "range", "insert_line", "startLine"),
-        {"mode": "a"}, {"mode": "append"}, {"mode": "insert"}, {"mode": "prepend"},
-    ],
-)  # fmt: skip
-def test_content_for_a_part_of_a_file_is_not_the_whole_file(part: str | dict[str, str]) -> None:
-    more = part if isinstance(part, dict) else {part: 3}
-    assert "is for a part of it" in message({"path": "a", "content": "x", **more})
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda edit: {"type": "function_call", "name": "edit", "arguments": json.dumps(edit)},
-        lambda edit: {
-            "id": "1",
-            "type": "function",
-            "function": {"name": "edit", "arguments": json.dumps(edit)},
-        },
-        lambda edit: {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [
-                {"type": "function", "function": {"name": "edit", "arguments": json.dumps(edit)}}
-            ],
-        },
-        lambda edit: {
-            "role": "assistant",
-            "content": [
-                {"type": "text", "text": "I will edit a."},
-                {"type": "tool_use", "id": "1", "name": "Edit", "input": edit},
-            ],
-        },
-        lambda edit: {"functionCall": {"name": "replace", "args": edit}},
-        lambda edit: {"method": "tools/call", "params": {"name": "edit", "arguments": edit}},
-        lambda edit: {"toolName": "edit", "toolArgs": json.dumps(edit)},
-        lambda edit: {
-            "hook_event_name": "PreToolUse",
-            "tool_name": "MultiEdit",
-            "tool_input": {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y"}]},
-        },
-        lambda edit: {"tool_input": edit},
-        lambda edit: {"tool_name": "Edit", "tool_input": edit, "cwd": "/"},
-        lambda edit: {"type": "tool_use", "name": "Edit", "input": edit},
-        lambda edit: [{"tool_name": "Edit", "tool_input": edit}],
-        lambda edit: {"edits": [edit]},
-        lambda edit: {"path": "a", "edits": [edit]},
-        lambda edit: [{"edits": [edit]}],
-    ],
-)
-def test_envelopes_are_unwrapped(wrap: object) -> None:
-    assert callable(wrap)
-    (edit,) = read(wrap({"path": "a", "old": "x", "new": "y"})).edits
-    assert edit[:3] == (0, "a", Replace("x", "y"))
 
 
 EDIT = {"path": "a", "old": "x", "new": "y"}
@@ -203,11 +150,6 @@ EDIT = {"path": "a", "old": "x", "new": "y"}
 def test_shapes_of_other_tools(item: dict[str, object], action: object) -> None:
     (edit,) = read({"path": "a", **item}).edits
     assert (edit.path, edit.action) == ("a", action)
-
-
-def test_a_region_inside_an_edit_object() -> None:
-    (edit,) = read({"path": "a", "edit": {"start": ["x"], "content": ["y"]}}).edits
-    assert (edit.path, edit.format) == ("a", "region")
 
 
 @pytest.mark.parametrize("key", ["patchText", "patch_text", "patch", "input"])
@@ -264,6 +206,16 @@ def test_shapes_that_say_too_little_are_refused(item: dict[str, object], expecte
 @pytest.mark.parametrize(
     "wrap",
     [
+        {"type": "function_call", "name": "edit", "arguments": json.dumps(EDIT)},
+        {"role": "assistant", "content": [{"type": "text", "text": "I will edit a."},
+            {"type": "tool_use", "id": "1", "name": "Edit", "input": EDIT}]},
+        {"functionCall": {"name": "replace", "args": EDIT}},
+        {"method": "tools/call", "params": {"name": "edit", "arguments": EDIT}},
+        {"toolName": "edit", "toolArgs": json.dumps(EDIT)},
+        {"hook_event_name": "PreToolUse", "tool_name": "MultiEdit",
+            "tool_input": {"file_path": "a", "edits": [{"old_string": "x", "new_string": "y"}]}},
+        [{"tool_name": "Edit", "tool_input": EDIT}],
+        [{"path": "a", "edits": [EDIT]}],
         {"tool_name": "Edit", "tool_input": {**EDIT, "replace_all": None}, "tool_response": None},
         {"preToolUse": {"toolName": "editor", "parameters": EDIT}},
         {"tool_call": {"id": "1", "name": "editor", "input": EDIT}},
@@ -353,17 +305,6 @@ def test_the_format_that_comes_nearest_is_named_first(value: object, nearest: st
     (failure,) = read(value).failures
     assert failure.message.startswith(f"it matches no format ({nearest}")
     assert "{path, old_string, new_string}" in str(failure.hint)
-
-
-def test_text_in_a_message_is_read_as_text() -> None:
-    block = "a.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
-    for item in (
-        block,
-        [block],
-        {"role": "assistant", "content": [{"type": "text", "text": block}]},
-    ):
-        (edit,) = read(item).edits
-        assert (edit.path, edit.format) == ("a.py", "search-replace")
 
 
 def test_calls_that_enclose_each_other_without_end_are_refused() -> None:
@@ -467,10 +408,6 @@ def test_several_inputs_are_numbered_through() -> None:
 )
 def test_what_is_no_input_says_where_it_stopped(data: bytes, expected: str) -> None:
     assert expected in message(data)
-
-
-def test_a_message_ends_where_its_sentence_does() -> None:
-    assert message(b'{"path":"a').endswith("column 9: unterminated string starting")
 
 
 def test_line_breaks_and_tabs_in_strings_are_taken_as_they_are() -> None:
@@ -599,11 +536,6 @@ def test_arrays_sent_as_text_are_read() -> None:
     assert "'edits' is a string; expected an array" in message({"path": "a", "edits": "x"})
 
 
-def test_a_switch_as_a_string_is_refused_with_the_form_it_has() -> None:
-    item = {"path": "a", "old": "x", "new": "y", "replace_all": "true"}
-    assert message(item) == ("'replace_all' is a string; expected true or false, without quotes")
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -663,19 +595,6 @@ def test_nul_does_not_turn_text_into_a_binary_file() -> None:
     assert Replace("x", "y\0").apply(FileText("x\0", "raw"), MatchOptions()).text == FileText(
         "y\0\0", "raw"
     )
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("n = 4", "n = 5"), ("f()", "f(bar)"), ("alpha()", "omega.two(three)")]
-)
-def test_a_short_edit_that_was_already_made_is_refused_as_such(old: str, new: str) -> None:
-    text = f"first\n{new.strip()}\nlast = 3\n"
-    block = f"a.py\n<<<<<<< SEARCH\n{old.strip()}\n=======\n{new.strip()}\n>>>>>>> REPLACE\n"
-    for action in (Replace(old, new), read(block.encode()).edits[0].action):
-        with pytest.raises(MissError) as caught:
-            action.apply(FileText(text), MatchOptions())
-        assert caught.value.code == "already_applied"
-        assert caught.value.message == "the new text is already there, at line 2"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -89,13 +88,6 @@ def test_a_failure_shows_what_the_file_holds() -> None:
 
 
 # Endings
-
-
-def test_new_lines_take_the_files_ending() -> None:
-    text = "alpha\r\nbeta\r\ngamma\r\n"
-    change = hunk(" alpha\n-beta\n+BETA\n+more\n gamma")
-    assert patched(text, change) == "alpha\r\nBETA\r\nmore\r\ngamma\r\n"
-    assert applied(text, change).kind == "exact"
 
 
 @pytest.mark.parametrize(
@@ -202,30 +194,6 @@ def test_a_hunk_that_is_applied_already_keeps_the_order() -> None:
 # Tolerance
 
 
-def test_blanks_aside() -> None:
-    text = lines("class A:", "    def run(self):", "        go(1)", "        stop(2)", "", "x")
-    change = hunk(" def run(self):\n-    go(1)\n+    go(3)\n+    if x:\n+        y\n     stop(2)")
-    assert patched(text, change) == text.replace(
-        "        go(1)\n", "        go(3)\n        if x:\n            y\n"
-    )
-    found = applied(text, change)
-    assert (found.kind, found.rung) == ("fuzzy", "whitespace")
-    assert "hunk 1: reindented" in found.notes
-
-
-def test_context_lines_without_their_leading_blank() -> None:
-    text = lines("def run(self):", "    go(1)", "    stop(2)", "    end(3)")
-    change = hunk(" def run(self):\n    go(1)\n+    more(4)\n    stop(2)")
-    assert patched(text, change) == text.replace("    stop", "    more(4)\n    stop")
-
-
-def test_a_typo_is_left_to_the_matcher() -> None:
-    text = lines("first line of text", "second line of text", "third line of text", "the end")
-    change = hunk(" first line of txet\n-second line of text\n+another line\n third line of text")
-    assert patched(text, change) == text.replace("second line of text", "another line")
-    assert applied(text, change).rung == "similarity"
-
-
 # The marks of a hunk are followed
 
 
@@ -310,17 +278,6 @@ def test_a_diff_on_another_text_is_applied_or_refused(old: str, new: str, other:
     if diff:
         with suppress(MissError):
             action(diff).apply(FileText(other), MatchOptions())
-
-
-@given(st.lists(words, min_size=4, max_size=20), st.integers(0, 19), st.integers(1, 9))
-def test_lines_added_elsewhere_do_not_matter(names: Sequence[str], at: int, count: int) -> None:
-    old = [f"line {number} {name.strip()}" for number, name in enumerate(names)]
-    at %= len(old)
-    new = [*old[:at], "changed", *old[at + 1 :]]
-    diff = unified_diff("f", FileText(lines(*old)), FileText(lines(*new)))
-    above = lines(*(f"above {number}" for number in range(count)))
-    result = action(diff).apply(FileText(above + lines(*old)), MatchOptions())
-    assert result.text == FileText(above + lines(*new))
 
 
 def test_git_apply_agrees(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from git_boocode.editing import workspace as workspace_module
-from git_boocode.editing.actions import Create, Delete, Keep, Replace, Write
+from git_boocode.editing.actions import Create, Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.service import Options
 from git_boocode.editing.workspace import read_file
@@ -164,19 +164,6 @@ def test_two_files_cannot_get_one_name(repo: Repo) -> None:
         (1, "exists", f"it cannot be renamed to 'new': {taken}"),
         (2, "exists", "it cannot be renamed to 'c': that file already exists"),
     ]
-
-
-def test_a_whole_write_stands_alone_beside_deletion_and_creation(repo: Repo) -> None:
-    repo.write("a", "A\n")
-    assert [code for _, code, _ in messages(("a", Delete()), ("a", Write("x")))] == ["mixed_write"]
-    assert [code for _, code, _ in messages(("a", Write("x")), ("a", Delete()))] == ["mixed_write"]
-
-
-def test_a_file_to_create_must_not_exist(repo: Repo) -> None:
-    repo.write("a", "A\n")
-    repo.write("empty", "")
-    assert [code for _, code, _ in messages(("a", Create("x")))] == ["exists"]
-    assert listed(("empty", Create("x"))) == [("empty", "modify", None)]
 
 
 def test_a_failure_of_a_moving_edit_explains_those_of_later_ones(repo: Repo) -> None:

@@ -3,8 +3,7 @@ import json
 import os
 import socket
 import stat
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -115,11 +114,6 @@ def test_an_unreadable_input_hides_no_failure(repo: Repo) -> None:
     ]
 
 
-def test_an_edit_of_a_file_whose_creation_failed_is_not_reported(repo: Repo) -> None:
-    creation = {"path": "new", "content": 1}
-    assert codes([creation, replace("new", "a", "b")]) == [(0, "invalid_input")]
-
-
 @pytest.mark.parametrize("spelling", ["a", "./a", "sub/../a", "link"])
 def test_a_whole_file_is_never_mixed_with_other_edits(repo: Repo, spelling: str) -> None:
     repo.write("a", "x\n")
@@ -157,11 +151,6 @@ def test_an_empty_old_string_creates_and_fills(repo: Repo) -> None:
     assert codes(replace("full", "", "y")) == [(0, "exists")]
 
 
-def test_a_created_file_can_be_edited_by_the_same_call(repo: Repo) -> None:
-    apply([replace("new", "", "one\ntwo\n"), replace("new", "two", "three")])
-    assert repo.read("new") == b"one\nthree\n"
-
-
 @pytest.mark.parametrize(
     ("content", "line", "text", "expected"),
     [
@@ -186,12 +175,6 @@ def test_insert(repo: Repo, content: str, line: int, text: str, expected: str) -
     assert repo.read("a").decode() == expected
     applied = answer.files[0].applied[0][1]
     assert (applied.start_line, applied.end_line) == (line + 1, line)
-
-
-def test_insert_past_the_end(repo: Repo) -> None:
-    repo.write("a", "x\n")
-    edit = {"path": "a", "command": "insert", "insert_line": 2, "insert_text": "y"}
-    assert "the file has 1 lines" in refused(edit).message
 
 
 @pytest.mark.parametrize(
@@ -571,13 +554,6 @@ def test_code_that_is_left_out_is_refused_in_every_format(
     apply(edit, options=Options(MatchOptions(verbatim=True)))
 
 
-def test_code_that_is_left_out_is_found_by_the_matchers_own_words(repo: Repo) -> None:
-    # None of these words stands anywhere else in the file.
-    repo.write("a", "one\ntwo\n")
-    (failure,) = refused({"path": "a", "content": "one\n# ... more lines ...\n"}).failures
-    assert "'# ... more lines ...', which looks like a placeholder" in failure.message
-
-
 def test_what_only_looks_left_out_is_taken(repo: Repo) -> None:
     repo.write("a.pyi", "def f(): ...\n# ... rest of code ...\n")
     content = "class A:\n    ...\n# ... rest of code ...\n"
@@ -701,16 +677,6 @@ def test_a_file_that_changes_all_the_time_is_left_alone(repo: Repo) -> None:
     assert next(numbers) == 5
 
 
-def test_a_file_in_the_way_that_changes_all_the_time_is_named(repo: Repo) -> None:
-    for name in "abc":
-        repo.write(name, "old\n")
-    numbers = iter(range(100))
-    action = meanwhile(lambda: repo.write("b", f"{next(numbers)}\n"), "old", "new")
-    with pytest.raises(EditsRefusedError) as caught:
-        carry_out(act(("a", Keep(), "b"), ("c", action)))
-    assert [(bad.path, bad.code) for bad in caught.value.failures] == [("b", "conflict")]
-
-
 def test_a_link_that_is_turned_elsewhere_is_followed_again(repo: Repo) -> None:
     repo.write("one", "old\n")
     repo.write("two", "old\n")
@@ -789,40 +755,3 @@ def test_other_paths_to_a_file_are_that_file(repo: Repo, other: str) -> None:
     os.symlink("a", "link")
     apply([replace("a", "1", "one"), replace(other, "one\n2", "one\ntwo")])
     assert repo.read("a") == b"one\ntwo\n"
-
-
-@pytest.fixture
-def folding(tmp_path: Path) -> Iterator[Path]:
-    """A directory whose file system does not tell names apart that differ in case."""
-    image, mount = tmp_path / "image", tmp_path / "mount"
-    image.write_bytes(b"")
-    os.truncate(image, 16 << 20)
-    mount.mkdir()
-    try:
-        for command in (
-            f"mkfs.ext4 -q -O casefold -E encoding=utf8 {image}",
-            f"mount -o loop {image} {mount}",
-        ):
-            subprocess.run(command.split(), check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no file system can be mounted that folds case")
-    try:
-        top = mount / "top"
-        top.mkdir()
-        subprocess.run(["chattr", "+F", top], check=True)
-        yield top
-    finally:
-        os.chdir(tmp_path)
-        subprocess.run(["umount", mount], check=True)
-
-
-def test_two_spellings_on_a_file_system_that_folds_case(repo: Repo, folding: Path) -> None:
-    os.chdir(folding)
-    for index in (False, True):
-        Path("Foo.txt").write_text("1\n2\n")
-        apply([replace("Foo.txt", "1", "one"), replace("foo.TXT", "one\n2", "3")], index=index)
-        assert Path("Foo.txt").read_text() == "3\n"
-        subprocess.run(["git", "init", "-q"], check=True)
-    assert codes([{"path": name, "content": "x"} for name in ("New", "nEW")]) == [
-        (1, "mixed_write")
-    ]

@@ -185,17 +185,6 @@ def test_a_new_mode_shows_in_another_file(repo: Repo, replaced: bool) -> None:
     assert not leftovers(repo.top)
 
 
-def test_doctor_alone_changes_nothing(repo: Repo) -> None:
-    interrupt(repo)
-    before = repo.files()
-    done = repo.boocode("doctor", "--json")
-    assert (done.code, done.json["ok"]) == (1, False)
-    (finding,) = done.json["findings"]
-    assert (finding["kind"], finding["paths"]) == ("interrupted_edit", ["a", "b"])
-    assert finding["fixed"] is False
-    assert repo.files() == before
-
-
 def test_a_failing_repair_can_be_repeated(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     from git_boocode.editing.recovery import interrupted_edit, repair
     from git_boocode.repo.repository import Repository

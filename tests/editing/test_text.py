@@ -202,10 +202,3 @@ def test_lines_that_did_not_change_are_left_out(old: str, new: str) -> None:
     assert f"\n{new}"[above] == "\n"
     assert below == 0 or new[len(new) - below - 1] == "\n"
     assert above + below <= min(len(old), len(new))
-
-
-def test_one_changed_line_is_alone() -> None:
-    lines = [f"line {number}\n" for number in range(1_000)]
-    old, new = "".join(lines), "".join([*lines[:500], "line X\n", *lines[501:]])
-    above, below = shared_ends(old, new)
-    assert new[above : len(new) - below] == "line X\n"

@@ -79,13 +79,6 @@ def test_a_patch_made_for_head_is_merged(repo: Repo, kind: str) -> None:
     assert (edit["kind"], edit["start_line"], edit["end_line"]) == ("fuzzy", 2, 4)
 
 
-def test_all_hunks_of_a_patch_are_merged(repo: Repo) -> None:
-    repo.commit(**{"a.py": BEFORE})
-    repo.write("a.py", NOW)
-    apply(patch("apply-patch", HUNK, "-    write(path, data)\n+    write_all(path, data)\n"))
-    assert repo.read("a.py").decode() == MERGED.replace("write(", "write_all(")
-
-
 @pytest.mark.parametrize("kind", PATCHES)
 @pytest.mark.parametrize("clash", [CLASH, BEFORE.replace('log("loaded")', "log(path)")])
 def test_a_patch_that_conflicts_is_stale(repo: Repo, kind: str, clash: str) -> None:
@@ -132,12 +125,6 @@ def test_an_edit_made_before_another_edit_is_merged(repo: Repo) -> None:
     assert repo.read("a.py").decode() == MERGED
 
 
-def test_an_edit_made_after_another_edit_is_merged(repo: Repo) -> None:
-    recorded = apply({"path": "a.py", "content": BEFORE}).id
-    repo.write("a.py", NOW)
-    assert notes(apply(EDIT)) == (f"merged with the changes since edit {recorded}",)
-
-
 def test_a_conflict_names_the_checkpoint_that_has_the_change_first(repo: Repo) -> None:
     repo.commit(**{"a.py": BEFORE})
     repo.write("a.py", CLASH)
@@ -164,19 +151,6 @@ def test_a_conflict_names_no_checkpoint_of_another_commit(repo: Repo) -> None:
     assert message(EDIT) == "line 3 changed since HEAD"
 
 
-def test_a_conflict_shows_the_lines_as_they_are(repo: Repo) -> None:
-    repo.commit(**{"a.py": BEFORE})
-    repo.write("a.py", CLASH)
-    failure, *_ = refused(EDIT).failures
-    assert failure.message == "line 3 changed since HEAD"
-    assert failure.lines == (3,)
-    (near,) = failure.candidates
-    assert near.text == "    check_all(data)"
-    assert near.old_string == '    data = read(path)\n    check_all(data)\n    log("loaded")'
-    assert near.old_start_line == 2
-    assert near.differs == ("3: [-check-]{+check_all+}(data)",)
-
-
 def test_a_user_sees_what_was_merged_and_what_has_changed(repo: Repo) -> None:
     repo.commit(**{"a.py": BEFORE, "b.py": BEFORE})
     repo.write("a.py", NOW)
@@ -189,11 +163,6 @@ def test_a_user_sees_what_was_merged_and_what_has_changed(repo: Repo) -> None:
     assert done.code == 1
     assert "b.py: line 3 changed since HEAD" in done.err
     assert "check_all(data)" in done.err
-
-
-def test_without_a_commit_or_a_version_nothing_is_merged(repo: Repo) -> None:
-    repo.write("a.py", CLASH)
-    assert codes(EDIT) == [(0, "not_found")]
 
 
 def test_without_a_repository_there_are_no_versions(
@@ -440,15 +409,6 @@ def test_a_call_of_which_all_is_applied_is_refused(repo: Repo) -> None:
     done = repo.boocode("apply-edit", "--json", stdin=json.dumps(edits))
     assert (done.code, done.json["ok"], done.json["error"]["code"]) == (1, False, "already_applied")
     assert done.json["failures"][0]["lines"] == [2]
-
-
-def test_another_failure_is_still_a_failure(repo: Repo) -> None:
-    repo.write("a.py", MERGED)
-    edits = [
-        replace("a.py", "    data = read(path)\n", "    data = read_bytes(path)\n"),
-        replace("a.py", "nowhere_to_be_found(1)", "x"),
-    ]
-    assert codes(edits) == [(1, "not_found")]
 
 
 def test_a_change_that_the_file_has_since_is_already_applied(repo: Repo) -> None:

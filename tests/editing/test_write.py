@@ -371,25 +371,6 @@ def test_a_file_that_changed_meanwhile_refuses_the_whole_call(
     assert records(repo) == []
 
 
-def test_a_file_that_changes_while_others_are_replaced_is_kept(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepare(repo)
-    real = os.replace
-
-    def meddling(source: str, target: str) -> None:
-        real(source, target)
-        if Path(target).name == "a":
-            (repo.top / "b").write_text("theirs\n")
-
-    monkeypatch.setattr(os, "replace", meddling)
-    with pytest.raises(EditsRefusedError, match="another program"):
-        apply(EDITS)
-    assert (repo.read("a"), repo.read("b")) == (b"old\n", b"theirs\n")
-    assert not leftovers(repo.top)
-    assert records(repo) == []
-
-
 def test_a_file_created_at_the_last_moment_is_not_overwritten(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
