@@ -19,7 +19,7 @@ import click
 
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS, LazyGroup, boocode
-from git_boocode.cli.help import TOPICS
+from git_boocode.cli.manual_page import TOPICS
 
 TOP = Path(__file__).parents[1]
 ANSWERS = json.loads((TOP / "git_boocode/answers.json").read_text(encoding="utf-8"))

@@ -27,6 +27,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.editing.answer import diff_of
 from git_boocode.editing.workspace import Workspace
+from git_boocode.proposals import review
 from git_boocode.proposals.acceptance import ACCEPT, AcceptRefusedError, AcceptRequest
 from git_boocode.proposals.acceptance import accept as accept_files
 from git_boocode.proposals.review import ChosenPart, Review, ReviewResult, hunks_of_one_file
@@ -182,3 +183,38 @@ def _print_end(result: ReviewResult) -> None:
         warn(warning)
     if result.undo is not None:
         print_hints(("'git boocode undo' takes it back",))
+
+
+@click.command(cls=Command)
+@review_options
+@json_option
+def discard(chosen: ReviewOptions, force: bool, as_json: bool) -> int:
+    """Drop what is proposed for some files, or for all; the files stay as they are."""
+    refuse_together(("--patch", chosen.patch), ("--json", as_json))
+    workspace = chosen.workspace()
+    selection = chosen.select(workspace, review.DISCARD)
+    if selection is None:
+        print_text("nothing was discarded")
+        return 1
+    with progress(workspace.repository, "discarding", as_json=as_json):
+        result = review.discard(workspace, selection, force=force)
+    print_review(result, as_json=as_json)
+    return 0
+
+
+@click.command(cls=Command)
+@paths_argument
+@buffer_options
+@force_option
+@json_option
+def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool, as_json: bool) -> int:
+    """Make files as they are now the context of what is proposed; the files stay as they are.
+
+    A file that is not part of the proposal joins its context. A proposed change is merged with
+    yours.
+    """
+    workspace = buffers.fill(Workspace.here())
+    with progress(workspace.repository, "syncing", as_json=as_json):
+        result = review.sync(workspace, paths, force=force)
+    print_review(result, as_json=as_json)
+    return 0

@@ -1,10 +1,4 @@
-"""What completion offers for a word of a command line.
-
-The scripts in `hooks/completion` run `git-boocode completion --candidates <word>...` with the words
-after `git boocode`, of which the last one may be incomplete. The answer is a line for each
-candidate: the word, a tab, and a description, which may be empty. An empty word stands for the
-paths that the shell itself completes. If something fails, nothing is offered and nothing is said.
-"""
+"""What completion offers for the arguments and options of commands."""
 
 from __future__ import annotations
 
@@ -14,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from git_boocode.repo.process import TimeLimit, end_group, lead_group
+from git_boocode.cli.options import AFTER_DASHES
 
 if TYPE_CHECKING:
     import click
@@ -22,48 +16,11 @@ if TYPE_CHECKING:
 
     from git_boocode.repo.metadata import EntryCatalog
 
-_PATIENCE = 2.0
-"""Seconds after which a slow repository has nothing to offer."""
 _SHOWN = 25
 _COMMIT_LENGTH = 10
 _LONGEST = 100
 
 Callback = Callable[["click.Context", "click.Parameter", str], "list[CompletionItem]"]
-
-
-def print_candidates(words: Sequence[str]) -> int:
-    """Print the candidates for the last of some words, and return 0."""
-    with suppress(BaseException):
-        descriptor = os.open(os.devnull, os.O_RDWR)
-        os.dup2(descriptor, 0)
-        os.dup2(descriptor, 2)
-        lead_group()
-        limit = TimeLimit(_PATIENCE, end_group)
-        try:
-            lines = "".join(f"{word}\t{text}\n" for word, text in _candidates(words))
-        except BaseException:
-            end_group()
-            raise
-        limit.over()
-        os.write(1, lines.encode("utf-8", "surrogateescape"))
-    return 0
-
-
-def _candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    from click.shell_completion import ShellComplete
-
-    from git_boocode.cli.framework import boocode
-
-    *before, begun = words or [""]
-    # Click reads what follows the `=` alone.
-    option, equals, _ = begun.partition("=")
-    head = option + equals if equals and option.startswith("--") and "--" not in before else ""
-    found = ShellComplete(boocode, {}, "git boocode", "").get_completions(before, begun)
-    for item in found:
-        if item.type in ("file", "dir"):
-            yield "", ""
-        elif not set(item.value) & set("\t\n"):
-            yield head + item.value, (item.help or "").rstrip(".")
 
 
 def one_of(words: Iterable[str]) -> Callback:
@@ -204,8 +161,6 @@ def or_paths(complete: Callback, most: int) -> Callback:
     """Offer paths, and before any of them and before `--` what `complete` offers, `most` times."""
 
     def both(context: click.Context, argument: click.Parameter, begun: str) -> list[CompletionItem]:
-        from git_boocode.cli.framework import AFTER_DASHES
-
         given = _given(context, argument)
         found: list[CompletionItem] = []
         is_path = AFTER_DASHES in context.meta or any(map(os.path.lexists, given))

@@ -14,12 +14,12 @@ from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import checkpoint_or_range, or_paths
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
 from git_boocode.cli.framework import (
-    AFTER_DASHES,
     Command,
     json_option,
     misused,
     refuse_together,
 )
+from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import encode_text, paged, print_json, progress
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import GitError

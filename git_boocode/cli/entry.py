@@ -67,7 +67,7 @@ def _dispatch(given: list[str]) -> int:
     if directories:
         change_directory(directories)
     if argv[:2] == ["completion", "--candidates"]:
-        from git_boocode.cli.candidates import print_candidates
+        from git_boocode.cli.completion import print_candidates
 
         return print_candidates(argv[2:])
     if argv[:1] == ["checkpoint"]:

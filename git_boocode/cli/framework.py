@@ -14,6 +14,7 @@ from click.core import augment_usage_errors
 from git_boocode import __version__
 from git_boocode.cli.candidates import agents, paths
 from git_boocode.cli.options import (
+    AFTER_DASHES,
     DIRECTORY,
     JSON,
     OUTPUT,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 # The options for help are our own: click's would not notice that standard output is full.
 SETTINGS: dict[str, Any] = {"help_option_names": [], "max_content_width": 100}
-
-AFTER_DASHES = "git_boocode.after_dashes"
 
 json_option = click.option(*JSON.names, JSON.parameter, is_flag=True, help=JSON.help)
 
@@ -55,7 +54,7 @@ def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -
     if not wanted or context.resilient_parsing:
         return
     if option.opts == ["--help"] and sys.stdout.isatty():
-        from git_boocode.cli.help import open_page
+        from git_boocode.cli.manual_page import open_page
 
         open_page("".join(context.command_path.split()[2:3]))
     print_text(context.get_help())
@@ -302,13 +301,22 @@ _SUMMARIES = {
     "help": "Open the manual page of a command.",
     "version": "Print the version.",
 }
+# Commands that are in the module of another one; the module of `hook` itself is free of click.
+_MODULES = {
+    "redo": "undo",
+    "discard": "accept",
+    "sync": "accept",
+    "preview": "propose",
+    "drop": "prune",
+    "fetch": "push",
+    "version": "help",
+    "hook": "hooks",
+}
 COMMANDS = {
-    name: CommandInfo(f"git_boocode.cli.{function}", function, summary)
+    name: CommandInfo(f"git_boocode.cli.{_MODULES.get(name, function)}", function, summary)
     for name, summary in _SUMMARIES.items()
     for function in (name.replace("-", "_"),)
 }
-# Its own module is free of click.
-COMMANDS["hook"] = COMMANDS["hook"]._replace(module="git_boocode.cli.hooks")
 # As a function, it would hide Python's own.
 COMMANDS["help"] = COMMANDS["help"]._replace(attribute="help_")
 

@@ -17,14 +17,13 @@ from git_boocode.cli.candidates import agents, paths, remotes
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.diff import diff_into
 from git_boocode.cli.framework import (
-    AFTER_DASHES,
     AtLeast,
     Command,
     json_option,
     misused,
     refuse_together,
 )
-from git_boocode.cli.options import output_options
+from git_boocode.cli.options import AFTER_DASHES, output_options
 from git_boocode.cli.output import (
     counted,
     encode_text,

@@ -38,6 +38,10 @@ OUTPUT = (
 _OUTPUT_NAMES = {name: option.parameter for option in OUTPUT for name in option.names}
 
 
+# Where click's context notes how many arguments follow `--`, which click forgets.
+AFTER_DASHES = "git_boocode.after_dashes"
+
+
 class OutputOptions(NamedTuple):
     """What the user wants to see of any command."""
 

@@ -36,9 +36,19 @@ from prompt_toolkit.output import ColorDepth, create_output
 from git_boocode.checkpoints.turns import Turn
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted, diff_painter
 from git_boocode.cli.output import printable
-from git_boocode.cli.turn_choice import PAGE, TurnList
-from git_boocode.cli.turn_preview import PREVIEW_SIZE, about, begin_diff, diff_lines
-from git_boocode.cli.turn_rows import TurnRow, cut, fitted, turn_label, turn_lines
+from git_boocode.cli.turn_rows import (
+    PAGE,
+    PREVIEW_SIZE,
+    TurnList,
+    TurnRow,
+    about,
+    begin_diff,
+    cut,
+    diff_lines,
+    fitted,
+    turn_label,
+    turn_lines,
+)
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.git import Running
 from git_boocode.repo.ids import ID_PART

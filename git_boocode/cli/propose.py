@@ -5,13 +5,24 @@ from __future__ import annotations
 import click
 
 from git_boocode.cli.apply_edit import EditRequest, edit_options, print_edits
-from git_boocode.cli.framework import Command
-from git_boocode.cli.output import print_feedback, print_json, print_text, progress
+from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
+from git_boocode.cli.candidates import proposed
+from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.output import (
+    print_feedback,
+    print_json,
+    print_text,
+    progress,
+    quote_path,
+    warn,
+    write_output,
+)
 from git_boocode.editing.answer import Answer
 from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.service import Options
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.new_proposal import propose as store
+from git_boocode.proposals.proposed_file import preview as preview_file
 from git_boocode.repo.ids import SHORT_ID
 
 
@@ -55,3 +66,20 @@ def _print(request: EditRequest, answer: Answer, workspace: Workspace) -> None:
         print_text("dry run: nothing was stored")
     elif answer.id:
         print_feedback(f"proposed as {answer.id[:SHORT_ID]}; 'git boocode accept' writes the files")
+
+
+@click.command(cls=Command)
+@click.argument("path", metavar="<path>", shell_complete=proposed)
+@buffer_options
+@encoding_option
+@json_option
+def preview(path: str, buffers: BufferOptions, encoding: str, as_json: bool) -> int:
+    """Print a file as it is proposed; without a proposed content, its context, with a warning."""
+    found = preview_file(buffers.fill(Workspace.here()), path)
+    if as_json:
+        print_json(found.as_json(encoding))
+        return 0
+    if found.warning:
+        warn(f"{quote_path(found.path)}: {found.warning}")
+    write_output(found.data)
+    return 0

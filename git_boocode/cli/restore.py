@@ -27,7 +27,8 @@ from git_boocode.checkpoints.restore.transaction import RestoreResult
 from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
-from git_boocode.cli.framework import AFTER_DASHES, Command, json_option
+from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import (
     agrees,
     ask,

@@ -11,7 +11,8 @@ from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.cli.apply_edit import diff_option, print_diffs, refuse, summary, trim_option
 from git_boocode.cli.candidates import edits, or_paths
 from git_boocode.cli.edit_list import warn_of_unreadable
-from git_boocode.cli.framework import AFTER_DASHES, Command, json_option, misused
+from git_boocode.cli.framework import Command, json_option, misused
+from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import (
     print_feedback,
     print_hints,

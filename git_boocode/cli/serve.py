@@ -52,7 +52,7 @@ def serve(
         from git_boocode.server.session import serve as serve_requests
 
         return serve_requests(repo, read_only=read_only)
-    from git_boocode.cli.register import Registration, install_server, uninstall_server
+    from git_boocode.cli.hooks_plan import Registration, install_server, uninstall_server
 
     asked = Registration(agents, as_json=as_json, **options)
     if install:

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import click
 
+from git_boocode.agents.config_files import Locations
+from git_boocode.agents.git_install import git_hooks_status
+from git_boocode.agents.install import NOT_INSTALLED, State, states_here
+from git_boocode.checkpoints.store.catalog import (
+    ARCHIVE,
+    CHECKPOINTS,
+    REMOTES,
+    SAFETY,
+    Catalog,
+)
+from git_boocode.checkpoints.worktree.pathspecs import unrecorded_repositories
 from git_boocode.cli.buffers import BufferOptions, buffer_options
-from git_boocode.cli.candidates import proposed
+from git_boocode.cli.candidates import age_of, proposed
+from git_boocode.cli.doctor import interruptions
 from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.hooks import last_called, trust_advice
 from git_boocode.cli.output import (
     encode_text,
+    first_lines,
+    human_size,
+    label_of,
+    print_hints,
     print_json,
     print_text,
+    printable,
     progress,
     quote_path,
     write_output,
 )
+from git_boocode.editing.records import EDITS
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import FileStatus, file_statuses
+from git_boocode.repo.gc import disk_usage
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import read_turn
+from git_boocode.repo.store import ALL_REFS, Ref, ShortIds
 
 
 @click.command(cls=Command)
@@ -40,8 +64,6 @@ def status(
         files = file_statuses(workspace, paths)
     if not (paths or porcelain or nul):
         # Loading what it needs of hooks takes longer than all that an editor asks for.
-        from git_boocode.cli.overview import show_overview
-
         show_overview(workspace.repository, files, as_json=as_json)
     elif as_json:
         print_json({"ok": True, "files": [file.as_json() for file in files]})
@@ -67,3 +89,119 @@ def file_line(status: FileStatus) -> str:
 def file_lines(files: Sequence[FileStatus]) -> list[str]:
     """The files for which there is anything to say."""
     return [file_line(file) for file in files if file.letters]
+
+
+_KINDS = {
+    "count": (CHECKPOINTS, "checkpoint", "checkpoints"),
+    "safety": (SAFETY, "safety checkpoint", "safety checkpoints"),
+    "archived": (ARCHIVE, "archived", "archived"),
+    "fetched": (REMOTES, "fetched", "fetched"),
+}
+
+
+class OverviewSection(NamedTuple):
+    """A part of the overview: `value` under its name in JSON, and lines and hints for people.
+
+    Without lines there is nothing to say.
+    """
+
+    name: str
+    value: object
+    lines: list[str]
+    hints: list[str]
+
+
+def show_overview(repository: Repository, files: Sequence[FileStatus], *, as_json: bool) -> None:
+    """Print the overview; `files` are those of the newest proposal."""
+    with progress(repository, "counting", as_json=as_json):
+        sections = [_proposal(files), *_sections(repository)]
+    if as_json:
+        values = {section.name.replace(" ", "_"): section.value for section in sections}
+        print_json({"ok": True, **values, "files": [file.as_json() for file in files]})
+        return
+    for section in sections:
+        if section.lines:
+            print_text(f"{section.name}:")
+        for line in section.lines:
+            print_text(f"  {printable(line)}")
+    if not any(section.lines for section in sections):
+        print_text("no hooks are installed, and nothing is recorded")
+    print_hints(tuple(hint for section in sections for hint in section.hints))
+
+
+def _proposal(files: Sequence[FileStatus]) -> OverviewSection:
+    """The files that are proposed or differ; the others are only counted."""
+    shown = file_lines(files)
+    proposed = any(each.file.is_pending for each in files)
+    hint = "'git boocode accept' writes what is proposed; 'git boocode discard' drops it"
+    hints = [hint] if proposed else []
+    value = {"files": len(files), "pending": sum(each.file.is_pending for each in files)}
+    return OverviewSection("proposal", value, [*first_lines(shown)] if shown else [], hints)
+
+
+def _sections(repository: Repository) -> Iterator[OverviewSection]:
+    refs = repository.store.refs(ALL_REFS)
+    found = interruptions(repository)
+    rows = [finding._asdict() for finding in found]
+    remedies = [finding.remedy for finding in found]
+    yield OverviewSection("interrupted", rows, [finding.message for finding in found], remedies)
+    turn = read_turn(repository)
+    lines = [] if turn is None else [turn.describe()]
+    hints = [] if turn is None else ["'git boocode turn end' ends the running turn"]
+    yield OverviewSection("turn", turn and turn.as_json(), lines, hints)
+    yield _hooks(repository)
+    yield _checkpoints(repository, refs)
+    nested = unrecorded_repositories(repository)
+    lines = [f"{quote_path(path)}: {reason}" for path, reason in nested]
+    rows = [each._asdict() for each in nested]
+    yield OverviewSection("not recorded", rows, [*first_lines(lines)] if lines else [], [])
+    edits = sum(ref.name.startswith(EDITS) for ref in refs)
+    lines = [_counted(edits, "edit record", "edit records")] if edits else []
+    yield OverviewSection("edits", {"count": edits}, lines, [])
+    size = disk_usage(repository, refs)
+    lines = ["size unknown" if size is None else f"{human_size(size)} on disk"] if refs else []
+    yield OverviewSection("storage", {"bytes": size}, lines, [])
+
+
+def _hooks(repository: Repository) -> OverviewSection:
+    states = states_here(Locations.of(repository), repository.config)
+    installed = [state for state in states if state.state != NOT_INSTALLED]
+    git = [each for each in git_hooks_status(repository) if each.state != "missing"]
+    lines = [f"{each.title} ({each.scope}): {_described(each)}" for each in installed]
+    if git:
+        lines.append(f"git: {', '.join(each.event for each in git)}")
+    hints = trust_advice(installed)
+    if not installed:
+        hints.append("'git boocode hooks install' has agents take checkpoints")
+    value = {
+        "agents": [state._asdict() for state in installed],
+        "git": [each._asdict() for each in git],
+    }
+    return OverviewSection("hooks", value, lines, hints)
+
+
+def _described(state: State) -> str:
+    distrust = "not trusted yet, " if state.untrusted else ""
+    return state.message or f"{distrust}{last_called(state)}"
+
+
+def _checkpoints(repository: Repository, refs: list[Ref]) -> OverviewSection:
+    catalog = Catalog(repository)
+    counts = {
+        key: sum(ref.name.startswith(prefix) for ref in refs)
+        for key, (prefix, *_) in _KINDS.items()
+    }
+    latest, newest, lines = catalog.latest(), None, []
+    if latest is not None:
+        newest = {"id": latest.id, **{key: text or None for key, text in latest.texts.items()}}
+        short = ShortIds(catalog.store)(latest.id)
+        label = label_of(latest)
+        lines.append(f"newest: {short}, {age_of(latest.id)}{label and f': {label}'}")
+    listed = (_counted(counts[key], *nouns) for key, (_, *nouns) in _KINDS.items() if counts[key])
+    if any(counts.values()):
+        lines.append(", ".join(listed))
+    return OverviewSection("checkpoints", {"newest": newest, **counts}, lines, [])
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -8,14 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.restore.request import RestoreRequest
-from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog
-from git_boocode.checkpoints.turn_changes import count_changes
-from git_boocode.checkpoints.turns import CurrentTree, turns
-from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.output import (
     ask,
@@ -26,7 +21,7 @@ from git_boocode.cli.output import (
     progress,
     report,
 )
-from git_boocode.cli.turn_rows import Dates, TurnRow, terminal_width, turn_lines
+from git_boocode.cli.turn_rows import PAGE, TurnList, TurnRow, terminal_width, turn_lines
 from git_boocode.repo.errors import UsageError
 from git_boocode.repo.ids import relative_offset
 from git_boocode.repo.object_writer import temporary_objects
@@ -35,60 +30,8 @@ from git_boocode.repo.repository import Repository
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-PAGE = 20
-_SEARCHED = 96  # turns that a git process searches
-_Chooser = Callable[[Repository, "TurnList", "Future[list[TurnRow]]"], "str | None"]
+_Chooser = Callable[[Repository, TurnList, "Future[list[TurnRow]]"], "str | None"]
 _LEAST_COLUMNS, _LEAST_LINES = 20, 6  # of a terminal for the picker
-
-
-class TurnList:
-    """The turns of this worktree, newest first, read as far as they are asked for.
-
-    With paths, which are pathspecs relative to the caller's directory, only the turns that changed
-    what they match. Use it inside of `temporary_objects`.
-    """
-
-    def __init__(self, repository: Repository, paths: Sequence[str] = ()) -> None:
-        self._catalog = catalog = Catalog(repository)
-        self._paths = paths
-        self.pathspecs = checked_pathspecs(repository, paths) if paths else ()
-        self._repository = repository
-        self._found = enumerate(turns(catalog, catalog.newest_first(), CurrentTree(repository)))
-        self._dates = Dates(repository)
-        self._changing: list[TurnRow] = []
-
-    def read(self, most: int) -> list[TurnRow]:
-        """The next turns, without counts unless there are paths; fewer than `most` at the end."""
-        if not self.pathspecs:
-            return self._next(most)
-        while len(self._changing) < most and (rows := self._next(_SEARCHED)):
-            counted = self.count(rows)
-            self._changing += [row for row in counted if row.counts and row.counts.files]
-        found, self._changing = self._changing[:most], self._changing[most:]
-        return found
-
-    def _next(self, most: int) -> list[TurnRow]:
-        found = [*islice(self._found, most)]
-        times = self._dates([turn.checkpoint for _, turn in found])
-        rows = []
-        for (number, turn), time in zip(found, times, strict=True):
-            name, agent = f"@~{number}" if number else "@", turn.checkpoint.meta.text("agent")
-            rows.append(TurnRow(turn, None, name, time, printable(agent), is_counted=False))
-        return rows
-
-    def count(self, rows: Sequence[TurnRow]) -> list[TurnRow]:
-        """The same rows with the counts of what changed."""
-        counts = count_changes(self._repository, [row.turn for row in rows], (), self.pathspecs)
-        pairs = zip(rows, counts, strict=True)
-        return [row._replace(counts=each, is_counted=True) for row, each in pairs]
-
-    def is_empty(self) -> UsageError:
-        """The error if there is nothing to choose from."""
-        hint = NO_CHECKPOINTS
-        if self._catalog.latest() is not None:
-            named = ", ".join(f"'{path}'" for path in self._paths)
-            hint = f"no turn changed {named}; 'git boocode log' lists the turns"
-        return UsageError("no checkpoint given", hints=(hint,))
 
 
 def newest_turn(repository: Repository, paths: Sequence[str]) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.turn_changes import ChangeCounts
-from git_boocode.checkpoints.turns import Turn
+from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint
+from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
+from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
+from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.colour import Style
 from git_boocode.cli.output import counted, label_of, printable, quote_path
@@ -24,12 +25,22 @@ from git_boocode.repo.repository import Repository
 if TYPE_CHECKING:
     from git_boocode.editing.records import EditRecord
 
+import time
+from collections.abc import Callable, Iterator
+
+from git_boocode.checkpoints.store.catalog import without_index
+from git_boocode.checkpoints.turn_changes import rename_option
+from git_boocode.repo.git import Running
+from git_boocode.repo.ids import time_of
+
 _SHOWN_PATHS = 2
 _SESSION_LENGTH = 8
 _GAP = "  "
 # Characters; a wider name or time is rare, and moves the columns behind it.
 _NAME, _TIME = 5, 11
 _NARROW = 60  # columns, for which the label matters more than the counts of lines
+PAGE = 20  # turns that are shown at once
+_SEARCHED = 96  # turns that a git process searches
 
 
 class TurnRow(NamedTuple):
@@ -221,3 +232,118 @@ def cut(text: str, width: int | None) -> str:
             break
         kept += character
     return f"{kept}…" if width > 0 else ""
+
+
+PREVIEW_SIZE = 200_000  # bytes of the diff
+_STAT_FILES = 20
+_PROMPT_LINES, _LINE_LENGTH = 12, 2000  # of the prompt
+# Control characters in caret notation, as less and git show them.
+_CARETS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
+
+
+def about(turn: Turn, width: int) -> Iterator[str]:
+    """What is known of a turn without asking git."""
+    checkpoint = turn.checkpoint
+    yield from _wrapped(turn_label(checkpoint), width)
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time_of(checkpoint.id)))
+    texts = {key: printable(checkpoint.meta.text(key)) for key in ("agent", "session")}
+    session = texts["session"] and f"session {texts['session']}"
+    yield from _wrapped("  ".join(filter(None, (when, texts["agent"], session))), width)
+    yield ""
+    if asked := prompt_lines(checkpoint):
+        beginnings = (line[:_LINE_LENGTH] for line in asked[: _PROMPT_LINES + 1])
+        shown = (part for line in beginnings for part in [*_wrapped(line, width)] or [""])
+        first = [*islice(shown, _PROMPT_LINES + 1)]
+        yield from first[:_PROMPT_LINES]
+        yield from ["… and more: 'git boocode show' prints it whole"][: len(first) - _PROMPT_LINES]
+        yield ""
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    """The words of a text on lines of a width."""
+    line = ""
+    for word in text.split():
+        if line and display_width(f"{line} {word}") > width:
+            yield line
+            line = ""
+        line = f"{line} {word}" if line else word
+        while display_width(line) > width > 2:
+            # Without the ellipsis.
+            first = cut(line, width)[:-1]
+            yield first
+            line = line[len(first) :]
+    if line:
+        yield line
+
+
+def begin_diff(repository: Repository, turn: Turn, pathspecs: Sequence[str], width: int) -> Running:
+    """Start git, which writes a summary of what a turn changed, and the diff."""
+    git = without_index(repository.git.bind(cwd=repository.directory))
+    options = (
+        "-r",
+        rename_option(repository),
+        "-p",
+        f"--stat={max(width, 20)}",
+        f"--stat-count={_STAT_FILES}",
+    )
+    safe = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
+    return git.begin("diff-tree", *options, *safe, *turn.compared(pathspecs))
+
+
+def diff_lines(content: bytes, paint: Callable[[str], str]) -> list[str]:
+    """The lines of a diff's first `PREVIEW_SIZE` bytes, painted."""
+    lines = content.decode("utf-8", "surrogateescape").split("\n")[:-1]
+    shown = [paint(printable(line.translate(_CARETS).expandtabs())) for line in lines]
+    if len(content) == PREVIEW_SIZE:
+        shown.append("… and more: d shows all")
+    return shown or ["no changes"]
+
+
+class TurnList:
+    """The turns of this worktree, newest first, read as far as they are asked for.
+
+    With paths, which are pathspecs relative to the caller's directory, only the turns that changed
+    what they match. Use it inside of `temporary_objects`.
+    """
+
+    def __init__(self, repository: Repository, paths: Sequence[str] = ()) -> None:
+        self._catalog = catalog = Catalog(repository)
+        self._paths = paths
+        self.pathspecs = checked_pathspecs(repository, paths) if paths else ()
+        self._repository = repository
+        self._found = enumerate(turns(catalog, catalog.newest_first(), CurrentTree(repository)))
+        self._dates = Dates(repository)
+        self._changing: list[TurnRow] = []
+
+    def read(self, most: int) -> list[TurnRow]:
+        """The next turns, without counts unless there are paths; fewer than `most` at the end."""
+        if not self.pathspecs:
+            return self._next(most)
+        while len(self._changing) < most and (rows := self._next(_SEARCHED)):
+            counted = self.count(rows)
+            self._changing += [row for row in counted if row.counts and row.counts.files]
+        found, self._changing = self._changing[:most], self._changing[most:]
+        return found
+
+    def _next(self, most: int) -> list[TurnRow]:
+        found = [*islice(self._found, most)]
+        times = self._dates([turn.checkpoint for _, turn in found])
+        rows = []
+        for (number, turn), when in zip(found, times, strict=True):
+            name, agent = f"@~{number}" if number else "@", turn.checkpoint.meta.text("agent")
+            rows.append(TurnRow(turn, None, name, when, printable(agent), is_counted=False))
+        return rows
+
+    def count(self, rows: Sequence[TurnRow]) -> list[TurnRow]:
+        """The same rows with the counts of what changed."""
+        counts = count_changes(self._repository, [row.turn for row in rows], (), self.pathspecs)
+        pairs = zip(rows, counts, strict=True)
+        return [row._replace(counts=each, is_counted=True) for row, each in pairs]
+
+    def is_empty(self) -> UsageError:
+        """The error if there is nothing to choose from."""
+        hint = NO_CHECKPOINTS
+        if self._catalog.latest() is not None:
+            named = ", ".join(f"'{path}'" for path in self._paths)
+            hint = f"no turn changed {named}; 'git boocode log' lists the turns"
+        return UsageError("no checkpoint given", hints=(hint,))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import webbrowser
-from contextlib import suppress
-from pathlib import Path
 
 import click
 
@@ -21,7 +18,7 @@ from git_boocode.cli.output import (
     quote_path,
     warn_of_interruption,
 )
-from git_boocode.cli.view_page import PAGE_TITLE, page_html
+from git_boocode.cli.view_page import PAGE_TITLE, open_in_browser, page_html
 from git_boocode.repo.durable import write_private
 from git_boocode.repo.errors import UsageError, from_os
 from git_boocode.repo.repository import Repository, make_state_dir
@@ -30,8 +27,6 @@ from git_boocode.workflows.view_data import page_data
 _MOST = 1000
 _MAX_PORT = 65_535
 _BEGINNING = 4096  # bytes of a page, which contain its title
-# Without one of these, a browser would be one for terminals, which runs no scripts.
-_DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 
 
 @click.command(cls=Command)
@@ -134,12 +129,3 @@ def _refuse_other_file(path: str, name: str) -> None:
         f"'{name}' exists and is not a page of git boocode view",
         hints=("name a file that does not exist, or '-' for standard output",),
     )
-
-
-def open_in_browser(path: str) -> bool:
-    """Open a file in the user's browser; False if there is none, or no display."""
-    if sys.platform != "darwin" and not any(map(os.environ.get, _DISPLAYS)):
-        return False
-    with suppress(webbrowser.Error, OSError):
-        return webbrowser.open(Path(path).as_uri())
-    return False

@@ -9,6 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
+import sys
+import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,8 @@ _PAGE = Path(__file__).with_name("page")
 _SCRIPTS = ("diff.js", "served.js", "view.js")
 # What could end the element or be taken for a comment; the rest of the text is ASCII.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
+# Without one of these, a browser would be one for terminals, which runs no scripts.
+_DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 
 
 def page_html(data: dict[str, Any], *, served: bool) -> bytes:
@@ -65,3 +71,12 @@ def _hash(text: str) -> str:
 
 def _read(name: str) -> str:
     return _PAGE.joinpath(name).read_text(encoding="utf-8")
+
+
+def open_in_browser(path: str) -> bool:
+    """Open a file in the user's browser; False if there is none, or no display."""
+    if sys.platform != "darwin" and not any(map(os.environ.get, _DISPLAYS)):
+        return False
+    with suppress(webbrowser.Error, OSError):
+        return webbrowser.open(Path(path).as_uri())
+    return False

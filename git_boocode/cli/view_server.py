@@ -24,7 +24,7 @@ from typing import Any
 from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
 from git_boocode.checkpoints.turn_changes import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
-from git_boocode.cli.view_page import page_html
+from git_boocode.cli.view_page import open_in_browser, page_html
 from git_boocode.repo.durable import remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
@@ -98,8 +98,6 @@ def _write_entrance(url: str, path: str) -> bool:
 
 
 def _open(entrance: str) -> None:
-    from git_boocode.cli.view import open_in_browser
-
     if not open_in_browser(entrance):
         print_hints(("no browser was found; open the address above in one",))
 
