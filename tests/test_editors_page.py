@@ -14,7 +14,7 @@ import pytest
 
 from tests.repo_kit import Repo
 
-SOURCE = Path(__file__).parent / "man/editors.md"
+SOURCE = Path(__file__).parents[1] / "man/editors.md"
 ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b")
 
 
