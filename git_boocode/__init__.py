@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         EditsResult,
         FileEdits,
         LandedEdit,
-        RestoreResult,
         TextEdit,
         apply_edits,
         checkpoint,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
         turn_end,
         undo,
     )
+    from git_boocode.checkpoints.restore.result import RestoreResult
     from git_boocode.matching import MatchError, locate_match, replace_text
     from git_boocode.proposal_api import (
         ProposedFile,
@@ -84,6 +84,7 @@ _MODULES = {
         "proposal_api",
     ),
     **dict.fromkeys(("MatchError", "locate_match", "replace_text"), "matching"),
+    "RestoreResult": "checkpoints.restore.result",
     **dict.fromkeys(("BoocodeError", "FatalError", "RefusedError"), "repo.errors"),
 }
 

@@ -23,8 +23,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
-from git_boocode.checkpoints.restore import transaction
 from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
+from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
 from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
@@ -45,7 +45,6 @@ from git_boocode.repo.errors import ArgumentError, from_os
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_with_edits import resume_command
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -149,38 +148,6 @@ class DiffResult:
 
     files: tuple[ChangedPath, ...]
     text: str
-
-
-@dataclass(frozen=True)
-class RestoreResult:
-    """The result of a restore, undo or redo, or of its dry run.
-
-    `undo` is the id of the safety checkpoint, None if nothing was done. `kept` lists the paths that
-    were not restored, each with the reason; `hooks_lost` those that lost hooks of agents or
-    the server, each with the command that installs them again. `archived` lists the checkpoints
-    that left the log, `returned` those that came back to it; `edited` lists the absolute paths of
-    the host's own files that the callback's edits changed. `open_turn` is the checkpoint of a turn
-    that an agent has begun and not ended, so that it may still write files; empty for none.
-    """
-
-    checkpoint_id: str
-    commit: str
-    undo: str | None
-    changed: tuple[ChangedPath, ...]
-    staged: tuple[ChangedPath, ...]
-    kept: tuple[tuple[str, str], ...]
-    index_reset: bool
-    head_moved: bool
-    conversation_left: bool
-    archived: tuple[str, ...]
-    returned: tuple[str, ...]
-    edited: tuple[str, ...]
-    messages_deleted: int = 0
-    backend_reset: bool = False
-    message: str = ""
-    resume: str = ""
-    hooks_lost: tuple[tuple[str, str], ...] = ()
-    open_turn: str = ""
 
 
 def fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -381,7 +348,8 @@ def restore(
         force=frozenset(strings(force)),
     )
     request = _checked(request, RESTORE)
-    return _restored(lambda here: restore_with_edits.restore(here, name, request), root)
+    repository = Repository.discover(os.path.abspath(root))
+    return restore_with_edits.restore(repository, name, request)
 
 
 @fatal_os_errors
@@ -408,7 +376,7 @@ def undo(
         force=frozenset(strings(force)),
     )
     request = _checked(request, UNDO)
-    return _restored(lambda here: restore_with_edits.undo(here, request), root)
+    return restore_with_edits.undo(Repository.discover(os.path.abspath(root)), request)
 
 
 @fatal_os_errors
@@ -430,7 +398,7 @@ def redo(
         force=frozenset(strings(force)),
     )
     request = _checked(request, REDO)
-    return _restored(lambda here: restore_with_edits.redo(here, request), root)
+    return restore_with_edits.redo(Repository.discover(os.path.abspath(root)), request)
 
 
 def _checked(request: RestoreRequest, kind: str) -> RestoreRequest:
@@ -523,28 +491,3 @@ def _info(entry: Checkpoint) -> CheckpointInfo:
 
 def _changes(changes: Sequence[Change]) -> tuple[ChangedPath, ...]:
     return tuple(ChangedPath(change.path, change.action) for change in changes)
-
-
-def _restored(work: Callable[[Repository], transaction.RestoreResult], root: str) -> RestoreResult:
-    result = work(Repository.discover(os.path.abspath(root)))
-    answer = result.answer
-    return RestoreResult(
-        checkpoint_id=result.checkpoint.id,
-        commit=result.checkpoint.commit.id,
-        undo=result.undo,
-        changed=_changes(result.changes),
-        staged=_changes(result.staged),
-        kept=tuple((skipped.path, skipped.reason) for skipped in result.kept),
-        index_reset=result.index_reset,
-        head_moved=result.head_moved,
-        conversation_left=result.conversation_left,
-        archived=tuple(result.archived),
-        returned=tuple(result.returned),
-        edited=tuple(result.edited),
-        messages_deleted=answer.messages_deleted if answer else 0,
-        backend_reset=answer.backend_reset if answer else False,
-        message=answer.message if answer else "",
-        resume=resume_command(result),
-        hooks_lost=tuple((lost.path, lost.install) for lost in result.hooks_lost),
-        open_turn=result.open_turn.id if result.open_turn else "",
-    )

@@ -23,8 +23,8 @@ from git_boocode.checkpoints.restore.request import (
     ProposalStep,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.transaction import RestoreResult
-from git_boocode.checkpoints.store.catalog import Change
+from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.store.catalog import Catalog, Change
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, json_option
@@ -54,8 +54,6 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_with_edits import (
-    restore_json,
-    resume_command,
     unrestored_conversation,
 )
 
@@ -213,7 +211,7 @@ def _restore_chosen(repository: Repository, request: RestoreRequest) -> int:
     if not expected.changes_something:
         return 0
     scope: RestoreRequest | None = request
-    if expected.callback and (expected.changes or expected.index_reset or expected.head_moved):
+    if expected.callback and (expected.changed or expected.index_reset or expected.head_moved):
         scope = _ask_scope(request)
         if scope is not None and scope != request:
             print_result(repository, work(scope._replace(dry_run=True)), scope)
@@ -275,19 +273,19 @@ def print_result(
 ) -> int:
     """Print a result; returns the exit code."""
     if as_json:
-        print_json(restore_json(result))
+        print_json(result.as_json())
         return 0
-    _print_paths(result, Style(enabled=colour_wanted(repository.config)))
+    _print_paths(repository, result)
     if result.conversation_left:
         warn("the conversation was not restored: the callback that trimmed it is not configured")
     name = ShortIds(repository.store)(result.checkpoint.id)
     print_feedback(_summary(result, name), dry_run=result.dry_run)
     if moved := _moved_checkpoints(result):
         print_feedback(moved)
-    for line in result.answer.message.splitlines() if result.answer else ():
+    for line in result.message.splitlines():
         print_feedback(printable(line), dry_run=result.dry_run)
-    if resume := resume_command(result):
-        print_feedback(f"continue the conversation with: {printable(resume)}")
+    if result.resume:
+        print_feedback(f"continue the conversation with: {printable(result.resume)}")
     concerned = result.kind == RESTORE and request.conversation and not request.paths
     left = unrestored_conversation(result) if concerned else ""
     callback = request.callback if isinstance(request.callback, str) else None
@@ -296,9 +294,10 @@ def print_result(
     return 0
 
 
-def _print_paths(result: RestoreResult, style: Style) -> None:
-    changed = {change.path for change in result.changes}
-    lines = [_path_line(change, style) for change in result.changes]
+def _print_paths(repository: Repository, result: RestoreResult) -> None:
+    style = Style(enabled=colour_wanted(repository.config))
+    changed = {change.path for change in result.changed}
+    lines = [_path_line(change, style) for change in result.changed]
     lines += [f" M {quote_path(path)}" for path in result.edited]
     staged = (change for change in result.staged if change.path not in changed)
     lines += [f"{_path_line(change, style)} (staging)" for change in staged]
@@ -307,7 +306,8 @@ def _print_paths(result: RestoreResult, style: Style) -> None:
     left_alone = [f"left alone: {quote_path(kept.path)}: {kept.reason}" for kept in result.kept]
     for line in first_lines(left_alone):
         warn(line)
-    if (turn := result.open_turn) is not None:
+    if result.open_turn:
+        turn = Catalog(repository).find(result.open_turn)
         agent, label = (printable(turn.meta.text(key)) for key in ("agent", "label"))
         named = f" '{shortened(label)}'" if label else ""
         warn(f"the turn{named} of {agent} has not ended yet; the agent may still write files")
@@ -406,12 +406,12 @@ def _proposal_summary(result: RestoreResult, step: ProposalStep) -> str:
 
 
 def _summary(result: RestoreResult, name: str) -> str:
-    parts = [counted(len(result.changes), "file")] if result.changes else []
+    parts = [counted(len(result.changed), "file")] if result.changed else []
     parts += ["the staging area"] if result.index_reset else []
     parts += ["HEAD"] if result.head_moved else []
-    trimmed = result.answer.messages_deleted if result.answer else 0
-    if trimmed:
-        parts.append(f"the conversation ({counted(trimmed, 'message')} cut)")
+    if result.messages_deleted:
+        cut = counted(result.messages_deleted, "message")
+        parts.append(f"the conversation ({cut} cut)")
     elif result.answer or result.edited or (result.dry_run and result.callback):
         parts.append("the conversation")
     if result.proposal is not None:

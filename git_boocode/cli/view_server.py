@@ -30,7 +30,6 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository, make_state_dir
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_with_edits import restore_json
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 
 _HOST = "127.0.0.1"
@@ -223,7 +222,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             head=body.get("head") is True,
             dry_run=dry_run,
         )
-        return restore_json(restore_with_edits.restore(self.repository(), identifier, request))
+        return restore_with_edits.restore(self.repository(), identifier, request).as_json()
 
     def undo(self, body: Answer) -> Answer:
         """Undo the restore whose safety checkpoint the page names, if it is the latest one."""
@@ -233,7 +232,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             only_to=_id(body, "restored"),
         )
         with self.changing:
-            return restore_json(restore_with_edits.undo(self.repository(), request))
+            return restore_with_edits.undo(self.repository(), request).as_json()
 
 
 def _id(body: Answer, key: str) -> str:

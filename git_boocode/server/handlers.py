@@ -31,7 +31,6 @@ from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import JsonObject
 from git_boocode.server.tool_list import BUFFERS
 from git_boocode.workflows import restore_with_edits
-from git_boocode.workflows.restore_with_edits import restore_json
 from git_boocode.workflows.show_target import find_target
 
 _FETCHED = ("remote", "remotes", "archived")
@@ -217,17 +216,17 @@ def restore(call: Call) -> JsonObject:
     """Restore files, staging and conversation from a checkpoint."""
     request = _restore_request(call, RESTORE)
     result = restore_with_edits.restore(call.repository, call.get("checkpoint"), request)
-    return restore_json(result)
+    return result.as_json()
 
 
 def undo(call: Call) -> JsonObject:
     """Undo the latest restore, or the latest change of a proposal."""
-    return restore_json(restore_with_edits.undo(call.repository, _restore_request(call, UNDO)))
+    return restore_with_edits.undo(call.repository, _restore_request(call, UNDO)).as_json()
 
 
 def redo(call: Call) -> JsonObject:
     """Redo what was undone."""
-    return restore_json(restore_with_edits.redo(call.repository, _restore_request(call, REDO)))
+    return restore_with_edits.redo(call.repository, _restore_request(call, REDO)).as_json()
 
 
 def _restore_request(call: Call, kind: str) -> RestoreRequest:

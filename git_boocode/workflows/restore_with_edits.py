@@ -11,6 +11,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,8 +33,8 @@ from git_boocode.checkpoints.conversation_files import HostFile, KeepOriginals
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.plan import read_plan
 from git_boocode.checkpoints.restore.request import HookFile, RestoreHost, RestoreRequest
-from git_boocode.checkpoints.restore.transaction import RestoreResult
-from git_boocode.checkpoints.store.catalog import EDITS, SAFETY, Catalog, Change
+from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.store.catalog import EDITS, SAFETY, Catalog
 from git_boocode.proposals.earlier_states import EarlierStates
 from git_boocode.repo.atomic_write import (
     ChangedMeanwhileError,
@@ -60,7 +61,7 @@ _SESSION = "[0-9A-Za-z_][0-9A-Za-z_.:-]*"
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.restore`."""
-    return commands.restore(repository, name, request, _host(repository))
+    return _resumable(commands.restore(repository, name, request, _host(repository)))
 
 
 def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
@@ -71,13 +72,13 @@ def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     if not request.dry_run:
         _end_killed_accept(repository)
     with _rewind_hint(repository):
-        return commands.undo(repository, request, _host(repository))
+        return _resumable(commands.undo(repository, request, _host(repository)))
 
 
 def redo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
     with _rewind_hint(repository):
-        return commands.redo(repository, request, _host(repository))
+        return _resumable(commands.redo(repository, request, _host(repository)))
 
 
 def repair(repository: Repository) -> RestoreResult | None:
@@ -246,62 +247,23 @@ def _change(file: HostFile) -> FileChange:
     return FileChange(target, now, file.after, now or mode_only(file.mode))
 
 
-# The answer.
+# The conversation.
 
 
-def restore_json(result: RestoreResult) -> dict[str, object]:
-    """The JSON answer of a restore, undo or redo."""
-    answer = result.answer
-    return {
-        "ok": True,
-        "checkpoint_id": result.checkpoint.id,
-        "commit": result.checkpoint.commit.id,
-        "undo": result.undo,
-        "dry_run": result.dry_run,
-        "worktree_reset": bool(result.changes),
-        "index_reset": result.index_reset,
-        "head_moved": result.head_moved,
-        "head_differs": result.head_differs,
-        "messages_deleted": answer.messages_deleted if answer else 0,
-        "backend_reset": answer.backend_reset if answer else False,
-        "archived": result.archived,
-        "returned": result.returned,
-        "changed": [_change_as_json(result, change) for change in result.changes],
-        "staged": [change.as_json() for change in result.staged],
-        "kept": [kept._asdict() for kept in result.kept],
-        "hooks_lost": [{"path": lost.path, "install": lost.install} for lost in result.hooks_lost],
-        "edited": result.edited,
-        "conversation_left": result.conversation_left,
-        **({"proposal": result.proposal.change} if result.proposal else {}),
-        **({"open_turn": result.open_turn.id} if result.open_turn else {}),
-        "message": answer.message if answer else "",
-        "resume": resume_command(result) or None,
-    }
-
-
-def _change_as_json(result: RestoreResult, change: Change) -> dict[str, object]:
-    if not result.dry_run:
-        return change.as_json()
-    both = result.lines.get(change.path)
-    lines = {"added": both[0], "removed": both[1]} if both else None
-    return {**change.as_json(), "lines": lines}
-
-
-def resume_command(result: RestoreResult) -> str:
-    """The command that goes on with a conversation that was restored; empty if none is known.
+def _resumable(result: RestoreResult) -> RestoreResult:
+    """The result with the command that goes on with a conversation that was restored.
 
     Some agents cannot resume a session without messages: if none is left, it starts a new one.
     """
     if result.answer is None:
-        return ""
+        return result
     agent = find_agent(result.checkpoint.meta.text("agent"))
     session = result.checkpoint.meta.text("session")
-    is_known = agent is not None and re.fullmatch(_SESSION, session)
-    words = agent.resume.split() if agent and is_known else []
+    words = agent.resume.split() if agent and re.fullmatch(_SESSION, session) else []
     if result.answer.is_emptied:
         words = words[:1]
     words = [word.format(session=session) for word in words]
-    return result.answer.resume or shell_command(*words)
+    return replace(result, resume=result.answer.resume or shell_command(*words))
 
 
 def unrestored_conversation(result: RestoreResult) -> str:

@@ -21,7 +21,8 @@ from git_boocode.checkpoints.restore.request import (
     RestoreHost,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.transaction import RestoreResult, Transaction
+from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.staging import Staging

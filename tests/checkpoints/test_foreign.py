@@ -37,7 +37,7 @@ def test_of_another_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Non
     outcome = back(taken, force=frozenset({"other-worktree"}))
     assert linked.read("a") == b"there\n"
     # What was taken there is of no concern to the chat here.
-    assert outcome.archived == []
+    assert outcome.archived == ()
     undone()
     assert seen(linked) == before
 
@@ -118,5 +118,5 @@ def test_restoring_a_fetched_checkpoint_archives_nothing(repo: Repo) -> None:
     repo.write("a", "changed\n")
     ours = take(chat="c")
     outcome = back(theirs.id, force=frozenset({"other-repository"}))
-    assert outcome.archived == []
+    assert outcome.archived == ()
     assert Catalog(Repository.discover()).find("@").id == ours.id

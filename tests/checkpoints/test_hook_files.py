@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.checkpoints.restore.request import HookFile
-from git_boocode.checkpoints.restore.transaction import RestoreResult
+from git_boocode.checkpoints.restore.result import RestoreResult
 from tests.checkpoints.kit import back, redone, seen, sound, take, undone
 from tests.repo_kit import Repo
 

@@ -143,7 +143,7 @@ def test_a_dry_run_stores_nothing_although_it_is_to_replace_ignored_files(repo: 
     repo.write("visible", "visible\n")
     objects = repo.git("cat-file", "--batch-all-objects", "--batch-check")
     outcome = back("label:A", dry_run=True, force=frozenset({"ignored"}))
-    assert {change.path for change in outcome.changes} >= {"new", "new/key"}
+    assert {change.path for change in outcome.changed} >= {"new", "new/key"}
     assert repo.git("cat-file", "--batch-all-objects", "--batch-check") == objects
     assert repo.boocode("diff", "label:A").code == 0
     assert repo.git("cat-file", "--batch-all-objects", "--batch-check") == objects

@@ -41,10 +41,10 @@ def test_a_directory(messy: Repo) -> None:
     host = Host(messy)
     messy.git("config", "boocode.callback", host.path)
     outcome = back("@~1", paths=("src",))
-    assert [(change.path, change.action) for change in outcome.changes] == [
+    assert [(change.path, change.action) for change in outcome.changed] == [
         ("src/made", "delete"), ("src/new", "create"), ("src/x", "modify"), ("src/y", "create")
     ]  # fmt: skip
-    assert (outcome.archived, host.events, outcome.index_reset) == ([], [], True)
+    assert (outcome.archived, host.events, outcome.index_reset) == ((), [], True)
     there = seen(messy)
     others = ("a", "b", "doc/x")
     assert {path: there.files[path] for path in others} == {
@@ -67,7 +67,7 @@ def test_staging_is_restored_as_by_git_restore(messy: Repo) -> None:
     assert back("@~1", paths=("b",)).undo is None
     messy.git("reset", "-q", "b")
     outcome = back("@~1", paths=("b",))
-    assert (outcome.changes, outcome.index_reset) == ([], True)
+    assert (outcome.changed, outcome.index_reset) == ((), True)
     assert messy.git("show", ":b") == "staged\n"
 
 
@@ -90,7 +90,7 @@ def test_pathspecs_as_in_git(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(messy.top / here)
     outcome = back("@~1", paths=specs, dry_run=True)
-    assert [change.path for change in outcome.changes] == changed
+    assert [change.path for change in outcome.changed] == changed
 
 
 def test_an_absolute_path_and_a_deleted_directory(
@@ -141,7 +141,7 @@ def test_unnamed_files_in_the_way_are_kept(repo: Repo) -> None:
     before = seen(repo)
     named = ("dir", ":!dir/precious", ":(glob)other/*")
     outcome = back(paths=named, dry_run=True)
-    assert outcome.changes == []
+    assert outcome.changed == ()
     assert {kept.path for kept in outcome.kept} == {"dir", "other/x"}
     assert back(paths=named).undo is None
     assert seen(repo) == before

@@ -120,7 +120,7 @@ def test_restore_and_undo_are_identities(
         outcome = back(taken.id)
         assert seen(fresh).files == there.files
         assert seen(fresh).staged == there.staged
-        assert outcome.kept == []
+        assert outcome.kept == ()
         restored = seen(fresh)
         if outcome.undo:
             undone()

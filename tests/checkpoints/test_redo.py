@@ -141,7 +141,7 @@ def test_the_archive_follows(three: Three) -> None:
         assert sorted(again.archived) == taken[1:]
         assert (names("checkpoints"), names("archive")) == (taken[:1], taken[1:])
     undone()
-    assert redone(conversation=False).archived == []
+    assert redone(conversation=False).archived == ()
     assert names("checkpoints") == taken
 
 
@@ -157,7 +157,7 @@ def test_the_log_stays_where_the_conversation_does(
         back(undo_id, conversation=False),
         back(undo_id, paths=("a",)),
     ):
-        assert outcome.archived == []
+        assert outcome.archived == ()
         assert names("checkpoints") == taken[:1]
     assert sorted(undone(files=False, callback=host.path).returned) == taken[1:]
     assert seen(repo) == mess
@@ -193,8 +193,8 @@ def test_the_undo_of_a_return_archives_the_checkpoints_again(
     assert names("archive") == []
     # What is in the log already does not leave it.
     repo.write("a", "another mess\n")
-    assert back(first).archived == []
-    assert undone().returned == []
+    assert back(first).archived == ()
+    assert undone().returned == ()
     assert names("checkpoints") == [*taken, later]
 
 

@@ -15,7 +15,7 @@ import pytest
 from git_boocode.checkpoints.restore import apply, commands
 from git_boocode.checkpoints.restore.apply import WorktreeChangedError
 from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
-from git_boocode.checkpoints.restore.transaction import RestoreResult
+from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.lock import worktree_lock
@@ -86,7 +86,7 @@ def test_a_mess_is_undone_and_redone(base: Repo, mess: str) -> None:
     assert messed != before
     outcome = back()
     assert seen(base) == before
-    assert outcome.kept == []
+    assert outcome.kept == ()
     undone()
     assert seen(base) == messed
     sound(base)
@@ -95,7 +95,7 @@ def test_a_mess_is_undone_and_redone(base: Repo, mess: str) -> None:
 def test_nothing_to_do(base: Repo) -> None:
     before, refs_before = seen(base), refs(base)
     outcome = back()
-    assert (outcome.undo, outcome.changes, outcome.index_reset) == (None, [], False)
+    assert (outcome.undo, outcome.changed, outcome.index_reset) == (None, (), False)
     assert (seen(base), refs(base)) == (before, refs_before)
 
 
@@ -107,7 +107,7 @@ def test_a_dry_run_changes_nothing(base: Repo) -> None:
     before, refs_before = seen(base), refs(base)
     host = Host(base)
     outcome = back(dry_run=True, callback=host.path)
-    seen_changes = [(change.path, change.action) for change in outcome.changes]
+    seen_changes = [(change.path, change.action) for change in outcome.changed]
     assert seen_changes == [("a", "modify"), ("b", "create"), ("mess", "delete")]
     assert (outcome.undo, outcome.index_reset) == (None, True)
     assert (seen(base), refs(base), host.events) == (before, refs_before, [])
@@ -205,7 +205,7 @@ def test_an_ignored_file_that_is_as_recorded_is_not_in_the_way(base: Repo) -> No
     base.write(".git/info/exclude", "new\n")
     base.write("a", "mess\n")
     outcome = back()
-    assert (outcome.kept, base.read("new"), base.read("a")) == ([], b"untracked\n", b"changed\n")
+    assert (outcome.kept, base.read("new"), base.read("a")) == ((), b"untracked\n", b"changed\n")
     undone()
     assert (base.read("new"), base.read("a")) == (b"untracked\n", b"mess\n")
 
@@ -272,7 +272,7 @@ def test_a_no_longer_ignored_file_in_the_way_is_replaced_and_restored(
     outcome = back()
     assert base.read("new") == b"untracked\n"
     assert base.read("x.log/a") == b"forced\n"
-    assert outcome.kept == []
+    assert outcome.kept == ()
     undone()
     assert seen(base) == messed
     redone()
@@ -307,7 +307,7 @@ def test_an_ignored_file_that_was_added_by_force(base: Repo, committed: bool) ->
     base.git("add", "made")
     outcome = back()
     assert [kept.path for kept in outcome.kept] == ["x.log"]
-    assert [change.path for change in outcome.changes] == ["made"]
+    assert [change.path for change in outcome.changed] == ["made"]
     assert base.read("x.log") == b"precious\n"
     if not committed:
         assert base.status() == status
@@ -384,7 +384,7 @@ def test_tracked_files_in_what_would_become_a_nested_repository_stay(base: Repo)
     base.git("add", "made")
     before = seen(base)
     outcome = back()
-    assert [change.path for change in outcome.changes] == ["made"]
+    assert [change.path for change in outcome.changed] == ["made"]
     assert {kept.path for kept in outcome.kept} == {"lib/x", "lib/y"}
     assert base.git("ls-files", "lib", "made") == "lib/x\n"
     undone()
@@ -402,7 +402,7 @@ def test_a_directory_that_has_become_a_submodule_is_left_alone(base: Repo) -> No
     base.write("dir/d/x", "precious as well\n")
     base.write("a", "mess\n")
     before = seen(base)
-    assert [change.path for change in back().changes] == ["a"]
+    assert [change.path for change in back().changed] == ["a"]
     assert base.read("dir/c") == b"precious\n"
     assert base.read("dir/d/x") == b"precious as well\n"
     undone()
@@ -435,7 +435,7 @@ def test_tracked_paths_are_no_nested_repository_without_files(base: Repo) -> Non
     (base.top / "dir/c").unlink()
     (base.top / "dir/untracked").unlink()
     messed = seen(base)
-    assert back().kept == []
+    assert back().kept == ()
     assert seen(base) == there
     undone()
     assert seen(base) == messed
@@ -516,7 +516,7 @@ def test_new_files_that_cannot_be_recorded_are_reported(base: Repo, paths: tuple
     reasons = dict(outcome.kept)
     assert {*reasons} == {"big", "lib", "nested", "text"}
     assert reasons["lib"] == "nested repository"
-    assert back(taken.id, paths=("a",)).kept == []
+    assert back(taken.id, paths=("a",)).kept == ()
 
 
 def test_an_unreadable_tracked_file_is_left_alone(repo: Repo) -> None:
@@ -654,7 +654,7 @@ def test_the_index_is_locked(base: Repo, staged: bool) -> None:
     assert (seen(base), refs(base), host.events) == (before, refs_before, [])
     assert lock.read_bytes() == b"someone's"
     # Who only looks is not refused.
-    assert back(dry_run=True).changes
+    assert back(dry_run=True).changed
 
 
 @pytest.mark.parametrize("paths", [(), ("a",)])
@@ -859,7 +859,7 @@ def test_later_checkpoints_of_the_same_chat_are_archived_and_come_back(repo: Rep
     ]  # fmt: skip
     assert len(refs(repo, "checkpoints")) == 4
     again = undone()
-    assert (sorted(again.returned), again.archived) == (sorted(outcome.archived), [])
+    assert (sorted(again.returned), again.archived) == (sorted(outcome.archived), ())
     assert refs(repo, "checkpoints") == refs_before
     assert refs(repo, "archive") == []
 
@@ -869,8 +869,8 @@ def test_checkpoints_are_archived_by_chat_or_session(repo: Repo) -> None:
     target, chat, alone = take(session="s"), take(chat="c"), take()
     repo.write("a", "1\n")
     later, _, in_chat, _ = take(session="s"), take(session="t"), take(chat="c"), take()
-    for checkpoint, leaving in ((target, [later.id]), (chat, [in_chat.id]), (alone, [])):
-        assert back(checkpoint.id, conversation=False).archived == []
+    for checkpoint, leaving in ((target, (later.id,)), (chat, (in_chat.id,)), (alone, ())):
+        assert back(checkpoint.id, conversation=False).archived == ()
         undone()
         assert back(checkpoint.id).archived == leaving
         assert undone().returned == leaving

@@ -185,18 +185,18 @@ def test_while_a_turn_runs_nothing_is_restored(repo: Repo) -> None:
     refused(lambda: back("@~1"))
     refused(lambda: back("@", paths=("a",)))
     refused(undone)
-    assert back("@~1", dry_run=True).changes
-    assert undone(dry_run=True).changes
+    assert back("@~1", dry_run=True).changed
+    assert undone(dry_run=True).changed
     assert (seen(repo), refs(repo)) == (before, known)
     forced = ANYWAY | {RUNNING_TURN}
-    assert undone(force=forced).changes
+    assert undone(force=forced).changed
     assert repo.read("a") == b"two\n"
     refused(redone)
-    assert redone(force=forced).changes
+    assert redone(force=forced).changed
     assert back("@~1", force=frozenset({RUNNING_TURN})).kind == "restore"
     assert running() is not None
     end_turn(Repository.discover())
-    assert undone().changes or undone().changes
+    assert undone().changed or undone().changed
 
 
 def test_an_interrupted_restore_is_undone_while_a_turn_runs(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from git_boocode.checkpoints.restore.transaction import RestoreResult
+from git_boocode.checkpoints.restore.result import RestoreResult
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.hooks.kit import (

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.request import LATER_CHANGES, RestoreRequest
-from git_boocode.checkpoints.restore.transaction import RestoreResult, Transaction
+from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone

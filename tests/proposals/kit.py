@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.restore.request import NEWER_TURNS, RestoreRequest
-from git_boocode.checkpoints.restore.transaction import RestoreResult
+from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.editing.answer import Answer
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options

@@ -12,7 +12,8 @@ import pytest
 
 from git_boocode.checkpoints import conversation_files
 from git_boocode.checkpoints.restore.request import RestoreRequest
-from git_boocode.checkpoints.restore.transaction import RestoreResult, Transaction
+from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.repo import atomic_write
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.repository import Repository
@@ -93,13 +94,13 @@ def fails(chat: Chat, act: Callable[[], object], before: Seen) -> BoocodeError:
 def test_they_are_applied_undone_and_done_again(chat: Chat) -> None:
     outcome = restored(chat, [chat.edit()])
     assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
-    assert outcome.edited == [str(chat.transcript)]
+    assert outcome.edited == (str(chat.transcript),)
     assert outcome.answer is not None
     assert outcome.answer.messages_deleted == 2
     assert chat.transcript.stat().st_mode & 0o777 == 0o600
     host = chat.host([chat.edit()])
     for _ in range(2):
-        assert undone(callback=host, editor=FileEditor).edited == [str(chat.transcript)]
+        assert undone(callback=host, editor=FileEditor).edited == (str(chat.transcript),)
         assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
         redone(callback=host, editor=FileEditor)
         assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
@@ -112,7 +113,7 @@ def test_a_host_in_python(chat: Chat) -> None:
     repository = Repository.discover()
     request = RestoreRequest(callback=chat.host([chat.edit()]))
     restored = restore_with_edits.restore(repository, "@", request)
-    assert restored.edited == [str(chat.transcript)]
+    assert restored.edited == (str(chat.transcript),)
     assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
     restore_with_edits.undo(repository, request)
     assert (seen(chat.repo), chat.text) == (chat.mess, LONG)
@@ -137,7 +138,7 @@ def test_what_was_written_since_comes_and_goes_with_it(chat: Chat) -> None:
 def test_a_callback_that_undoes_by_itself_is_not_disturbed(chat: Chat) -> None:
     restored(chat, [chat.edit()])
     own = chat.host([], undo=f"echo mine > '{chat.transcript}'; echo '{{}}'")
-    assert undone(callback=own, editor=FileEditor).edited == []
+    assert undone(callback=own, editor=FileEditor).edited == ()
     assert chat.text == "mine\n"
 
 
@@ -155,7 +156,7 @@ def test_without_a_callback_undo_puts_it_back_all_the_same(chat: Chat) -> None:
 
 @pytest.mark.parametrize("edits", [[], None, {}, ""])
 def test_no_edits_at_all(chat: Chat, edits: object) -> None:
-    assert restored(chat, edits).edited == []
+    assert restored(chat, edits).edited == ()
     assert (seen(chat.repo), chat.text) == (chat.there, LONG)
 
 
@@ -165,7 +166,7 @@ def test_any_format_and_relative_paths(chat: Chat) -> None:
     patch = f"*** Begin Patch\n*** Update File: {relative}\n one\n-“two”\n*** End Patch\n"
     outcome = restored(chat, [patch, {"path": str(new), "content": "new\n"}])
     assert (chat.text, new.read_text()) == ("one\nthree\n", "new\n")
-    assert outcome.edited == [str(chat.transcript), str(new)]
+    assert outcome.edited == (str(chat.transcript), str(new))
     undone(editor=FileEditor)
     assert (chat.text, new.exists()) == (LONG, False)
     redone(editor=FileEditor, callback=chat.host([]))

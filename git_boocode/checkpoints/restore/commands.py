@@ -34,12 +34,8 @@ from git_boocode.checkpoints.restore.request import (
     RestoreHost,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.transaction import (
-    Operation,
-    RestoreResult,
-    Transaction,
-    checkpoint_at,
-)
+from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.transaction import Operation, Transaction, checkpoint_at
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot

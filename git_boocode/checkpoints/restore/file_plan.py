@@ -21,6 +21,7 @@ from git_boocode.checkpoints.restore.exact import exact_changes, read_exact
 from git_boocode.checkpoints.restore.ignore_rules import ignored_by, unchanged
 from git_boocode.checkpoints.restore.plan import is_own_safety
 from git_boocode.checkpoints.restore.request import IGNORED, HookFile, RestoreRequest
+from git_boocode.checkpoints.restore.result import LostHooks
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import (
@@ -40,14 +41,6 @@ from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
 
 _ABSENT = "0"
-
-
-class LostHooks(NamedTuple):
-    """A file from which a restore removes what `title` says; `install` adds it again."""
-
-    path: str
-    title: str
-    install: str
 
 
 class FilePlan(NamedTuple):

@@ -45,7 +45,7 @@ class LogChange(NamedTuple):
     after: str = ""  # archive only checkpoints after this id
     before: str = ""  # archive only checkpoints before this id; empty for no limit
 
-    def carry_out(self, catalog: Catalog, operation_id: str) -> list[str]:
+    def carry_out(self, catalog: Catalog, operation_id: str) -> tuple[str, ...]:
         """Move the refs, all or none; returns the ids of the checkpoints."""
         archive = f"{ARCHIVE}{self.under or operation_id}/"
         if self.about is None:
@@ -57,7 +57,7 @@ class LogChange(NamedTuple):
             changes.append(RefChange(f"{to}{ref.id}", ref.target, None))
             changes.append(RefChange(ref.name, None, ref.target))
         catalog.store.update_refs(changes)
-        return [ref.id for ref in refs]
+        return tuple(ref.id for ref in refs)
 
     def _leaving(self, catalog: Catalog, about: Metadata) -> list[Ref]:
         key = "chat" if about.text("chat") else "session"

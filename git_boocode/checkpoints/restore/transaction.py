@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.callback import (
@@ -28,7 +28,7 @@ from git_boocode.checkpoints.restore.apply import (
     refuse_to_replace_directory,
 )
 from git_boocode.checkpoints.restore.exact import after_restore, record_exact
-from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner, LostHooks
+from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
 from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
 from git_boocode.checkpoints.restore.plan import (
     LogChange,
@@ -42,9 +42,9 @@ from git_boocode.checkpoints.restore.request import (
     REDO,
     RESTORE,
     UNDO,
-    ProposalStep,
     RestoreHost,
 )
+from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import (
     CHECKPOINTS,
     SAFETY,
@@ -57,7 +57,6 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.checkpoints.store.commit import read_staging, safety_checkpoint
 from git_boocode.checkpoints.store.origin import is_taken_here
-from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
@@ -94,41 +93,6 @@ class Operation(NamedTuple):
     def step(self) -> str:
         """The command; an undo of a part is recorded as a restore."""
         return UNDO if self.plan.kind == RESTORE and self.reverts else self.plan.kind
-
-
-class RestoreResult(NamedTuple):
-    """The result of an operation, or of its dry run."""
-
-    kind: str  # `restore`, `undo` or `redo`
-    checkpoint: Checkpoint  # the target
-    changes: list[Change]  # the paths that changed
-    kept: Sequence[Skipped]  # the paths that differ from the target and were kept, and why
-    staged: Sequence[Change]  # the paths whose staging changed, as far as that is known
-    hooks_lost: Sequence[LostHooks]  # the files that lose our hooks
-    index_reset: bool  # the staging area changed
-    head_moved: bool
-    head_differs: bool  # HEAD names another commit than the checkpoint recorded
-    dry_run: bool
-    callback: bool  # there is a callback
-    foreign: bool  # the conversation was recorded elsewhere, so no callback was called
-    conversation_left: bool  # not restored, because the callback that trimmed it is missing
-    repairs: bool  # it reverted an interrupted operation
-    blocked: bool  # paths were kept because ignored files are in the way
-    proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
-    open_turn: Checkpoint | None = None  # an agent began this turn, and has reported no end of it
-    undo: str | None = None  # the safety checkpoint; None if nothing was done
-    answer: CallbackAnswer | None = None
-    archived: Sequence[str] = []  # the checkpoints that left the log for the archive
-    returned: Sequence[str] = []  # the checkpoints that returned from it
-    edited: Sequence[str] = []  # the host's own files that were written, absolute
-    # The added and removed lines of a dry run by path; None for binary files.
-    lines: Mapping[str, tuple[int, int] | None] = MappingProxyType({})
-
-    @property
-    def changes_something(self) -> bool:
-        """Whether the operation has an effect, as far as a dry run knows."""
-        others = self.head_moved or self.callback or self.proposal
-        return bool(self.changes or self.index_reset or others)
 
 
 class Transaction:
@@ -174,7 +138,7 @@ class Transaction:
                 # In a partial clone the contents may be missing; the plan does not need them.
                 with suppress(GitError):
                     lines = count_lines(repository.git, files.before, files.tree)
-                    result = result._replace(lines=lines)
+                    result = replace(result, lines=lines)
                 return result
             is_empty = files.is_empty and move is None
             if is_empty and self._is_done(files):
@@ -373,10 +337,10 @@ class Transaction:
         return RestoreResult(
             plan.kind,
             target,
-            files.changes,
-            files.kept,
-            files.staged,
-            files.hooks_lost,
+            tuple(files.changes),
+            tuple(files.staged),
+            tuple(files.kept),
+            tuple(files.hooks_lost),
             index_reset=files.staging is not None,
             head_moved=plan.move is not None,
             head_differs=target.meta.part("head", "commit") != head,
@@ -390,15 +354,15 @@ class Transaction:
             open_turn=self._open_turn(),
         )
 
-    def _open_turn(self) -> Checkpoint | None:
+    def _open_turn(self) -> str:
         """The newest turn that an agent began, if that agent reports ends and has reported none."""
         triggers = self._host.turn_triggers
         for checkpoint in islice(self._catalog.history(), _SEARCHED):
             agent, trigger = (checkpoint.meta.text(key) for key in ("agent", "trigger"))
             if trigger in triggers.get(agent, ()):
                 ended = self._catalog.store.refs(f"{TURN_ENDS}{checkpoint.id}")
-                return None if ended else checkpoint
-        return None
+                return "" if ended else checkpoint.id
+        return ""
 
     def _is_done(self, files: FilePlan) -> bool:
         """Whether an operation that changes no file, staging and HEAD does nothing else either."""
@@ -466,10 +430,10 @@ class Transaction:
         # An undo of an operation over an interrupted one exposes the latter again.
         over = read_plan(self._target).over if plan.kind == UNDO else ""
         end_restore(repository.state_dir, over or None)
-        log, edited = self._operation.log, self._conversation.paths
-        result = result._replace(undo=safety.id, answer=answer, edited=edited)
+        log, edited = self._operation.log, tuple(self._conversation.paths)
+        result = replace(result, undo=safety.id, answer=answer, edited=edited)
         returns = log is not None and log.about is None
-        return result._replace(returned=moved) if returns else result._replace(archived=moved)
+        return replace(result, returned=moved) if returns else replace(result, archived=moved)
 
     def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
         """The fields of every event of this operation; a redo names the restored checkpoint."""
@@ -539,7 +503,7 @@ class Transaction:
             conversation.revert(plan.edits_of, seen, unchanged=plan.kind == REDO)
         return answer
 
-    def _archive(self, safety: Checkpoint) -> list[str]:
+    def _archive(self, safety: Checkpoint) -> tuple[str, ...]:
         """Bring back a proposal; move checkpoints to the archive, or back to the log.
 
         Returns the ids of the checkpoints.
@@ -552,7 +516,7 @@ class Transaction:
             if not store.refs(f"{SAFETY}{other}"):
                 forget_files(state_dir, other)
         log = self._operation.log
-        return log.carry_out(self._catalog, safety.id) if log is not None else []
+        return log.carry_out(self._catalog, safety.id) if log is not None else ()
 
     # Rolling back.
 

@@ -1,0 +1,123 @@
+"""What a restore, undo or redo did, as the command line, the server and the Python API answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from git_boocode.checkpoints.callback import CallbackAnswer
+from git_boocode.checkpoints.restore.request import ProposalStep
+from git_boocode.checkpoints.store.catalog import Change, Checkpoint
+from git_boocode.checkpoints.worktree.indexer import Skipped
+
+
+class LostHooks(NamedTuple):
+    """A file from which a restore removes what `title` says; `install` adds it again."""
+
+    path: str
+    title: str
+    install: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    """The result of a restore, undo or redo, or of its dry run.
+
+    `open_turn` is the id of a turn that an agent has begun and not ended, so that it may still
+    write files. `lines` are the added and removed lines of a dry run by path, None for a binary
+    file.
+    """
+
+    kind: str  # `restore`, `undo` or `redo`
+    checkpoint: Checkpoint  # the one that was restored
+    changed: tuple[Change, ...]
+    staged: tuple[Change, ...]  # the paths whose staging changed, as far as that is known
+    kept: tuple[Skipped, ...]  # the paths that differ from the target and were kept, and why
+    hooks_lost: tuple[LostHooks, ...]  # the files that lose hooks of agents or the server
+    index_reset: bool  # the staging area changed
+    head_moved: bool
+    head_differs: bool  # HEAD names another commit than the checkpoint recorded
+    dry_run: bool
+    callback: bool  # there is a callback
+    foreign: bool  # the conversation was recorded elsewhere, so no callback was called
+    conversation_left: bool  # not restored, because the callback that trimmed it is missing
+    repairs: bool  # it reverted an interrupted operation
+    blocked: bool  # paths were kept because ignored files are in the way
+    proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
+    open_turn: str = ""
+    undo: str | None = None  # the id of the safety checkpoint; None if nothing was done
+    answer: CallbackAnswer | None = None
+    resume: str = ""  # the command that continues the conversation; empty if none is known
+    archived: tuple[str, ...] = ()  # the checkpoints that left the log for the archive
+    returned: tuple[str, ...] = ()  # the checkpoints that returned from it
+    edited: tuple[str, ...] = ()  # the host's own files that were written, absolute
+    lines: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
+
+    @property
+    def checkpoint_id(self) -> str:
+        """The id of the checkpoint that was restored."""
+        return self.checkpoint.id
+
+    @property
+    def commit(self) -> str:
+        """The commit of that checkpoint."""
+        return self.checkpoint.commit.id
+
+    @property
+    def messages_deleted(self) -> int:
+        """The number of messages that the callback deleted."""
+        return self.answer.messages_deleted if self.answer else 0
+
+    @property
+    def backend_reset(self) -> bool:
+        """Whether the callback reset the backend's session."""
+        return self.answer is not None and self.answer.backend_reset
+
+    @property
+    def message(self) -> str:
+        """What the callback has to say."""
+        return self.answer.message if self.answer else ""
+
+    @property
+    def changes_something(self) -> bool:
+        """Whether the operation has an effect, as far as a dry run knows."""
+        others = self.head_moved or self.callback or self.proposal
+        return bool(self.changed or self.index_reset or others)
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        return {
+            "ok": True,
+            "checkpoint_id": self.checkpoint_id,
+            "commit": self.commit,
+            "undo": self.undo,
+            "dry_run": self.dry_run,
+            "worktree_reset": bool(self.changed),
+            "index_reset": self.index_reset,
+            "head_moved": self.head_moved,
+            "head_differs": self.head_differs,
+            "messages_deleted": self.messages_deleted,
+            "backend_reset": self.backend_reset,
+            "archived": self.archived,
+            "returned": self.returned,
+            "changed": [self._change_json(change) for change in self.changed],
+            "staged": [change.as_json() for change in self.staged],
+            "kept": [kept._asdict() for kept in self.kept],
+            "hooks_lost": [
+                {"path": lost.path, "install": lost.install} for lost in self.hooks_lost
+            ],
+            "edited": self.edited,
+            "conversation_left": self.conversation_left,
+            **({"proposal": self.proposal.change} if self.proposal else {}),
+            **({"open_turn": self.open_turn} if self.open_turn else {}),
+            "message": self.message,
+            "resume": self.resume or None,
+        }
+
+    def _change_json(self, change: Change) -> dict[str, object]:
+        if not self.dry_run:
+            return change.as_json()
+        both = self.lines.get(change.path)
+        lines = {"added": both[0], "removed": both[1]} if both else None
+        return {**change.as_json(), "lines": lines}
