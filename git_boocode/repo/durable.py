@@ -12,10 +12,9 @@ import fcntl
 import json
 import os
 import stat
-from _queue import SimpleQueue
-from _thread import start_new_thread
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from threading import Thread
 
 from git_boocode.repo.errors import FatalError
 
@@ -28,10 +27,6 @@ _THREADS = 16
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK
 # Errors of opening a symlink, a socket and a directory.
 _UNUSABLE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP, errno.EISDIR)
-
-
-_Answers = SimpleQueue[OSError | ValueError | None]
-_Tasks = SimpleQueue[tuple[Sequence[str], _Answers]]
 
 
 def sync(descriptor: int) -> None:
@@ -82,54 +77,26 @@ def sync_all(paths: Sequence[str]) -> None:
 
     OSError if one of them failed.
     """
-    own, *shares = [paths[number::_THREADS] for number in range(max(1, min(len(paths), _THREADS)))]
-    answers: _Answers = SimpleQueue()
-    for share in shares:
-        _WORKERS.sync(share, answers)
-    for error in [_sync(own), *(answers.get() for _ in shares)]:
-        if error is not None:
-            raise error
+    errors: list[OSError | ValueError] = []
 
+    def sync_share(share: Sequence[str]) -> None:
+        try:
+            for path in share:
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    sync_directory(path) if os.path.isdir(path) else sync_file(path)
+        except (OSError, ValueError) as error:
+            errors.append(error)
 
-def _sync(paths: Sequence[str]) -> OSError | ValueError | None:
-    """Sync paths one after the other; returns the error of the one that failed."""
-    try:
-        for path in paths:
-            with suppress(FileNotFoundError, NotADirectoryError):
-                sync_directory(path) if os.path.isdir(path) else sync_file(path)
-    except (OSError, ValueError) as error:
-        return error
-    return None
-
-
-class _Workers:
-    """Threads that stay for later calls: to start one takes as long as to sync a file."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget the threads; a forked process has none of them."""
-        self._tasks: _Tasks = SimpleQueue()
-        self._started = 0
-
-    def sync(self, paths: Sequence[str], answers: _Answers) -> None:
-        """Sync some paths in a thread, which answers with the error, or None."""
-        self._tasks.put((paths, answers))
-        if self._started < _THREADS and self._tasks.qsize() > 0:
-            self._started += 1
-            # Not `threading`, which waits for each thread to start.
-            start_new_thread(_work, (self._tasks,))
-
-
-def _work(tasks: _Tasks) -> None:
-    while True:
-        paths, answers = tasks.get()
-        answers.put(_sync(paths))
-
-
-_WORKERS = _Workers()
-os.register_at_fork(after_in_child=_WORKERS.reset)
+    shares = [paths[number::_THREADS] for number in range(min(len(paths), _THREADS))]
+    threads = [Thread(target=sync_share, args=(share,)) for share in shares[1:]]
+    for thread in threads:
+        thread.start()
+    for share in shares[:1]:
+        sync_share(share)
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 def read_private(path: str, *, largest: int | None = LARGEST) -> bytes | None:

@@ -34,6 +34,7 @@ from git_boocode.repo.store import Ref, RefChange
 
 PATIENCE = 10.0  # seconds to wait for a running `git gc`
 _POLL = 0.01
+_ATTEMPTS = 4
 KEEP_MARK = b"git-boocode fetch\n"  # the content of our `.keep` files; git and users write others
 # Age in seconds at which one of our `.keep` files must be left over from a killed fetch.
 _ABANDONED = 3600.0
@@ -57,10 +58,10 @@ class CollectedError(FatalError):
 
 def protect_from_gc(write: Callable[[], _Result]) -> _Result:
     """Write objects and refs by `create_refs`; write them again if git deleted some meanwhile."""
-    try:
-        return write()
-    except CollectedError:
-        return write()
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(CollectedError):
+            return write()
+    return write()
 
 
 def create_refs(

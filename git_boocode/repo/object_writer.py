@@ -6,18 +6,15 @@ parallel and then move them to the object directory. An unfinished write leaves 
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from git_boocode.repo.durable import sync_all, sync_file
-from git_boocode.repo.git import GitError
+from git_boocode.repo.durable import sync_all
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.messages import is_disk_full
 from git_boocode.repo.repository import Repository
 
 # Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
@@ -30,11 +27,6 @@ _ATTEMPTS = 5
 _LAST = ".idx"
 # Git's own choice for loose objects.
 _COMPRESSION = 1
-# Git also keeps the objects of a fetch in a pack from this number on (`transfer.unpackLimit`).
-_PACKED = 100
-# A larger object, in bytes, is written at once.
-_LARGEST_HELD = 1 << 16
-_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 # Values of core.sharedRepository that do not change modes.
 _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
 
@@ -82,7 +74,6 @@ class Quarantine:
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
         self._object_format = repository.object_format
-        self._held: dict[str, tuple[bytes, bytes]] = {}
         self._synced: set[str] = set()
         self._touched: list[str] = []
         self._is_shared = is_group_shared(repository)
@@ -98,28 +89,8 @@ class Quarantine:
             # Leave the modes of group-shared objects to git.
             command = ("hash-object", "-w", "--stdin", "-t", kind.decode("ascii"))
             return self.git.run(*command, stdin=body).strip()
-        name = object_id(self._object_format, kind, body)
-        self._held[name] = kind, body
-        if len(body) > _LARGEST_HELD:
-            self._write_loose(name)
-        return name.encode("ascii")
-
-    def _write_held(self) -> None:
-        """Write the stored objects: many to a pack, because each file and its sync take time."""
-        if len(self._held) >= _PACKED:
-            pack = _pack(self._held.values())
-            end = bytes.fromhex(_hash(self._object_format, pack))
-            done = self.git.attempt("index-pack", "--stdin", stdin=pack + end)
-            if done.status == 0:
-                self._held.clear()
-            # It fails if a damaged object has the same name; a loose one replaces that.
-            elif is_disk_full(stderr := os.fsdecode(done.stderr)):
-                raise GitError(("index-pack",), done.status, stderr)
-        for name in [*self._held]:
-            self._write_loose(name)
-
-    def _write_loose(self, name: str) -> None:
-        content = _object(*self._held.pop(name))
+        content = _object(kind, body)
+        name = _hash(self._object_format, content)
         with suppress(FileExistsError):
             # Directories would cost more than the file.
             descriptor = os.open(
@@ -127,10 +98,7 @@ class Quarantine:
             )
             with open(descriptor, "wb") as file:
                 file.write(zlib.compress(content, _COMPRESSION))
-
-    def holds(self, identifier: str) -> bool:
-        """Whether a loose object was written here."""
-        return os.path.exists(f"{self._path}/{identifier[:2]}/{identifier[2:]}")
+        return name.encode("ascii")
 
     def keep_packs(self, content: bytes) -> list[str]:
         """Write a `.keep` file for each pack; returns their paths after `release`."""
@@ -148,7 +116,6 @@ class Quarantine:
 
     def sync(self) -> None:
         """Sync the objects that are complete; git may still be writing others."""
-        self._write_held()
         files = [path for path in self._finished() if path not in self._synced]
         sync_all(files)
         self._synced.update(files)
@@ -209,10 +176,6 @@ class Quarantine:
                 raise
             self._make_directory(os.path.dirname(target), path)
             self._move(path, attempts - 1)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            _move_across(path, target)
 
     def _make_directory(self, directory: str, path: str) -> None:
         with suppress(FileExistsError, FileNotFoundError):
@@ -239,39 +202,9 @@ def _quoted(path: str) -> str:
     return f'"{escaped}"'
 
 
-def _move_across(path: str, target: str) -> None:
-    """Move a file to another file system; there it appears only when it is complete."""
-    import shutil
-
-    making = f"{os.path.dirname(target)}/tmp_obj_{os.urandom(6).hex()}"
-    try:
-        shutil.copy2(path, making)
-        sync_file(making)
-        os.rename(making, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(making)
-        raise
-
-
 def object_id(object_format: str, kind: bytes, body: bytes) -> str:
     """Compute the id of an object; the format is `sha1` or `sha256`."""
     return _hash(object_format, _object(kind, body))
-
-
-def _pack(objects: Collection[tuple[bytes, bytes]]) -> bytes:
-    """A pack of some objects, by type and body, without its checksum (gitformat-pack(5))."""
-    parts = [b"PACK" + (2).to_bytes(4, "big") + len(objects).to_bytes(4, "big")]
-    for kind, body in objects:
-        # The type and the size: four bits, and then seven at a time.
-        left, byte = len(body) >> 4, _TYPES[kind] << 4 | len(body) & 15
-        header = bytearray()
-        while left:
-            header.append(byte | 128)
-            left, byte = left >> 7, left & 127
-        header.append(byte)
-        parts += [bytes(header), zlib.compress(body, _COMPRESSION)]
-    return b"".join(parts)
 
 
 def _object(kind: bytes, body: bytes) -> bytes:

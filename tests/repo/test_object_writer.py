@@ -4,8 +4,6 @@ import errno
 import os
 import stat
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +28,8 @@ def quarantine_of(repo: Repo, scratch: str = ".git/scratch") -> Quarantine:
 def objects(repo: Repo, at: str = ".git/objects") -> dict[str, bytes]:
     """Every file below a directory of objects, and its bytes."""
     top = repo.top / at
-    return {
-        str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if is_file(path)
-    }
-
-
-def is_file(path: Path) -> bool:
-    """Whether it is a file in its own right."""
-    return path.is_file() and not path.is_symlink()
+    files = (path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(top)): path.read_bytes() for path in files}
 
 
 def store(quarantine: Quarantine, content: bytes) -> str:
@@ -67,30 +59,11 @@ def test_others_see_nothing_until_it_is_released(repo: Repo, quarantine: Quarant
     assert repo.git("fsck", "--no-dangling") == ""
 
 
-def test_nothing_was_written(
-    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = objects(repo)
-    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
-    quarantine.release()
-    assert objects(repo) == before
-
-
 def test_what_is_there_already_is_not_written_again(repo: Repo, quarantine: Quarantine) -> None:
     assert store(quarantine, b"a\n") == repo.git("rev-parse", "HEAD:a").strip()
     repo.git("repack", "-adq")
     assert store(quarantine, b"a\n")
     assert objects(repo, ".git/scratch/objects") == {}
-
-
-def test_one_after_the_other(repo: Repo, quarantine: Quarantine) -> None:
-    first = store(quarantine, b"first\n")
-    quarantine.release()
-    second = store(quarantine, b"second\n")
-    assert is_there(repo, first)
-    assert not is_there(repo, second)
-    quarantine.release()
-    assert is_there(repo, second)
 
 
 def test_an_object_that_another_one_wrote_meanwhile(repo: Repo, quarantine: Quarantine) -> None:
@@ -99,14 +72,6 @@ def test_an_object_that_another_one_wrote_meanwhile(repo: Repo, quarantine: Quar
     quarantine.release()
     assert repo.git("cat-file", "blob", blob) == "both\n"
     assert repo.git("fsck", "--no-dangling") == ""
-
-
-def test_an_object_that_was_packed_meanwhile(repo: Repo, quarantine: Quarantine) -> None:
-    blob = store(quarantine, b"both\n")
-    repo.commit(both="both\n")
-    repo.git("gc", "-q", "--prune=now")
-    quarantine.release()
-    assert repo.git("cat-file", "blob", blob) == "both\n"
 
 
 @pytest.mark.parametrize("shared", ["group", "all", "0640", "umask"])
@@ -138,15 +103,6 @@ def mode(repo: Repo, path: str) -> str:
     return oct(stat.S_IMODE((repo.top / path).stat().st_mode))
 
 
-def test_directories_that_are_there_keep_their_modes(repo: Repo, quarantine: Quarantine) -> None:
-    blob = store(quarantine, b"new\n")
-    directory = repo.top / ".git/objects" / blob[:2]
-    directory.mkdir(exist_ok=True)
-    directory.chmod(0o751)
-    quarantine.release()
-    assert stat.S_IMODE(directory.stat().st_mode) == 0o751
-
-
 def test_directories_of_the_callers_own(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.commit(a="a\n")
     theirs, other = repo.top / "theirs", repo.top / "other"
@@ -168,22 +124,7 @@ def test_directories_of_the_callers_own(repo: Repo, monkeypatch: pytest.MonkeyPa
     assert objects(repo) == {}
 
 
-def test_a_relative_directory_of_the_callers_own(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo.commit(a="a\n")
-    (repo.top / "sub").mkdir()
-    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", ".git/objects")
-    quarantine = quarantine_of(repo)
-    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
-    blob = store(quarantine, b"new\n")
-    quarantine.release()
-    assert is_there(repo, blob)
-
-
-@pytest.mark.parametrize(
-    "name", ["a:b", 'a"b', '"quoted"', "a\\b", '"a:\\"b\\\\', "new\nline:", " :\udcff\té"]
-)
+@pytest.mark.parametrize("name", ["a:b", '"a:\\"b\\\\', "new\nline:", " :\udcff\té"])
 def test_odd_paths(repo: Repo, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     top = repo.top / name
     top.mkdir()
@@ -198,21 +139,6 @@ def test_odd_paths(repo: Repo, name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(objects(inner, ".git/scratch/objects")) == 1
     quarantine.release()
     assert is_there(inner, blob)
-
-
-@pytest.mark.parametrize("name", ["a:b", '"quoted"'])
-def test_odd_paths_of_the_callers_own(
-    repo: Repo, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo.commit(a="a\n")
-    (repo.top / ".git/objects").rename(repo.top / name)
-    (repo.top / ".git/objects").mkdir()
-    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(repo.top / name))
-    quarantine = quarantine_of(repo)
-    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
-    blob = store(quarantine, b"new\n")
-    quarantine.release()
-    assert (repo.top / name / blob[:2] / blob[2:]).exists()
 
 
 def write_a_pack(repo: Repo) -> Quarantine:
@@ -263,80 +189,14 @@ def refuse(number: int) -> Any:
     return failing
 
 
-def test_on_another_file_system(
-    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = objects(repo)
-    blobs = [store(quarantine, f"{number}\n".encode()) for number in range(3)]
-    written = objects(repo, ".git/scratch/objects")
-    rename = os.rename
-    synced = watch_syncs(monkeypatch)
-
-    def other_file_system(source: str, target: str) -> None:
-        if os.path.dirname(source) != os.path.dirname(target):
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        # What is copied there is on disk before anyone finds it.
-        assert source in synced
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", other_file_system)
-    quarantine.release()
-    assert objects(repo) == before | written
-    modes = {mode(repo, f".git/objects/{blob[:2]}/{blob[2:]}") for blob in blobs}
-    assert modes == {"0o444"}
-    assert repo.git("fsck", "--no-dangling") == ""
-
-
-def test_no_room_on_another_file_system(
-    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = objects(repo)
-    store(quarantine, b"new\n")
-    sync = os.fsync
-
-    def full(descriptor: int) -> None:
-        if "scratch" not in os.readlink(f"/proc/self/fd/{descriptor}"):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        sync(descriptor)
-
-    monkeypatch.setattr(os, "rename", refuse(errno.EXDEV))
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        quarantine.release()
-    assert objects(repo) == before
-
-
-@pytest.fixture
-def elsewhere(repo: Repo) -> Iterator[str]:
-    """A directory on another file system than the repository's."""
-    here = repo.top.stat().st_dev
-    for place in ("/dev/shm", "/tmp", "/var/tmp"):
-        if os.access(place, os.W_OK) and os.stat(place).st_dev != here:
-            with tempfile.TemporaryDirectory(dir=place) as directory:
-                yield directory
-            return
-    pytest.skip("there is no other file system")
-
-
-def test_on_a_real_other_file_system(repo: Repo, elsewhere: str) -> None:
-    repo.commit(a="a\n")
-    quarantine = Quarantine(Repository.discover(), elsewhere)
-    blob = store(quarantine, b"new\n")
-    quarantine.release()
-    assert repo.git("cat-file", "blob", blob) == "new\n"
-    assert [path for path in objects(repo) if "tmp_" in path] == []
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
 def test_what_cannot_be_synced_is_not_moved(
-    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch, number: int
+    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = objects(repo)
     blob = store(quarantine, b"new\n")
-    monkeypatch.setattr(os, "fsync", refuse(number))
-    with pytest.raises(OSError, match=r".") as caught:
+    monkeypatch.setattr(os, "fsync", refuse(errno.EIO))
+    with pytest.raises(OSError, match=r"."):
         quarantine.release()
-    assert caught.value.errno == number
     assert objects(repo) == before
     monkeypatch.undo()
     quarantine.release()
@@ -356,7 +216,7 @@ def watch_syncs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return synced
 
 
-@pytest.mark.parametrize("room", range(4))
+@pytest.mark.parametrize("room", [0, 3])
 def test_where_there_is_no_room_nothing_comes(
     repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
@@ -403,37 +263,6 @@ def test_files_are_synced_before_they_are_moved_and_directories_afterwards(
     assert set(synced[len(at) :]) >= {str(new / path[:2]) for path in at}
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
-def test_a_new_directory_is_on_disk_in_the_one_above_it(
-    repo: Repo, quarantine: Quarantine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store(quarantine, b"in a directory that is not there yet\n")
-    synced = watch_syncs(monkeypatch)
-    quarantine.release()
-    assert str(repo.top / ".git/objects") in synced
-
-
-def test_an_unwritable_place_leaves_everything(repo: Repo, quarantine: Quarantine) -> None:
-    blob = store(quarantine, b"new\n")
-    (repo.top / ".git/objects" / blob[:2]).write_text("in the way")
-    with pytest.raises(OSError, match=r"."):
-        quarantine.release()
-    assert (repo.top / ".git/scratch/objects" / blob[:2] / blob[2:]).exists()
-
-
-def test_linked_worktrees_share_the_objects(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    repo.commit(a="a\n")
-    repo.git("worktree", "add", "-q", "linked")
-    monkeypatch.chdir(repo.top / "linked")
-    quarantine = quarantine_of(repo, ".git/worktrees/linked/scratch")
-    blob = store(quarantine, b"new\n")
-    assert not is_there(repo, blob)
-    quarantine.release()
-    assert is_there(repo, blob)
-    assert (repo.top / ".git/objects" / blob[:2] / blob[2:]).exists()
-    assert not (repo.top / ".git/worktrees/linked/objects").exists()
-
-
 def test_alternates_of_the_repository_count(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.commit(a="a\n")
     repo.git("clone", "-q", "--shared", ".", "clone")
@@ -453,45 +282,9 @@ def test_sha256(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     quarantine = quarantine_of(inner)
     blob = store(quarantine, b"new\n")
     assert len(blob) == 64
+    same = quarantine.store(b"blob", b"new\n")
+    tree = quarantine.store(b"tree", b"100644 a\0%s" % bytes.fromhex(same.decode("ascii")))
     quarantine.release()
-    assert inner.git("cat-file", "blob", blob) == "new\n"
+    assert inner.git("cat-file", "blob", f"{tree.decode('ascii')}:a") == "new\n"
+    assert same.decode("ascii") == blob
     assert inner.git("fsck", "--no-dangling") == ""
-
-
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-@pytest.mark.parametrize("count", [99, 100, 300])
-def test_many_objects_are_one_pack(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, count: int, algorithm: str
-) -> None:
-    repo.git("init", "-q", f"--object-format={algorithm}", "inner")
-    inner = Repo(repo.top / "inner")
-    monkeypatch.chdir(inner.top)
-    quarantine = quarantine_of(inner)
-    # Sizes around those at which the header of an object in a pack gets longer.
-    sizes = [*range(20), *range(2040, 2060), *range(32_760, 32_775), *range(100, 500)]
-    bodies = [os.urandom(size) for size in sizes[:count]]
-    blobs = {quarantine.store(b"blob", body).decode("ascii"): body for body in bodies}
-    blobs |= {quarantine.store(b"blob", body).decode("ascii"): body for body in bodies}
-    (large,) = [quarantine.store(b"blob", bytes(100_000)).decode("ascii")]
-    assert objects(inner).keys() == set()
-    quarantine.release()
-    names = {name.partition("/")[0] for name in objects(inner)}
-    assert names == (
-        {"pack", large[:2]} if count >= 100 else {each[:2] for each in (*blobs, large)}
-    )
-    store = Repository.discover().store
-    assert store.blobs([*blobs, large]) == [*blobs.values(), bytes(100_000)]
-    assert inner.git("fsck", "--no-dangling", "--strict") == ""
-
-
-def test_trees_and_commits_in_a_pack(repo: Repo, quarantine: Quarantine) -> None:
-    empty = bytes.fromhex(quarantine.store(b"blob", b"").decode("ascii"))
-    for number in range(100):
-        quarantine.store(b"tree", b"100644 file%d\0%s" % (number, empty))
-    tree = quarantine.store(b"tree", b"100644 a\0%s" % empty)
-    lines = b"tree %s\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nmessage\n" % tree
-    commit = quarantine.store(b"commit", lines).decode("ascii")
-    quarantine.release()
-    assert repo.git("log", "-1", "--format=%T %s", commit) == f"{tree.decode()} message\n"
-    assert repo.git("ls-tree", commit, "--name-only") == "a\n"
-    assert repo.git("fsck", "--no-dangling") == ""
