@@ -353,52 +353,41 @@ class _Exchange:
         A process that it started, such as a server, may go on to hold its streams.
         """
         deadline = time.monotonic() + timeout
-        while self._process.poll() is None:
+        while not (ended := self._process.poll() is not None):
             left = deadline - time.monotonic()
             if left <= 0:
-                self._drain()
-                return False
-            self._transfer(min(left, _POLL))
-        self._drain()
-        return True
-
-    def _drain(self) -> None:
-        """Read what is in the pipes; another process may go on to fill them."""
-        for _ in range(_LARGEST_PIPE // _CHUNK):
-            if not self._transfer(0):
                 break
+            if self._selector.get_map():
+                self._transfer(min(left, _POLL))
+            else:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(min(left, _POLL))
+        # What is in the pipes; another process may go on to fill them.
+        for _ in range(_LARGEST_PIPE // _CHUNK):
+            if not (self._selector.get_map() and self._transfer(0)):
+                break
+        return ended
 
     def _transfer(self, timeout: float) -> bool:
         """Read and write what is ready within some seconds; False if nothing is."""
-        if not self._selector.get_map():
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout)
-            return False
         ready = self._selector.select(timeout)
-        for key, events in ready:
-            moved = self._write(key.fd) if events & selectors.EVENT_WRITE else self._read(key)
-            if not moved:
+        for key, _ in ready:
+            if key.fileobj is self._process.stdin:
+                # Nobody may read it.
+                with suppress(BrokenPipeError):
+                    self._data = self._data[os.write(key.fd, self._data[:_CHUNK]) :]
+                    if self._data:
+                        continue
                 self._selector.unregister(key.fileobj)
-                if key.fileobj is self._process.stdin:
-                    self._process.stdin.close()
+                self._process.stdin.close()
+            elif not (data := os.read(key.fd, _CHUNK)):
+                self._selector.unregister(key.fileobj)
+            elif key.fileobj is self._process.stdout:
+                self.stdout += data[: LARGEST_ANSWER + 1 - len(self.stdout)]
+            else:
+                self.stderr += data
+                del self.stderr[:-_CHUNK]
         return bool(ready)
-
-    def _write(self, descriptor: int) -> bool:
-        """Write the next part of the input; False if there is no more, or nobody reads it."""
-        with suppress(BrokenPipeError):
-            self._data = self._data[os.write(descriptor, self._data[:_CHUNK]) :]
-            return len(self._data) > 0
-        return False
-
-    def _read(self, key: selectors.SelectorKey) -> bool:
-        """Read the next part of the output; False at its end."""
-        data = os.read(key.fd, _CHUNK)
-        if key.fileobj is self._process.stdout:
-            self.stdout += data[: LARGEST_ANSWER + 1 - len(self.stdout)]
-        else:
-            self.stderr += data
-            del self.stderr[:-_CHUNK]
-        return bool(data)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from git_boocode.checkpoints.restore.exact import (
     writing_exactly,
 )
 from git_boocode.checkpoints.restore.file_plan import FilePlan, blockers_of, tree_after
-from git_boocode.checkpoints.restore.ignore_rules import StateRules
+from git_boocode.checkpoints.restore.user_work import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.attributes import paths_with_filter

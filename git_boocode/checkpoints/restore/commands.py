@@ -19,6 +19,7 @@ from git_boocode.checkpoints.restore.plan import (
     RestorePlan,
     Root,
     WrittenFile,
+    checkpoint_at,
     is_own_safety,
     proposal_record,
     read_history,
@@ -35,7 +36,7 @@ from git_boocode.checkpoints.restore.request import (
     RestoreRequest,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
-from git_boocode.checkpoints.restore.transaction import Operation, Transaction, checkpoint_at
+from git_boocode.checkpoints.restore.transaction import Operation, Transaction
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
 from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot

@@ -218,6 +218,14 @@ def _move(head: object) -> HeadMove | None:
     return HeadMove(None if ref is None else str(ref), old, new)
 
 
+def checkpoint_at(catalog: Catalog, identifier: str, commit: str) -> Checkpoint | None:
+    """A checkpoint by its id and commit, even without its ref; None if the commit is gone."""
+    if not OBJECT_ID.fullmatch(commit):
+        return None
+    found = next(catalog.entries([Ref(f"{CHECKPOINTS}{identifier}", commit)]))
+    return found if isinstance(found, Checkpoint) else None
+
+
 def is_own_safety(repository: Repository, checkpoint: Checkpoint) -> bool:
     """Whether a checkpoint is a safety checkpoint of this worktree."""
     here = checkpoint.meta.worktree_key == repository.worktree_key

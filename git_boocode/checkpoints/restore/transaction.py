@@ -29,10 +29,10 @@ from git_boocode.checkpoints.restore.apply import (
 )
 from git_boocode.checkpoints.restore.exact import after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
-from git_boocode.checkpoints.restore.ignore_rules import files_written_by, user_files_of
 from git_boocode.checkpoints.restore.plan import (
     LogChange,
     RestorePlan,
+    checkpoint_at,
     read_plan,
 )
 from git_boocode.checkpoints.restore.request import (
@@ -45,17 +45,21 @@ from git_boocode.checkpoints.restore.request import (
     RestoreHost,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.user_work import (
+    changed_since,
+    files_written_by,
+    staged_since,
+    user_files_of,
+)
 from git_boocode.checkpoints.store.catalog import (
-    CHECKPOINTS,
     SAFETY,
     TURN_ENDS,
     Catalog,
     Change,
     Checkpoint,
     count_lines,
-    tree_changes,
 )
-from git_boocode.checkpoints.store.commit import read_staging, safety_checkpoint
+from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
@@ -63,7 +67,6 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head_move import HeadMove, HeadTarget, plan_move
-from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.lock import (
     begin_restore,
@@ -74,7 +77,7 @@ from git_boocode.repo.lock import (
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, RefChange
+from git_boocode.repo.store import RefChange
 
 _SEARCHED = 50  # checkpoints among which the newest turn of an agent is
 _NAMED = 3  # maximum number of paths in a message
@@ -260,58 +263,13 @@ class Transaction:
             return
         # A new file replaces nothing but ignored files.
         changes = [c for c in files.changes if c.action != "create" or IGNORED not in force]
-        left = self._differing(visible, done) if changes else {}
-        later = [
-            change.path
-            for change in changes
-            if left is None
-            or (change.path in left and left[change.path] != (change.old_mode, change.old_id))
-        ]
+        later = changed_since(self._catalog, done, visible, changes) if changes else []
         if later:
             left_so = ConversationFiles(self._repository, done.id, None).as_left()
             later = [path for path in later if path not in left_so]
-        later += self._staged_later((visible, head), files, done)
+        later += staged_since(self._catalog, done, (visible, head), files.staged)
         if later:
             raise _later_changes(self._operation, sorted({*later}))
-
-    def _staged_later(
-        self, held: Iterable[str | None], files: FilePlan, done: RestorePlan
-    ) -> Iterator[str]:
-        """The paths whose staged content is in none of the trees, and not from the operation."""
-        staged = {c.path: c.old_id for c in files.staged if c.old_id and c.action != "create"}
-        target = checkpoint_at(self._catalog, done.target, done.target_commit) if staged else None
-        staging = read_staging(self._repository, target.meta) if target else None
-        trees = filter(None, (*held, staging.tree if staging else None))
-        store, paths = self._catalog.store, sorted(staged)
-        entries = [store.tree(tree, paths) for tree in trees] if staged else []
-        for path, content in staged.items():
-            if all(path not in found or found[path].id != content for found in entries):
-                yield path
-
-    def _differing(self, visible: str, done: RestorePlan) -> dict[str, tuple[str, str]] | None:
-        """The mode and the id that an operation left of each path that differs now.
-
-        None if that is unknown, because the target of the operation is gone.
-        """
-        store, git = self._catalog.store, self._repository.git
-        if done.proposal is not None and not done.target_commit:
-            wrote = {file.path: (file.mode, file.id) for file in done.written}
-            absent = store.tree(visible, [*done.proposal.paths]).keys() - wrote.keys()
-            return wrote | dict.fromkeys(absent, ("", ""))
-        target = checkpoint_at(self._catalog, done.target, done.target_commit)
-        if target is None:
-            return None
-        staging = read_staging(self._repository, target.meta)
-        omitted = {entry.path for entry in staging.absent} if staging else set[str]()
-        try:
-            changes = tree_changes(git, visible, target.tree)
-        except GitError:
-            return None
-        return {
-            change.path: (change.mode, change.id)
-            for change in changes
-            if change.action != "create" or change.path not in omitted
-        }
 
     @contextmanager
     def _objects_of(self, checkpoint: Checkpoint) -> Iterator[None]:
@@ -565,14 +523,6 @@ class Transaction:
         except BoocodeError:
             return False
         return True
-
-
-def checkpoint_at(catalog: Catalog, identifier: str, commit: str) -> Checkpoint | None:
-    """A checkpoint by its id and commit, even without its ref; None if the commit is gone."""
-    if not OBJECT_ID.fullmatch(commit):
-        return None
-    found = next(catalog.entries([Ref(f"{CHECKPOINTS}{identifier}", commit)]))
-    return found if isinstance(found, Checkpoint) else None
 
 
 def _try(subject: str, roll_back: Callable[[], None], failures: list[str]) -> None:

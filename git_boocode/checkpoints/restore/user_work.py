@@ -1,4 +1,4 @@
-"""The user's ignored files, according to the ignore rules of another state of the worktree.
+"""The user's own work, which a restore must not touch: ignored files, and what changed since.
 
 A restore replaces `.gitignore` files. A file that is untracked before an undo may be ignored after
 it: such a file is the user's own, and is neither recorded nor deleted.
@@ -11,9 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.checkpoints.restore.plan import is_own_safety, read_plan
+from git_boocode.checkpoints.restore.plan import (
+    RestorePlan,
+    checkpoint_at,
+    is_own_safety,
+    read_plan,
+)
 from git_boocode.checkpoints.restore.request import RestoreRequest
-from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
+from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, tree_changes
+from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import directories_of
 from git_boocode.repo.files import make_directories
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines
@@ -93,6 +99,64 @@ def files_written_by(
         if change.action != "delete"
         and record.blocked.isdisjoint({change.path, *directories_of([change.path])})
     }
+
+
+def changed_since(
+    catalog: Catalog, done: RestorePlan, visible: str, changes: list[Change]
+) -> list[str]:
+    """The paths of some changes whose files are not as an operation left them.
+
+    `visible` is the tree of the current files. All paths if the target of the operation is gone.
+    """
+    left = _left_otherwise(catalog, done, visible)
+    return [
+        change.path
+        for change in changes
+        if left is None
+        or (change.path in left and left[change.path] != (change.old_mode, change.old_id))
+    ]
+
+
+def _left_otherwise(
+    catalog: Catalog, done: RestorePlan, visible: str
+) -> dict[str, tuple[str, str]] | None:
+    """The mode and the id that an operation left of each path that differs now."""
+    if done.proposal is not None and not done.target_commit:
+        wrote = {file.path: (file.mode, file.id) for file in done.written}
+        absent = catalog.store.tree(visible, [*done.proposal.paths]).keys() - wrote.keys()
+        return wrote | dict.fromkeys(absent, ("", ""))
+    target = checkpoint_at(catalog, done.target, done.target_commit)
+    if target is None:
+        return None
+    staging = read_staging(catalog.repository, target.meta)
+    omitted = {entry.path for entry in staging.absent} if staging else set[str]()
+    try:
+        changes = tree_changes(catalog.repository.git, visible, target.tree)
+    except GitError:
+        return None
+    return {
+        change.path: (change.mode, change.id)
+        for change in changes
+        if change.action != "create" or change.path not in omitted
+    }
+
+
+def staged_since(
+    catalog: Catalog, done: RestorePlan, held: Iterable[str | None], changes: Iterable[Change]
+) -> list[str]:
+    """The paths whose staged content is in none of some trees, and not from an operation."""
+    staged = {c.path: c.old_id for c in changes if c.old_id and c.action != "create"}
+    if not staged:
+        return []
+    target = checkpoint_at(catalog, done.target, done.target_commit)
+    staging = read_staging(catalog.repository, target.meta) if target else None
+    trees = filter(None, (*held, staging.tree if staging else None))
+    entries = [catalog.store.tree(tree, sorted(staged)) for tree in trees]
+    return [
+        path
+        for path, content in staged.items()
+        if all(path not in found or found[path].id != content for found in entries)
+    ]
 
 
 def ignored_by(repository: Repository, tree: str, paths: list[str], scratch: str) -> frozenset[str]:
