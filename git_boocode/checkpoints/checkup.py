@@ -39,6 +39,7 @@ from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
+from git_boocode.repo.location import WORKTREE_ID, worktree_id
 from git_boocode.repo.lock import (
     RESTORE_NOTE,
     end_restore,
@@ -51,7 +52,7 @@ from git_boocode.repo.lock import (
 )
 from git_boocode.repo.messages import broken_refs, failure_reason
 from git_boocode.repo.metadata import EntryCatalog, Unusable
-from git_boocode.repo.repository import WORKTREE_ID, Repository, worktree_id
+from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import TURN_MARK, read_mark, remove_turn
 from git_boocode.repo.store import ALL_REFS, Ref, RefChange, Store
 

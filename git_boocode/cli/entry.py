@@ -12,8 +12,8 @@ from git_boocode.cli.options import (
 )
 from git_boocode.cli.output import begin_answer, discard_output, print_failure, report
 from git_boocode.repo.errors import BoocodeError, FatalError, unexpected
+from git_boocode.repo.location import start_discovery
 from git_boocode.repo.process import work_is_done
-from git_boocode.repo.repository import start_discovery
 
 # What a shell shows for SIGPIPE.
 _READER_GONE = 141

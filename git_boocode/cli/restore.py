@@ -48,8 +48,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.cli.turn_choice import choose_turn, list_turns, newest_turn
 from git_boocode.repo.errors import RefusedError, shell_command, shortened
-from git_boocode.repo.head import operation_in_progress, read_head
-from git_boocode.repo.head_move import HeadTarget, plan_move
+from git_boocode.repo.head import HeadTarget, operation_in_progress, plan_move, read_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows import restore_with_edits

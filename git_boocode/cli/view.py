@@ -21,7 +21,8 @@ from git_boocode.cli.output import (
 from git_boocode.cli.view_page import PAGE_TITLE, open_in_browser, page_html
 from git_boocode.repo.durable import write_private
 from git_boocode.repo.errors import UsageError, from_os
-from git_boocode.repo.repository import Repository, make_state_dir
+from git_boocode.repo.location import make_state_dir
+from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import page_data
 
 _MOST = 1000

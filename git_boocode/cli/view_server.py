@@ -28,7 +28,8 @@ from git_boocode.cli.view_page import open_in_browser, page_html
 from git_boocode.repo.durable import remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
-from git_boocode.repo.repository import Repository, make_state_dir
+from git_boocode.repo.location import make_state_dir
+from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_boocode.repo.durable import sync_refs
+from git_boocode.repo.errors import RefusedError, from_os, shell_command
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import loose_ref, read_ref_file, ref_error
 
 # Files and directories in the git directory that indicate an operation; the first match wins.
 _STATES = (
@@ -21,8 +25,6 @@ _STATES = (
 )
 # The pseudorefs among them, which not every ref storage keeps in files.
 _STATE_REFS = ("CHERRY_PICK_HEAD", "REVERT_HEAD")
-# Characters; the name of a ref is at most as long as a path.
-_LONGEST = 8192
 
 
 class Head(NamedTuple):
@@ -53,29 +55,13 @@ def _read_files(repository: Repository) -> tuple[str | None, str | None]:
     """The branch and the commit of HEAD, as far as plain files contain them."""
     if not repository.has_plain_refs:
         return None, None
-    name = _read_ref(os.path.join(repository.git_dir, "HEAD"))
+    name = read_ref_file(os.path.join(repository.git_dir, "HEAD"))
     if OBJECT_ID.fullmatch(name):
         return None, name
     if not name.startswith("ref:"):
         return None, None
     ref = name.removeprefix("ref:").strip()
     return ref, loose_ref(repository, ref)
-
-
-def loose_ref(repository: Repository, name: str) -> str | None:
-    """The object that a loose ref names; None if it cannot be read as a file."""
-    if not repository.has_plain_refs:
-        return None
-    target = _read_ref(os.path.join(repository.common_dir, name))
-    return target if OBJECT_ID.fullmatch(target) else None
-
-
-def _read_ref(path: str) -> str:
-    with suppress(OSError):
-        if not os.path.islink(path):
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                return file.read(_LONGEST).strip()
-    return ""
 
 
 def operation_in_progress(repository: Repository) -> str | None:
@@ -93,3 +79,131 @@ def _state_refs(repository: Repository) -> list[str]:
         return []
     command = ("for-each-ref", "--include-root-refs", "--format=%(refname)", *_STATE_REFS)
     return os.fsdecode(repository.git.attempt(*command).stdout).splitlines()
+
+
+# Files in which an operation in progress records the branch that it will return to.
+_TAKEN = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
+
+
+class HeadTarget(NamedTuple):
+    """The target of a move of HEAD."""
+
+    ref: str | None  # the required branch; None if HEAD must be detached
+    commit: str | None  # None for an unborn branch
+    leave: tuple[str | None, ...] | None = None  # the allowed current commits; None for any
+
+
+class HeadMove(NamedTuple):
+    """A move of HEAD's branch, or of a detached HEAD if `ref` is None.
+
+    The commits `old` and `new` are None for an unborn branch.
+    """
+
+    ref: str | None
+    old: str | None
+    new: str | None
+
+    def carry_out(self, repository: Repository, message: str) -> None:
+        """Move HEAD; `message` is written to the reflog, if there is one.
+
+        RefusedError if another process has moved HEAD or is moving it (`conflict`, `locked`).
+        """
+        name = self.ref or "HEAD"
+        old = self.old or repository.zero_id
+        how = ("update-ref", *(() if self.ref else ("--no-deref",)), "-m", message)
+        what = ("-d", name, old) if self.new is None else (name, self.new, old)
+        log = repository.config.text("core.logAllRefUpdates") or "true"
+        done = repository.git.bind(f"core.logAllRefUpdates={log}").attempt(*how, *what)
+        if done.status:
+            raise ref_error(os.fsdecode(done.stderr))
+        git_dir = repository.common_dir if self.ref else repository.git_dir
+        try:
+            sync_refs(git_dir, [name], packed=self.new is None)
+        except OSError as error:
+            raise from_os(error) from error
+
+    def roll_back(self, repository: Repository, message: str) -> None:
+        """Move HEAD back if it was moved (see `carry_out`)."""
+        now = read_head(repository)
+        if (now.ref, now.commit) == (self.ref, self.new):
+            HeadMove(self.ref, self.new, self.old).carry_out(repository, message)
+        elif (now.ref, now.commit) != (self.ref, self.old):
+            unborn = "an unborn branch"
+            raise RefusedError(
+                f"another process moved HEAD from {self.old or unborn} to {now.commit or unborn}",
+                code="conflict",
+            )
+
+
+def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove | None:
+    """Plan a move of HEAD to an earlier position; None if it is there.
+
+    RefusedError with the codes `other_branch`, `in_progress`, `branch_in_use`, `missing_objects`,
+    or, if HEAD is at none of the commits in `target.leave`, `head_moved`.
+    """
+    stay = f"{'without --head' if target.leave is None else 'with --no-head'}, HEAD stays"
+    if now.ref != target.ref:
+        raise _other_branch(now.ref, target.ref, stay)
+    if now.commit == target.commit:
+        return None
+    if state := operation_in_progress(repository):
+        hint = f"finish or abort the {state} first; {stay}"
+        message = f"HEAD cannot be moved: a {state} is in progress"
+        raise RefusedError(message, code="in_progress", hints=(hint,))
+    if target.ref is not None and (where := _in_use(repository, target.ref)):
+        hint = f"another process may be using it there; {stay}"
+        message = f"branch '{_short(target.ref)}' is also checked out at '{where}'"
+        raise RefusedError(message, code="branch_in_use", hints=(hint,))
+    commit = target.commit
+    if commit and repository.store.commit(commit) is None:
+        message = f"HEAD cannot be moved: commit '{commit}' is missing"
+        raise RefusedError(message, code="missing_objects", hints=(stay,))
+    if target.leave is not None and now.commit not in target.leave:
+        hint = f"{stay} where it is, and everything else is restored"
+        message = f"HEAD has been moved since, to {now.commit or 'an unborn branch'}"
+        raise RefusedError(message, code="head_moved", hints=(hint,))
+    return HeadMove(target.ref, now.commit, commit)
+
+
+def _other_branch(now: str | None, then: str | None, stay: str) -> RefusedError:
+    where = f"on branch '{_short(now)}'" if now else "detached"
+    was = f"on '{_short(then)}'" if then else "detached"
+    switch = shell_command("git", "switch", _short(then) if then else "--detach")
+    message = f"HEAD is {where}, but was {was} at the checkpoint"
+    return RefusedError(message, code="other_branch", hints=(f"switch with '{switch}'; {stay}",))
+
+
+def _short(ref: str) -> str:
+    return ref.removeprefix("refs/heads/")
+
+
+def _in_use(repository: Repository, ref: str) -> str:
+    """Another worktree that has a branch checked out or will return to it; empty if none."""
+    for path, branch in worktrees(repository):
+        if branch == ref and os.path.realpath(path) != os.path.realpath(repository.worktree):
+            return path
+    linked = os.path.join(repository.common_dir, "worktrees")
+    names = sorted(os.listdir(linked)) if os.path.isdir(linked) else []
+    for git_dir in (repository.common_dir, *(os.path.join(linked, name) for name in names)):
+        if os.path.realpath(git_dir) == os.path.realpath(repository.git_dir):
+            continue
+        taken = {_content(git_dir, name) for name in _TAKEN}
+        # A bisection records the short name.
+        if ref in taken or _short(ref) in taken:
+            return os.path.dirname(_content(git_dir, "gitdir")) or os.path.dirname(git_dir)
+    return ""
+
+
+def worktrees(repository: Repository) -> Iterator[tuple[str, str]]:
+    """The path of each worktree, and the branch that it has checked out; empty for none."""
+    listing = repository.git.line("worktree", "list", "--porcelain")
+    for worktree in listing.split("\n\n"):
+        lines = dict(line.partition(" ")[::2] for line in worktree.split("\n"))
+        yield lines.get("worktree", ""), lines.get("branch", "")
+
+
+def _content(git_dir: str, name: str) -> str:
+    path = os.path.join(git_dir, name)
+    with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read().strip()
+    return ""

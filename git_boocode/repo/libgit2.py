@@ -14,12 +14,11 @@ from threading import Lock
 import pygit2
 
 from git_boocode.repo.git import RawObject
-from git_boocode.repo.head import loose_ref
 from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.location import Location
 from git_boocode.repo.object_writer import is_group_shared
 from git_boocode.repo.persistent import PersistentStore
-from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ALL_REFS, ObjectInfo, Ref, RefChange, TreeEntry
+from git_boocode.repo.store import ALL_REFS, ObjectInfo, Ref, RefChange, TreeEntry, loose_ref
 
 # In bytes: in a larger `packed-refs`, git finds a ref faster than libgit2 lists all.
 _LARGE = 1 << 20
@@ -31,7 +30,7 @@ _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _FAILURES = (pygit2.GitError, KeyError, ValueError, OSError)
 
 
-def open_store(repository: Repository) -> PersistentStore:
+def open_store(repository: Location) -> PersistentStore:
     """The store of a long-running process, through libgit2 as far as that supports the repository.
 
     libgit2 opens neither SHA-256 nor reftable repositories, does not read refs outside the git
@@ -61,7 +60,7 @@ class Libgit2Store(PersistentStore):
     only packs. Its ref transactions are missing from the newest pygit2 for Python 3.10.
     """
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Location) -> None:
         super().__init__(repository)
         # libgit2's objects must not be used by two threads at once.
         self._lock = Lock()

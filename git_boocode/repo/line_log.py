@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from git_boocode.repo.durable import open_private, read_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.lock import file_lock
-from git_boocode.repo.repository import make_state_dir
 
 # In seconds; short, because other writers only add a line.
 _PATIENCE = 0.2

@@ -28,7 +28,7 @@ from git_boocode.repo.durable import (
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, walk_directories
 from git_boocode.repo.ids import ID
-from git_boocode.repo.repository import Repository, make_state_dir
+from git_boocode.repo.location import Location, make_state_dir
 
 # Set in the environment of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
@@ -306,7 +306,7 @@ def _remove(path: str) -> None:
         remove(path)
 
 
-def break_ref_locks(repository: Repository, ref: str | None) -> None:
+def break_ref_locks(repository: Location, ref: str | None) -> None:
     """Remove the locks of refs that git left behind when a restore was killed.
 
     The caller holds the worktree's lock, so the restore itself is not running any more. It moved
@@ -338,7 +338,7 @@ def loose_locks(top: str) -> Iterator[str]:
         yield from sorted(entry.path for entry in entries if entry.name.endswith(".lock"))
 
 
-def reftable_locks(repository: Repository) -> Iterator[str]:
+def reftable_locks(repository: Location) -> Iterator[str]:
     """The locks of the reftables of a worktree and of the whole repository, if any."""
     for git_dir in dict.fromkeys((repository.common_dir, repository.git_dir)):
         yield from loose_locks(os.path.join(git_dir, "reftable"))

@@ -16,10 +16,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import RefusedError, shortened
-from git_boocode.repo.head import loose_ref
 from git_boocode.repo.ids import ID, ID_PART, id_time, relative_offset
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref
+from git_boocode.repo.store import Commit, Ref, loose_ref
 
 VERSION = 1
 DAY = 86_400.0

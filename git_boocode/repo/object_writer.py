@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 
 from git_boocode.repo.durable import sync_all
 from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.location import Location
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.repository import Repository
 
 # Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
 GITLINK = "160000"
@@ -32,7 +32,7 @@ _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
 
 
 @contextmanager
-def temporary_objects(repository: Repository) -> Iterator[None]:
+def temporary_objects(repository: Location) -> Iterator[None]:
     """Write new objects to a temporary directory, so that a read-only command leaves none."""
     objects = objects_directory(repository)
     with (
@@ -42,7 +42,7 @@ def temporary_objects(repository: Repository) -> Iterator[None]:
         yield
 
 
-def objects_directory(repository: Repository) -> str:
+def objects_directory(repository: Location) -> str:
     """The directory to which git writes new objects."""
     configured = repository.git.env.get("GIT_OBJECT_DIRECTORY")
     return configured or os.path.join(repository.common_dir, "objects")
@@ -55,7 +55,7 @@ def pack_time(objects: str) -> int:
     return 0
 
 
-def is_group_shared(repository: Repository) -> bool:
+def is_group_shared(repository: Location) -> bool:
     """Whether new files get modes for a group or for everyone (`core.sharedRepository`)."""
     shared = repository.config.setting("core.sharedRepository")
     return shared is not None and (shared.value or "").lower() not in _UNSHARED
@@ -68,7 +68,7 @@ class Quarantine:
     writes into the object directory and syncs in batches (`core.fsyncMethod`).
     """
 
-    def __init__(self, repository: Repository, scratch: str) -> None:
+    def __init__(self, repository: Location, scratch: str) -> None:
         self.target = objects_directory(repository)
         self.packs_at = pack_time(self.target)
         self._path = os.path.join(scratch, "objects")
@@ -184,7 +184,7 @@ class Quarantine:
                 os.chmod(directory, stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode))
 
 
-def _reading_from(repository: Repository, objects: str, new: str) -> dict[str, str]:
+def _reading_from(repository: Location, objects: str, new: str) -> dict[str, str]:
     """The environment for git to write objects to `new`, and to read from `objects` as well."""
     others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
     places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]

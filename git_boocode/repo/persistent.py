@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import Lock
 
 from git_boocode.repo.git import Git, RawObject, batch_request, read_batch
-from git_boocode.repo.repository import Repository
+from git_boocode.repo.location import Location
 from git_boocode.repo.store import Commit, Ref, Store, TreeEntry, parse_commit, tree_entries
 
 # In bytes; git's default is 96 MB, and a server may have many repositories open.
@@ -86,7 +86,7 @@ class PersistentStore(Store):
     # Reading ahead saves nothing.
     BATCH = 1
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Location) -> None:
         super().__init__(repository)
         self._objects = os.path.join(repository.common_dir, "objects")
         self._cat_file = CatFile(repository.git.bind(_CACHE, cwd=repository.git_dir))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
@@ -19,14 +20,16 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import RawObject, batch_request, nul_records, read_batch
-from git_boocode.repo.ids import ID, SHORT_ID, new_id
+from git_boocode.repo.ids import ID, OBJECT_ID, SHORT_ID, new_id
+from git_boocode.repo.location import Location
 from git_boocode.repo.lock import file_lock
 from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, failure_reason, is_disk_full, says
-from git_boocode.repo.repository import Repository
 
 ALL_REFS = "refs/boocode/"
 _FETCHED = ("refs/boocode/remotes/", "refs/boocode/remote-proposals/")
 _NEWEST = "newest-id"
+# Characters; the name of a ref is at most as long as a path.
+_LONGEST_REF = 8192
 _ID_LENGTH = 36
 _PATIENCE = 10.0  # seconds
 _KINDS = {"040000": "tree", "160000": "commit"}
@@ -119,7 +122,7 @@ class Store:
     # A batch is held in memory.
     LARGEST_BATCH = 1024
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Location) -> None:
         self._repository = repository
 
     def refs(self, *prefixes: str, newest: int = 0) -> list[Ref]:
@@ -342,3 +345,20 @@ class ShortIds:
     @cached_property
     def _ids(self) -> list[str]:
         return sorted({ref.id for ref in self._store.refs(ALL_REFS)})
+
+
+def loose_ref(location: Location, name: str) -> str | None:
+    """The object that a loose ref names; None if it cannot be read as a file."""
+    if not location.has_plain_refs:
+        return None
+    target = read_ref_file(os.path.join(location.common_dir, name))
+    return target if OBJECT_ID.fullmatch(target) else None
+
+
+def read_ref_file(path: str) -> str:
+    """What the file of a ref holds; empty if it cannot be read as a file."""
+    with suppress(OSError):
+        if not os.path.islink(path):
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                return file.read(_LONGEST_REF).strip()
+    return ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.repo import durable
-from git_boocode.repo.head_move import HeadMove
+from git_boocode.repo.head import HeadMove
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store
 from tests.repo_kit import Repo

@@ -42,7 +42,7 @@ from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, RefusedError, shell_command
 from git_boocode.repo.gc import protect_from_gc
-from git_boocode.repo.head_move import HeadMove, HeadTarget
+from git_boocode.repo.head import HeadMove, HeadTarget
 from git_boocode.repo.lock import (
     break_ref_locks,
     end_restore,

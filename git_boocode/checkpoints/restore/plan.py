@@ -18,7 +18,7 @@ from git_boocode.checkpoints.restore.request import (
     RestoreRequest,
 )
 from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Catalog, Checkpoint
-from git_boocode.repo.head_move import HeadMove
+from git_boocode.repo.head import HeadMove
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository

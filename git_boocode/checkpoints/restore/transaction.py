@@ -66,7 +66,7 @@ from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
-from git_boocode.repo.head_move import HeadMove, HeadTarget, plan_move
+from git_boocode.repo.head import HeadMove, HeadTarget, plan_move
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.lock import (
     begin_restore,

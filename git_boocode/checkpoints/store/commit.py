@@ -34,10 +34,11 @@ from git_boocode.repo.gc import create_refs, pack_many_refs
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
+from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine
-from git_boocode.repo.repository import Repository, make_state_dir
+from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange, raw_commit
 from git_boocode.repo.trees import Item, write_tree
 

@@ -28,11 +28,12 @@ from git_boocode.checkpoints.worktree.indexer import (
 from git_boocode.checkpoints.worktree.snapshot import IndexCache, Snapshot, load_cache
 from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_disk
 from git_boocode.repo.git import GitError, Running, nul_records
-from git_boocode.repo.head import Head, loose_ref, read_head
+from git_boocode.repo.head import Head, read_head
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import loose_ref
 
 LeaveOut = Callable[[list[str]], Collection[str]]
 
