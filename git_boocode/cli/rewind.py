@@ -22,6 +22,7 @@ from git_boocode.cli.output import (
     quote_path,
 )
 from git_boocode.editing import rewind_edit as service
+from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.repository import Repository
@@ -79,7 +80,7 @@ def rewind(
             done = service.rewind(
                 repository, record, paths, dry_run=dry_run, keep=not no_record, force=force
             )
-    except service.RewindRefusedError as error:
+    except EditsRefusedError as error:
         if as_json:
             raise
         refuse(error)

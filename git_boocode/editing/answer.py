@@ -50,23 +50,33 @@ _USES = {
 class EditsRefusedError(RefusedError):
     """Some of a call's edits, `edits` in all, cannot be applied; nothing was changed.
 
-    `attempt` is the id of a refused proposal, which the next attempt can name.
+    `attempt` is the id of a refused proposal, which the next attempt can name; `rewinds` that of a
+    record whose edit cannot be undone, which no model has to send again.
     """
 
-    def __init__(self, failures: Sequence[Failure], edits: int, attempt: str = "") -> None:
+    def __init__(
+        self,
+        failures: Sequence[Failure],
+        edits: int,
+        *,
+        attempt: str = "",
+        rewinds: str = "",
+        hints: Sequence[str] = (),
+    ) -> None:
         self.failures = tuple(failures)
         self.edits = edits
-        self.retry_context = retry_context(failures, edits)
+        self.retry_context = "" if rewinds else retry_context(failures, edits)
         first, more = failures[0], len(failures) - 1
+        advice = dict.fromkeys(filter(None, map(_advice, failures)))
         super().__init__(
             describe(first, many=edits > 1) + (f" (and {more} more)" if more else ""),
             code=first.code,
-            hints=tuple(dict.fromkeys(filter(None, map(_advice, failures)))),
+            hints=(*advice, *hints),
             details={
                 "applied": False,
                 **({"id": attempt} if attempt else {}),
                 "failures": [_failure_json(failure) for failure in failures],
-                "retry_context": self.retry_context,
+                **({"rewinds": rewinds} if rewinds else {"retry_context": self.retry_context}),
             },
         )
 

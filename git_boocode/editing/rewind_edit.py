@@ -13,7 +13,7 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.plan import REWIND
-from git_boocode.editing.records import Contents, EditRecord, RecordedFile, Records
+from git_boocode.editing.records import EDITS, Contents, EditRecord, RecordedFile, Records
 from git_boocode.editing.recovery import recover
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
@@ -30,30 +30,6 @@ _HINTS = {
     "binary": "'git show {before}' prints its old bytes",
     "outside_worktree": "the edit record names a file outside the worktree; it cannot be rewound",
 }
-
-
-class RewindRefusedError(EditsRefusedError):
-    """A file of a record cannot be rewound; nothing was changed.
-
-    ``later`` names the newer records of the same file, in a sentence each.
-    """
-
-    def __init__(
-        self, failures: Sequence[Failure], record: EditRecord, later: Sequence[str]
-    ) -> None:
-        super().__init__([_advised(failure, record) for failure in failures], 1)
-        before = "this edit was rewound before; 'git boocode log --edits' shows it"
-        self.hints += (*later, *([before] if record.rewound else []))
-        # The retry context is for the model that wrote an edit.
-        del self.details["retry_context"]
-        self.details["rewinds"] = record.id
-
-
-def _advised(failure: Failure, record: EditRecord) -> Failure:
-    hint = _HINTS.get(failure.code, failure.hint) or ""
-    before = f"refs/boocode/edits/{record.id}:before/{failure.path or '<path>'}"
-    hint = hint.replace("{id}", record.id).replace("{before}", shell_command(before))
-    return failure._replace(hint=hint or None)
 
 
 class RewindResult(NamedTuple):
@@ -89,7 +65,7 @@ def rewind(
     caller's directory; empty for all files not yet rewound. With ``keep`` the rewind is recorded,
     with ``force`` it is done while a turn runs, too.
 
-    Raises RewindRefusedError if a file cannot be rewound (nothing was changed), RefusedError
+    Raises EditsRefusedError if a file cannot be rewound (nothing was changed), RefusedError
     (`not_found`, `other_worktree`, `malformed`, `locked`), and FatalError.
     """
     if not (dry_run or force):
@@ -108,8 +84,11 @@ def rewind(
     try:
         answer = apply_inputs(Inputs(edits, []), workspace, options)
     except EditsRefusedError as error:
-        later = _later(records, record, error.failures)
-        raise RewindRefusedError(error.failures, record, later) from None
+        hints = _later(records, record, error.failures)
+        if record.rewound:
+            hints.append("this edit was rewound before; 'git boocode log --edits' shows it")
+        failures = [_advised(failure, record) for failure in error.failures]
+        raise EditsRefusedError(failures, 1, rewinds=record.id, hints=hints) from None
     unchanged = (
         file.path
         for file in answer.files
@@ -122,6 +101,13 @@ def recover_interrupted(repository: Repository) -> None:
     """Recover a killed edit, whose record may be of changes that were never written."""
     with Workspace(repository.worktree, "", repository).locked():
         recover(repository)
+
+
+def _advised(failure: Failure, record: EditRecord) -> Failure:
+    hint = _HINTS.get(failure.code, failure.hint) or ""
+    before = f"{EDITS}{record.id}:before/{failure.path or '<path>'}"
+    hint = hint.replace("{id}", record.id).replace("{before}", shell_command(before))
+    return failure._replace(hint=hint or None)
 
 
 def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) -> list[str]:

@@ -1,19 +1,23 @@
-"""The change from one text to another: as a unified diff, as text edits, and as a map of lines."""
+"""The change from one text to another: diff, text edits, map of lines, hunks, and merge."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.textfile import FileText, line_count, shared_ends
 from git_boocode.matching.align import Hunk, script
-from git_boocode.matching.text import common_prefix, split_lines
+from git_boocode.matching.text import Text, common_prefix, lines_of, split_lines
+
+if TYPE_CHECKING:
+    from git_boocode.matching.three_way import Region
 
 CONTEXT = 3
+_OURS, _DIVIDER, _THEIRS = "<<<<<<< local", "=======", ">>>>>>> proposal"
 REGULAR = "100644"
 _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
 _TOKENS = re.compile(r"\w+|\r\n|\s|.", re.DOTALL)
@@ -147,20 +151,20 @@ def without_common_indentation(diff: str) -> str:
 # `utf-8`, `utf-16` or `utf-32`. A byte order mark is not part of the text.
 
 
-class TextChange(NamedTuple):
-    """The characters ``start:end`` of a text, as offsets, and what replaces them."""
-
-    start: int
-    end: int
-    text: str
-
-
 class PlacedEdit(NamedTuple):
-    """A text change whose ends are positions: a line and a character, from 0."""
+    """The text between two positions, each a line and a character from 0, and what replaces it."""
 
     start: tuple[int, int]
     end: tuple[int, int]
     text: str
+
+    def as_json(self) -> dict[str, object]:
+        """The edit as an editor takes it."""
+        ends = {"start": self.start, "end": self.end}
+        places = {
+            key: {"line": line, "character": character} for key, (line, character) in ends.items()
+        }
+        return {"range": places, "newText": self.text}
 
 
 def text_edits(old: str, new: str, encoding: str = DEFAULT_ENCODING) -> list[dict[str, object]]:
@@ -169,43 +173,28 @@ def text_edits(old: str, new: str, encoding: str = DEFAULT_ENCODING) -> list[dic
     An editor that applies them to the old text has exactly the new text, and keeps cursors, marks
     and folds in everything that they do not touch.
     """
-    return [
-        {"range": {"start": _json(each.start), "end": _json(each.end)}, "newText": each.text}
-        for each in placed_edits(old, new, encoding)
-    ]
+    return [edit.as_json() for edit in placed_edits(old, new, encoding)]
 
 
 def placed_edits(old: str, new: str, encoding: str = DEFAULT_ENCODING) -> list[PlacedEdit]:
-    """The edits that make `new` of `old`; see `text_edits`."""
+    """The edits that make `new` of `old`; none begins or ends inside of a CR LF."""
     positions = _Positions(old, encoding)
-    return [
-        PlacedEdit(positions.of(each.start), positions.of(each.end), each.text)
-        for each in changed_texts(old, new)
-    ]
-
-
-def _json(position: tuple[int, int]) -> dict[str, int]:
-    return dict(zip(("line", "character"), position, strict=True))
-
-
-def changed_texts(old: str, new: str) -> list[TextChange]:
-    """The changed parts of a text, in order; none begins or ends inside of a CR LF."""
     above, below = shared_ends(old, new)
     before = split_lines(old[above : len(old) - below])
     after = split_lines(new[above : len(new) - below])
     starts, new_starts = _offsets(before, above), _offsets(after, above)
-    found: list[TextChange] = []
-    for hunk in changed_hunks(before, after):
-        at, new_at = starts[hunk.i1], new_starts[hunk.j1]
-        part, new_part = old[at : starts[hunk.i2]], new[new_at : new_starts[hunk.j2]]
-        found += (
-            TextChange(at + start, at + end, text) for start, end, text in _within(part, new_part)
+    return [
+        PlacedEdit(positions.of(at + start), positions.of(at + end), text)
+        for hunk in changed_hunks(before, after)
+        for at in [starts[hunk.i1]]
+        for start, end, text in _within(
+            old[at : starts[hunk.i2]], new[new_starts[hunk.j1] : new_starts[hunk.j2]]
         )
-    return found
+    ]
 
 
-def _within(old: str, new: str) -> Iterator[TextChange]:
-    """The changed parts of some lines, token by token."""
+def _within(old: str, new: str) -> Iterator[tuple[int, int, str]]:
+    """The changed parts of some lines, token by token: offsets, and what replaces them."""
     before, after = _TOKENS.findall(old), _TOKENS.findall(new)
     if max(len(before), len(after)) > _MOST_TOKENS:
         before, after = [old], [new]
@@ -217,7 +206,7 @@ def _within(old: str, new: str) -> Iterator[TextChange]:
         above -= _is_inside_line_end(part, above)
         below = common_prefix(part[above:][::-1], text[above:][::-1])
         below -= _is_inside_line_end(part, len(part) - below)
-        yield TextChange(start + above, end - below, text[above : len(text) - below])
+        yield start + above, end - below, text[above : len(text) - below]
 
 
 def _is_inside_line_end(text: str, offset: int) -> bool:
@@ -293,3 +282,99 @@ class LineMap:
             return self.original(end) + 1, self.original(end)
         first, last = self.original(start), self.original(end)
         return first, max(first, last)
+
+
+# Hunks, and the merge of a proposed text into the user's
+
+
+class MergedText(NamedTuple):
+    """The merged text, and the conflicts: 1-based lines of the user's text, both ends inclusive.
+
+    The end of an empty range is one less than its start.
+    """
+
+    text: FileText
+    conflicts: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def places(self) -> list[str]:
+        """The conflicting lines in words."""
+        return [lines_of(*pair) for pair in self.conflicts]
+
+
+class TextHunk(NamedTuple):
+    """A changed block of lines: its number, from 1, and the 1-based lines of both texts.
+
+    Both ends are inclusive; the end of an empty range is one less than its start.
+    """
+
+    number: int
+    start_line: int
+    end_line: int
+    new_start_line: int
+    new_end_line: int
+    old_text: str
+    new_text: str
+
+
+def is_binary(text: FileText) -> bool:
+    """Whether a file has no lines to merge."""
+    return "\0" in text.text
+
+
+def merge_texts(
+    base: FileText, ours: FileText, theirs: FileText, *, favour_theirs: bool = False
+) -> MergedText:
+    """Apply the change from `base` to `theirs` to `ours`, as `git merge-file` does.
+
+    With `favour_theirs`, conflicting lines are theirs, instead of both with markers.
+    """
+    from git_boocode.matching.three_way import merge_three_way, spliced_rows, with_our_endings
+
+    merge = merge_three_way(base.text, ours.text, theirs.text)
+    if merge.text is not None:
+        return MergedText(ours._replace(text=merge.text))
+    rows = split_lines(ours.text)
+    new = split_lines(with_our_endings(base.text, ours.text, theirs.text))
+    ending = Text(ours.text or theirs.text).usual_ending
+    changes = [(*region.ours, new[slice(*region.theirs)]) for region in merge.taken]
+    for region in merge.conflicts:
+        both = _marked(rows, new, region, ending)
+        changes.append((*region.ours, new[slice(*region.theirs)] if favour_theirs else both))
+    text = spliced_rows(rows, sorted(changes, key=lambda change: change[:2]))
+    conflicts = tuple((region.ours[0] + 1, region.ours[1]) for region in merge.conflicts)
+    return MergedText(ours._replace(text=text), conflicts)
+
+
+def _marked(ours: list[str], theirs: list[str], region: Region, ending: str) -> list[str]:
+    sides = ours[slice(*region.ours)], theirs[slice(*region.theirs)]
+    # A marker is a line of its own, also after a last line without an end.
+    mine, other = ([row if row.endswith("\n") else row + ending for row in side] for side in sides)
+    first, divider, last = (f"{marker}{ending}" for marker in (_OURS, _DIVIDER, _THEIRS))
+    return [first, *mine, divider, *other, last]
+
+
+def text_hunks(old: str, new: str) -> list[TextHunk]:
+    """The hunks from one text to another, without lines around them."""
+    before, after = split_lines(old), split_lines(new)
+    return [
+        TextHunk(
+            number,
+            hunk.i1 + 1,
+            hunk.i2,
+            hunk.j1 + 1,
+            hunk.j2,
+            "".join(before[hunk.i1 : hunk.i2]),
+            "".join(after[hunk.j1 : hunk.j2]),
+        )
+        for number, hunk in enumerate(changed_hunks(before, after), 1)
+    ]
+
+
+def with_hunks(old: str, new: str, numbers: Collection[int]) -> str:
+    """The old text with some of the `text_hunks` to the new one."""
+    from git_boocode.matching.three_way import spliced_rows
+
+    chosen = [hunk for hunk in text_hunks(old, new) if hunk.number in numbers]
+    changes = ((hunk.start_line - 1, hunk.end_line, [hunk.new_text]) for hunk in chosen)
+    return spliced_rows(split_lines(old), changes)

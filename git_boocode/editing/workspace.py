@@ -55,9 +55,12 @@ class Workspace(NamedTuple):
         except FileNotFoundError:
             raise FatalError("the current directory does not exist", code="no_directory") from None
         except FatalError as error:
-            if error.code == "not_a_repository":
-                error.hints += ("--no-index edits files outside a repository",)
-            raise
+            if error.code != "not_a_repository":
+                raise
+            hints = (*error.hints, "--no-index edits files outside a repository")
+            raise FatalError(
+                error.message, code=error.code, hints=hints, details=error.details
+            ) from None
         return cls(found.worktree, found.prefix, found, from_here=from_here)
 
     @classmethod

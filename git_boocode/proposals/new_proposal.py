@@ -108,7 +108,7 @@ class _Attempt:
         known = self._known_versions()
         plan = EditPlan(self._inputs, self._on_context(known), self._options.how)
         if plan.failures:
-            raise EditsRefusedError(plan.failures, self._inputs.total, new_id())
+            raise EditsRefusedError(plan.failures, self._inputs.total, attempt=new_id())
         changed = [file for file in plan.files if file.changes]
         identifier = None
         if changed and not self._options.dry_run:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_ENCODING
-from git_boocode.editing.text_changes import LineMap, text_edits
-from git_boocode.editing.text_merge import TextHunk
+from git_boocode.editing.text_changes import LineMap, TextHunk, text_edits
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import OTHER, letters_of, tree_path

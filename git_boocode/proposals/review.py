@@ -14,7 +14,13 @@ from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.editing.answer import file_json
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError
 from git_boocode.editing.recovery import interrupted_edit, recover
-from git_boocode.editing.text_merge import TextHunk, is_binary, merge_texts, text_hunks, with_hunks
+from git_boocode.editing.text_changes import (
+    TextHunk,
+    is_binary,
+    merge_texts,
+    text_hunks,
+    with_hunks,
+)
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace, read_file
 from git_boocode.proposals.conversion import (

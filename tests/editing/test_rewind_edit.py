@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import MatchOptions, MissError
 from git_boocode.editing.records import Records
 from git_boocode.editing.revert import ALREADY, Revert
-from git_boocode.editing.rewind_edit import RewindRefusedError, RewindResult, rewind
+from git_boocode.editing.rewind_edit import RewindResult, rewind
 from git_boocode.editing.text_changes import changed_hunks
 from git_boocode.editing.textfile import decode
 from git_boocode.matching.text import split_lines
@@ -49,10 +50,10 @@ def undo(name: str | None = None, *paths: str, **how: Any) -> RewindResult:
     return rewind(repository, record, paths, **how)
 
 
-def refused(name: str | None = None, *paths: str) -> RewindRefusedError:
+def refused(name: str | None = None, *paths: str) -> EditsRefusedError:
     """The refusal of a rewind, which must not have changed anything."""
     before, kept = snapshot(Path()), Path(".git/refs/boocode").exists()
-    with pytest.raises(RewindRefusedError) as caught:
+    with pytest.raises(EditsRefusedError) as caught:
         undo(name, *paths)
     assert snapshot(Path()) == before
     assert Path(".git/refs/boocode").exists() is kept

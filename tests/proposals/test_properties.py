@@ -12,8 +12,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.editing.text_changes import text_edits
-from git_boocode.editing.text_merge import merge_texts, text_hunks, with_hunks
+from git_boocode.editing.text_changes import merge_texts, text_edits, text_hunks, with_hunks
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.proposals.acceptance import AcceptRefusedError
 from git_boocode.proposals.proposed_file import preview
