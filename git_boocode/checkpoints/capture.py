@@ -3,22 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.store.catalog import (
+    CHECKPOINTS,
+    SAFETY,
+    SAFETY_KIND,
+    TURN_END_KIND,
+    TURN_ENDS,
+    Catalog,
+    Checkpoint,
+)
+from git_boocode.checkpoints.store.origin import with_proof
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
+from git_boocode.checkpoints.worktree.snapshot import (
+    IndexCache,
+    Snapshot,
+    discard_cache,
+    encode_exact,
+    forget_content,
+    save_cache,
+)
+from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
+from git_boocode.repo.config import Identity
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.gc import protect_from_gc
+from git_boocode.repo.gc import create_refs, protect_from_gc
+from git_boocode.repo.git import GitError
+from git_boocode.repo.head import operation_in_progress
+from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.lock import scratch_directory, worktree_lock
+from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
+from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
-
-if TYPE_CHECKING:
-    from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-    from git_boocode.checkpoints.worktree.snapshot import IndexCache, Snapshot
+from git_boocode.repo.store import Commit, RefChange, raw_commit
+from git_boocode.repo.trees import Item, write_tree
 
 # Seconds to wait for a running restore: half-restored files are not worth a checkpoint.
 PATIENCE = 30.0
 _ANCHOR = ("agent", "session", "chat", "message")
+_FILE = b"100644"
+# The metadata that a safety checkpoint copies from the restore's target.
+_CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
 _TEXTS = ("label", "session", "chat", "message", "agent", "trigger")
 
 
@@ -99,10 +126,6 @@ def _refuse_home(repository: Repository) -> None:
 
 def _capture(repository: Repository, request: Request, scratch: str) -> Captured:
     with WorktreeScan(repository, scratch) as scan:
-        # Import while git walks the worktree.
-        import git_boocode.checkpoints.store.commit  # noqa: F401
-        from git_boocode.checkpoints.store.catalog import Catalog
-
         catalog = Catalog(repository)
         while True:
             snapshot = scan.finish()
@@ -138,7 +161,6 @@ def _write_checkpoint(
     cache: IndexCache | None,
     more: Mapping[str, Any],
 ) -> Captured:
-    from git_boocode.checkpoints.store.commit import holds, write_checkpoint
 
     if request.ends:
         return _write_turn_end(catalog, request, snapshot, cache)
@@ -171,8 +193,6 @@ def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:
     `begun` is the id of the checkpoint at which the turn began; a later end replaces an earlier
     one. Returns whether there is such a checkpoint in the log. Raises as `capture` does.
     """
-    from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog
-
     if not Catalog(repository).store.refs(f"{CHECKPOINTS}{begun}"):
         # A restore archived it while the turn was running.
         return False
@@ -183,11 +203,170 @@ def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:
 def _write_turn_end(
     catalog: Catalog, request: Request, snapshot: Snapshot, cache: IndexCache | None
 ) -> Captured:
-    from git_boocode.checkpoints.store.catalog import TURN_END_KIND
-    from git_boocode.checkpoints.store.commit import write_checkpoint
 
     meta = catalog.find(request.ends).meta
     same = {key: meta.text(key) or None for key in _TEXTS if key != "label"}
     values = {**same, "turn": request.ends, "trigger": request.trigger}
     taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
     return Captured(taken, changed=True)
+
+
+# Writing a snapshot as a commit.
+
+
+def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) -> bool:
+    """Whether a checkpoint has the same files, staging area and HEAD as a snapshot."""
+    if checkpoint.tree != snapshot.tree:
+        return False
+    if checkpoint.meta.part("head", "commit") != snapshot.head.commit:
+        return False
+    try:
+        return read_staging(repository, checkpoint.meta) == snapshot.staging
+    except (GitError, MetadataError):
+        return False
+
+
+def read_staging(repository: Repository, meta: Metadata) -> Staging | None:
+    """The staging area that a checkpoint records; None if it records none.
+
+    Raises GitError if objects are missing, and MetadataError if the record is malformed
+    (`malformed`).
+    """
+    tree, details = meta.part("index", "tree"), meta.part("index", "details")
+    if tree is None:
+        return None
+    try:
+        if not all(OBJECT_ID.fullmatch(part) for part in (tree, details) if part is not None):
+            raise ValueError
+        if details is None:
+            return Staging(tree, ())
+        return Staging(tree, decode_special(repository.store.file(details, "entries")))
+    except ValueError:
+        message = "its record of the staging area is malformed"
+        raise MetadataError(message, code="malformed") from None
+
+
+def write_checkpoint(
+    catalog: Catalog,
+    snapshot: Snapshot,
+    kind: str,
+    values: Mapping[str, Any],
+    identifier: str | None = None,
+    *,
+    cache: IndexCache | None = None,
+) -> Checkpoint:
+    """Write a snapshot as a commit, publish its objects, and create its ref.
+
+    `kind` is `checkpoint`, `pre-restore` for a safety checkpoint, or `turn-end`, which replaces an
+    earlier one of the checkpoint `values["turn"]`; `values` is more metadata. The snapshot was
+    built on `cache`, whose ref keeps objects reachable: if that ref was deleted meanwhile, a
+    RefusedError is raised (`conflict`). CollectedError if git deleted objects meanwhile.
+    """
+    repository, identifier = catalog.repository, identifier or catalog.store.new_id()
+    # Git's dates follow the order of the ids, also if the clock was set back.
+    writer = _Writer(snapshot.quarantine, repository.config.identity(), id_time(identifier))
+    meta = Metadata(
+        {
+            "boocode": VERSION,
+            "kind": kind,
+            "id": identifier,
+            "created_at": timestamp(time.time()),
+            **values,
+            "worktree": repository.worktree_json(),
+            "head": {"ref": snapshot.head.ref, "commit": snapshot.head.commit},
+            "index": writer.index_json(snapshot),
+            **(writer.exact(snapshot) if snapshot.exact else {}),
+            "state": operation_in_progress(repository),
+            "skipped": [skipped._asdict() for skipped in snapshot.skipped],
+        }
+    )
+    reachable = (snapshot.head.commit, *(meta.part(key, "commit") for key in ("index", "exact")))
+    parents = [parent for parent in reachable if parent]
+    meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
+    message = meta.message()
+    commit = writer.commit(snapshot.tree, parents, message)
+    snapshot.quarantine.move()
+    below = {"checkpoint": CHECKPOINTS, TURN_END_KIND: TURN_ENDS}.get(kind, SAFETY)
+    ref, old = f"{below}{identifier}", None
+    if kind == TURN_END_KIND:
+        ref = f"{below}{values['turn']}"
+        old = next((each.target for each in catalog.store.refs(ref)), None)
+    checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
+    changes = [*(each for each in checked if each.name != ref), RefChange(ref, commit, old)]
+    made = Commit(commit, snapshot.tree, tuple(parents), message)
+    checkpoint = Checkpoint(identifier, ref, made, meta)
+    create_refs(repository, snapshot.quarantine, changes, checkpoint.commits)
+    if "partial" in values:
+        # The cached index still fits, but there is a newer checkpoint now.
+        forget_content(repository)
+    elif snapshot.cache is None:
+        discard_cache(repository)
+    else:
+        content = snapshot.content()
+        save_cache(repository, snapshot.cache._replace(ref=ref, commit=commit, content=content))
+    return checkpoint
+
+
+def safety_checkpoint(
+    repository: Repository,
+    snapshot: Snapshot,
+    target: Metadata,
+    operation: Mapping[str, Any],
+    identifier: str | None = None,
+    trigger: str = "restore",
+) -> Checkpoint:
+    """Record the current state of the worktree before a restore changes it.
+
+    The metadata of the conversation is copied from `target`, the restore's target, so that an undo
+    passes it to the callback. `operation` is the record that
+    `git_boocode.checkpoints.restore.plan` reads.
+    """
+    same = {key: target.values.get(key) for key in _CONVERSATION}
+    label = "before a restore" if trigger == "restore" else f"before '{trigger}' of a proposal"
+    values = {**same, "label": label, "trigger": trigger, "restore": dict(operation)}
+    return write_checkpoint(Catalog(repository), snapshot, SAFETY_KIND, values, identifier)
+
+
+class _Writer(NamedTuple):
+    """Writes the commits of one checkpoint."""
+
+    quarantine: Quarantine
+    by: Identity
+    when: float
+
+    def commit(self, tree: str, parents: list[str], message: str) -> str:
+        raw = raw_commit(tree, parents, message, self.by, self.when)
+        return self.quarantine.store(b"commit", raw).decode("ascii")
+
+    def index_json(self, snapshot: Snapshot) -> dict[str, str | None]:
+        """The metadata of the staging area.
+
+        Every tree that it names is reachable: from HEAD, from the checkpoint, or from a commit
+        written here.
+        """
+        staging, details = snapshot.staging, None
+        if staging is None:
+            return {"tree": None, "commit": None, "details": None}
+        if staging.special:
+            blobs = conflict_blobs(staging)
+            details = self._records(staging.encode(), blobs, "boocode index details\n")
+        elif staging.tree in (snapshot.head.tree, snapshot.tree):
+            return {"tree": staging.tree, "commit": None, "details": None}
+        parents = [parent for parent in (snapshot.head.commit, details) if parent]
+        commit = self.commit(staging.tree, parents, "boocode index\n")
+        return {"tree": staging.tree, "commit": commit, "details": details}
+
+    def exact(self, snapshot: Snapshot) -> dict[str, dict[str, str]]:
+        """The metadata of the exact bytes and modes beside the tree."""
+        blobs = {file.blob for file in snapshot.exact.values() if OBJECT_ID.fullmatch(file.blob)}
+        commit = self._records(encode_exact(snapshot.exact), blobs, "boocode exact files\n")
+        return {"exact": {"commit": commit}}
+
+    def _records(self, entries: bytes, blobs: Iterable[str], message: str) -> str:
+        """Write a commit that holds records and keeps the blobs that they name reachable."""
+        store = self.quarantine.store
+        names = (blob.encode("ascii") for blob in blobs)
+        files = {b"blobs/" + blob: Item(_FILE, blob) for blob in names}
+        files[b"entries"] = Item(_FILE, store(b"blob", entries))
+        tree = write_tree(files, store).decode("ascii")
+        return self.commit(tree, [], message)

@@ -22,8 +22,8 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     remote_of,
 )
-from git_boocode.checkpoints.store.commit import last_prune_failure
-from git_boocode.checkpoints.store.retention import KINDS, interrupted, prune, restore_of
+from git_boocode.checkpoints.store.daily_pruning import last_prune_failure, prune_everywhere
+from git_boocode.checkpoints.store.retention import KINDS, interrupted, restore_of
 from git_boocode.checkpoints.worktree.snapshot import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.worktree.snapshot import stale_indexes
 from git_boocode.repo.durable import (
@@ -476,5 +476,5 @@ def _prune_failure(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         message = f"old checkpoints could not be pruned: {why}"
         remedy = "'git boocode prune --all' tries again"
         yield Finding("pruning_failed", message, (), remedy).repaired(
-            partial(prune, repository, everywhere=True), "they were pruned", fix=fix
+            partial(prune_everywhere, repository), "they were pruned", fix=fix
         )

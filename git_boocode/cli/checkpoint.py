@@ -99,7 +99,7 @@ def take(
             if output_options().verbose:
                 _print_details(repository, taken)
         # After the answer, so that its reader need not wait; the module was loaded meanwhile.
-        from git_boocode.checkpoints.store.commit import prune_daily
+        from git_boocode.checkpoints.store.daily_pruning import prune_daily
 
         prune_daily(repository)
     except (BoocodeError, OSError) as error:

@@ -54,7 +54,7 @@ def propose(request: EditRequest, retry_of: str, encoding: str, as_json: bool) -
         _print(request, answer, workspace)
     if answer.id and workspace.repository is not None:
         # After the answer, so that its reader need not wait.
-        from git_boocode.checkpoints.store.commit import prune_daily
+        from git_boocode.checkpoints.store.daily_pruning import prune_daily
 
         prune_daily(workspace.repository)
     return 0

@@ -84,7 +84,7 @@ def begin(
         print_text(checkpoint.id)
         warn_of_skipped(checkpoint)
     # After the answer, so that its reader need not wait; the module was loaded meanwhile.
-    from git_boocode.checkpoints.store.commit import prune_daily
+    from git_boocode.checkpoints.store.daily_pruning import prune_daily
 
     prune_daily(repository)
     return 0

@@ -11,7 +11,7 @@ from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
 from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.checkpoints.store.commit import prune_daily
+from git_boocode.checkpoints.store.daily_pruning import prune_daily
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
 from git_boocode.checkpoints.turns import compared_states, comparison_json

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from git_boocode.checkpoints.capture import Request, capture
+from git_boocode.checkpoints.capture import Request, capture, read_staging
 from git_boocode.checkpoints.restore import transaction
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.request import (
@@ -24,7 +24,6 @@ from git_boocode.checkpoints.restore.request import (
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from git_boocode.checkpoints.capture import write_checkpoint
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.store.commit import write_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.lock import scratch_directory

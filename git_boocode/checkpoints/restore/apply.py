@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 
+from git_boocode.checkpoints.capture import safety_checkpoint
 from git_boocode.checkpoints.restore.exact import (
     is_cut_short,
     record_exact,
@@ -17,7 +18,6 @@ from git_boocode.checkpoints.restore.exact import (
 from git_boocode.checkpoints.restore.file_plan import FilePlan, blockers_of, tree_after
 from git_boocode.checkpoints.restore.user_work import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
-from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.attributes import paths_with_filter
 from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.checkpoints.worktree.scan import take_snapshot

@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import NoReturn
 
 from git_boocode.checkpoints.callback import timeout_of, wait_for_callback
+from git_boocode.checkpoints.capture import safety_checkpoint
 from git_boocode.checkpoints.restore.exact import record_exact
 from git_boocode.checkpoints.restore.file_plan import covers
 from git_boocode.checkpoints.restore.plan import (
@@ -38,7 +39,6 @@ from git_boocode.checkpoints.restore.request import (
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.transaction import Operation, Transaction
 from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
-from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, RefusedError, shell_command
 from git_boocode.repo.gc import protect_from_gc

@@ -17,13 +17,13 @@ from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.exact import exact_changes, read_exact
 from git_boocode.checkpoints.restore.plan import is_own_safety
 from git_boocode.checkpoints.restore.request import IGNORED, HookFile, RestoreRequest
 from git_boocode.checkpoints.restore.result import LostHooks
 from git_boocode.checkpoints.restore.user_work import ignored_by, unchanged
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
-from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import (
     NESTED,
     Disk,

@@ -17,6 +17,7 @@ from git_boocode.checkpoints.callback import (
     event_of,
     find_callback,
 )
+from git_boocode.checkpoints.capture import safety_checkpoint
 from git_boocode.checkpoints.conversation_files import (
     ConversationFiles,
     forget_files,
@@ -59,7 +60,6 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     count_lines,
 )
-from git_boocode.checkpoints.store.commit import safety_checkpoint
 from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot

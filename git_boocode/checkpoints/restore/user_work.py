@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.plan import (
     RestorePlan,
     checkpoint_at,
@@ -19,7 +20,6 @@ from git_boocode.checkpoints.restore.plan import (
 )
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, tree_changes
-from git_boocode.checkpoints.store.commit import read_staging
 from git_boocode.checkpoints.worktree.indexer import directories_of
 from git_boocode.repo.files import make_directories
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records, quoted_lines

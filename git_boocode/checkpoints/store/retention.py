@@ -29,7 +29,6 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     turn_end_ref,
 )
-from git_boocode.checkpoints.store.commit import note_pruning
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.metadata import (
@@ -134,10 +133,7 @@ def prune(
         return going
 
     with _blocking_restores(repository, patience, read_only=dry_run):
-        going = look() if dry_run else retry_conflicts(delete)
-    if everywhere and not dry_run:
-        note_pruning(repository)
-    return going
+        return look() if dry_run else retry_conflicts(delete)
 
 
 def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -> list[Expired]:
