@@ -15,6 +15,7 @@ import pytest
 from git_boocode.checkpoints.capture import Request, capture, read_staging
 from git_boocode.checkpoints.restore import transaction
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.conversation import Conversation
 from git_boocode.checkpoints.restore.request import (
     LATER_CHANGES,
     NEWER_TURNS,
@@ -101,7 +102,8 @@ def interrupted(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Transaction if hasattr(Transaction, at) else transaction, at, die)
+        places = (Transaction, Conversation, transaction)
+        patch.setattr(next(place for place in places if hasattr(place, at)), at, die)
         patch.setattr(Transaction, "_roll_back", lambda *_: None)
         patch.setattr(Transaction, "_forget", lambda *_: False)
         with pytest.raises(Killed):

@@ -214,14 +214,14 @@ def test_another_process_commits_meanwhile(ahead: tuple[Repo, str, str, str]) ->
     assert repo.files() == before.files
 
 
-@pytest.mark.parametrize("at", ["_prepare", "_commit", "_archive"])
+@pytest.mark.parametrize("at", ["prepare", "commit", "_archive"])
 def test_interrupted(
     ahead: tuple[Repo, str, str, str], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
     repo, taken, old, new = ahead
     mess = seen(repo)
     interrupted(monkeypatch, lambda: back(taken, head=True), at=at)
-    assert head(repo) == (new if at == "_prepare" else old)
+    assert head(repo) == (new if at == "prepare" else old)
     undone()
     assert (head(repo), seen(repo)) == (new, mess)
     redone()

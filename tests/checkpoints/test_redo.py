@@ -330,7 +330,7 @@ def test_a_failing_callback_changes_nothing(three: Three, event: str, how: str) 
 
 
 @pytest.mark.parametrize("with_host", [True, False])
-@pytest.mark.parametrize("at", ["_prepare", "_commit", "_archive"])
+@pytest.mark.parametrize("at", ["prepare", "commit", "_archive"])
 def test_an_interrupted_restore_is_undone_and_done_again(
     three: Three, monkeypatch: pytest.MonkeyPatch, at: str, with_host: bool
 ) -> None:
@@ -357,7 +357,7 @@ def test_an_interrupted_restore_is_undone_and_done_again(
     sound(repo)
 
 
-@pytest.mark.parametrize("at", ["_prepare", "_archive"])
+@pytest.mark.parametrize("at", ["prepare", "_archive"])
 def test_an_interrupted_redo(three: Three, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     repo, states, taken = three
     mess = seen(repo)
@@ -390,7 +390,7 @@ def test_the_undo_of_an_interrupted_restore_is_interrupted(
     mess = seen(repo)
     interrupted(monkeypatch, lambda: back(taken[1]))
     for _ in range(2):
-        interrupted(monkeypatch, undone, at="_commit")
+        interrupted(monkeypatch, undone, at="commit")
         repo.write("a", "half-way\n")
     there_and_back(repo, mess, states[1])
 

@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from git_boocode.checkpoints.callback import (
-    AgentCallback,
-    Callback,
-    CallbackAnswer,
-    event_of,
-    find_callback,
-)
+from git_boocode.checkpoints.callback import Callback
 from git_boocode.checkpoints.capture import safety_checkpoint
-from git_boocode.checkpoints.conversation_files import (
-    ConversationFiles,
-    forget_files,
-    operations_with_files,
-)
+from git_boocode.checkpoints.conversation_files import ConversationFiles
 from git_boocode.checkpoints.restore.apply import (
     WorktreeUpdate,
     keeping_directory,
     refuse_to_replace_directory,
 )
+from git_boocode.checkpoints.restore.conversation import Conversation
 from git_boocode.checkpoints.restore.exact import after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
 from git_boocode.checkpoints.restore.plan import (
     LogChange,
     RestorePlan,
-    checkpoint_at,
     read_plan,
 )
 from git_boocode.checkpoints.restore.request import (
     IGNORED,
     LATER_CHANGES,
     NEWER_TURNS,
-    REDO,
     RESTORE,
     UNDO,
     RestoreHost,
@@ -60,7 +49,6 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     count_lines,
 )
-from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
@@ -111,9 +99,9 @@ class Transaction:
         self._request = operation.plan.request
         self._earlier = interrupted_restore(self._repository.state_dir)
         self._reflog = f"boocode {self._plan.kind}: moving to {operation.target.id}"
-        self._callback: Callback | None = None
+        target, plan = operation.target, operation.plan
+        self._conversation = Conversation(catalog, host, plan, target)
         self._exact: ExactFiles = {}  # what the target records beside its tree
-        self._prepared = False
         self._moved: HeadMove | None = None
 
     def run(self) -> RestoreResult:
@@ -123,14 +111,14 @@ class Transaction:
     def _run(self) -> RestoreResult:
         """Scan, plan, then change files."""
         repository, dry_run = self._repository, self._request.dry_run
-        self._callback = self._find_callback()
+        callback = self._conversation.callback
         with scratch_directory(repository.state_dir, read_only=dry_run) as scratch:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
             visible, wanted = snapshot.disk_tree, self._operation.head
             move = plan_move(repository, snapshot.head, wanted) if wanted else None
             files = self._plan_files(snapshot)
             self._plan = self._plan._replace(
-                move=move, blocked=files.blocked, callback=self._callback is not None
+                move=move, blocked=files.blocked, callback=callback is not None
             )
             if not dry_run:
                 self._refuse_later_changes(visible, snapshot.head.tree, files)
@@ -150,62 +138,13 @@ class Transaction:
             if not is_empty:
                 # The process that holds the lock may also be writing files.
                 refuse_if_locked(repository.index_path)
-            if self._callback is not None:
-                _check_callback_stays(repository, self._callback, files.changes)
+            if callback is not None:
+                _check_callback_stays(repository, callback, files.changes)
             with keeping_directory(repository, files.changes), SignalsWait() as self._signals:
                 safety = self._begin(snapshot, files)
                 return self._carry_out(safety, files, result)
 
     # Planning.
-
-    def _find_callback(self) -> Callback | None:
-        if not self._plan.concerns_conversation:
-            return None
-        if self._is_foreign:
-            if self._request.callback is None and self._request.files:
-                return None
-            raise RefusedError(
-                f"no callback is called for checkpoint '{self._plan.root.id}': nothing proves "
-                "that it was taken in this repository",
-                code="untrusted",
-                hints=("--files-only restores without the conversation",),
-            )
-        callback = find_callback(self._repository, self._request.callback, self._agent_callback())
-        if callback is None and not self._request.files and not self._has_edits_to_revert():
-            raise RefusedError(
-                "cannot restore the conversation: no callback is configured",
-                code="no_callback",
-                hints=("set one: --callback <file>, or git config boocode.callback <file>",),
-            )
-        return callback
-
-    def _agent_callback(self) -> AgentCallback | None:
-        """The callback of the agent whose conversation it is.
-
-        None for the state before an operation that called no callback, and if nothing says where to
-        cut the conversation, or its transcript is gone.
-        """
-        target = self._target
-        if target.ref.startswith(SAFETY) and not read_plan(target).callback:
-            return None
-        callback = self._host.callbacks.get(target.meta.text("agent"))
-        store = callback.store if callback else ""
-        return callback if os.path.isfile(target.meta.part("anchor", "path") or store) else None
-
-    @cached_property
-    def _is_foreign(self) -> bool:
-        """Whether the conversation was recorded elsewhere: its checkpoint could name any file."""
-        target, root = self._target, self._plan.root
-        if target.ref.startswith(SAFETY):
-            root = read_plan(target).root
-        if not is_taken_here(self._repository, target):
-            return True
-        known = root.commit == target.commit.id
-        first = None if known else checkpoint_at(self._catalog, root.id, root.commit)
-        return first is not None and not is_taken_here(self._repository, first)
-
-    def _has_edits_to_revert(self) -> bool:
-        return self._plan.edits_of in operations_with_files(self._repository.state_dir)
 
     def _user_files(self, scratch: str, untracked: list[str]) -> set[str]:
         """The untracked files that the ignore rules before or after an operation ignore.
@@ -304,7 +243,7 @@ class Transaction:
             head_differs=target.meta.part("head", "commit") != head,
             dry_run=self._request.dry_run,
             callback=plan.callback,
-            foreign=plan.concerns_conversation and self._is_foreign,
+            foreign=plan.concerns_conversation and self._conversation.is_foreign,
             conversation_left=back and not plan.callback and read_plan(target).callback,
             repairs=plan.repairs,
             blocked=bool(files.blocked),
@@ -329,7 +268,7 @@ class Transaction:
         plan = self._plan
         if plan.kind != RESTORE and (plan.repairs or not files.blocked):
             return False
-        return not (plan.callback or self._has_edits_to_revert() or plan.returns)
+        return not (plan.callback or self._conversation.has_edits_to_revert or plan.returns)
 
     # Changing files, HEAD and conversation.
 
@@ -346,7 +285,7 @@ class Transaction:
         # The note comes first: once the checkpoint exists, the history includes this operation.
         begin_restore(repository.state_dir, identifier)
         try:
-            about = Metadata({}) if self._is_foreign else self._target.meta
+            about = Metadata({}) if self._conversation.is_foreign else self._target.meta
             safety = safety_checkpoint(repository, snapshot, about, plan.as_json(), identifier)
         except BaseException:
             # It may have failed behind the checkpoint, which would be one more step to undo.
@@ -361,78 +300,33 @@ class Transaction:
     def _carry_out(
         self, safety: Checkpoint, files: FilePlan, result: RestoreResult
     ) -> RestoreResult:
-        repository, plan = self._repository, self._plan
-        self._conversation = ConversationFiles(repository, safety.id, self._host.editor)
-        if self._callback is not None:
-            self._callback = self._callback._replace(event=self._event(safety, files.changes))
+        plan, state_dir = self._plan, self._repository.state_dir
+        self._conversation.begin(safety.id, files.changes)
         try:
             with self._signals.passing():
                 if self._over is not None and self._request.conversation:
-                    self._supersede(self._over)
-                self._prepare()
-                # Before files change: the update restores those in the worktree.
-                seen = self._conversation.read(plan.edits_of) if plan.edits_of else {}
+                    self._conversation.supersede(self._over)
+                self._conversation.prepare()
                 self._update.do()
                 if plan.move is not None:
                     self._move_head(plan.move)
-                answer = self._commit(seen)
+                answer = self._conversation.commit()
             moved = self._archive(safety)
             ignore_signals()
         except BaseException as error:
             failed = self._roll_back(safety, error)
             if self._forget(safety):
-                end_restore(repository.state_dir, self._earlier)
+                end_restore(state_dir, self._earlier)
             if failed is not None:
                 raise failed from error
             raise
         # An undo of an operation over an interrupted one exposes the latter again.
         over = read_plan(self._target).over if plan.kind == UNDO else ""
-        end_restore(repository.state_dir, over or None)
-        log, edited = self._operation.log, tuple(self._conversation.paths)
+        end_restore(state_dir, over or None)
+        log, edited = self._operation.log, self._conversation.edited
         result = replace(result, undo=safety.id, answer=answer, edited=edited)
         returns = log is not None and log.about is None
         return replace(result, returned=moved) if returns else replace(result, archived=moved)
-
-    def _event(self, safety: Checkpoint, changes: list[Change]) -> dict[str, Any]:
-        """The fields of every event of this operation; a redo names the restored checkpoint."""
-        plan, checkpoint = self._plan, self._target
-        if plan.kind == REDO:
-            root = plan.root
-            # The checkpoint may have been deleted; the conversation is known anyway.
-            commit = checkpoint.commit._replace(id=root.commit)
-            restored = checkpoint_at(self._catalog, root.id, root.commit)
-            checkpoint = restored or checkpoint._replace(id=root.id, commit=commit)
-        return self._event_of((plan.kind, plan.event, safety.id), checkpoint, changes)
-
-    def _event_of(
-        self, operation: tuple[str, str, str], checkpoint: Checkpoint, changes: Iterable[Change]
-    ) -> dict[str, Any]:
-        """See `event_of`; an unknown agent keeps its transcripts in the worktree."""
-        agent, top = checkpoint.meta.text("agent"), self._repository.worktree
-        transcripts = self._host.transcripts.get(agent, (top,))
-        event = event_of(self._repository, operation, checkpoint, changes)
-        return {**event, "transcripts": transcripts}
-
-    def _supersede(self, over: Checkpoint) -> None:
-        """Roll back the conversation of an interrupted operation, whose files are replaced anyway.
-
-        Otherwise the host would have to trim a conversation that it has already trimmed.
-        """
-        self._conversation.revert(over.id, self._conversation.read(over.id), unchanged=True)
-        if self._callback is not None and is_taken_here(self._repository, over):
-            plan = read_plan(over)
-            root = plan.root
-            identifier, commit = root.id, root.commit
-            if plan.kind == UNDO:
-                identifier, commit = plan.target, plan.target_commit
-            event = self._event_of((plan.kind, plan.event, over.id), over, ())
-            event |= {"checkpoint_id": identifier, "commit": commit, "label": None}
-            self._callback._replace(event=event).roll_back("it was interrupted")
-
-    def _prepare(self) -> None:
-        if self._callback is not None:
-            self._callback.prepare()
-            self._prepared = True
 
     def _move_head(self, move: HeadMove) -> None:
         self._moved = move
@@ -443,24 +337,6 @@ class Transaction:
             self._moved = None
             raise
 
-    def _commit(self, seen: Mapping[str, bytes | None]) -> CallbackAnswer | None:
-        """Restore the conversation: call the callback, apply its edits, revert earlier edits.
-
-        `seen` are the files that earlier edits wrote, as they were before this operation.
-        """
-        conversation, plan, answer = self._conversation, self._plan, None
-        if self._callback is not None:
-            answer = self._callback.commit(plan.event)
-            if answer.edits:
-                try:
-                    conversation.edit(answer.edits)
-                except BoocodeError as error:
-                    problem = f"returned edits that cannot be applied: {error.message}"
-                    raise self._callback.failed(problem) from error
-        if plan.edits_of:
-            conversation.revert(plan.edits_of, seen, unchanged=plan.kind == REDO)
-        return answer
-
     def _archive(self, safety: Checkpoint) -> tuple[str, ...]:
         """Bring back a proposal; move checkpoints to the archive, or back to the log.
 
@@ -469,10 +345,7 @@ class Transaction:
         proposal, proposals = self._plan.proposal, self._host.proposals
         if proposal is not None and proposals is not None:
             proposals.bring_back(proposal)
-        store, state_dir = self._catalog.store, self._repository.state_dir
-        for other in operations_with_files(state_dir):
-            if not store.refs(f"{SAFETY}{other}"):
-                forget_files(state_dir, other)
+        self._conversation.forget_obsolete()
         log = self._operation.log
         return log.carry_out(self._catalog, safety.id) if log is not None else ()
 
@@ -488,19 +361,18 @@ class Transaction:
         failures: list[str] = []
         warnings: list[str] = []
         try:
-            _try("the host's files", self._conversation.roll_back, failures)
+            _try("the host's files", self._conversation.roll_back_files, failures)
             if self._moved is not None:
                 back = partial(self._moved.roll_back, self._repository, self._reflog)
                 _try("HEAD", back, failures)
             _try("the files", self._update.roll_back, failures)
         finally:
-            if self._callback is not None and self._prepared:
-                try:
-                    with self._signals.sparing_children():
-                        self._callback.roll_back(reason)
-                except FatalError as second:
-                    # Not a hint, because hints can be silenced.
-                    warnings.append(f"the conversation may be incomplete: {second.message}")
+            try:
+                with self._signals.sparing_children():
+                    self._conversation.roll_back(reason)
+            except FatalError as second:
+                # Not a hint, because hints can be silenced.
+                warnings.append(f"the conversation may be incomplete: {second.message}")
         message = "\nand ".join((reason, *failures, *warnings))
         if failures:
             hint = f"the state before the restore is saved: git boocode restore {safety.id}"
