@@ -25,8 +25,8 @@ from git_boocode.repo.object_writer import blob_ids
 
 if TYPE_CHECKING:
     from git_boocode.matching.rungs import Profile
+    from git_boocode.matching.search import Query
     from git_boocode.matching.sequence import Placement
-    from git_boocode.matching.text import Query
 
 _LISTED = 5  # maximum number of line numbers, and of other hunks, in a message
 UNMARKED = "context lines lack their leading blank"
@@ -206,7 +206,7 @@ class PatchAction(NamedTuple):
 
 
 def _query(content: Lines, hunk: PatchHunk, *, proven: bool) -> Query:
-    from git_boocode.matching.text import Hints, Query
+    from git_boocode.matching.search import Hints, Query
 
     hints = Hints(
         None if hunk.start is None else hunk.start + 1,

@@ -298,7 +298,7 @@ class EditPlan:
         if old is None or self._how.verbatim:
             return
         from git_boocode.matching import PROFILES
-        from git_boocode.matching.elision import is_marker
+        from git_boocode.matching.placeholders import is_marker
 
         if PROFILES[self._how.profile].placeholders:
             return

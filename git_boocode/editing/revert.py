@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import RAW, FileText, decode, line_count
-from git_boocode.matching.align import script, similarity
+from git_boocode.matching.align import LineIndex, script, similarity
 from git_boocode.matching.replace import listed_lines
-from git_boocode.matching.text import LineIndex, common_prefix, indent_of, lines_of, split_lines
 from git_boocode.matching.text import Text as Lines
+from git_boocode.matching.text import common_prefix, indent_of, lines_of, split_lines
 from git_boocode.matching.three_way import Region, merge_three_way, spliced_rows, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError
 

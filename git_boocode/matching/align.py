@@ -8,8 +8,11 @@ from collections.abc import Iterator, Sequence
 from math import ceil, inf
 from typing import NamedTuple
 
+from git_boocode.matching.types import MatchError
+
 SCRIPT_WORK = 100_000_000
 """Maximum product of lengths for computing a longest common subsequence (12 MB)."""
+LOOKUP_WORK = 100_000_000  # limit of line comparisons to find exact lines in one text
 PAIR_FLOOR = 0.5  # minimum similarity of two versions of a line
 _PAIR_WORK = 10_000  # maximum product of lengths for pairing lines by similarity
 _PAIR_LINE = 2_000  # characters of a line that are compared
@@ -104,6 +107,34 @@ def _anchors(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]
 def _unique(items: Sequence[str]) -> dict[str, int]:
     counts = Counter(items)
     return {item: index for index, item in enumerate(items) if counts[item] == 1}
+
+
+class LineIndex:
+    """Finds sequences of lines, starting from the rows of their rarest line."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.rows: dict[str, list[int]] = {}
+        for row, line in enumerate(lines):
+            self.rows.setdefault(line, []).append(row)
+        self._found: dict[tuple[str, ...], list[int]] = {}
+        self._work = LOOKUP_WORK
+
+    def find(self, needle: Sequence[str]) -> list[int]:
+        """The rows at which consecutive lines occur, including overlapping occurrences.
+
+        Raises MatchError (``ambiguous``) if too many rows would have to be compared.
+        """
+        key, lines, count = tuple(needle), list(needle), len(needle)
+        if key not in self._found and lines:
+            at = min(range(count), key=lambda index: len(self.rows.get(lines[index], ())))
+            rows = self.rows.get(lines[at], [])
+            self._work -= len(rows) * count
+            if self._work < 0:
+                raise MatchError("ambiguous", "its lines occur too often to check every place")
+            starts = (row - at for row in rows if row >= at)
+            self._found[key] = [row for row in starts if self.lines[row : row + count] == lines]
+        return self._found.get(key, [])
 
 
 def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[MatchedRows]:

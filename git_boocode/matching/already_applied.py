@@ -9,9 +9,9 @@ from typing import NoReturn
 from git_boocode.matching.align import script, similarity
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import rows_where
-from git_boocode.matching.text import Occurrence, Query, Text, depth_of, framed, lines_of
-from git_boocode.matching.types import Candidate, Match, MatchError, Span
-from git_boocode.matching.windows import survey
+from git_boocode.matching.search import Query
+from git_boocode.matching.text import Text, depth_of, framed, lines_of
+from git_boocode.matching.types import Candidate, Match, MatchError, Occurrence, Span
 
 Rows = tuple[int, int]
 
@@ -32,7 +32,7 @@ def applied_rows(query: Query) -> Rows | None:
     old, new, rows = query.needle, query.new, _rows_of_new(query)
     if new is None or rows is None or _shares_context(old, new):
         return rows
-    windows = query.once(survey).windows
+    windows = query.survey.windows
     apart = (w.similarity for w in windows if w.stop <= rows[0] or rows[1] <= w.first)
     alike = similarity("\n".join(_core(old)), "\n".join(_core(new)))
     if next(apart, 0.0) >= max(alike - _MARGIN, _ELSEWHERE):

@@ -12,8 +12,9 @@ from itertools import pairwise
 
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import PLACES
-from git_boocode.matching.text import Found, Query, Text
-from git_boocode.matching.types import Step
+from git_boocode.matching.search import Query
+from git_boocode.matching.text import Text
+from git_boocode.matching.types import Found, Step
 
 _PROSE = 3  # comments need this many times the evidence of code, because words repeat in prose
 _DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef|line|warning"

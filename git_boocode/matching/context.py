@@ -18,8 +18,9 @@ from git_boocode.matching.align import PAIR_FLOOR, align_between, script, simila
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import PLACES
-from git_boocode.matching.text import Found, Query, depth_of
-from git_boocode.matching.types import Step
+from git_boocode.matching.search import Query
+from git_boocode.matching.text import depth_of
+from git_boocode.matching.types import Found, Step
 
 _WORD = re.compile(r"\w")
 _TOKENS = re.compile(r"\w+|[^\w\s]")

@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from itertools import islice
 
 from git_boocode.matching.align import distance, script, similarity, slips
-from git_boocode.matching.text import Query, common_prefix, without_accents
+from git_boocode.matching.search import Query, Window
+from git_boocode.matching.text import common_prefix, without_accents
 from git_boocode.matching.types import Step
-from git_boocode.matching.windows import Window, survey
 
 _WORDS = re.compile(r"\w+")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
@@ -127,7 +127,7 @@ class WindowGuard:
             touched |= {hunk.i1 - 1, hunk.i1} if hunk.i1 == hunk.i2 else set()
         pairs = enumerate(zip(self.needle, rows, strict=True), self.top)
         equal = {at: line for at, (line, row) in pairs if line == row}
-        windows, reason = self.query.once(survey)
+        windows, reason = self.query.survey
         similar = sum(window.similarity >= self.step.threshold for window in windows)
         core = range(self.top, self.top + len(rows))
         return (

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from git_boocode.matching.rungs import Profile, profile_named
-from git_boocode.matching.text import Found, Occurrence, Query, Text
-from git_boocode.matching.types import Match, Replacement, Span, Step
+from git_boocode.matching.search import Query, Sections
+from git_boocode.matching.text import Text
+from git_boocode.matching.types import Found, Match, Occurrence, Replacement, Span, Step
 
 SHOWN = 10  # maximum number of candidates for an ambiguous needle
 _NEAREST = 3  # maximum number of candidates for a needle that was not found
@@ -19,7 +20,7 @@ _MODULES = {
     "rungs": ("exact", "whitespace", "unicode", "similarity"),
     "spacing": ("layout", "part"),
     "comments": ("comments",),
-    "elision": ("elided",),
+    "placeholders": ("elided",),
     "context": ("context",),
     "opencode": (
         *("rstripped", "line_trimmed", "block_anchor", "whitespace_normalized"),
@@ -209,8 +210,6 @@ def _chosen(query: Query, found: Found, start_line: int | None) -> int | None:
         named = {row for row in rows if row + 1 == hints.line}
         sole = None
         if hints.sections:
-            from git_boocode.matching.sections import Sections
-
             sole = text.once(Sections).sole(hints.sections, sorted(rows))
         named |= set() if sole is None else {sole}
     meant = [index for index, row in enumerate(rows) if row in named]
@@ -247,10 +246,8 @@ def to_match(answer: LadderAnswer) -> Match:
 
 def _nearest(query: Query) -> list[tuple[int, int, float]]:
     """The disjoint windows most similar to the needle, best first."""
-    from git_boocode.matching.windows import survey
-
     taken: list[tuple[int, int, float]] = []
-    for first, stop, similarity in query.once(survey).windows:
+    for first, stop, similarity in query.survey.windows:
         if all(stop <= top or end <= first for top, end, _ in taken):
             taken.append((first, stop, similarity))
         if len(taken) == _NEAREST:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 
 from git_boocode.matching.align import cost, similarity
 from git_boocode.matching.rungs import found_in, occurrences, rows_where
-from git_boocode.matching.text import Found, Occurrence, Query, framed
-from git_boocode.matching.types import Step
-from git_boocode.matching.windows import VERIFY_WORK
+from git_boocode.matching.search import VERIFY_WORK, Query
+from git_boocode.matching.text import framed
+from git_boocode.matching.types import Found, Occurrence, Step
 
 _BLOCK = 3  # minimum number of lines of a block whose first and last line are anchors
 _WORK = 2_000_000  # maximum number of lines of windows that are compared

@@ -41,7 +41,6 @@ from git_boocode.matching.merge import (
     without_doubled,
 )
 from git_boocode.matching.text import (
-    Occurrence,
     Text,
     canonical_line,
     depth_of,
@@ -50,7 +49,7 @@ from git_boocode.matching.text import (
     split_ends,
     width_of,
 )
-from git_boocode.matching.types import MatchError
+from git_boocode.matching.types import MatchError, Occurrence
 
 
 class Patch(NamedTuple):
@@ -95,7 +94,7 @@ def refit_change(
     ``fresh`` are the lines of new that replace the lines of old; ``hunks`` are the difference,
     computed if empty.
     """
-    from git_boocode.matching.elision import is_marker
+    from git_boocode.matching.placeholders import is_marker
 
     first, stop = place.rows or (0, 0)
     old = pair[0]

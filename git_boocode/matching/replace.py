@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.ladder import LadderAnswer, climb, found_match, to_match
 from git_boocode.matching.rungs import profile_named
-from git_boocode.matching.text import Occurrence, Query, Text, lines_of, spliced, split_ends
-from git_boocode.matching.types import Match, MatchError, Replacement
+from git_boocode.matching.search import Query
+from git_boocode.matching.text import Text, lines_of, spliced, split_ends
+from git_boocode.matching.types import Match, MatchError, Occurrence, Replacement
 
 if TYPE_CHECKING:
     from git_boocode.matching.refit import Patch
@@ -113,7 +114,7 @@ def _check_placeholders(answer: LadderAnswer) -> None:
     query, new = answer.query, answer.query.new or Text("")
     if not _DOTS_OR_WORDS.search(new.lf):
         return
-    from git_boocode.matching.elision import unmatched_placeholder
+    from git_boocode.matching.placeholders import unmatched_placeholder
 
     index = unmatched_placeholder(query.text, query.needle, new)
     if index is not None:

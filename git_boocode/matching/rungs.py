@@ -28,8 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from git_boocode.matching.text import Found, Occurrence, Query, framed
-from git_boocode.matching.types import Step
+from git_boocode.matching.search import Query
+from git_boocode.matching.text import framed
+from git_boocode.matching.types import Found, Occurrence, Step
 
 PLACES = 200  # maximum number of occurrences that are checked one by one
 
@@ -67,11 +68,10 @@ def unicode(query: Query, step: Step) -> Found:
 def similarity(query: Query, step: Step) -> Found:
     """The most similar window, if it reaches the threshold and the guard accepts it."""
     from git_boocode.matching.guards import WindowGuard
-    from git_boocode.matching.windows import survey
 
     if refused := refusal(query, step):
         return refused
-    found, guard = query.once(survey), WindowGuard(query, step)
+    found, guard = query.survey, WindowGuard(query, step)
     best = next(iter(found.windows), None)
     if best is None or best.similarity < step.threshold:
         return Found(reason=found.reason)

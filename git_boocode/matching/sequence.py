@@ -12,22 +12,22 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, script
+from git_boocode.matching.align import Hunk, LineIndex, script
 from git_boocode.matching.already_applied import THERE, applied_rows
 from git_boocode.matching.ladder import SHOWN, LadderAnswer, climb, to_match
 from git_boocode.matching.replace import Splice, splice_for
 from git_boocode.matching.rungs import Profile
-from git_boocode.matching.sections import Sections, most_like
-from git_boocode.matching.text import (
+from git_boocode.matching.search import Query, Sections, most_like
+from git_boocode.matching.text import Text, common_prefix, lines_of
+from git_boocode.matching.types import (
+    SHOWN_TEXT,
+    Candidate,
+    Code,
     Found,
-    LineIndex,
+    Match,
+    MatchError,
     Occurrence,
-    Query,
-    Text,
-    common_prefix,
-    lines_of,
 )
-from git_boocode.matching.types import SHOWN_TEXT, Candidate, Code, Match, MatchError
 
 LOOSE_WORK = 3_000_000  # maximum number of rows that tolerant searches visit in one text
 _LISTED = 100  # maximum number of listed places of an ambiguous change

@@ -16,16 +16,9 @@ from git_boocode.matching.align import same_items
 from git_boocode.matching.comments import is_comment
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import PLACES, occurrences, refusal
-from git_boocode.matching.text import (
-    Found,
-    Occurrence,
-    Query,
-    Text,
-    indent_of,
-    split_ends,
-    squeezed,
-)
-from git_boocode.matching.types import Step
+from git_boocode.matching.search import Query
+from git_boocode.matching.text import Text, indent_of, split_ends, squeezed
+from git_boocode.matching.types import Found, Occurrence, Step
 
 _CUT_OFF = 2  # maximum number of letters at the end of a line that may be missing by mistake
 _PIECE = 12  # minimum number of characters of a part of a line that has an indentation of its own

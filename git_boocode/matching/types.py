@@ -107,6 +107,30 @@ class Step(NamedTuple):
     typo: int = 0
 
 
+class Occurrence(NamedTuple):
+    """A place where a text occurs: character offsets, the end exclusive.
+
+    ``rows`` are the whole lines (first, stop) that it covers; None for a part of a line. ``lines``
+    contains the matching rows (first, stop) for each line of the needle, if known. ``partial`` is
+    set if the first or last row is covered only in part; ``lines`` is empty then.
+    """
+
+    start: int
+    end: int
+    similarity: float = 1.0
+    rows: tuple[int, int] | None = None
+    lines: tuple[tuple[int, int], ...] | None = None
+    partial: bool = False
+
+
+class Found(NamedTuple):
+    """The places that a rung finds, in ascending order; if not ``equal``, the best comes first."""
+
+    places: tuple[Occurrence, ...] = ()
+    equal: bool = True
+    reason: str | None = None
+
+
 class MatchError(Exception):
     """A refused replacement; ``candidates`` are similar text, the places, or stale lines."""
 

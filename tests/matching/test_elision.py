@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import MatchError, locate_match, replace_text
-from git_boocode.matching.elision import is_marker, markers
+from git_boocode.matching.placeholders import is_marker, markers
 
 FILE = """\
 class Shape:

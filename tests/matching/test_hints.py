@@ -6,9 +6,9 @@ import pytest
 
 from git_boocode.matching.ladder import climb
 from git_boocode.matching.rungs import profile_named
-from git_boocode.matching.sections import Sections
+from git_boocode.matching.search import Hints, Query, Sections
 from git_boocode.matching.sequence import Placement, place_changes
-from git_boocode.matching.text import Hints, Query, Text
+from git_boocode.matching.text import Text
 from git_boocode.matching.types import MatchError
 
 CODE = """\

@@ -86,7 +86,7 @@ def middle(lines: Sequence[str]) -> str:
 def test_context_aware_wants_half_of_the_middle(equal: int, kind: str) -> None:
     from git_boocode.matching.opencode import context_aware
     from git_boocode.matching.rungs import PROFILES
-    from git_boocode.matching.text import Query
+    from git_boocode.matching.search import Query
 
     here = [f"line_{number}" for number in range(4)]
     there = here[:equal] + ["something else"] * (4 - equal)
@@ -129,7 +129,7 @@ def test_the_change_alone_is_applied(profile: str) -> None:
 )
 def test_blocks_are_compared_up_to_a_size(count: int, width: int, reason: str) -> None:
     from git_boocode.matching.opencode import block_anchor
-    from git_boocode.matching.text import Query
+    from git_boocode.matching.search import Query
     from git_boocode.matching.types import Step
 
     here, there = (f"begin(x)\n  {number * width}\nend(x)\n" for number in "12")

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.matching import sections, sequence
-from git_boocode.matching.align import Hunk
+from git_boocode.matching import search, sequence
+from git_boocode.matching.align import Hunk, LineIndex
 from git_boocode.matching.ladder import SHOWN, LadderAnswer, to_match
 from git_boocode.matching.rungs import profile_named
+from git_boocode.matching.search import Hints, Query
 from git_boocode.matching.sequence import Placement, place_changes
-from git_boocode.matching.text import Hints, LineIndex, Query, Text, spliced
+from git_boocode.matching.text import Text, spliced
 from git_boocode.matching.types import Match, MatchError
 from tests.matching.kit import ABC, TWIN, TWINS, lines
 
@@ -299,9 +300,9 @@ def test_a_place_above_its_section_is_not_taken() -> None:
 
 def test_too_much_work_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     sectioned = hunk(GO, 999, sections=("class B:",))
-    monkeypatch.setattr(sections, "SECTION_WORK", 15)
+    monkeypatch.setattr(search, "SECTION_WORK", 15)
     assert "halt()" in patched(CODE, sectioned)
-    monkeypatch.setattr(sections, "SECTION_WORK", 14)
+    monkeypatch.setattr(search, "SECTION_WORK", 14)
     assert "occur too often" in refused(CODE, sectioned).message
     drifted = hunk(" stop()\n-class B:\n+class C:")
     monkeypatch.setattr(sequence, "LOOSE_WORK", CODE.count("\n"))

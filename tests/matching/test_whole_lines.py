@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.matching import PROFILES, MatchError, locate_match, replace_text
-from git_boocode.matching.text import LineIndex
+from git_boocode.matching.align import LineIndex
 
 FOUND = {
     "a line that lost its indentation is refitted": (

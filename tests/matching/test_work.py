@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from git_boocode.matching import MatchError, align, guards, locate_match, replace_text, windows
+from git_boocode.matching import MatchError, align, guards, locate_match, replace_text, search
 from git_boocode.matching.text import common_prefix
 
 pytestmark = pytest.mark.slow
@@ -77,7 +77,7 @@ def test_adversarial_input_stays_within_the_budget(
     work: Counter[str], content: str, needle: str, profile: str
 ) -> None:
     assert locate_match(content, needle, profile).kind in ("not_found", "ambiguous")
-    assert work["words"] <= windows.VERIFY_WORK + windows.EXHAUSTIVE_WORK
+    assert work["words"] <= search.VERIFY_WORK + search.EXHAUSTIVE_WORK
 
 
 def test_what_is_too_much_work_is_refused_with_a_reason() -> None:
@@ -104,4 +104,4 @@ def test_a_needle_of_two_thousand_lines(work: Counter[str]) -> None:
     needle[77] = needle[77].replace("compute", "compte")
     match = locate_match("\n".join(lines), "\n".join(needle))
     assert (match.kind, match.start_line, match.end_line) == ("fuzzy", 50_001, 52_000)
-    assert work["words"] <= windows.VERIFY_WORK
+    assert work["words"] <= search.VERIFY_WORK

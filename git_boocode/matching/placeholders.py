@@ -16,8 +16,9 @@ from itertools import islice, pairwise
 from git_boocode.matching.align import script
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import PLACES, rows_where
-from git_boocode.matching.text import Found, Query, Text, depth_of, framed, indent_of
-from git_boocode.matching.types import Step
+from git_boocode.matching.search import Query
+from git_boocode.matching.text import Text, depth_of, framed, indent_of
+from git_boocode.matching.types import Found, Step
 
 _COMMENT = re.compile(r"\{\s*/\*+|/\*+|//+!?|<!--|#+|--|;+|%+|\*(?!/)")
 _COMMENT_END = "*/->} \t"
