@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.conversation_files import damaged_files
+from git_boocode.checkpoints.restore.conversation import damaged_files
 from git_boocode.checkpoints.store.catalog import (
     ARCHIVE,
     CHECKPOINTS,

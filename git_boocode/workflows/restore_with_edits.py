@@ -29,10 +29,15 @@ from git_boocode.agents.registry import (
     xdg_directory,
 )
 from git_boocode.checkpoints.callback import AgentCallback
-from git_boocode.checkpoints.conversation_files import HostFile, KeepOriginals
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.plan import read_plan
-from git_boocode.checkpoints.restore.request import HookFile, RestoreHost, RestoreRequest
+from git_boocode.checkpoints.restore.request import (
+    HookFile,
+    HostFile,
+    KeepOriginals,
+    RestoreHost,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import EDITS, SAFETY, Catalog
 from git_boocode.proposals.earlier_states import EarlierStates
@@ -183,7 +188,7 @@ def _hook_files() -> Iterator[tuple[str, HookFile]]:
 class FileEditor:
     """Writes files anywhere on disk, because the request comes from the host's own program.
 
-    See `git_boocode.checkpoints.conversation_files.Editor`.
+    See `git_boocode.checkpoints.restore.request.Editor`.
     """
 
     def edit(self, edits: object, base: str, keep: KeepOriginals) -> None:

@@ -20,7 +20,7 @@ from git_boocode.agents.config_files import JSON, TOML, UNKNOWN, ConfigFile, Wan
 from git_boocode.agents.event import label_of, named_files, parse_event, parse_payload, pathspecs
 from git_boocode.agents.hook_state import Turns, turn_of
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
-from git_boocode.checkpoints import conversation_files as transcripts
+from git_boocode.checkpoints.restore import conversation as transcripts
 from git_boocode.checkpoints.worktree import snapshot as kept
 from git_boocode.editing.records import Records, refusals
 from git_boocode.editing.recovery import interrupted_edit

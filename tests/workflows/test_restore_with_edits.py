@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints import conversation_files
+from git_boocode.checkpoints.restore import conversation
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.transaction import Transaction
@@ -247,7 +247,7 @@ def test_they_cannot_be_kept(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> Non
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(conversation_files, "write_private", full)
+    monkeypatch.setattr(conversation, "write_private", full)
     error = fails(chat, lambda: restored(chat, [chat.edit()]), chat.mess)
     assert "no space left" in error.message
 

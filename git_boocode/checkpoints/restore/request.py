@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from git_boocode.checkpoints.callback import AgentCallback, HostFunction
-from git_boocode.checkpoints.conversation_files import Editor
 from git_boocode.repo.errors import ArgumentError, refuse_combined, refuse_unknown, shell_command
 
 RESTORE = "restore"
@@ -101,6 +100,33 @@ class ProposalStates(Protocol):
 
     def bring_back(self, step: ProposalStep) -> None:
         """Make the paths of a step as they were before it."""
+
+
+class HostFile(NamedTuple):
+    """A host file before and after it is written."""
+
+    path: str  # absolute, symlinks resolved
+    before: bytes | None  # None if the file did not exist
+    after: bytes | None  # None if the file is deleted
+    mode: int  # its permission bits
+    leftovers: tuple[str, ...] = ()  # temporary files that a killed write could leave beside it
+
+
+KeepOriginals = Callable[[Sequence[HostFile]], None]
+"""Saves the original contents of files before they are written."""
+
+
+class Editor(Protocol):
+    """Writes files, all or none; after a BoocodeError, nothing was changed.
+
+    `keep` is called with the planned changes before anything is written.
+    """
+
+    def edit(self, edits: object, base: str, keep: KeepOriginals) -> None:
+        """Apply edits in any format that `apply-edit` reads, with paths relative to `base`."""
+
+    def write(self, files: Sequence[HostFile], keep: KeepOriginals) -> None:
+        """Write files whose content is still `before`."""
 
 
 class HookFile(NamedTuple):

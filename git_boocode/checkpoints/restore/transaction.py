@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.callback import Callback
 from git_boocode.checkpoints.capture import safety_checkpoint
-from git_boocode.checkpoints.conversation_files import ConversationFiles
 from git_boocode.checkpoints.restore.apply import (
     WorktreeUpdate,
     keeping_directory,
     refuse_to_replace_directory,
 )
-from git_boocode.checkpoints.restore.conversation import Conversation
+from git_boocode.checkpoints.restore.conversation import Conversation, ConversationFiles
 from git_boocode.checkpoints.restore.exact import after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
 from git_boocode.checkpoints.restore.plan import (
