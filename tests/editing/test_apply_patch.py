@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Edit, MatchOptions, MissError
@@ -209,21 +205,6 @@ def test_lines_that_look_like_marks_are_lines() -> None:
 )
 def test_what_is_malformed(text: object, said: str) -> None:
     assert said in wrong(text)
-
-
-pieces = st.sampled_from(
-    ["*** Begin Patch", "*** End Patch", "*** Add File: f", "*** Delete File: f", "+a", "-a", " a",
-     "*** Update File: f", "*** Move to: g", "@@", "@@ a", "", "*** End of File", "a", "```", "EOF",
-     "apply_patch <<'EOF'", "  *** End Patch", "@", "@@ -1 +1 @@", "*", "\\ No newline"]
-)  # fmt: skip
-
-
-@given(st.lists(pieces, max_size=12))
-def test_whatever_comes_is_read_or_refused(lines: list[str]) -> None:
-    for text in ("\n".join(lines), "\n".join(["*** Begin Patch", *lines, "*** End Patch"])):
-        for found in read(text).edits:
-            with suppress(MissError):
-                found.action.apply(FileText("a\nb\n"), MatchOptions())
 
 
 def operation(kind: str, diff: str | None, **more: object) -> dict[str, object]:

@@ -3,8 +3,6 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from git_boocode.editing import formats
 from git_boocode.editing import inputs as inputs_module
@@ -460,37 +458,6 @@ def test_every_wrong_edit_of_an_array_is_reported() -> None:
     inputs = read([{"path": "a"}, {"path": "b", "content": "x"}, {"path": "c", "content": 1}])
     assert [(failure.number, failure.path) for failure in inputs.failures] == [(0, "a"), (2, "c")]
     assert [edit.number for edit in inputs.edits] == [1]
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(
-            ["path", "old", "new", "edits", "content", "command", "tool_input", "base",
-             "insert_line", "replace_all", "file_path", "start_line", "x", "changes", "start",
-             "end", "diff", "patch", "input", "arguments", "name", "role", "tool_calls", "code"]
-        ),
-        inner,
-        max_size=5,
-    ),
-    max_leaves=12,
-)  # fmt: skip
-
-
-@given(JSON)
-def test_any_json_is_read_or_refused(value: object) -> None:
-    inputs = read(value)
-    assert inputs.edits or inputs.failures
-    assert all(failure.code == "invalid_input" for failure in inputs.failures)
-
-
-@given(
-    st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace"))
-)
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    inputs = read(data)
-    assert inputs.edits or inputs.failures
 
 
 @pytest.mark.parametrize(

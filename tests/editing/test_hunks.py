@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -270,14 +269,6 @@ def test_a_diff_applied_to_its_old_text_gives_the_new_one(old: str, new: str) ->
     if diff and old:
         result = action(diff).apply(FileText(old), MatchOptions())
         assert result.text == FileText(new)
-
-
-@given(old=texts, new=texts, other=texts)
-def test_a_diff_on_another_text_is_applied_or_refused(old: str, new: str, other: str) -> None:
-    diff = unified_diff("f", FileText(old), FileText(new))
-    if diff:
-        with suppress(MissError):
-            action(diff).apply(FileText(other), MatchOptions())
 
 
 def test_git_apply_agrees(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from git_boocode.editing.answer import EditsRefusedError
@@ -20,7 +20,7 @@ from git_boocode.matching.text import split_lines
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import apply, leftovers, records, replace, snapshot
-from tests.repo_kit import Repo, examples
+from tests.repo_kit import Repo
 
 TEXT = """import os
 
@@ -542,22 +542,6 @@ def wrapped(before: str, after: str, now: str) -> str | None:
         return None
 
 
-TWO_DEPTHS = "def one(x):\n    if x:\n        a(x)\n    b(x)\n\n\ndef two(y):\n    return y\n"
-
-
-def test_only_the_function_was_wrapped() -> None:
-    start = TWO_DEPTHS.index("def two")
-    for after in (
-        TWO_DEPTHS.replace("    if x:\n        a(x)\n    b(x)\n", "    c(x)\n"),
-        TWO_DEPTHS.replace("        a(x)\n", "        c(x)\n"),
-        TWO_DEPTHS.replace("        a(x)\n", ""),
-    ):
-        cut = after.index("def two")
-        now = "class K:\n" + indented(after[:cut], "    ") + after[cut:]
-        expected = "class K:\n" + indented(TWO_DEPTHS[:start], "    ") + TWO_DEPTHS[start:]
-        assert took_back(TWO_DEPTHS, after, now) == expected
-
-
 def test_indented_lines_of_one_depth_may_have_moved_or_have_another_step() -> None:
     before, after = "a:\n    b:\n        one\nz\n", "a:\n    first\nz\n"
     assert miss(before, after, "a:\n  first\nz\n").code == "conflict"
@@ -654,39 +638,6 @@ def test_an_unchanged_file_becomes_what_it_was(before: bytes | None, after: byte
     assert applied.rung == ("create" if after is None else changed)
 
 
-AREAS = st.lists(
-    st.tuples(
-        st.sampled_from(["edit", "other"]),
-        st.integers(1, 5),
-        st.integers(0, 3),
-        st.lists(st.sampled_from("pqr"), max_size=3),
-    ),
-    min_size=1,
-    max_size=6,
-)
-
-
-@given(areas=AREAS)
-@example(areas=[("edit", 1, 0, ["p"]), ("other", 1, 0, ["q"]), ("edit", 1, 1, [])])
-def test_unrelated_changes_are_all_that_is_left(
-    areas: list[tuple[str, int, int, list[str]]],
-) -> None:
-    """Between two changes there is at least one line that neither of them touches."""
-    lines = [f"line {number}\n" for number in range(60)]
-    versions: dict[str, list[str]] = {"": [], "edit": [], "other": [], "both": []}
-    row = 0
-    for kind, gap, height, words in areas:
-        new = [f"{kind} {word} {row}\n" for word in words]
-        for name, version in versions.items():
-            replaced = name in (kind, "both")
-            version.extend(lines[row : row + gap])
-            version.extend(new if replaced else lines[row + gap : row + gap + height])
-        row += gap + height
-    before, after, expected, now = ("".join(v + lines[row:]) for v in versions.values())
-    assume(before != after)
-    assert took_back(before, after, now) == expected
-
-
 @given(before=TEXTS, after=TEXTS, now=TEXTS)
 def test_nothing_that_the_edit_did_not_write_is_lost(before: str, after: str, now: str) -> None:
     """Of any file it takes only lines away that the edit wrote, and adds only those it took."""
@@ -711,30 +662,3 @@ def counted(text: str) -> Any:
     from collections import Counter
 
     return Counter(filter(None, ("".join(line.split()) for line in text.split("\n"))))
-
-
-@settings(
-    max_examples=examples(25),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    deadline=None,
-)
-@given(
-    before=st.dictionaries(st.sampled_from(["a", "b", "d/c"]), TEXTS | st.binary(max_size=20)),
-    after=st.dictionaries(st.sampled_from(["a", "b", "d/c"]), TEXTS),
-)
-def test_rewinding_twice_changes_nothing(
-    repo: Repo, before: dict[str, str | bytes], after: dict[str, str]
-) -> None:
-    for path in ("a", "b", "d/c"):
-        (repo.top / path).unlink(missing_ok=True)
-    for path, content in before.items():
-        repo.write(path, content)
-    assume(after)
-    start = repo.files()
-    edit = apply([{"path": path, "content": content} for path, content in after.items()])
-    done = repo.files()
-    assume(edit.id is not None)
-    name = undo(edit.id).answer.id
-    assert repo.files() == start
-    undo(name)
-    assert repo.files() == done

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.editing.actions import Block, Replace
 from git_boocode.editing.edits import Edit, EditResult, MatchOptions, MissError
 from git_boocode.editing.formats.search_replace import is_path, name_in_line, names_in
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
@@ -411,27 +409,6 @@ def test_prose_may_begin_as_json_does() -> None:
 
 
 # Properties
-
-PIECE = st.sampled_from(
-    ["<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "------- SEARCH", "+++++++ REPLACE", "a.py",
-     "<<<<< SEARCH b.py", ">>>>> REPLACE", "```", "```python c.py", "`d.py`", "x", "  x", "", "~~~",
-     ":start_line:3", "-------", "\\=======", "*** Begin Patch", "@@ -1 +1 @@", "{", "[", '"a.py"',
-     "--- a/x", "+++ b/x", "  =======", "**In** `e.py` and f.py:"]
-)  # fmt: skip
-
-
-@given(st.lists(PIECE, max_size=14), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_any_text_is_read_or_refused(pieces: list[str], ending: str, in_json: bool) -> None:
-    text = ending.join(pieces)
-    inputs = read(json.dumps({"path": "a.py", "diff": text}) if in_json else text)
-    assert inputs.edits or inputs.failures
-    assert {failure.code for failure in inputs.failures} <= {"invalid_input"}
-    for edit in inputs.edits:
-        if not isinstance(edit.action, Block | Replace):
-            continue
-        for file in (None, "", "x\n  x\nx", "\n"):
-            with suppress(MissError):
-                edit.action.apply(None if file is None else FileText(file), MatchOptions())
 
 
 @given(st.text(max_size=40))

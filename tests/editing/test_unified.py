@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 from textwrap import indent
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from git_boocode.editing import formats
 from git_boocode.editing.actions import Create, Delete, Keep
@@ -135,6 +132,16 @@ def test_counts_that_are_too_small_cut_no_change_off(wrap: str) -> None:
     for counts in ("-1,2 +1,2", "-1,3 +1,3", "-1,3 +1,4"):
         patch = wrap.format(f"--- a/f\n+++ b/f\n@@ {counts} @@\n{body}")
         assert applied(patch) == NEW.replace("four", "FOUR")
+
+
+def test_several_files_and_hunks() -> None:
+    second = "@@ -4,2 +4,2 @@\n four\n-five\n+FIVE\n"
+    text = f"{PATCH}{second}diff --git a/g b/g\n{PATCH.replace('/f', '/g')}"
+    first, last = edits_of(text)
+    assert (first.path, last.path) == ("f", "g")
+    assert first.given == PATCH + second
+    result = first.action.apply(FileText(OLD), MatchOptions())
+    assert result.text == FileText(NEW.replace("five", "FIVE"))
 
 
 def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
@@ -459,26 +466,3 @@ def test_what_git_writes_is_read(tmp_path: Path) -> None:
     git("commit", "-qm", "subject\n\n- a point\n+ another")
     mail = git("format-patch", "--stdout", "-1")
     assert len(edits_of(mail)) == 4
-
-
-pieces = st.sampled_from(
-    ["--- a/f", "+++ b/f", "--- /dev/null", "+++ /dev/null", "@@ -1,2 +1,2 @@", "@@", "@@ x", " a",
-     "-a", "+b", "", "a", "```", "```diff", "\\ No newline at end of file", "diff --git a/f b/f",
-     "rename from f", "rename to g", "-- ", "Index: f", "new file mode 100644", "@@@ x", '--- "a',
-     "\r", "GIT binary patch", "~~~"]
-)  # fmt: skip
-
-
-@given(st.lists(pieces, max_size=14).map("\n".join))
-@example("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n\\ No newline at end of file")
-def test_whatever_comes_is_read_or_refused(text: str) -> None:
-    for value in (text, {"path": "f", "patch": text}):
-        for found in read(value).edits:
-            with suppress(MissError):
-                found.action.apply(FileText("a\nb\n"), MatchOptions())
-
-
-@given(st.text(st.sampled_from("-+@ ab/\n\\`*"), max_size=60))
-def test_arbitrary_text_is_read_or_refused(text: str) -> None:
-    read({"path": "f", "patch": text})
-    read({"path": "f", "patch": f"--- a/f\n+++ b/f\n@@ -1 +1 @@\n{text}"})

@@ -213,13 +213,6 @@ def test_a_version_that_is_no_text_is_passed_over(repo: Repo) -> None:
     assert notes(apply(EDIT)) == ("merged with the changes since HEAD",)
 
 
-def test_what_an_earlier_edit_of_the_call_changed_is_no_older_version(repo: Repo) -> None:
-    repo.commit(**{"a.py": BEFORE})
-    first = replace("a.py", "    check(data)\n", "    check(data, 1)\n")
-    done = repo.boocode("apply-edit", "--json", stdin=json.dumps([first, EDIT]))
-    assert done.json.get("error", {}).get("code") != "stale"
-
-
 def test_versions_are_bounded(repo: Repo) -> None:
     repo.write("a.py", BEFORE)
     made = checkpoint(repo)

@@ -39,6 +39,7 @@ def read_edits(data: bytes, only: str | None = None) -> None:
     """Read edits, then apply each to a file that is the second part of the input."""
     given, content = parts(data, 2)
     inputs = read_inputs([Source("input", given)], only)
+    assert inputs.edits or inputs.failures
     retry_context(inputs.failures, len(inputs.edits))
     apply_all(inputs, content)
 
@@ -111,6 +112,10 @@ WORDS: dict[str, tuple[bytes, ...]] = {
         *(SEPARATOR, b"...", b"# ... rest\n", b"&lt;", b"\\n", b"{", b"}", b"[", b"]", b":", b","),
         *(b"--- a/f\n+++ b/f\n", b"@@ -1,2 +1,2 @@\n", b"-x\n", b"+y\n", b" z\n"),
         *(b"*** Begin Patch\n", b"*** Update File: f\n", b"*** End Patch\n", b"*** Move to: g\n"),
+        *(b"*** Add File: f\n", b"*** Delete File: f\n", b"*** End of File\n", b"------- SEARCH\n"),
+        *(b"diff --git a/f b/f\n", b"rename from f\n", b"rename to g\n", b"--- /dev/null\n"),
+        *(b"new file mode 100644\n", b"GIT binary patch\n", b"\\ No newline at end of file\n"),
+        *(b"+++++++ REPLACE\n", b":start_line:3\n", b"f.py\n", b"```diff\n", b"*** f\n"),
         *(b"<<<<<<< SEARCH\n", b"=======\n", b">>>>>>> REPLACE\n", b"f.py\n", b"@@ f\n"),
         *(b'"path":', b'"old_string":', b'"new_string":', b'"edits":', b'"content":', b'"a"'),
         *(b'"changes":', b'"start":', b'"end":', b'"patch":', b'"base":', b'"start_line":'),
