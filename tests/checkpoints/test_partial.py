@@ -16,15 +16,11 @@ from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
-from tests.checkpoints import events
-from tests.checkpoints.events import EVENTS
 from tests.checkpoints.kit import back, held, held_without_history, refs, seen, sound, take
-from tests.checkpoints.states import STATES, inner, mutate
+from tests.checkpoints.states import inner
 from tests.checkpoints.test_capture import skipped, tree
 from tests.checkpoints.test_properties import DEED, PATH, clear, do
 from tests.repo_kit import Repo, examples
-
-pytestmark = pytest.mark.slow
 
 
 def set_up(repo: Repo) -> None:
@@ -39,11 +35,6 @@ def set_up(repo: Repo) -> None:
     (repo.top / "dir/d").unlink()
     for path in ("newer", "dir/e", "made/deep/y", "y.log"):
         repo.write(path, "changed\n")
-
-
-def forget(repo: Repo) -> None:
-    """Let nothing be left of earlier checkpoints but their refs."""
-    shutil.rmtree(repo.top / ".git/boocode", ignore_errors=True)
 
 
 def entries(repo: Repo, name: str) -> dict[str, str]:
@@ -93,19 +84,12 @@ SPECS: list[tuple[tuple[str, ...], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize("warm", [True, False])
-def test_only_named_paths_are_recorded(repo: Repo, warm: bool) -> None:
+def test_only_named_paths_are_recorded(repo: Repo) -> None:
     set_up(repo)
     before = seen(repo)
     base = entries(repo, refs(repo, "checkpoints")[0].split()[1])
-    aside = repo.top / ".git/aside"
-    shutil.copytree(repo.top / ".git/boocode", aside)
     wrong = []
-    # Without anything that was left it does not matter how they are spelled.
-    for paths, expected in SPECS if warm else SPECS[::5]:
-        forget(repo)
-        if warm:
-            shutil.copytree(aside, repo.top / ".git/boocode")
+    for paths, expected in SPECS:
         taken = take(paths=paths)
         found = {path for path, _ in base.items() ^ entries(repo, taken.commit.id).items()}
         if found != expected:
@@ -113,13 +97,6 @@ def test_only_named_paths_are_recorded(repo: Repo, warm: bool) -> None:
         repo.git("update-ref", "-d", taken.ref)
     assert wrong == []
     assert seen(repo) == before
-
-
-def test_the_next_full_checkpoint_records_everything(repo: Repo) -> None:
-    set_up(repo)
-    for paths in (("a.txt", "made"), ("dir/d",), ("newer", "b")):
-        take(paths=paths)
-        assert held() == held_without_history()
 
 
 def test_one_capture_after_another(repo: Repo) -> None:
@@ -144,13 +121,10 @@ def test_without_a_checkpoint_everything_is_recorded(repo: Repo) -> None:
     assert "partial" not in taken.meta.values
 
 
-@pytest.mark.parametrize("warm", [True, False])
-def test_the_trees_of_the_newest_are_lost(repo: Repo, warm: bool) -> None:
+def test_the_trees_of_the_newest_are_lost(repo: Repo) -> None:
     set_up(repo)
     lost = repo.git("rev-parse", f"{refs(repo, 'checkpoints')[-1].split()[1]}^{{tree}}").strip()
     (repo.top / ".git/objects" / lost[:2] / lost[2:]).unlink()
-    if not warm:
-        forget(repo)
     taken = take(paths=("a.txt",))
     kept = tree(repo, taken)
     assert kept["a.txt"] == "changed\n"
@@ -185,19 +159,6 @@ def test_names_with_odd_bytes(repo: Repo) -> None:
     assert held() == held_without_history()
 
 
-@pytest.mark.parametrize("name", ["new\nline", "\udcff", "-n", "é", "[y]"])
-def test_odd_names_by_command(repo: Repo, name: str) -> None:
-    repo.write(name, "old\n")
-    repo.write("x", "old\n")
-    take()
-    repo.write(name, "changed\n")
-    repo.write("x", "changed\n")
-    done = repo.boocode("checkpoint", "--json", "--", name)
-    assert (done.code, done.json["changed"], done.json["skipped"]) == (0, True, [])
-    commit = done.json["commit"]
-    assert repo.git("show", f"{commit}:{name}", f"{commit}:x") == "changed\nold\n"
-
-
 def test_from_a_subdirectory(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     set_up(repo)
     monkeypatch.chdir(repo.top / "dir")
@@ -206,12 +167,6 @@ def test_from_a_subdirectory(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Non
     assert only(repo, ".") == {"dir/d", "dir/e"}
     assert only(repo, ":/made/x", ":(top)b") == {"made/x", "b"}
     assert only(repo, "..") == {"new", "newer", "made/deep/y"}
-
-
-def test_from_a_subdirectory_that_is_new(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_up(repo)
-    monkeypatch.chdir(repo.top / "made/deep")
-    assert only(repo, "y") == {"made/deep/y"}
 
 
 @pytest.mark.parametrize("where", ["", "dir"])
@@ -298,15 +253,6 @@ def test_staging_that_changed_meanwhile(repo: Repo) -> None:
     assert (repo.read("a.txt"), repo.read("b")) == (b"changed\n", b"b\n")
 
 
-def test_head_that_moved_meanwhile(repo: Repo) -> None:
-    set_up(repo)
-    head = repo.commit("everything")
-    taken = take(paths=("a.txt",))
-    assert taken.head == head
-    assert tree(repo, taken)["b"] == "b\n"
-    assert held() == held_without_history()
-
-
 def test_symlinks(repo: Repo) -> None:
     set_up(repo)
     (repo.top / "link").symlink_to("dir")
@@ -321,18 +267,6 @@ def test_symlinks(repo: Repo) -> None:
     assert held() == held_without_history()
 
 
-def test_files_beyond_a_symlink_do_not_count(repo: Repo) -> None:
-    set_up(repo)
-    (repo.top / "link").symlink_to("dir")
-    try:
-        found = only(repo, "link/c.txt", "a.txt")
-    except BoocodeError:
-        # git itself refuses such a path.
-        found = {"a.txt"}
-    assert found == {"a.txt"}
-    assert held() == held_without_history()
-
-
 def test_a_parent_that_became_a_symlink(repo: Repo) -> None:
     set_up(repo)
     (repo.top / "dir").rename(repo.top / "dir2")
@@ -340,17 +274,6 @@ def test_a_parent_that_became_a_symlink(repo: Repo) -> None:
     found = only(repo, "dir", "dir2")
     assert found == {"dir", "dir/c.txt", "dir/d", "dir2/c.txt", "dir2/e"}
     assert take(paths=("dir",)).meta.values["skipped"] == []
-    assert held() == held_without_history()
-
-
-def test_a_file_whose_parent_became_a_symlink(repo: Repo) -> None:
-    set_up(repo)
-    (repo.top / "dir").rename(repo.top / "dir2")
-    (repo.top / "dir").symlink_to("dir2")
-    try:
-        assert only(repo, "dir/c.txt") <= {"dir/c.txt"}
-    except BoocodeError as error:
-        assert "symbolic link" in error.message  # noqa: PT017
     assert held() == held_without_history()
 
 
@@ -373,24 +296,6 @@ def test_a_directory_that_became_a_file(repo: Repo, path: str) -> None:
     assert held() == held_without_history()
 
 
-def test_below_a_directory_that_became_a_file(repo: Repo) -> None:
-    set_up(repo)
-    shutil.rmtree(repo.top / "dir")
-    repo.write("dir", "a file\n")
-    assert only(repo, "dir/d") == {"dir/d"}
-    assert held() == held_without_history()
-
-
-def test_modes(repo: Repo) -> None:
-    set_up(repo)
-    (repo.top / "b").chmod(0o755)
-    repo.write("run", "#!\n", 0o755)
-    assert only(repo, "b", "run") == {"b", "run"}
-    kept = entries(repo, refs(repo, "checkpoints")[-1].split()[1])
-    assert kept["b"].startswith("100755 ")
-    assert kept["run"].startswith("100755 ")
-
-
 def test_a_submodule(repo: Repo) -> None:
     set_up(repo)
     sub = inner(repo, "sub")
@@ -405,31 +310,10 @@ def test_a_submodule(repo: Repo) -> None:
     assert held() == held_without_history()
 
 
-def test_a_conflict(repo: Repo) -> None:
-    set_up(repo)
-    repo.commit("changed")
-    repo.git("checkout", "-q", "-b", "side", "HEAD~")
-    repo.commit("side", **{"a.txt": "side\n"})
-    take()
-    repo.git("merge", "-q", "main", check=False)
-    assert repo.git("ls-files", "-u")
-    before = seen(repo)
-    taken = take(paths=("a.txt",))
-    assert "<<<<<<<" in tree(repo, taken)["a.txt"]
-    repo.write("a.txt", "mess\n")
-    repo.git("add", "a.txt")
-    back(taken.id)
-    assert seen(repo).staged == before.staged
-    assert held() == held_without_history()
-
-
-@pytest.mark.parametrize("warm", [True, False])
-def test_a_sparse_checkout(repo: Repo, warm: bool) -> None:
+def test_a_sparse_checkout(repo: Repo) -> None:
     repo.commit(**{"a.txt": "a\n", "dir/c": "c\n", "out/x": "x\n", "out/y": "y\n"})
     repo.sparse("dir")
     take()
-    if not warm:
-        forget(repo)
     repo.write("dir/c", "changed\n")
     repo.write("a.txt", "changed\n")
     assert only(repo, "dir") == {"dir/c"}
@@ -440,10 +324,9 @@ def test_a_sparse_checkout(repo: Repo, warm: bool) -> None:
     assert held() == held_without_history()
 
 
-@pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("options", [("--cone", "in"), ("--no-cone", "/in/", "/top")])
 def test_files_omitted_by_a_sparse_checkout_do_not_change(
-    repo: Repo, options: tuple[str, ...], warm: bool
+    repo: Repo, options: tuple[str, ...]
 ) -> None:
     repo.commit(**{"top": "t\n", "in/a": "a\n", "out/b": "b\n", "out/c": "c\n", "out/d": "d\n"})
     repo.git("sparse-checkout", "set", *options)
@@ -453,29 +336,12 @@ def test_files_omitted_by_a_sparse_checkout_do_not_change(
         repo.write(path, "changed\n")
     (repo.top / "out/d").unlink()
     for path in ("in/a", "top", "out/b", "out/c"):
-        if not warm:
-            forget(repo)
         assert only(repo, path) == ({path} - {"out/c"})
     # It is left out again, and what is staged stands for it, as in a checkpoint of everything.
     repo.git("sparse-checkout", "reapply")
     repo.write("in/a", "again\n")
     assert only(repo, "in", "out/c") == {"in/a"}
     assert only(repo, "out/d") == {"out/d"}
-    assert held() == held_without_history()
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_only_named_paths_change_in_every_state(repo: Repo, state: str) -> None:
-    STATES[state](repo)
-    take()
-    mutate(repo)
-    for path in repo.git("ls-files", "-z").split("\0")[:-1]:
-        # What a sparse checkout had left out is there now.
-        if not os.path.lexists(repo.top / path) and (repo.top / path).parent.is_dir():
-            repo.write(path, "come\n")
-    places = ("agent/x", "a.txt", "in/a.txt")
-    changed = only(repo, *(f":(top,literal){place}" for place in places))
-    assert [path for path in changed if not any(is_at(path, place) for place in places)] == []
     assert held() == held_without_history()
 
 
@@ -497,11 +363,8 @@ def test_if_changed(repo: Repo) -> None:
     assert len(refs(repo, "checkpoints")) == 3
 
 
-@pytest.mark.parametrize("warm", [True, False])
-def test_a_restore_of_one(repo: Repo, warm: bool) -> None:
+def test_a_restore_of_one(repo: Repo) -> None:
     set_up(repo)
-    if not warm:
-        forget(repo)
     taken = take(paths=("a.txt", "dir"))
     repo.write("a.txt", "mess\n")
     repo.write("mess", "mess\n")
@@ -580,14 +443,11 @@ def unreadable_by_filter(repo: Repo) -> None:
         unreadable_by_filter,
     ],
 )
-@pytest.mark.parametrize("warm", [True, False])
 def test_named_paths_are_recorded_as_in_a_full_checkpoint(
-    repo: Repo, warm: bool, happen: Callable[[Repo], None]
+    repo: Repo, happen: Callable[[Repo], None]
 ) -> None:
     set_up(repo)
     happen(repo)
-    if not warm:
-        forget(repo)
     names = ("new", "b", "made", "dir")
     part = take(paths=names)
     whole = take()
@@ -604,23 +464,6 @@ def test_named_paths_are_recorded_as_in_a_full_checkpoint(
 def at_or_below(found: dict[str, str], names: tuple[str, ...]) -> dict[str, str]:
     """What lies at or below some names at the top."""
     return {path: fields for path, fields in found.items() if path.split("/")[0] in names}
-
-
-RELEVANT = [
-    *("stash", "checkout_of_another_branch", "an_orphan_branch", "reset_mixed"),
-    *("remove_from_the_index_and_ignore", "a_gitlink_is_staged", "directories_become_symlinks"),
-    *("renames_by_case", "flags_that_hide_edits", "a_sparse_index", "intent_to_add"),
-    *("the_index_is_gone", "the_index_is_damaged", "the_index_is_split"),
-]
-
-
-@pytest.mark.parametrize("event", RELEVANT)
-def test_a_checkpoint_of_paths_hides_nothing_from_the_next(repo: Repo, event: str) -> None:
-    events.set_up(repo)
-    held()
-    EVENTS[event](repo)
-    take(paths=("a.txt", "made", "new.txt", "dir"))
-    assert held() == held_without_history()
 
 
 STEP = st.one_of(

@@ -21,7 +21,7 @@ import pytest
 from git_boocode.repo.errors import BoocodeError
 from tests.agents.kit import fire, recorded
 from tests.checkpoints.kit import back, refs, take
-from tests.checkpoints.states import STATES, base
+from tests.checkpoints.states import base
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
@@ -97,25 +97,12 @@ def stage_a_missing_blob(repo: Repo) -> None:
     repo.git("update-index", "--add", "--cacheinfo", f"100644,{missing},missing")
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_in_every_state(repo: Repo, state: str) -> None:
-    STATES[state](repo)
-    with untouched(repo):
-        take()
-        take(paths=(".",))
-    lose_the_newest_trees(repo)
-    with untouched(repo), suppress(BoocodeError):
-        take(paths=(".",))
-
-
-@pytest.mark.parametrize("links", [True, False])
 @pytest.mark.parametrize("lost", ["trees", "blob", "both", "index", "kept"])
-def test_any_lost_object(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, lost: str, links: bool
-) -> None:
+def test_any_lost_object(repo: Repo, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
     base(repo)
     take()
-    if not links:
+    # Where hard links are not possible, the index is copied.
+    if lost in ("trees", "index"):
         monkeypatch.setattr(os, "link", no_links)
     if lost in ("trees", "both"):
         lose_the_newest_trees(repo)
@@ -172,7 +159,7 @@ def small(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     subprocess.run(["umount", "-l", str(top)], check=True)
 
 
-@pytest.mark.parametrize("kib", [0, 4, 8, 12, 16, 24])
+@pytest.mark.parametrize("kib", [0, 8, 24])
 @pytest.mark.parametrize("warm", [True, False])
 def test_on_a_full_disk(small: Repo, kib: int, warm: bool) -> None:
     base(small)
@@ -192,7 +179,7 @@ def test_on_a_full_disk(small: Repo, kib: int, warm: bool) -> None:
     assert small.boocode("checkpoint", "b.txt").code == 0
 
 
-@pytest.mark.parametrize("kib", range(60, 260, 40))
+@pytest.mark.parametrize("kib", [60, 140, 220])
 def test_no_temporary_objects_stay_on_a_full_disk(small: Repo, kib: int) -> None:
     names = [f"{number}/{name}" for number in range(40) for name in "ab"]
     small.commit(**{name: name for name in names})
