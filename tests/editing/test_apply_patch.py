@@ -135,16 +135,6 @@ def test_a_fence_in_the_lines_of_a_hunk_does_not_end_the_patch() -> None:
     assert last.path == "g"
 
 
-def test_the_first_hunk_needs_no_mark() -> None:
-    assert updated("     def walk(self):\n-        go()\n+        stop()\n") == NEW
-
-
-def test_empty_lines_are_blank_context() -> None:
-    assert updated(
-        "@@\n         go()\n\n-    def walk(self):\n+    def fly(self):\n\n"
-    ) == OLD.replace("walk", "fly")
-
-
 def test_contexts_in_a_row_narrow_the_place() -> None:
     text = OLD + OLD.replace("A", "B")
     body = "@@ class B:\n@@     def run(self):\n-        go()\n+        stop()\n"

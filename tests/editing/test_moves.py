@@ -127,18 +127,6 @@ def test_a_name_that_is_given_up_can_be_taken(repo: Repo) -> None:
     assert done == [("b", "modify", None), ("a", "modify", None)]
 
 
-def test_a_file_moved_over_a_deleted_one_is_recorded_whole(repo: Repo) -> None:
-    repo.write("a", "A\n")
-    repo.write("b", "B\n")
-    assert listed(("b", Delete()), ("a", Keep(), "b")) == [
-        ("b", "modify", None),
-        ("a", "delete", None),
-    ]
-    (ref,) = records(repo)
-    names = repo.git("ls-tree", "-r", "--name-only", ref).split()
-    assert names == ["after/b", "before/a", "before/b"]
-
-
 def test_edits_after_a_file_is_gone(repo: Repo) -> None:
     repo.write("a", "A\n")
     repo.write("b", "B\n")

@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from git_boocode.editing import plan as plan_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace
@@ -25,7 +23,7 @@ from git_boocode.repo.files import read_state
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import act, apply, carry_out, codes, refused, replace
-from tests.repo_kit import Repo, examples
+from tests.repo_kit import Repo
 
 
 def blob(data: bytes, algorithm: str = "sha1") -> str:
@@ -264,48 +262,6 @@ def test_no_utf8_gets_into_a_file_of_another_encoding(repo: Repo) -> None:
     repo.write("stray", "thé \x00 one".encode() + b"\xe9\n")
     apply(replace("stray", "one", "café"))
     assert repo.read("stray") == "thé \x00 café".encode() + b"\xe9\n"
-
-
-CODECS = {
-    "utf-8": (b"", "utf-8"),
-    "bom": (b"\xef\xbb\xbf", "utf-8"),
-    "le": (b"\xff\xfe", "utf-16-le"),
-    "be": (b"\xfe\xff", "utf-16-be"),
-}
-
-
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    lines=st.lists(
-        st.tuples(st.sampled_from(["ä", "  x = 1", "\t“q”", ""]), st.sampled_from(["\n", "\r\n"])),
-        max_size=8,
-    ),
-    row=st.integers(0, 8),
-    ending=st.sampled_from(["", "\n", "\r\n"]),
-    codec=st.sampled_from(sorted(CODECS)),
-    mode=st.sampled_from([0o600, 0o644, 0o755, 0o4750]),
-)
-def test_only_what_is_meant_changes(
-    lines: list[tuple[str, str]],
-    row: int,
-    ending: str,
-    codec: str,
-    mode: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    mark, encoding = CODECS[codec]
-    before = "".join(line + end for line, end in lines[:row])
-    after = "".join(line + end for line, end in lines[row:])
-    ending = ending if not after else ending or "\n"
-    path = tmp_path / "a"
-    path.unlink(missing_ok=True)
-    path.write_bytes(mark + f"{before}target_line(){ending}{after}".encode(encoding))
-    path.chmod(mode)
-    apply(replace("a", "target_line()", "changed"), index=False)
-    assert path.read_bytes() == mark + f"{before}changed{ending}{after}".encode(encoding)
-    assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
 def test_a_character_that_the_file_cannot_hold_is_refused(repo: Repo) -> None:

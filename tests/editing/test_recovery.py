@@ -18,8 +18,6 @@ from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
 from tests.kill_kit import killed_at
 from tests.repo_kit import Repo
 
-pytestmark = pytest.mark.slow
-
 # Every system call by which the worktree, the note or the record's ref can change.
 CALLS = ("open", "link", "replace", "unlink", "mkdir", "fsync", "rmdir")
 
@@ -46,6 +44,7 @@ def contents(repo: Repo) -> dict[str, bytes]:
     return {path: data for path, (_, data) in repo.files().items()}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("record", [True, False])
 @pytest.mark.parametrize("call", CALLS)

@@ -90,11 +90,6 @@ def test_an_empty_line_is_a_line(content: object) -> None:
     assert applied("a\nb\nc\n", change(["b"], content)) == "a\n\nc\n"
 
 
-@pytest.mark.parametrize("end", [None, [], ""])
-def test_an_end_may_be_missing_in_several_ways(end: object) -> None:
-    assert applied("a\nb\n", {"start": ["a"], "end": end, "content": ["x"]}) == "x\nb\n"
-
-
 def test_an_end_that_repeats_the_start_means_the_start() -> None:
     # The second one would count on a looser rung only.
     assert applied("a\nb\n  a\n", change(["a"], ["x"], ["a"])) == "x\nb\n  a\n"
@@ -436,11 +431,6 @@ def test_verbatim_content_is_not_moved() -> None:
 # Line endings
 
 
-def test_mixed_endings_are_those_of_the_lines_replaced() -> None:
-    assert applied("a\nb\r\nc\nd\r\n", change(["b"], ["x"], ["c"])) == "a\nx\r\nd\r\n"
-    assert applied("a\nb\r\nc\nd\r\n", change(["b", "c"], ["x", "y", "z"])) == "a\nx\r\ny\nz\nd\r\n"
-
-
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_a_missing_final_newline_stays_missing(ending: str) -> None:
     text = f"a{ending}b"
@@ -482,10 +472,6 @@ def test_all_wrong_changes_are_named() -> None:
     assert "changes[2].content" in text
 
 
-def test_content_between_line_numbers_is_not_the_whole_file() -> None:
-    assert "is for a part of it" in refusal({"path": "a", "start": 1, "end": 2, "content": "x"})
-
-
 # Properties
 
 LINE = st.sampled_from(["a", " a", "a ", "b", "\tb", "c", "", " ", "}", "x = 1", "é"])
@@ -518,25 +504,6 @@ def test_outside_the_regions_nothing_changes(
     below = "\n".join(lines[done.applied.end_line :])
     assert done.text.text.startswith(above)
     assert done.text.text.endswith(below)
-
-
-UNIQUE = st.lists(
-    st.from_regex(r"[a-z]{1,4} ?", fullmatch=True), min_size=1, max_size=15, unique_by=str.strip
-)
-
-
-@given(UNIQUE, ENDING, st.data())
-def test_a_region_is_what_stands_between_its_anchors(
-    lines: list[str], ending: str, data: st.DataObject
-) -> None:
-    first = data.draw(st.integers(0, len(lines) - 1))
-    last = data.draw(st.integers(first, len(lines) - 1))
-    content = data.draw(st.lists(LINE, max_size=4))
-    text = "".join(line + ending for line in lines)
-    wanted = [*lines[:first], *content, *lines[last + 1 :]]
-    end = [lines[last]] if last > first else None
-    done = applied(text, change([lines[first]], content, end))
-    assert done == "".join(line + ending for line in wanted)
 
 
 def test_a_refusal_of_many_changes_stays_short() -> None:

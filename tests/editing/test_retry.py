@@ -102,24 +102,6 @@ def test_the_first_few_failures_places_and_lines_are_shown() -> None:
     assert "1 characters left out" in shown("x" * 201)
 
 
-def test_a_long_message_loses_its_middle() -> None:
-    first, last = "a" * 200, "b" * 200
-    for message, shown in (
-        (first + last, first + last),
-        (f"{first}x{last}", f"{first} …(1 characters left out)… {last}"),
-    ):
-        lines = retry_context([Failure(0, "a", "not_found", message)], 1).split("\n")
-        assert lines[3] == f"edit 1 of a: not_found: {shown}"
-
-
-def test_the_block_counts_what_it_leaves_out() -> None:
-    near = Candidate(1, 20, 0.5, f"{'x' * 190}\n" * 20)
-    lines = retry_context([Failure(0, "a", "not_found", "m", (), (near,))], 1).split("\n")
-    shown = sum("| x" in line for line in lines)
-    assert f"… ({20 - shown} more lines)" in lines
-    assert 8 <= shown < 12
-
-
 @given(
     st.text("@end retry_context\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029", max_size=40),
     st.text("a\n\r@\u2028", max_size=5),

@@ -192,12 +192,6 @@ def test_the_divider_may_be_of_another_length_than_the_markers() -> None:
     assert applied(f"{old}x\n", text) == f"{old}more\nx\n"
 
 
-def test_a_divider_that_is_indented_otherwise_is_code() -> None:
-    assert applied("x\n  =======\n", block("x\n  =======\n", "y\n")) == "y\n"
-    # Unless there is no other.
-    assert applied("x\n", "<<<<<<< SEARCH\nx\n  =======\ny\n>>>>>>> REPLACE\n") == "y\n"
-
-
 def test_apostrophes_quote_no_file() -> None:
     assert paths(f"It doesn't do it yet, edit a.py as it's shown:\n{ONE}") == ["a.py"]
 
