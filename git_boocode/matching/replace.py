@@ -228,7 +228,7 @@ class _Replacer:
     def __init__(self, answer: LadderAnswer, pasted: Text | None) -> None:
         self.answer = answer
         self.text, self.old = answer.query.text, answer.query.needle
-        if pasted and answer.rung == "part" and len(self.old.lines) == 1:
+        if pasted and answer.rung == "part":
             # The place lies between the indentation and the line feed that old may have.
             indent, _, end = split_ends(self.old.lf)
             pasted = Text(pasted.lf.removeprefix(indent).removesuffix(end))

@@ -1,4 +1,4 @@
-"""Text with different spacing or line breaks than the file, or that is a part of lines.
+"""Text with different spacing or line breaks than the file, or that is a part of a line.
 
 One search finds all of these: it compares texts without whitespace, and then checks the whitespace
 that matters in each occurrence.
@@ -20,7 +20,6 @@ from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, indent_of, split_ends, squeezed
 from git_boocode.matching.types import Found, Occurrence, Step
 
-_CUT_OFF = 2  # maximum number of letters at the end of a line that may be missing by mistake
 _PIECE = 12  # minimum number of characters of a part of a line that has an indentation of its own
 _WRAPPED_EVIDENCE = 8  # minimum evidence of text that is found without its line breaks
 _PIECES = re.compile(r"\S+", re.ASCII)
@@ -54,13 +53,13 @@ def layout(query: Query, step: Step) -> Found:
 
 
 def part(query: Query, step: Step) -> Found:
-    """The needle's first line ends a file line, its last one begins one, the others are whole.
+    """One line anywhere between the whole words of a file line; ``layout`` finds whole lines.
 
-    A single line may occur anywhere between whole words. The first line must begin between words;
-    the last of several lines may end anywhere, because a model's text may be truncated. ``layout``
-    finds whole lines. Indentation marks the beginning of a line, and a single line's line feed its
-    end, except in a line of code that occurs once.
+    Its indentation marks the beginning of a line, and its line feed the end, except in a line of
+    code that occurs once.
     """
+    if len(query.needle.lines) != 1:
+        return Found()
     if refused := refusal(query, step) or _too_often(query):
         return refused
     hits = _hits(query.text, query.needle, by_line=True)
@@ -70,13 +69,13 @@ def part(query: Query, step: Step) -> Found:
 
 
 def _is_piece(query: Query, hit: _Hit) -> bool:
-    """Whether old is a line whose text occurs once, and new fits in its place.
+    """Whether the text of old occurs once, and new fits in its place.
 
     New is a line with the same indentation. Where the file's line goes on, both have the same first
     or last word, because a statement may not fit into another one. Code in a comment is not meant.
     """
-    old, new, (head, tail) = query.needle, query.new, hit[3:]
-    if new is None or (len(old.lines), len(new.lines)) != (1, 1):
+    old, new, head, tail = query.needle, query.new, hit.head, hit.tail
+    if new is None or len(new.lines) != 1:
         return False
     (indent, body, end), (depth, fresh, stop) = split_ends(old.lf), split_ends(new.lf)
     once = len(body) >= _PIECE and query.text.lf.count(body) == 1
@@ -98,31 +97,13 @@ def _first_token(text: str) -> str:
 
 def _part_at(query: Query, hit: _Hit) -> Occurrence | None:
     needle, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
-    start, end, rows, head, tail = hit
-    if (needle[:1].isspace() and head.strip()) or _within_word(view, start):
+    is_elsewhere = (needle[:1].isspace() and hit.head.strip() != "") or (
+        needle.endswith("\n") and hit.tail.strip() != ""
+    )
+    if is_elsewhere or _within_word(view, hit.start) or _within_word(view, hit.end):
         return None
-    if len(rows) == 1:
-        if (needle.endswith("\n") and tail.strip()) or _within_word(view, end):
-            return None
-    elif tail.strip() and not _may_break_off(query, hit):
-        return None
-    else:
-        start -= 0 if head.strip() else len(head)
-        end += 0 if tail.strip() else len(tail)
-    return Occurrence(to_raw(start), to_raw(end), 1.0, (rows.start, rows.stop), (), partial=True)
-
-
-def _may_break_off(query: Query, hit: _Hit) -> bool:
-    """Whether the last of several lines may end before its row does.
-
-    It may not end within a number, or if only the last letters of the row are missing, which is a
-    mistake, or if the row already equals the last new line.
-    """
-    view, after = query.text.lf_alike, query.new.canonical[-1:] if query.new else []
-    if after == [query.text.canonical[hit.rows[-1]]]:
-        return False
-    cut = len(hit.tail.rstrip()) > _CUT_OFF and not view[hit.end - 1].isdigit()
-    return cut or not _within_word(view, hit.end)
+    rows = hit.rows.start, hit.rows.stop
+    return Occurrence(to_raw(hit.start), to_raw(hit.end), 1.0, rows, (), partial=True)
 
 
 def rewrapped(old_text: str, new_text: str, text: Text) -> tuple[str, str] | None:

@@ -220,47 +220,11 @@ def test_of_two_places_the_comment_tells_the_one_meant() -> None:
 
 
 PARTS = {
-    "the last line breaks off": (
-        "    result = collect(items, limit)\n    return finish(result, strict=True)\n",
-        "  result = collect(items, limit)\n  return finish(res",
-        "  result = collect(items)\n  return finish(res",
-        "    result = collect(items)\n    return finish(result, strict=True)\n",
-    ),
-    "the last line breaks off, and has a line feed": (
-        "    result = collect(items, limit)\n    return finish(result, strict=True)\n",
-        "  result = collect(items, limit)\n  return finish(res\n",
-        "  result = collect(items)\n  return finish(res\n",
-        "    result = collect(items)\n    return finish(result, strict=True)\n",
-    ),
-    "the first line starts late": (
-        "    result = collect(items, limit)\n    return finish(result)\n",
-        "collect(items, limit)\n  return finish(result)\n",
-        "gather(items, limit)\n  return finish(result)\n",
-        "    result = gather(items, limit)\n    return finish(result)\n",
-    ),
-    "both": (
-        "\tresult = collect(items, limit)\n\tstep(result)\n\treturn finish(result)\n",
-        "collect(items, limit)\n    step(result)\n    return fin",
-        "collect(items)\n    if result:\n        step(result)\n    return fin",
-        "\tresult = collect(items)\n\tif result:\n\t\tstep(result)\n\treturn finish(result)\n",
-    ),
-    "look-alikes": (
-        "\tresult = collect(\u201citems\u201d, limit)\n\treturn finish(\u2018result\u2019)\n",
-        "collect(\"items\", limit)\n  return finish('result'",
-        "collect(\"items\")\n  return finish('result'",
-        "\tresult = collect(\u201citems\u201d)\n\treturn finish(\u2018result\u2019)\n",
-    ),
     "one line, its indentation wrong": (
         "\treturn finish(result, strict=True)\n",
         "    return finish(result,",
         "    return finish(results,",
         "\treturn finish(results, strict=True)\n",
-    ),
-    "CRLF": (
-        "\tresult = collect(items)\r\n\treturn finish(result)\r\n",
-        "  result = collect(items)\n  return fin",
-        "  result = collect(items)\n  stop()\n  return fin",
-        "\tresult = collect(items)\r\n\tstop()\r\n\treturn finish(result)\r\n",
     ),
     "one line, in the middle of another": (
         "\tif ready: return collect(items)  # if any\n",
@@ -280,12 +244,6 @@ PARTS = {
         "  result = gather(items);\n  step(result)",
         "\tresult = gather(items);\n\tstep(result);\n",
     ),
-    "the last line goes": (
-        "\tresult = collect(items)\n\tstep(result)  # done\n\tend()\n",
-        "  result = collect(items)\n  step(result)",
-        "  result = collect(items)",
-        "\tresult = collect(items)  # done\n\tend()\n",
-    ),
 }
 
 
@@ -296,38 +254,12 @@ def test_part_of_a_line(content: str, old: str, new: str, after: str) -> None:
         assert done.content == head + after + tail
 
 
-def test_a_number_and_a_line_that_changes_are_not_broken_off() -> None:
-    content = "\tresult = collect(items)\n\t{}\n"
-    old = "    result = collect(items)\n    {}"
-    with pytest.raises(MatchError):
-        replace_text(content.format("return 10"), old.format("return 1"), old.format("return 2"))
-    done = replace_text(content.format("send result"), old.format("send resul"), old.format("drop"))
-    assert done.content == content.format("drop")
-
-
-@pytest.mark.parametrize(("missing", "is_part"), [(3, True), (2, False)])
-def test_two_letters_that_are_missing_at_the_end_are_a_slip(missing: int, is_part: bool) -> None:
-    content = "\tresult = collect(items)\n\treturn finished\n"
-    match = locate_match(content, content.replace("\t", "  ")[: -1 - missing])
-    assert (match.rung == "part") == is_part
-
-
-def test_a_last_line_that_has_its_new_form_is_not_completed_again() -> None:
-    content = "\tresult = collect(items)\n\tsend(result) + 1\n"
-    old = "    result = collect(items)\n    send(result)"
-    new = "    result = gather(items)\n    send(result) + 1"
-    assert replace_text(content, old, new).content == content.replace("collect", "gather")
-
-
 NO_PARTS = {
     "twice": ("\trun(item, 1)\n\trun(item, 2)\n", "    run(item, "),
-    "twice, in several lines": ("\tf(item)\n\trun(1)\n\tf(item)\n\trun(2)\n", "  f(item)\n  run("),
-    "within a word": ("recollect(it)\n\tstep(result)\n", "collect(it)\n  step(result)\ncollect"),
-    "bare": ("\tf(a, b)\n\tg(a, b)\n", "  f(a, b)\n  g("),
-    "a number that breaks off": (
-        "\tresult = collect(items)\n\treturn 12345\n",
-        "    result = collect(items)\n    return 1",
-    ),
+    "within a word": ("recollect(a, b)\n", "collect(a,b)"),
+    "bare": ("\tf (a, b)\n", "f(a,"),
+    "several lines": ("\tx = f(item)\n\trun(item)\n", "f(item)\n    run(item)\n"),
+    "a number that breaks off": ("\treturn item + 12345\n", "    return item + 1"),
     "one line that breaks off": (
         "\treturn finish(result, strict=True)\n",
         "    return finish(res",
@@ -422,26 +354,3 @@ def test_different_words_at_one_point_are_refused(mine: str, old: str, new: str)
     with pytest.raises(MatchError, match="where the new text adds") as caught:
         merge_line(mine, old, new)
     assert caught.value.code == "ambiguous"
-
-
-SPANS = {
-    "from within a line": ("collect(items)\n finish(item", "collect(items)\n\tfinish(item"),
-    "from a line's beginning": (
-        "  result = collect(items)\n  finish(item",
-        "\tresult = collect(items)\n\tfinish(item",
-    ),
-    "to a line's end": (
-        "collect(items)\n finish(item_list)",
-        "collect(items)\n\tfinish(item_list)  ",
-    ),
-}
-
-
-@pytest.mark.parametrize(("old", "there"), SPANS.values(), ids=SPANS)
-def test_where_a_part_begins_and_ends(old: str, there: str) -> None:
-    content = "\tresult = collect(items)\n\tfinish(item_list)  \n"
-    match = locate_match(content, old)
-    assert match.rung == "part"
-    assert match.start is not None
-    assert match.end is not None
-    assert content[match.start.offset : match.end.offset] == there
