@@ -115,9 +115,8 @@ def _locked(workspace: Workspace, count: int) -> Iterator[None]:
         try:
             stack.enter_context(workspace.locked())
         except RefusedError as error:
-            hint = "\n".join(error.hints)
-            failure = Failure(None, None, error.code, error.message, hint=hint)
-            raise EditsRefusedError([failure], count) from None
+            miss = MissError(error.code, error.message, hint="\n".join(error.hints))
+            raise EditsRefusedError([Failure.of(miss, None, None, None)], count) from None
         if workspace.repository is not None:
             from git_boocode.editing.recovery import recover
 

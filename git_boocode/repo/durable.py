@@ -119,13 +119,13 @@ def read_private_json(path: str, *, largest: int | None = LARGEST) -> object:
         return None
 
 
-def write_private(path: str, data: bytes, *, to_disk: bool = True, mode: int = 0o600) -> None:
+def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
     """Replace a private file atomically; its directory must exist.
 
     Without `to_disk` it may be empty after a crash of the system.
     """
     making = os.path.join(os.path.dirname(path), f"{MAKING}{os.getpid()}-{os.urandom(6).hex()}")
-    descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, mode)
+    descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
