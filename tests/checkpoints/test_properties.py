@@ -13,8 +13,6 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import (
     Seen,
     back,
@@ -194,27 +192,3 @@ def test_the_result_does_not_depend_on_history(
             for deed in turn:
                 do(fresh, deed)
             assert held() == held_without_history()
-
-
-@settings(
-    deadline=None,
-    derandomize=True,
-    max_examples=examples(20),
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(turns=st.lists(st.lists(DEED, min_size=1, max_size=3), min_size=2, max_size=5))
-def test_a_server_records_the_trees_that_git_makes(
-    repo: Repo, turns: list[list[tuple[str, str, Any]]]
-) -> None:
-    with fresh_repo(repo) as fresh:
-        served = Repository.discover()
-        served.open_store()
-        for turn in turns:
-            for deed in turn:
-                do(fresh, deed)
-            taken = capture(served.copy(), Request()).checkpoint
-            other = served.git.bind(GIT_INDEX_FILE=str(fresh.top / ".git" / "other"))
-            other.run("add", "-A")
-            assert other.line("write-tree") == taken.tree
-        served.close()
-        sound(fresh)

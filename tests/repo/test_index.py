@@ -1,14 +1,29 @@
 from __future__ import annotations
 
+import errno
 import os
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git
-from git_boocode.repo.index import Entry, Index, copy_index, install_index, refuse_if_locked
+from git_boocode.repo.index import (
+    Entry,
+    Index,
+    borrow_index,
+    copy_index,
+    crc_of,
+    fingerprint,
+    install_index,
+    is_whole,
+    refuse_if_locked,
+)
 from tests.repo_kit import Repo
+
+OLD = 1_600_000_000_123_456_789
 
 
 @pytest.fixture
@@ -39,11 +54,6 @@ def test_a_copy_keeps_its_time(repo: Repo, git: Git) -> None:
     assert copied.read_bytes() == index.read_bytes()
 
 
-def test_there_is_no_index_to_copy(repo: Repo) -> None:
-    assert not copy_index(str(repo.top / "none"), str(repo.top / "copy"))
-    assert not (repo.top / "copy").exists()
-
-
 def test_a_private_index_touches_nothing_of_the_users(repo: Repo, private: Index) -> None:
     before = repo.read(".git/index")
     repo.write("new\n\udcff", "x")
@@ -64,22 +74,9 @@ def test_put_sets_and_removes(repo: Repo, git: Git, private: Index) -> None:
     assert git.line("ls-tree", "-r", "--name-only", private.write_tree()) == "a/below\nb"
 
 
-def test_flags(private: Index) -> None:
-    private.flag("--assume-unchanged", ["a"])
-    private.flag("--skip-worktree", ["b"])
-    private.flag("--skip-worktree", [])
-    assert [row[:2] for row in private.dump().split(b"\0")[:-1]] == [b"h ", b"S "]
-
-
 def test_what_changed_on_disk(repo: Repo, private: Index) -> None:
     repo.write("a", "changed\n")
     assert private.changed_on_disk() == ["a"]
-
-
-def test_read_tree_fills_an_index_that_does_not_exist(repo: Repo, git: Git) -> None:
-    index = Index(git, str(repo.top / ".git/fresh"))
-    index.read_tree("HEAD")
-    assert paths(index) == ["a", "b"]
 
 
 def test_breaking_a_private_lock(repo: Repo, private: Index) -> None:
@@ -110,12 +107,6 @@ def test_install(repo: Repo, git: Git, private: Index) -> None:
     assert index.stat().st_mode & 0o777 == 0o640
     assert Path(private.path).exists()
     assert not (repo.top / ".git/index.lock").exists()
-
-
-def test_install_where_there_is_no_index(repo: Repo, git: Git, private: Index) -> None:
-    (repo.top / ".git/index").unlink()
-    install_index(private.path, str(repo.top / ".git/index"), expected=b"", git=git)
-    assert repo.git("ls-files") == "a\nb\n"
 
 
 def test_install_is_refused_while_someone_holds_the_lock(
@@ -182,5 +173,178 @@ def test_a_full_disk_leaves_no_half_written_lock(
     assert not (repo.top / ".git/index.lock").exists()
 
 
-def repository_index(repo: Repo) -> str:
-    return str(repo.top / ".git/index")
+# Index files as such: borrowed, told apart, and checked.
+
+
+@pytest.fixture
+def index(repo: Repo, git: Git) -> Path:
+    path = repo.top / ".git/index"
+    os.utime(path, ns=(OLD, OLD))
+    return path
+
+
+@pytest.fixture
+def target(repo: Repo) -> Path:
+    return repo.top / ".git/private"
+
+
+def no_links(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Hard links cannot be made any more."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+def borrow(index: Path, target: Path) -> bool:
+    return borrow_index(str(index), str(target))
+
+
+def test_what_is_borrowed_is_the_same_with_its_time(index: Path, target: Path) -> None:
+    assert borrow(index, target)
+    assert target.read_bytes() == index.read_bytes()
+    assert target.stat().st_mtime_ns == OLD
+    assert fingerprint(str(target)) == fingerprint(str(index))
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_git_writing_the_one_leaves_the_other(
+    repo: Repo, git: Git, index: Path, target: Path, links: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:
+        no_links(monkeypatch, errno.EPERM)
+    assert borrow(index, target)
+    before = index.read_bytes()
+    repo.write("c", "c\n")
+    repo.git("add", "c")
+    changed = index.read_bytes()
+    assert target.read_bytes() == before != changed
+    assert target.stat().st_mtime_ns == OLD
+    Index(git, str(target)).forget(["a"])
+    assert index.read_bytes() == changed
+    assert target.read_bytes() != before
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EXDEV])
+def test_without_hard_links_it_is_copied(
+    index: Path, target: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_links(monkeypatch, number)
+    assert borrow(index, target)
+    assert not target.samefile(index)
+    assert target.read_bytes() == index.read_bytes()
+    assert target.stat().st_mtime_ns == OLD
+
+
+def test_of_a_symlink_what_it_leads_to_is_borrowed(
+    repo: Repo, git: Git, index: Path, target: Path
+) -> None:
+    real = repo.top / ".git/real-index"
+    index.rename(real)
+    index.symlink_to("real-index")
+    assert borrow(index, target)
+    assert not target.is_symlink()
+    assert target.read_bytes() == real.read_bytes()
+    assert target.stat().st_mtime_ns == OLD
+    Index(git, str(target)).forget(["a"])
+    assert repo.git("ls-files") == "a\nb\n"
+
+
+def test_fingerprints_tell_of_size_time_and_content(index: Path) -> None:
+    seen = {fingerprint(str(index))}
+    content = index.read_bytes()
+    index.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(index, ns=(OLD, OLD))
+    seen.add(fingerprint(str(index)))
+    os.utime(index, ns=(OLD, OLD + 1))
+    seen.add(fingerprint(str(index)))
+    index.write_bytes(b"\0" + index.read_bytes())
+    os.utime(index, ns=(OLD, OLD + 1))
+    seen.add(fingerprint(str(index)))
+    assert len(seen) == 4
+    assert "" not in seen
+
+
+def test_a_crc_tells_of_every_byte(index: Path) -> None:
+    content = index.read_bytes()
+    assert crc_of(str(index)) == zlib.crc32(content)
+    for place in (0, len(content) // 2, len(content) - 1):
+        changed = bytearray(content)
+        changed[place] ^= 0x10
+        index.write_bytes(changed)
+        assert crc_of(str(index)) != zlib.crc32(content)
+    index.write_bytes(content[:-1])
+    assert crc_of(str(index)) != zlib.crc32(content)
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_an_index_is_whole_or_not(repo: Repo, object_format: str) -> None:
+    inner = Repo(repo.top / "inner")
+    repo.git("init", "-q", f"--object-format={object_format}", "inner")
+    inner.commit(a="a\n")
+    index = inner.top / ".git/index"
+    assert is_whole(str(index), object_format)
+    content = index.read_bytes()
+    for place in (0, len(content) // 2, len(content) - 1):
+        changed = bytearray(content)
+        changed[place] ^= 0x10
+        index.write_bytes(changed)
+        assert not is_whole(str(index), object_format)
+    for size in (len(content) - 1, len(content) // 2, 12):
+        index.write_bytes(content[:size])
+        assert not is_whole(str(index), object_format)
+
+
+@pytest.mark.parametrize("setting", ["index.version=4", "core.splitIndex=true"])
+@pytest.mark.sha1
+def test_other_kinds_of_index_are_whole(repo: Repo, git: Git, index: Path, setting: str) -> None:
+    repo.write("c", "c\n")
+    repo.git("-c", setting, "add", "c")
+    assert is_whole(str(index), "sha1")
+
+
+def test_what_is_doubted_is_read_again(repo: Repo, git: Git, index: Path, target: Path) -> None:
+    for name in ("*", "a"):
+        repo.write(name, "old\n")
+        os.utime(repo.top / name, ns=(OLD, OLD))
+    repo.git("add", "-A")
+    borrow(index, target)
+    private = Index(git, str(target))
+    flagged = ["--assume-unchanged", "b"]
+    private.git.run("update-index", *flagged)
+    for name in ("*", "a"):
+        repo.write(name, "new\n")
+    entries = private.dump()
+    private.invalidate([])
+    assert private.dump() == entries
+    private.invalidate(["*"])
+    # The name is no pattern, and neither entries nor the flags of others change.
+    assert private.dump() == entries
+    assert "*" in private.changed_on_disk()
+
+
+def test_many_are_doubted_at_once(repo: Repo, git: Git, index: Path, target: Path) -> None:
+    names = [f"f{number:04}" for number in range(1001)]
+    blob = git.line("hash-object", "-w", "--stdin", stdin=b"x")
+    rows = "".join(f"100644 {blob} 0\t{name}\n" for name in names)
+    repo.git("update-index", "--index-info", stdin=rows)
+    borrow(index, target)
+    private = Index(git, str(target))
+    before = private.dump()
+    private.invalidate(iter(names))
+    assert private.dump() == before
+
+
+@pytest.mark.sha1
+def test_an_entry_in_conflict_keeps_its_stages_when_doubted(
+    repo: Repo, git: Git, index: Path, target: Path
+) -> None:
+    blob = git.line("hash-object", "-w", "--stdin", stdin=b"x")
+    rows = "".join(f"100644 {blob} {stage}\ta\n" for stage in (1, 2, 3))
+    repo.git("update-index", "--index-info", stdin=f"0 {'0' * 40}\ta\n{rows}")
+    borrow(index, target)
+    private = Index(git, str(target))
+    before = private.dump()
+    private.invalidate(["a"])
+    assert private.dump() == before
