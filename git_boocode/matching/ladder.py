@@ -17,11 +17,9 @@ _VARIANT_STEP = Step("exact", evidence=2)
 
 
 _MODULES = {
-    "rungs": ("exact", "whitespace", "unicode", "similarity"),
-    "spacing": ("layout", "part"),
-    "comments": ("comments",),
+    "rungs": ("exact", "whitespace", "unicode", "layout", "part", "similarity"),
     "placeholders": ("elided",),
-    "context": ("context",),
+    "context": ("comments", "context"),
     "opencode": (
         *("rstripped", "line_trimmed", "block_anchor", "whitespace_normalized"),
         *("escape_normalized", "trimmed_boundary", "context_aware"),

@@ -25,14 +25,22 @@ similarity 0.66, and the profiles named after opencode follow that tool.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import NamedTuple
 
 from git_boocode.matching.search import Query
-from git_boocode.matching.text import framed
+from git_boocode.matching.text import Text, framed, is_comment, split_ends, squeezed
 from git_boocode.matching.types import Found, Occurrence, Step
 
 PLACES = 200  # maximum number of occurrences that are checked one by one
+_PIECE = 12  # minimum number of characters of a part of a line that has an indentation of its own
+_PIECES = re.compile(r"\S+", re.ASCII)
+_TOKEN = re.compile(r"\w+|\S")
+_RUNS = re.compile(r"\s+")
+_NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
 
 
 def exact(query: Query, step: Step) -> Found:
@@ -63,6 +71,32 @@ def unicode(query: Query, step: Step) -> Found:
     text, needle = query.text, query.needle
     part = Found() if query.whole_lines else found_in(query, text.lf_alike, needle.lf_alike)
     return part if part.places else _found_lines(query, text.framed_canonical, needle.canonical)
+
+
+def layout(query: Query, step: Step) -> Found:
+    """Whole lines that are equal except for blank lines and spaces that do not separate words."""
+    if refused := refusal(query, step) or _too_often(query):
+        return refused
+    rows = (hit.rows for hit in loose_hits(query.text, query.needle, by_line=True) if hit.is_whole)
+    filled = ([row for row in each if query.text.canonical[row]] for each in rows)
+    pairs = (dict(zip(query.needle.filled, each, strict=True)) for each in filled)
+    return Found(tuple(map(query.spread, pairs)))
+
+
+def part(query: Query, step: Step) -> Found:
+    """One line anywhere between the whole words of a file line; ``layout`` finds whole lines.
+
+    Its indentation marks the beginning of a line, and its line feed the end, except in a line of
+    code that occurs once.
+    """
+    if len(query.needle.lines) != 1:
+        return Found()
+    if refused := refusal(query, step) or _too_often(query):
+        return refused
+    hits = loose_hits(query.text, query.needle, by_line=True)
+    if len(hits) == 1 and _is_piece(query, hits[0]):
+        query = query.variant(query.needle.stripped[0], "")
+    return Found(tuple(filter(None, (_part_at(query, hit) for hit in hits if not hit.is_whole))))
 
 
 def similarity(query: Query, step: Step) -> Found:
@@ -131,6 +165,103 @@ def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
     # Canonical lines may all be blank; then they match nothing.
     rows = rows_where(view, lines) if any(lines) else []
     return Found(tuple(query.place(row, row + len(lines)) for row in rows))
+
+
+def _is_piece(query: Query, hit: Hit) -> bool:
+    """Whether the text of old occurs once, and new fits in its place.
+
+    New is a line with the same indentation. Where the file's line goes on, both have the same first
+    or last word, because a statement may not fit into another one. Code in a comment is not meant.
+    """
+    old, new, head, tail = query.needle, query.new, hit.head, hit.tail
+    if new is None or len(new.lines) != 1:
+        return False
+    (indent, body, end), (depth, fresh, stop) = split_ends(old.lf), split_ends(new.lf)
+    once = len(body) >= _PIECE and query.text.lf.count(body) == 1
+    if not once or (indent, end) != (depth, stop):
+        return False
+    if any(map(is_comment, (head, *head.split()[-1:]))) or fresh in f"{head}{body}{tail}":
+        return False
+    ends = ((body, fresh), (body[::-1], fresh[::-1]))
+    return all(
+        not beside.strip() or _first_token(mine) == _first_token(other)
+        for beside, (mine, other) in zip((head, tail), ends, strict=True)
+    )
+
+
+def _first_token(text: str) -> str:
+    found = _TOKEN.match(text)
+    return found[0] if found else ""
+
+
+def _part_at(query: Query, hit: Hit) -> Occurrence | None:
+    needle, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
+    is_elsewhere = (needle[:1].isspace() and hit.head.strip() != "") or (
+        needle.endswith("\n") and hit.tail.strip() != ""
+    )
+    if is_elsewhere or _within_word(view, hit.start) or _within_word(view, hit.end):
+        return None
+    rows = hit.rows.start, hit.rows.stop
+    return Occurrence(to_raw(hit.start), to_raw(hit.end), 1.0, rows, (), partial=True)
+
+
+def _within_word(text: str, at: int) -> bool:
+    """Whether an offset is inside a word."""
+    return all(char.isalnum() or char == "_" for char in (text[at - 1 : at], text[at : at + 1]))
+
+
+def _too_often(query: Query) -> Found | None:
+    """The answer for a needle with too many occurrences to check them all."""
+    often = query.text.squeezed.count(query.needle.squeezed) > PLACES
+    return Found(reason=f"it occurs over {PLACES} times, ignoring whitespace") if often else None
+
+
+class Hit(NamedTuple):
+    """An occurrence in ``Text.lf``: its offsets, its rows, and the other text on these rows."""
+
+    start: int
+    end: int
+    rows: range
+    head: str
+    tail: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it covers whole lines."""
+        return not (self.head.strip() or self.tail.strip())
+
+
+def loose_hits(text: Text, needle: Text, *, by_line: bool) -> list[Hit]:
+    """Occurrences of the needle, ignoring needless spaces and blank lines or line breaks."""
+    pieces, view = needle.lf_alike.removeprefix(needle.mark).split("\n"), text.lf_alike
+    filled = "\n".join(pieces[row] for row in needle.filled)
+    sought = squeezed(filled)
+    starts = occurrences(text.squeezed, sought)
+    if not starts:
+        return []
+    runs = [run.span() for run in _PIECES.finditer(view)]
+    sizes = [*accumulate((end - start for start, end in runs), initial=0)]
+
+    def offset(at: int) -> int:
+        number = bisect_right(sizes, at) - 1
+        return runs[number][0] + at - sizes[number]
+
+    spans = [(offset(at), offset(at + len(sought) - 1) + 1) for at in starts]
+    form = _form(filled, by_line=by_line)
+    return [_hit(text, *at) for at in spans if _form(view[slice(*at)], by_line=by_line) == form]
+
+
+def _hit(text: Text, start: int, end: int) -> Hit:
+    view, first = text.lf, text.lf.count("\n", 0, start)
+    head = view[view.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
+    tail = view[end:].partition("\n")[0]
+    return Hit(start, end, range(first, first + view.count("\n", start, end) + 1), head, tail)
+
+
+def _form(text: str, *, by_line: bool) -> list[str]:
+    """The nonblank lines of a text, or all as one line, without needless spaces."""
+    lines = text.split("\n") if by_line else [text]
+    return [_NEEDLESS.sub("", _RUNS.sub(" ", line.strip())) for line in lines if line.strip()]
 
 
 class Profile(NamedTuple):

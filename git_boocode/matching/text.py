@@ -33,6 +33,10 @@ _ONE_TO_ONE: dict[int, str] = {
     **dict.fromkeys(map(ord, _DASHES), "-"),
     **dict.fromkeys(map(ord, _SPACES), " "),
 }
+_DIRECTIVES = "define|elif|else|endif|error|if|ifdef|ifndef|include|pragma|undef|line|warning"
+_COMMENT = re.compile(
+    rf"#(?:$|[#!:]|\s(?!\s*(?:{_DIRECTIVES})\b))|//|/\*|\*(?:$|[\s*/])|<!--|--(?:$|\s)|;+(?:$|\s)|%+\s"
+)
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _WHOLE_LINE = {**_ONE_TO_ONE, **dict.fromkeys(map(ord, INVISIBLE)), ord("\u2026"): "..."}
 
@@ -285,6 +289,18 @@ def without_accents(line: str) -> str:
     from unicodedata import normalize
 
     return line if line.isascii() else _ACCENTS.sub("", normalize("NFD", line))
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line is only a comment, in any language."""
+    return bool(comment_mark(line.strip()))
+
+
+def comment_mark(line: str) -> str:
+    """The mark of a stripped line that is only a comment; else empty."""
+    found = _COMMENT.match(line)
+    mark = found[0].strip() if found else ""
+    return mark[0] if mark and mark[0] in "#;%*" else mark
 
 
 def lines_of(first: int, last: int) -> str:

@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.spacing import rewrapped
-from git_boocode.matching.text import Text
+from git_boocode.matching.align import same_items
+from git_boocode.matching.guards import evidence
+from git_boocode.matching.rungs import loose_hits
+from git_boocode.matching.text import Text, indent_of
 
+_WRAPPED_EVIDENCE = 8  # minimum evidence of text that is found without its line breaks
 MOST = 12  # maximum number of variants of one pair
 
 _FENCES = ("```", "~~~", "````")
@@ -270,6 +273,51 @@ def wrapped(variant: Variant, text: Text) -> Iterator[Variant]:
     if found := rewrapped(variant.old, variant.new, text):
         old, new = found
         yield variant._replace(old=old, new=new)
+
+
+def rewrapped(old_text: str, new_text: str, text: Text) -> tuple[str, str] | None:
+    """Two texts with the file's line breaks, if old occurs once except for line breaks.
+
+    A paragraph with the same lines in old and new gets the file's lines; a changed paragraph stays.
+    """
+    old, new = Text(old_text), Text(new_text)
+    once = evidence(old.lf) >= _WRAPPED_EVIDENCE and text.squeezed.count(old.squeezed) == 1
+    hits = loose_hits(text, old, by_line=False) if once else []
+    if not hits or not hits[0].is_whole:
+        return None
+    rows = text.lines[hits[0].rows.start : hits[0].rows.stop]
+    same, in_old, in_new = same_items(old.lines, new.lines), [*old.lines], [*new.lines]
+    for lines, there in reversed(_groups(old.lines, rows)):
+        mine = rows[there.start : there.stop]
+        here, depth = indent_of(old.lines[lines.start]), indent_of(mine[0])
+        mine = [here + row.removeprefix(depth) for row in mine]
+        in_old[lines.start : lines.stop] = mine
+        at = same.get(lines.start, -1)
+        if [same.get(index) for index in lines] == [*range(at, at + len(lines))]:
+            in_new[at : at + len(lines)] = mine
+    old_end, new_end = ("\n" if given.closed else "" for given in (old, new))
+    return "\n".join(in_old) + old_end, "\n".join(in_new) + new_end
+
+
+def _groups(lines: Sequence[str], rows: Sequence[str]) -> list[tuple[range, range]]:
+    """The smallest runs of lines with equal text; none if one contains blank lines."""
+    here, there = _ends(lines), _ends(rows)
+    ends = [(0, 0), *((here[size], there[size]) for size in sorted(here.keys() & there.keys()))]
+    groups = []
+    for (line, row), (stop, end) in pairwise(ends):
+        first = next(index for index in range(line, stop) if lines[index].strip())
+        top = next(index for index in range(row, end) if rows[index].strip())
+        if not all(map(str.strip, (*lines[first:stop], *rows[top:end]))):
+            return []
+        if max(stop - first, end - top) > 1:
+            groups.append((range(first, stop), range(top, end)))
+    return groups
+
+
+def _ends(lines: Sequence[str]) -> dict[int, int]:
+    """Maps the total size of the text up to each nonblank line to the next row."""
+    sizes = accumulate(len("".join(line.split())) for line in lines)
+    return {size: row for row, size in enumerate(sizes, 1) if lines[row - 1].strip()}
 
 
 DECODERS: dict[str, Callable[[Variant, Text], Iterator[Variant]]] = {
