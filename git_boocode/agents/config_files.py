@@ -32,6 +32,7 @@ from git_boocode.repo.durable import read_private_json, refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.layout import HOOK_BASELINES
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"
@@ -206,7 +207,7 @@ class Locations(NamedTuple):
             name = os.path.relpath(repository.git_dir, repository.common_dir)
             name = os.path.join(name, relative)
         short = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
-        record = os.path.join(state, "hooks", f"{agent.name}-{short}.json")
+        record = os.path.join(state, HOOK_BASELINES, f"{agent.name}-{short}.json")
         return ConfigFile(agent, scope, kind, path, record, event, _parts(agent, scope, relative))
 
     def _home(self, agent: Agent, relative: str) -> str:

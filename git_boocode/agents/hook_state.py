@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.repo.durable import read_private_json, write_private
 from git_boocode.repo.ids import timestamp
+from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
 from git_boocode.repo.line_log import LineLog
 from git_boocode.repo.lock import file_lock
 from git_boocode.repo.repository import Repository
@@ -108,18 +109,18 @@ class Turns:
 @contextmanager
 def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
     """Lock out the other hooks of a worktree, within `patience` seconds; yields its turns."""
-    with file_lock(os.path.join(state_dir, "hooks.lock"), patience=patience):
-        yield Turns(os.path.join(state_dir, "turns.json"))
+    with file_lock(os.path.join(state_dir, HOOK_LOCK), patience=patience):
+        yield Turns(os.path.join(state_dir, HOOK_TURNS))
 
 
 def tools_of(state_dir: str) -> Turns:
     """The latest tool calls, recorded as turns; who adds one holds `one_at_a_time`."""
-    return Turns(os.path.join(state_dir, "tools.json"))
+    return Turns(os.path.join(state_dir, HOOK_TOOLS))
 
 
 def last_reports(state_dir: str) -> dict[str, float]:
     """When each agent last reported a turn or a tool in a worktree, in seconds since 1970."""
-    turns = Turns(os.path.join(state_dir, "turns.json")).last_calls()
+    turns = Turns(os.path.join(state_dir, HOOK_TURNS)).last_calls()
     tools = tools_of(state_dir).last_calls()
     latest = {name: max(turns.get(name, 0.0), tools.get(name, 0.0)) for name in turns | tools}
     # The file may be damaged, and the clock may have been set back.
@@ -177,7 +178,7 @@ class LogEntry(NamedTuple):
 
 def log_path(state_dir: str) -> str:
     """The path of the log, among the private files of all worktrees."""
-    return os.path.join(state_dir, "hooks.log")
+    return os.path.join(state_dir, HOOK_LOG)
 
 
 def log(state_dir: str, agent: str, event: str, worktree: str, what: str, message: str) -> None:

@@ -20,6 +20,7 @@ from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError, shell_command
 from git_boocode.repo.head import worktrees
+from git_boocode.repo.layout import CALLBACK_LOCK
 from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, file_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.shipped import find_shipped, shipped_file
@@ -35,7 +36,6 @@ _POLL = 0.05  # seconds between two looks at a process whose streams are silent
 _SHOWN = 2000
 _SHOWN_STDOUT = 80
 _ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
-_RUNNING = "callback-running"
 
 
 HostFunction = Callable[[dict[str, Any]], Mapping[str, Any] | None]
@@ -397,7 +397,7 @@ def running_lock(state_dir: str) -> Iterator[tuple[int, ...]]:
     Yields the descriptors that the callback inherits. If the lock cannot be made, for example on a
     full disk, there are none, and the callback is called anyway.
     """
-    path = os.path.join(state_dir, _RUNNING)
+    path = os.path.join(state_dir, CALLBACK_LOCK)
     try:
         # Use a new file, because processes of an earlier callback may still hold the old one.
         remove(path)
@@ -416,7 +416,7 @@ def running_lock(state_dir: str) -> Iterator[tuple[int, ...]]:
 
 def wait_for_callback(state_dir: str, timeout: float) -> None:
     """Wait for the callback of a killed restore, at most until its time-out."""
-    path = os.path.join(state_dir, _RUNNING)
+    path = os.path.join(state_dir, CALLBACK_LOCK)
     if is_regular(path):
         # The remaining time; at most the whole time-out, even if the clock was set back.
         age = max(0.0, time.time() - os.stat(path).st_mtime)

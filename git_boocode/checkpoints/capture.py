@@ -7,15 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.store.catalog import (
-    CHECKPOINTS,
-    SAFETY,
-    SAFETY_KIND,
-    TURN_END_KIND,
-    TURN_ENDS,
-    Catalog,
-    Checkpoint,
-)
+from git_boocode.checkpoints.store.catalog import SAFETY_KIND, TURN_END_KIND, Catalog, Checkpoint
 from git_boocode.checkpoints.store.origin import with_proof
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.checkpoints.worktree.snapshot import (
@@ -33,6 +25,7 @@ from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
+from git_boocode.repo.layout import CHECKPOINTS, SAFETY, TURN_ENDS
 from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine

@@ -10,27 +10,14 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.restore.conversation import damaged_files
-from git_boocode.checkpoints.store.catalog import (
-    ARCHIVE,
-    CHECKPOINTS,
-    EDITS,
-    PROPOSALS,
-    REMOTE_PROPOSALS,
-    REMOTES,
-    SAFETY,
-    Catalog,
-    Checkpoint,
-    remote_of,
-)
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, remote_of
 from git_boocode.checkpoints.store.daily_pruning import last_prune_failure, prune_everywhere
 from git_boocode.checkpoints.store.retention import KINDS, interrupted, restore_of
-from git_boocode.checkpoints.worktree.snapshot import LARGEST as LARGEST_NOTE
 from git_boocode.checkpoints.worktree.snapshot import stale_indexes
 from git_boocode.repo.durable import (
-    LARGEST,
     is_blocked,
+    is_directory,
     is_regular,
-    read_private_json,
     remove,
     write_private,
 )
@@ -39,9 +26,23 @@ from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID_PART, OBJECT_ID
 from git_boocode.repo.index import Index, is_whole
-from git_boocode.repo.location import WORKTREE_ID, worktree_id
-from git_boocode.repo.lock import (
+from git_boocode.repo.layout import (
+    ALL_REFS,
+    ARCHIVE,
+    CHECKPOINTS,
+    DIRECTORIES,
+    EDIT_NOTE,
+    EDITS,
+    FILES,
+    PROPOSALS,
+    REMOTE_PROPOSALS,
+    REMOTES,
     RESTORE_NOTE,
+    SAFETY,
+    WORKTREE_ID,
+)
+from git_boocode.repo.location import worktree_id
+from git_boocode.repo.lock import (
     end_restore,
     interrupted_restore,
     leftover_index_lock,
@@ -53,22 +54,15 @@ from git_boocode.repo.lock import (
 from git_boocode.repo.messages import broken_refs, failure_reason
 from git_boocode.repo.metadata import EntryCatalog, Unusable
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import TURN_MARK, read_mark, remove_turn
-from git_boocode.repo.store import ALL_REFS, Ref, RefChange, Store
+from git_boocode.repo.running_turn import read_mark, remove_turn
+from git_boocode.repo.store import Ref, RefChange, Store
 
 _MOMENT = 10.0
 """A lock of a ref that is younger, in seconds, is normal."""
 _ABANDONED = 60.0
 """A lock of our refs that is older, in seconds, is abandoned."""
 _FIX = "'git boocode doctor --fix'"
-_FILES = (
-    *("lock", "hooks.lock", "hooks.log", "hooks.log.1", "hooks.log.lock", "last-prune"),
-    *("turn.json", "turn.lock", "turns.json", "tools.json", "kept-index.json", "callback-running"),
-    *("newest-id", "origin-key"),
-)
-"""The private files of all packages, except the two notes, which have checks of their own."""
-_LARGER = 64 << 20
-"""The maximum size, in bytes, of a file below `hooks`, which is a copy of an agent's file."""
+_WITH_OWN_CHECK = {EDIT_NOTE, RESTORE_NOTE, WORKTREE_ID}
 
 
 class Finding(NamedTuple):
@@ -117,7 +111,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     yield from _leftover_files(repository.state_dir, fix=fix)
     yield from _stale_note(repository, fix=fix)
     yield from _finished_turn(repository, fix=fix)
-    if paths := tuple(path for state in repository.state_dirs() for path in _unusable_in(state)):
+    if paths := tuple(_unusable_files(repository)):
         message = "private files of git boocode are damaged"
         yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
             partial(_remove_all, paths), "they were removed", fix=fix
@@ -235,35 +229,15 @@ def _remove_all(paths: Iterable[str]) -> None:
         remove(path)
 
 
-def _unusable_in(state: str) -> Iterator[str]:
-    hooks, transcripts = (os.path.join(state, name) for name in ("hooks", "transcripts"))
-    yield from (path for path in (hooks, transcripts) if is_blocked(path) or os.path.islink(path))
-    limits = {os.path.join(state, name): LARGEST for name in _FILES}
-    limits[os.path.join(state, "kept-index.json")] = LARGEST_NOTE
-    limits |= dict.fromkeys(_listed(hooks), _LARGER)
-    for path, largest in limits.items():
-        if os.path.lexists(path) and not _is_usable(path, largest):
-            yield path
-    kept = (path for path in _listed(state) if os.path.basename(path).startswith("kept-index"))
-    yield from (path for path in kept if not is_regular(path) and path not in limits)
-    # A directory for each restore.
-    yield from (
-        path for path in _listed(transcripts) if not os.path.isdir(path) or os.path.islink(path)
-    )
-    yield from damaged_files(state)
-
-
-def _listed(directory: str) -> list[str]:
-    names = sorted(os.listdir(directory)) if os.path.isdir(directory) else []
-    return [os.path.join(directory, name) for name in names]
-
-
-def _is_usable(path: str, largest: int) -> bool:
-    if not path.endswith(".json"):
-        return is_regular(path) and os.path.getsize(path) <= largest
-    if os.path.basename(path) == TURN_MARK:
-        return read_mark(os.path.dirname(path)) is not None
-    return read_private_json(path, largest=largest) is not None
+def _unusable_files(repository: Repository) -> Iterator[str]:
+    """Whatever else is at the path of a private file or directory, and damaged records."""
+    for state in repository.state_dirs():
+        for name in sorted({*FILES, *DIRECTORIES} - _WITH_OWN_CHECK):
+            path = os.path.join(state, name)
+            usable = is_regular(path) if name in FILES else is_directory(path)
+            if os.path.lexists(path) and not usable:
+                yield path
+        yield from damaged_files(state)
 
 
 def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -295,7 +269,7 @@ def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     for path in reftable_locks(repository):
         if _age(path) > _MOMENT:
             yield _foreign_lock(path, "the reftable", " (no ref can be written)")
-    ours = os.path.join(repository.common_dir, "refs", "boocode")
+    ours = os.path.join(repository.common_dir, ALL_REFS)
     ages = {path: _age(path) for path in loose_locks(ours)}
     # A command that writes many refs locks them one after the other, and then writes them.
     abandoned = min(ages.values(), default=0.0) > _ABANDONED

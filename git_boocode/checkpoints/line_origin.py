@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import TURN_ENDS, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.git import GitError
+from git_boocode.repo.layout import TURN_ENDS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.object_writer import temporary_objects

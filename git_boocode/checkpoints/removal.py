@@ -12,27 +12,30 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import (
-    ARCHIVE,
-    CHECKPOINTS,
-    SAFETY,
-    Catalog,
-    Checkpoint,
-)
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.repo.durable import remove
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
+from git_boocode.repo.layout import (
+    ALL_REFS,
+    ARCHIVE,
+    CHECKPOINTS,
+    EDIT_NOTE,
+    RESTORE_NOTE,
+    SAFETY,
+    aside,
+    is_aside,
+    private_dirs,
+)
+from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ALL_REFS, Ref, RefChange
+from git_boocode.repo.store import Ref, RefChange
 
 SIDE_FILES, REFS, FILES, SETTINGS = "side_files", "refs", "files", "settings"
 _PATIENCE = 5.0
 """Seconds to wait for a running command."""
 # What the shipped callbacks leave beside a transcript, with the id of a safety checkpoint.
 _SIDE_FILE = re.compile(r"\.(?:before|after|new)-([0-9a-f-]{36})(?:\.new)?")
-# A private directory that was renamed before its removal.
-_REMOVED = re.compile(r"boocode\.[0-9a-f]{16}")
 _NOTES = (EDIT_NOTE, RESTORE_NOTE)
 _KEYS = r"^(boocode\..*|advice\.boocode)$"
 
@@ -127,10 +130,7 @@ def _directories(repository: Repository) -> list[str]:
     """The private directories of all worktrees, and what a killed removal left of them."""
     found = []
     for state in repository.state_dirs():
-        git_dir = os.path.dirname(state)
-        names = sorted(os.listdir(git_dir)) if os.path.isdir(git_dir) else []
-        ours = (name for name in names if name == "boocode" or _REMOVED.fullmatch(name))
-        found += [os.path.join(git_dir, name) for name in ours]
+        found += private_dirs(os.path.dirname(state))
     return found
 
 
@@ -138,14 +138,10 @@ def _remove_directories(paths: list[str]) -> None:
     # Renamed first, so that a directory is never there in part.
     renamed = []
     for path in paths:
-        renamed.append(path if _REMOVED.fullmatch(os.path.basename(path)) else _other_name(path))
+        renamed.append(path if is_aside(path) else aside(path))
         if renamed[-1] != path:
             os.rename(path, renamed[-1])
     _unlink_all(renamed)
-
-
-def _other_name(path: str) -> str:
-    return f"{path}.{os.urandom(8).hex()}"
 
 
 def _settings(repository: Repository) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import PATIENCE, Captured, Request, capture, capture_turn_end
 from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.layout import TURN_LOCK
 from git_boocode.repo.lock import file_lock, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import (
@@ -22,7 +23,6 @@ from git_boocode.repo.running_turn import (
     write_turn,
 )
 
-TURN_LOCK = "turn.lock"
 _TRIGGER = "turn"
 _TIMEOUT = 3600.0
 """The default of `boocode.turnTimeout`, in seconds."""

@@ -31,13 +31,14 @@ from git_boocode.cli.output import (
     quote_path,
     report,
 )
-from git_boocode.editing.records import EDITS, needed_records, problems
+from git_boocode.editing.records import needed_records, problems
 from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
 from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
-from git_boocode.repo.lock import EDIT_NOTE, RESTORE_NOTE, interrupted_restore, worktree_lock
+from git_boocode.repo.layout import EDIT_NOTE, EDITS, RESTORE_NOTE
+from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_with_edits import half_way, is_kept, remedy

@@ -9,7 +9,6 @@ from itertools import chain
 import click
 
 from git_boocode.checkpoints.store import sharing
-from git_boocode.checkpoints.store.catalog import REMOTE_PROPOSALS
 from git_boocode.checkpoints.store.sharing import Fetched, Pushed, Rejected
 from git_boocode.cli import candidates
 from git_boocode.cli.candidates import remotes
@@ -29,6 +28,7 @@ from git_boocode.cli.output import (
     warn_of_interruption,
 )
 from git_boocode.repo.errors import FatalError, RefusedError, shell_command
+from git_boocode.repo.layout import REMOTE_PROPOSALS
 from git_boocode.repo.remotes import INSIDE_PUSH
 from git_boocode.repo.repository import Repository
 

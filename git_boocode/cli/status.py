@@ -10,13 +10,7 @@ import click
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.git_install import git_hooks_status
 from git_boocode.agents.install import NOT_INSTALLED, State, states_here
-from git_boocode.checkpoints.store.catalog import (
-    ARCHIVE,
-    CHECKPOINTS,
-    REMOTES,
-    SAFETY,
-    Catalog,
-)
+from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.worktree.pathspecs import unrecorded_repositories
 from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.candidates import age_of, proposed
@@ -36,13 +30,13 @@ from git_boocode.cli.output import (
     quote_path,
     write_output,
 )
-from git_boocode.editing.records import EDITS
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import FileStatus, file_statuses
 from git_boocode.repo.gc import disk_usage
+from git_boocode.repo.layout import ALL_REFS, ARCHIVE, CHECKPOINTS, EDITS, REMOTES, SAFETY
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
-from git_boocode.repo.store import ALL_REFS, Ref, ShortIds
+from git_boocode.repo.store import Ref, ShortIds
 
 
 @click.command(cls=Command)

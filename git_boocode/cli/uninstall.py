@@ -21,7 +21,6 @@ from git_boocode.checkpoints.removal import (
     parts,
     users_settings,
 )
-from git_boocode.checkpoints.store.catalog import SAFETY
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.hooks_plan import HooksPlan
 from git_boocode.cli.output import (
@@ -36,6 +35,7 @@ from git_boocode.cli.output import (
     quote_path,
 )
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.restore_with_edits import agent_callbacks
 

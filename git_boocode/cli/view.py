@@ -21,6 +21,7 @@ from git_boocode.cli.output import (
 from git_boocode.cli.view_page import PAGE_TITLE, open_in_browser, page_html
 from git_boocode.repo.durable import write_private
 from git_boocode.repo.errors import UsageError, from_os
+from git_boocode.repo.layout import PAGE
 from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import page_data
@@ -104,7 +105,7 @@ def _write(repository: Repository, output: str | None, page: bytes) -> str:
     """Write the page, which only the user may read, as it quotes files; returns the path."""
     if output is None:
         make_state_dir(repository.state_dir)
-        path = os.path.join(repository.state_dir, "view.html")
+        path = os.path.join(repository.state_dir, PAGE)
     else:
         path = os.path.abspath(output)
         _refuse_other_file(path, output)

@@ -28,6 +28,7 @@ from git_boocode.cli.view_page import open_in_browser, page_html
 from git_boocode.repo.durable import remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
+from git_boocode.repo.layout import served_page
 from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -68,8 +69,7 @@ def serve_page(repository: Repository, most: int, port: int, *, opens: bool, as_
     else:
         print_text(server.url)
         print_feedback("serving until Ctrl-C; whoever knows this address can restore")
-    name = f"view-serve-{secrets.token_hex(6)}.html"
-    entrance = os.path.join(repository.state_dir, name)
+    entrance = os.path.join(repository.state_dir, served_page(secrets.token_hex(6)))
     try:
         if opens and _write_entrance(server.url, entrance):
             # A browser may stay in the foreground.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
 from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.ids import id_time, timestamp
+from git_boocode.repo.layout import EDITS, REFUSAL_LOG
 from git_boocode.repo.line_log import LineLog
 from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
 from git_boocode.repo.metadata import (
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from git_boocode.editing.edits import Failure
     from git_boocode.repo.store import Commit, Ref
 
-EDITS = "refs/boocode/edits/"
 ACTIONS = ("modify", "create", "delete", "rename")
 DEFAULTS = Limits(keep=1_000, max_age=30 * DAY)
 _OCTAL = re.compile(r"[0-7]{3,4}")
@@ -446,4 +446,4 @@ def refusals(repository: Repository) -> Iterator[Refusal]:
 
 def refusals_path(repository: Repository) -> str:
     """The path of the log, among the private files of all worktrees."""
-    return os.path.join(repository.common_state_dir, "refusals.log")
+    return os.path.join(repository.common_state_dir, REFUSAL_LOG)

@@ -13,12 +13,13 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.plan import REWIND
-from git_boocode.editing.records import EDITS, Contents, EditRecord, RecordedFile, Records
+from git_boocode.editing.records import Contents, EditRecord, RecordedFile, Records
 from git_boocode.editing.recovery import recover
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import RefusedError, first_few, shell_command
+from git_boocode.repo.layout import EDITS
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import refuse_if_running
 

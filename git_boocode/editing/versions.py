@@ -22,7 +22,6 @@ from git_boocode.editing.edits import (
     MatchOptions,
     MissError,
 )
-from git_boocode.editing.records import EDITS
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
@@ -30,11 +29,11 @@ from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import merge_edit
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.files import MAX_BYTES, FileState
+from git_boocode.repo.layout import CHECKPOINTS, EDITS
 from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.object_writer import blob_ids
 from git_boocode.repo.repository import Repository
 
-CHECKPOINTS = "refs/boocode/checkpoints/"
 MOST = 24  # maximum number of versions, and of checkpoints and records that are searched
 MOST_BYTES = 8 * 1024 * 1024  # maximum total size of the versions
 _SHOWN = 12  # digits of an id in a message

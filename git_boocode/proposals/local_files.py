@@ -23,12 +23,12 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink, is_in_dot_git
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index
+from git_boocode.repo.layout import PROPOSALS_INDEX
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
 
 OTHER = BlobVersion("040000", "")
 """What blocks a path: a directory, a special file, or something above it."""
-_INDEX = "proposals.index"
 
 
 class FileStatus(NamedTuple):
@@ -201,9 +201,9 @@ def path_kind(top: str, path: str) -> str:
 
 def _hashed(repository: Repository, paths: list[str]) -> dict[str, BlobVersion]:
     """The versions of some files on disk; one that cannot be read is left out."""
-    kept = os.path.join(repository.state_dir, _INDEX)
+    kept = os.path.join(repository.state_dir, PROPOSALS_INDEX)
     with scratch_directory(repository.state_dir, read_only=True) as scratch:
-        index = os.path.join(scratch, _INDEX)
+        index = os.path.join(scratch, PROPOSALS_INDEX)
         with suppress(OSError):
             # With its time, by which git knows the files that changed right after it was written.
             shutil.copy2(kept, index)

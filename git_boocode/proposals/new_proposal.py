@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
@@ -39,6 +38,7 @@ from git_boocode.proposals.proposal import (
 from git_boocode.repo.files import with_executable
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.ids import ID, new_id
+from git_boocode.repo.layout import CHECKPOINTS
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository

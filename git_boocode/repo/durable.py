@@ -17,11 +17,10 @@ from contextlib import suppress
 from threading import Thread
 
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.layout import MAKING
 
 LARGEST = 1 << 20
 """Default limit for the size of a private file, in bytes."""
-MAKING = "new-"
-"""Prefix of the names of incomplete files and directories."""
 
 _THREADS = 16
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK
@@ -218,6 +217,11 @@ def _remove_directory(path: str) -> None:
 def is_regular(path: str) -> bool:
     """Whether a path is a regular file and not a symlink."""
     return os.path.isfile(path) and not os.path.islink(path)
+
+
+def is_directory(path: str) -> bool:
+    """Whether a path is a directory and not a symlink."""
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def refuse_blocked(state_dir: str) -> None:

@@ -27,6 +27,7 @@ from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.files import walk_directories
 from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import Quarantine, objects_directory, pack_time
 from git_boocode.repo.repository import Repository
@@ -212,7 +213,7 @@ def pack_many_refs(repository: Repository) -> None:
     Git can pack only all refs, or tags. So nothing is packed if the user has turned off automatic
     packing by `gc.auto` or `gc.packRefs`.
     """
-    below = os.path.join(repository.common_dir, "refs", "boocode")
+    below = os.path.join(repository.common_dir, ALL_REFS)
     found = (entry for _, entries in walk_directories(below) for entry in entries)
     if sum(entry.is_file() for entry in found) <= MANY_LOOSE:
         return

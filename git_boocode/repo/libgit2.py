@@ -15,10 +15,11 @@ import pygit2
 
 from git_boocode.repo.git import RawObject
 from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.location import Location
 from git_boocode.repo.object_writer import is_group_shared
 from git_boocode.repo.persistent import PersistentStore
-from git_boocode.repo.store import ALL_REFS, ObjectInfo, Ref, RefChange, TreeEntry, loose_ref
+from git_boocode.repo.store import ObjectInfo, Ref, RefChange, TreeEntry, loose_ref
 
 # In bytes: in a larger `packed-refs`, git finds a ref faster than libgit2 lists all.
 _LARGE = 1 << 20

@@ -25,6 +25,7 @@ from git_boocode.repo.git import (
     Watcher,
     clean_environment,
 )
+from git_boocode.repo.layout import WORKTREE_ID, aside, private_dir
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
 
 _L = TypeVar("_L", bound="Location")
@@ -51,7 +52,6 @@ _EMPTY = {
 # The commands that `start_discovery` has started, by directory.
 _started: dict[str, tuple[Running, Running]] = {}
 _MAIN = "main"
-WORKTREE_ID = "worktree-id"
 _LONGEST_ID = 64
 
 
@@ -77,8 +77,8 @@ class Location:
         self.object_format = object_format
         self.empty_tree, self.empty_blob = _EMPTY[object_format]
         self.zero_id = "0" * len(self.empty_blob)
-        self.state_dir = os.path.join(git_dir, "boocode")
-        self.common_state_dir = os.path.join(common_dir, "boocode")
+        self.state_dir = private_dir(git_dir)
+        self.common_state_dir = private_dir(common_dir)
         path = os.path.join(git_dir, "index")
         self.index_path = os.path.realpath(path) if os.path.islink(path) else path
         self.listing: Running | None = None
@@ -219,7 +219,7 @@ class Location:
 
     def state_dirs(self) -> list[str]:
         """The private directories of all worktrees, the main one first; they need not exist yet."""
-        below = (os.path.join(self._linked_dir, name, "boocode") for name in self._linked())
+        below = (private_dir(os.path.join(self._linked_dir, name)) for name in self._linked())
         return [self.common_state_dir, *below]
 
     def _linked(self) -> list[str]:
@@ -301,7 +301,7 @@ def make_state_dir(state_dir: str) -> None:
         os.makedirs(state_dir, exist_ok=True)
         return
     # Renamed once the id is written, so that it never exists without one.
-    making = f"{state_dir}.{os.urandom(8).hex()}"
+    making = aside(state_dir)
     try:
         os.mkdir(making)
         write_private(os.path.join(making, WORKTREE_ID), os.urandom(16).hex().encode("ascii"))

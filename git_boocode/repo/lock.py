@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from git_boocode.repo.durable import (
-    MAKING,
     is_blocked,
     open_private,
     read_private_json,
@@ -28,22 +27,27 @@ from git_boocode.repo.durable import (
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, walk_directories
 from git_boocode.repo.ids import ID
+from git_boocode.repo.layout import (
+    ARCHIVE,
+    CHECKPOINTS,
+    EDIT_NOTE,
+    LOCK,
+    MAKING,
+    RESTORE_NOTE,
+    SAFETY,
+    SCRATCH,
+)
 from git_boocode.repo.location import Location, make_state_dir
 
 # Set in the environment of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"
 # The state directory of the restore whose callback function runs in this context.
 CALLING: ContextVar[str] = ContextVar("CALLING", default="")
-# Files in a worktree's private directory that exist while an edit is written, and while a restore
-# runs; the latter names the restore's safety checkpoint.
-EDIT_NOTE = "edit-in-progress"
-RESTORE_NOTE = "restore-in-progress"
 
 # The descriptors of exclusive locks, by the state directories of their worktrees.
 _exclusive: dict[str, int] = {}
 # Errors of writing to a place that is not writable.
 _SEALED = (errno.EROFS, errno.EACCES, errno.EPERM)
-_PREFIX = "tmp-"
 _GUARD = "alive"
 # Age in seconds at which an incomplete file must be left over from a killed process.
 _ABANDONED = 60
@@ -176,7 +180,7 @@ def interrupted_restore(state_dir: str) -> str | None:
 
 def _open_lock(state_dir: str, *, read_only: bool) -> int | None:
     """Open the lock file; None if a read-only command can neither create nor open it."""
-    path = os.path.join(state_dir, "lock")
+    path = os.path.join(state_dir, LOCK)
     try:
         with _explained(state_dir):
             make_state_dir(state_dir)
@@ -235,7 +239,7 @@ def scratch_directory(state_dir: str, *, read_only: bool = False) -> Iterator[st
         finally:
             _remove(elsewhere)
         return
-    path = os.path.join(state_dir, f"{_PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
+    path = os.path.join(state_dir, f"{SCRATCH}{os.getpid()}-{os.urandom(6).hex()}")
     # Created and locked under a name that `sweep` ignores, so that it cannot remove the directory.
     making = os.path.join(state_dir, f"{MAKING}{os.path.basename(path)}")
     with _explained(state_dir):
@@ -286,7 +290,7 @@ def _is_leftover(name: str, path: str) -> bool:
         # A file system has its own clock; that of the system may be ahead.
         made, now = _made(path), _made(os.path.dirname(path))
         return made is not None and now is not None and now - made > _ABANDONED
-    return name.startswith(_PREFIX) and not _in_use(os.path.join(path, _GUARD))
+    return name.startswith(SCRATCH) and not _in_use(os.path.join(path, _GUARD))
 
 
 def _in_use(guard: str) -> bool:
@@ -319,8 +323,8 @@ def break_ref_locks(repository: Location, ref: str | None) -> None:
         os.path.join(repository.git_dir, "HEAD.lock"),
         *([os.path.join(common, f"{ref}.lock")] if ref is not None else []),
     ]
-    for name in ("archive", "checkpoints", "safety"):
-        paths += loose_locks(os.path.join(common, "refs", "boocode", name))
+    for prefix in (ARCHIVE, CHECKPOINTS, SAFETY):
+        paths += loose_locks(os.path.join(common, prefix))
     for path in (*paths, *reftable_locks(repository)):
         # File times are coarser than the clock.
         while since and (made := _made(path)) is not None and made > since - 1:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from git_boocode.repo.errors import FatalError, RefusedError, shell_command
 from git_boocode.repo.git import Completed, Git
 from git_boocode.repo.ids import ID_PART
+from git_boocode.repo.layout import REMOTES
 from git_boocode.repo.messages import RefAnswer, bad_object, push_answers, remote_reason
 from git_boocode.repo.repository import Repository
 
@@ -63,7 +64,7 @@ def find_remote(repository: Repository, argument: str | None, *, pushing: bool) 
     name = _default(repository, remotes, pushing=pushing) if argument is None else argument
     if name in remotes:
         # A remote can have any name if the configuration was edited by hand.
-        if repository.git.attempt("check-ref-format", f"refs/boocode/remotes/{name}/x").status:
+        if repository.git.attempt("check-ref-format", f"{REMOTES}{name}/x").status:
             hint = f"rename it: git remote rename '{name}' <new name>"
             raise _no_remote(f"the name of remote '{name}' is not valid in a ref", hint)
         return Remote(name, name)

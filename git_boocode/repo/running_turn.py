@@ -16,9 +16,9 @@ from typing import NamedTuple
 from git_boocode.repo.durable import read_private_json, remove, write_private
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.ids import ID, ago, timestamp
+from git_boocode.repo.layout import TURN_MARK
 from git_boocode.repo.repository import Repository
 
-TURN_MARK = "turn.json"
 _LONGEST_MESSAGE = 1000
 _PID_LIMIT, _START_LIMIT = 1 << 31, 1 << 64
 LATEST = 253_402_300_799

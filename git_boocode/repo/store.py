@@ -21,13 +21,12 @@ from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.git import RawObject, batch_request, nul_records, read_batch
 from git_boocode.repo.ids import ID, OBJECT_ID, SHORT_ID, new_id
+from git_boocode.repo.layout import ALL_REFS, NEWEST_ID, REMOTE_PROPOSALS, REMOTES
 from git_boocode.repo.location import Location
 from git_boocode.repo.lock import file_lock
 from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, failure_reason, is_disk_full, says
 
-ALL_REFS = "refs/boocode/"
-_FETCHED = ("refs/boocode/remotes/", "refs/boocode/remote-proposals/")
-_NEWEST = "newest-id"
+_FETCHED = (REMOTES, REMOTE_PROPOSALS)
 # Characters; the name of a ref is at most as long as a path.
 _LONGEST_REF = 8192
 _ID_LENGTH = 36
@@ -147,7 +146,7 @@ class Store:
         The newest one is known from a private file, or else from the refs. RefusedError (`locked`)
         if another process held that file for long.
         """
-        path = os.path.join(self._repository.common_state_dir, _NEWEST)
+        path = os.path.join(self._repository.common_state_dir, NEWEST_ID)
         with file_lock(path, patience=_PATIENCE) as descriptor:
             newest = os.pread(descriptor, _ID_LENGTH, 0).decode("ascii", "replace")
             if not ID.fullmatch(newest):

@@ -39,7 +39,7 @@ from git_boocode.checkpoints.restore.request import (
     RestoreRequest,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
-from git_boocode.checkpoints.store.catalog import EDITS, SAFETY, Catalog
+from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.proposals.earlier_states import EarlierStates
 from git_boocode.repo.atomic_write import (
     ChangedMeanwhileError,
@@ -51,7 +51,8 @@ from git_boocode.repo.atomic_write import (
 )
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, shell_command
 from git_boocode.repo.files import mode_only, read_state
-from git_boocode.repo.lock import EDIT_NOTE, INSIDE_RESTORE, interrupted_restore, worktree_lock
+from git_boocode.repo.layout import EDIT_NOTE, EDITS, SAFETY
+from git_boocode.repo.lock import INSIDE_RESTORE, interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:

@@ -38,9 +38,10 @@ from git_boocode.editing.records import (
 )
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.ids import ID, time_of
+from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ALL_REFS, ShortIds
+from git_boocode.repo.store import ShortIds
 
 _ROWS_ONLY = DiffLimits(0, 0)
 _ONE_TURN = DiffLimits(2_000_000, 2_000_000)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, REMOTES
+from git_boocode.repo.layout import CHECKPOINTS, REMOTES
 from git_boocode.repo.repository import Repository
 from tests.benchmarks.checkpoints.disk import usage
 from tests.benchmarks.checkpoints.log import SIZE, make_checkpoints

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.repo.layout import CHECKPOINTS
 from git_boocode.repo.repository import Repository
 from tests.benchmarks import checkpoints
 from tests.benchmarks.checkpoints import capture, disk, log

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.store.catalog import REMOTES
+from git_boocode.repo.layout import REMOTES
 from tests.benchmarks import sharing
 from tests.benchmarks.checkpoints.log import make_checkpoints
 from tests.benchmarks.checkpoints.worktree import OURS, git, process, sealed

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.checkup import Finding, check_checkpoints, check_files
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY, Checkpoint
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, refs, take, undone

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.checkpoints.store.retention import PATIENCE, Dropped, drop
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, refs, seen, sound, take, undone

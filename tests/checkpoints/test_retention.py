@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from git_boocode.checkpoints.restore import plan as history
 from git_boocode.checkpoints.restore.request import RESTORE, UNDO
-from git_boocode.checkpoints.store.catalog import ARCHIVE, CHECKPOINTS, SAFETY, Checkpoint
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.daily_pruning import (
     last_prune_failure,
     prune_daily,
@@ -35,6 +35,7 @@ from git_boocode.checkpoints.store.retention import (
 from git_boocode.repo import gc as repo_gc
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import id_time, new_id
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.metadata import DAY, Limits, Metadata
 from git_boocode.repo.repository import Repository

@@ -20,14 +20,7 @@ from git_boocode.checkpoints.capture import Request, capture, capture_turn_end
 from git_boocode.checkpoints.restore.commands import restore
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store import sharing
-from git_boocode.checkpoints.store.catalog import (
-    CHECKPOINTS,
-    REMOTE_TURN_ENDS,
-    REMOTES,
-    TURN_ENDS,
-    Catalog,
-    Checkpoint,
-)
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.store.sharing import (
     Fetched,
     Pushed,
@@ -37,6 +30,7 @@ from git_boocode.checkpoints.store.sharing import (
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.gc import KEEP_MARK
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.layout import CHECKPOINTS, REMOTE_TURN_ENDS, REMOTES, TURN_ENDS
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, REMOTES
+from git_boocode.repo.layout import CHECKPOINTS, REMOTES
 from tests.checkpoints.kit import take
 from tests.hostile.test_metadata import BYTES, EVIL, STEERING, evil_everywhere, rewrite
 from tests.repo_kit import Repo

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from git_boocode.editing.records import (
-    EDITS,
     EditRecord,
     Records,
     Refusal,
@@ -25,6 +24,7 @@ from git_boocode.editing.service import Options
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.ids import ID, new_id
+from git_boocode.repo.layout import EDITS
 from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository

@@ -13,7 +13,7 @@ from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.service import Options
 from git_boocode.repo.atomic_write import WriteStep, fingerprint
 from git_boocode.repo.errors import FatalError, RefusedError
-from git_boocode.repo.lock import EDIT_NOTE
+from git_boocode.repo.layout import EDIT_NOTE
 from tests.editing.kit import act, apply, carry_out, leftovers, records, replace
 from tests.kill_kit import killed_at
 from tests.repo_kit import Repo

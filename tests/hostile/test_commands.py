@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS
+from git_boocode.repo.layout import CHECKPOINTS
 from tests.checkpoints.kit import Host, take
 from tests.hostile.test_metadata import rewrite
 from tests.repo_kit import Repo

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.store.catalog import CHECKPOINTS, SAFETY, Checkpoint
+from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.retention import drop
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.layout import CHECKPOINTS, SAFETY
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo

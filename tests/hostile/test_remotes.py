@@ -15,9 +15,9 @@ import pytest
 from git_boocode.checkpoints.restore.commands import restore
 from git_boocode.checkpoints.restore.request import FOREIGN, RestoreRequest
 from git_boocode.checkpoints.store import sharing
-from git_boocode.checkpoints.store.catalog import REMOTES
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.layout import REMOTES
 from tests.checkpoints.kit import take
 from tests.checkpoints.test_sharing import (
     NOBODY,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.store.catalog import PROPOSALS, REMOTE_PROPOSALS
 from git_boocode.repo.ids import new_id
+from git_boocode.repo.layout import PROPOSALS, REMOTE_PROPOSALS
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo

@@ -38,11 +38,12 @@ from git_boocode.checkpoints.restore.request import (
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.transaction import Operation, Transaction
-from git_boocode.checkpoints.store.catalog import ARCHIVE, SAFETY, Catalog, Change, Checkpoint
+from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, RefusedError, shell_command
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.head import HeadMove, HeadTarget
+from git_boocode.repo.layout import ARCHIVE, SAFETY
 from git_boocode.repo.lock import (
     break_ref_locks,
     end_restore,

@@ -23,7 +23,7 @@ from git_boocode.checkpoints.callback import (
 )
 from git_boocode.checkpoints.restore.plan import RestorePlan, checkpoint_at, read_plan
 from git_boocode.checkpoints.restore.request import REDO, UNDO, Editor, HostFile, RestoreHost
-from git_boocode.checkpoints.store.catalog import SAFETY, Catalog, Change, Checkpoint
+from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.store.origin import is_taken_here
 from git_boocode.repo.durable import (
     is_regular,
@@ -34,9 +34,9 @@ from git_boocode.repo.durable import (
     write_private,
 )
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.layout import SAFETY, TRANSCRIPTS
 from git_boocode.repo.repository import Repository
 
-_DIRECTORY = "transcripts"
 _NOTE = "note.json"
 _LEFTOVER = ".boocode-"
 _LARGEST = 16 << 20
@@ -317,7 +317,7 @@ class ConversationFiles:
 def operations_with_files(state_dir: str) -> list[str]:
     """The ids of the operations for which host files are saved."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        return os.listdir(os.path.join(state_dir, _DIRECTORY))
+        return os.listdir(os.path.join(state_dir, TRANSCRIPTS))
     return []
 
 
@@ -340,7 +340,7 @@ def forget_files(state_dir: str, operation: str) -> None:
 
 
 def _directory(state_dir: str, operation: str) -> str:
-    return os.path.join(state_dir, _DIRECTORY, operation)
+    return os.path.join(state_dir, TRANSCRIPTS, operation)
 
 
 def _load(directory: str, top: str) -> list[HostFile]:

@@ -40,14 +40,7 @@ from git_boocode.checkpoints.restore.user_work import (
     staged_since,
     user_files_of,
 )
-from git_boocode.checkpoints.store.catalog import (
-    SAFETY,
-    TURN_ENDS,
-    Catalog,
-    Change,
-    Checkpoint,
-    count_lines,
-)
+from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, count_lines
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
@@ -55,6 +48,7 @@ from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import HeadMove, HeadTarget, plan_move
 from git_boocode.repo.index import refuse_if_locked
+from git_boocode.repo.layout import SAFETY, TURN_ENDS
 from git_boocode.repo.lock import (
     begin_restore,
     end_restore,

@@ -9,21 +9,21 @@ from typing import NamedTuple
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.git import Git, nul_records
 from git_boocode.repo.ids import OBJECT_ID, relative_offset
+from git_boocode.repo.layout import (
+    ARCHIVE,
+    CHECKPOINTS,
+    PROPOSALS,
+    REMOTE_PROPOSALS,
+    REMOTE_TURN_ENDS,
+    REMOTES,
+    SAFETY,
+    TURN_ENDS,
+)
 from git_boocode.repo.metadata import EntryCatalog, Metadata, Unusable, refs_beginning
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref
 
-CHECKPOINTS = "refs/boocode/checkpoints/"
-SAFETY = "refs/boocode/safety/"
-ARCHIVE = "refs/boocode/archive/"
-REMOTES = "refs/boocode/remotes/"
-TURN_ENDS = "refs/boocode/turn-ends/"
-REMOTE_TURN_ENDS = "refs/boocode/remote-turn-ends/"
-EDITS = "refs/boocode/edits/"
-# Not checkpoints, but subject to the same retention, `push`, `fetch` and `doctor`.
-PROPOSALS = "refs/boocode/proposals/"
-REMOTE_PROPOSALS = "refs/boocode/remote-proposals/"
 SAFETY_KIND = "pre-restore"
 TURN_END_KIND = "turn-end"
 NO_CHECKPOINTS = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from git_boocode.repo.durable import is_regular, read_private, write_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.gc import pack_many_refs
+from git_boocode.repo.layout import PRUNING_STAMP
 from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.repository import Repository
@@ -17,7 +18,6 @@ from git_boocode.repo.repository import Repository
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.retention import Expired, Rules
 
-_STAMP = "last-prune"
 _DAY = 86_400.0
 
 
@@ -28,7 +28,7 @@ def prune_daily(repository: Repository) -> None:
     """
     # On a full disk, not even the failure can be stored; the next checkpoint tries again.
     with suppress(OSError):
-        stamp = os.path.join(repository.common_state_dir, _STAMP)
+        stamp = os.path.join(repository.common_state_dir, PRUNING_STAMP)
         due = not is_regular(stamp)
         # A time in the future, from a wrong clock, must not postpone pruning for ever.
         due = due or not -_DAY < time.time() - os.stat(stamp).st_mtime < _DAY
@@ -63,11 +63,11 @@ def prune_everywhere(
 def _note(repository: Repository, failure: str = "") -> None:
     """Record that checkpoints were pruned just now, or why that failed."""
     make_state_dir(repository.common_state_dir)
-    stamp = os.path.join(repository.common_state_dir, _STAMP)
+    stamp = os.path.join(repository.common_state_dir, PRUNING_STAMP)
     write_private(stamp, failure.encode("utf-8", "replace"), to_disk=False)
 
 
 def last_prune_failure(repository: Repository) -> str | None:
     """Why the latest daily pruning failed; None if it succeeded."""
-    data = read_private(os.path.join(repository.common_state_dir, _STAMP))
+    data = read_private(os.path.join(repository.common_state_dir, PRUNING_STAMP))
     return data.decode("utf-8", "replace") if data else None

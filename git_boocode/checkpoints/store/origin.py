@@ -17,10 +17,10 @@ from typing import Any
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.durable import read_private, sync, sync_directory
+from git_boocode.repo.layout import ORIGIN_KEY
 from git_boocode.repo.lock import file_lock
 from git_boocode.repo.repository import Repository
 
-_KEY_FILE = "origin-key"
 _KEY_SIZE = 32  # bytes
 _PATIENCE = 10.0
 _PROOF = "proof"
@@ -83,4 +83,4 @@ def _make_key(repository: Repository) -> bytes:
 
 
 def _key_path(repository: Repository) -> str:
-    return os.path.join(repository.common_state_dir, _KEY_FILE)
+    return os.path.join(repository.common_state_dir, ORIGIN_KEY)

@@ -17,7 +17,9 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import needed_safety_ids, read_history, read_plan
-from git_boocode.checkpoints.store.catalog import (
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, turn_end_ref
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
     PROPOSALS,
@@ -25,11 +27,7 @@ from git_boocode.checkpoints.store.catalog import (
     REMOTES,
     SAFETY,
     TURN_ENDS,
-    Catalog,
-    Checkpoint,
-    turn_end_ref,
 )
-from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.metadata import (
     DAY,

@@ -17,14 +17,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
-    ARCHIVE,
-    CHECKPOINTS,
-    PROPOSALS,
-    REMOTE_PROPOSALS,
-    REMOTE_TURN_ENDS,
-    REMOTES,
     TURN_END_KIND,
-    TURN_ENDS,
     Catalog,
     Checkpoint,
     turn_end_ref,
@@ -34,6 +27,15 @@ from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID
+from git_boocode.repo.layout import (
+    ARCHIVE,
+    CHECKPOINTS,
+    PROPOSALS,
+    REMOTE_PROPOSALS,
+    REMOTE_TURN_ENDS,
+    REMOTES,
+    TURN_ENDS,
+)
 from git_boocode.repo.metadata import Unusable, ambiguous_name, refs_beginning, retry_conflicts
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,

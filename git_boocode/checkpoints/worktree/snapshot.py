@@ -23,6 +23,7 @@ from git_boocode.repo.git import nul_lines
 from git_boocode.repo.head import Head
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index, borrow_index, crc_of
+from git_boocode.repo.layout import ALL_REFS, INDEX_CACHE, INDEX_CACHE_NOTE
 from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
@@ -30,8 +31,6 @@ from git_boocode.repo.repository import Repository
 NO_VALUE = "-"
 LARGEST = 256 << 20
 """The maximum size of the note, in bytes; it lists every untracked file."""
-_INDEX = "kept-index"
-_NOTE = "kept-index.json"
 # Earlier versions wrote several indexes.
 PREFIX = "kept-index-"
 _VERSION = 5
@@ -95,9 +94,9 @@ class IndexCache(NamedTuple):
 def load_cache(repository: Repository, scratch: str, rules: str) -> IndexCache | None:
     """Read the cache of the last capture; None if it is damaged, or made by other rules."""
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, AttributeError):
-        note: Any = read_private_json(_file(repository, _NOTE), largest=LARGEST)
+        note: Any = read_private_json(_file(repository, INDEX_CACHE_NOTE), largest=LARGEST)
         cache = _parse(note, fresh_path(os.path.join(scratch, "worktree.index")))
-        path = _file(repository, _INDEX)
+        path = _file(repository, INDEX_CACHE)
         if cache.rules == rules and is_regular(path) and borrow_index(path, cache.path):
             return cache if crc_of(cache.path) == note["crc"] else None
     return None
@@ -109,7 +108,7 @@ def _parse(note: dict[str, Any], path: str) -> IndexCache:
         content = Content(*note["content"])
         ids += [content.tree, content.tree if content.staged is None else content.staged]
         decode_special(os.fsencode(content.special))
-    supported = note["version"] == _VERSION and note["ref"].startswith("refs/boocode/")
+    supported = note["version"] == _VERSION and note["ref"].startswith(ALL_REFS)
     if not supported or not all(map(OBJECT_ID.fullmatch, ids)):
         raise ValueError("another version wrote it")
     return IndexCache(
@@ -134,7 +133,7 @@ def save_cache(repository: Repository, cache: IndexCache) -> None:
     with suppress(OSError):
         note = {
             "version": _VERSION,
-            "crc": _replace(cache, _file(repository, _INDEX)),
+            "crc": _replace(cache, _file(repository, INDEX_CACHE)),
             "since": cache.since,
             "ref": cache.ref,
             "commit": cache.commit,
@@ -147,7 +146,7 @@ def save_cache(repository: Repository, cache: IndexCache) -> None:
             "modules": sorted(cache.modules),
             "rules": cache.rules,
         }
-        write_private(_file(repository, _NOTE), json.dumps(note).encode(), to_disk=False)
+        write_private(_file(repository, INDEX_CACHE_NOTE), json.dumps(note).encode(), to_disk=False)
 
 
 def _replace(cache: IndexCache, path: str) -> int:
@@ -165,16 +164,16 @@ def _replace(cache: IndexCache, path: str) -> int:
 def forget_content(repository: Repository) -> None:
     """Note that the newest checkpoint records another state than that of the cached index."""
     with suppress(OSError):
-        note = read_private_json(_file(repository, _NOTE), largest=LARGEST)
+        note = read_private_json(_file(repository, INDEX_CACHE_NOTE), largest=LARGEST)
         if isinstance(note, dict):
             data = json.dumps({**note, "content": None}).encode()
-            write_private(_file(repository, _NOTE), data, to_disk=False)
+            write_private(_file(repository, INDEX_CACHE_NOTE), data, to_disk=False)
 
 
 def discard_cache(repository: Repository) -> None:
     """Let the next capture start from a copy of the user's index."""
     with suppress(OSError):
-        remove(_file(repository, _NOTE))
+        remove(_file(repository, INDEX_CACHE_NOTE))
 
 
 def _file(repository: Repository, name: str) -> str:

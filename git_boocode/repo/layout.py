@@ -1,0 +1,89 @@
+"""The names of all refs and private files; other modules spell none.
+
+A ref is one of these prefixes with an id. Private files are in the directory `private_dir` of a git
+directory: each worktree has its own, and the main worktree's is also common to all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+ALL_REFS = "refs/boocode/"
+CHECKPOINTS = f"{ALL_REFS}checkpoints/"
+SAFETY = f"{ALL_REFS}safety/"
+ARCHIVE = f"{ALL_REFS}archive/"
+REMOTES = f"{ALL_REFS}remotes/"
+TURN_ENDS = f"{ALL_REFS}turn-ends/"
+REMOTE_TURN_ENDS = f"{ALL_REFS}remote-turn-ends/"
+EDITS = f"{ALL_REFS}edits/"
+PROPOSALS = f"{ALL_REFS}proposals/"
+REMOTE_PROPOSALS = f"{ALL_REFS}remote-proposals/"
+
+# Of a worktree.
+LOCK = "lock"
+WORKTREE_ID = "worktree-id"
+EDIT_NOTE = "edit-in-progress"
+RESTORE_NOTE = "restore-in-progress"
+CALLBACK_LOCK = "callback-running"
+TURN_MARK = "turn.json"
+TURN_LOCK = "turn.lock"
+HOOK_TURNS = "turns.json"
+HOOK_TOOLS = "tools.json"
+HOOK_LOCK = "hooks.lock"
+INDEX_CACHE = "kept-index"
+INDEX_CACHE_NOTE = "kept-index.json"
+PROPOSALS_INDEX = "proposals.index"
+PAGE = "view.html"
+# Common to all worktrees.
+NEWEST_ID = "newest-id"
+ORIGIN_KEY = "origin-key"
+PRUNING_STAMP = "last-prune"
+HOOK_LOG = "hooks.log"
+REFUSAL_LOG = "refusals.log"
+FILES = (
+    *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
+    *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, INDEX_CACHE, INDEX_CACHE_NOTE, PROPOSALS_INDEX, PAGE),
+    *(NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
+    *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1", ".lock")),
+)
+
+# Directories: of configuration files before hooks were installed, with a file for each, and of
+# conversation files before restores, with a directory for each restore.
+HOOK_BASELINES = "hooks"
+TRANSCRIPTS = "transcripts"
+DIRECTORIES = (HOOK_BASELINES, TRANSCRIPTS)
+
+MAKING = "new-"
+"""Prefix of the names of incomplete files and directories."""
+SCRATCH = "tmp-"
+"""Prefix of the names of scratch directories."""
+
+_STATE = "boocode"
+_STATE_ASIDE = re.compile(rf"{_STATE}\.[0-9a-f]{{16}}")
+
+
+def served_page(token: str) -> str:
+    """The name of the file that leads a browser to a page that is being served."""
+    return f"view-serve-{token}.html"
+
+
+def private_dir(git_dir: str) -> str:
+    """The private directory in a git directory."""
+    return os.path.join(git_dir, _STATE)
+
+
+def aside(path: str) -> str:
+    """A name beside a private directory, for one that is being created or removed."""
+    return f"{path}.{os.urandom(8).hex()}"
+
+
+def is_aside(path: str) -> bool:
+    """Whether a path has such a name."""
+    return _STATE_ASIDE.fullmatch(os.path.basename(path)) is not None
+
+
+def private_dirs(git_dir: str) -> list[str]:
+    """The private directory in a git directory, and what killed commands left of others."""
+    names = sorted(os.listdir(git_dir)) if os.path.isdir(git_dir) else []
+    return [os.path.join(git_dir, name) for name in names if name == _STATE or is_aside(name)]
