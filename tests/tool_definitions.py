@@ -18,7 +18,7 @@ from git_boocode.cli.framework import AtLeast
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.tool_schemas import TOOLS as FORMATS
 from git_boocode.matching import PROFILES
-from git_boocode.server.tool_list import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
+from git_boocode.server.tools import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
 from man.generate import ANSWERS, commands_of
 
 PATH = Path(__file__).parents[1] / "git_boocode" / "server" / "tools.json"

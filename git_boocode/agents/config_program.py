@@ -12,7 +12,7 @@ from git_boocode.agents.config_files import Baseline, ConfigFile, Wanted
 from git_boocode.agents.own_hooks import is_own_program
 from git_boocode.agents.registry import Program
 from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.shipped import shipped_file
+from git_boocode.repo.files import shipped_file
 
 _NAME = "git-boocode"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

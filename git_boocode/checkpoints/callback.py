@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError, shell_command
+from git_boocode.repo.files import find_shipped, shipped_file
 from git_boocode.repo.head import worktrees
 from git_boocode.repo.layout import CALLBACK_LOCK
 from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, file_lock
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.shipped import find_shipped, shipped_file
 
 HOOK = "boocode-restore"
 SHIPPED = ("claude-code", "http", "sqlite", "trim-jsonl")

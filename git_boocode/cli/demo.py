@@ -18,7 +18,7 @@ from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, json_option
 from git_boocode.cli.output import config_here, print_json, print_text
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.shipped import shipped_file
+from git_boocode.repo.files import shipped_file
 
 _REPORT = """\
 def summary(rows):

@@ -307,6 +307,8 @@ _MODULES = {
     "discard": "accept",
     "sync": "accept",
     "preview": "propose",
+    "turn": "propose",
+    "blame": "show",
     "drop": "prune",
     "fetch": "push",
     "version": "help",

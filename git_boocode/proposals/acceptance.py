@@ -18,8 +18,7 @@ from git_boocode.editing.service import EditJournal
 from git_boocode.editing.text_changes import is_binary, merge_texts
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
-from git_boocode.proposals.conversion import store_version, version_of
-from git_boocode.proposals.local_files import OTHER, letters_of
+from git_boocode.proposals.local_files import OTHER, letters_of, store_version, version_of
 from git_boocode.proposals.proposal import (
     BlobVersion,
     ContextFile,

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from git_boocode.checkpoints.turn_request import BegunTurn, TurnRequest, begin_turn
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edits import Edit, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
@@ -18,9 +19,10 @@ from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.records import note_refusal
 from git_boocode.editing.service import Options, recorded_edits
 from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace, buffer_files
-from git_boocode.proposals.conversion import (
+from git_boocode.proposals.local_files import (
     SYMLINK,
     file_mode,
+    is_executable,
     store_version,
     worktree_contents,
 )
@@ -30,11 +32,13 @@ from git_boocode.proposals.proposal import (
     ObjectStore,
     Proposals,
     ProposalState,
+    Versions,
     base_of,
     refuse_moved,
     retry_moved,
     store_proposal,
 )
+from git_boocode.proposals.review import Review
 from git_boocode.repo.files import with_executable
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.ids import ID, new_id
@@ -42,7 +46,7 @@ from git_boocode.repo.layout import CHECKPOINTS
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_turn
+from git_boocode.repo.running_turn import read_turn, remove_turn
 
 _PROPOSE = "propose"
 
@@ -266,3 +270,46 @@ def _ignored(repository: Repository, paths: AbstractSet[str]) -> set[str]:
         return set()
     done = repository.git.attempt("check-ignore", "-z", "--stdin", stdin=nul_lines(paths))
     return set(nul_records(done.stdout))
+
+
+def begin(workspace: Workspace, request: TurnRequest) -> BegunTurn:
+    """Begin a turn; its checkpoint is the context of what is proposed, with the buffers.
+
+    A file with a change that is still proposed keeps its context. Errors are those of `begin_turn`;
+    if the context cannot be stored, no turn runs.
+    """
+    assert workspace.repository is not None
+    begun = begin_turn(workspace.repository, request)
+    try:
+        _refresh(workspace, begun.captured.checkpoint.commit.id)
+    except BaseException:
+        if read_turn(workspace.repository) == begun.turn:
+            remove_turn(workspace.repository)
+        raise
+    return begun
+
+
+def _refresh(workspace: Workspace, base: str) -> None:
+    """Make the files of a checkpoint, and the buffers, the context of all that is not pending."""
+    review = Review(workspace)
+    state, repository = review.state, review.repository
+    pending = {path for file in state.files() if file.is_pending for path in file.paths}
+    settled = state.context.keys() - pending
+    buffers = {
+        path: data.data
+        for real, data in workspace.buffers.items()
+        if data is not None and (path := workspace.tree_path(real)) not in pending
+    }
+    recorded: Versions = versions_in(repository, base, settled) if settled else {}
+    if not buffers and all(state.context[path] == version for path, version in recorded.items()):
+        return
+
+    def write(objects: ObjectStore) -> NewState:
+        known: dict[str, BlobVersion | None] = dict(recorded)
+        for path, data in buffers.items():
+            real = os.path.join(workspace.top, path)
+            mode = file_mode(executable=is_executable(real))
+            known[path] = store_version(repository, objects, (path, data), mode)
+        return NewState(state.with_versions(known, known), "turn", base)
+
+    store_proposal(repository, write, review.locked)

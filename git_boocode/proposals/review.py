@@ -23,22 +23,20 @@ from git_boocode.editing.text_changes import (
 )
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace, read_file
-from git_boocode.proposals.conversion import (
-    KnownVersions,
-    file_mode,
-    store_version,
-    worktree_bytes,
-    worktree_contents,
-)
 from git_boocode.proposals.local_files import (
     OTHER,
+    KnownVersions,
+    file_mode,
     file_statuses,
     is_below,
     known_versions,
     letters_of,
     local_version,
     path_kind,
+    store_version,
     tree_path,
+    worktree_bytes,
+    worktree_contents,
 )
 from git_boocode.proposals.proposal import (
     BlobVersion,

@@ -25,7 +25,7 @@ from git_boocode.server.json_rpc import (
     result_message,
 )
 from git_boocode.server.roots import Roots
-from git_boocode.server.tool_list import (
+from git_boocode.server.tools import (
     ADDS,
     CWD,
     READS,
@@ -33,8 +33,8 @@ from git_boocode.server.tool_list import (
     TOOLS,
     ServedTool,
     checked_arguments,
+    for_tools,
 )
-from git_boocode.server.tool_wording import for_tools
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 from git_boocode import __version__
 from git_boocode.repo.errors import BoocodeError, from_os, shortened
 from git_boocode.server.calls import Lanes, PendingRequest, ToolCalls
-from git_boocode.server.connection import MAX_LINE, Connection, TooLong
 from git_boocode.server.json_rpc import (
     BUSY,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    MAX_LINE,
     METHOD_NOT_FOUND,
+    Connection,
     JsonObject,
     Malformed,
     Message,
@@ -32,6 +33,7 @@ from git_boocode.server.json_rpc import (
     Response,
     RpcError,
     RpcRequest,
+    TooLong,
     error_message,
     is_id,
     read_message,
@@ -39,7 +41,7 @@ from git_boocode.server.json_rpc import (
     result_message,
 )
 from git_boocode.server.roots import Roots
-from git_boocode.server.tool_list import definitions
+from git_boocode.server.tools import definitions
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
@@ -254,7 +256,7 @@ class Session:
         return {"tools": [definitions()[name] for name in self._calls.tools]}
 
     def _list_resources(self, pending: PendingRequest) -> JsonObject:
-        from git_boocode.server.resources import list_resources
+        from git_boocode.server.handlers import list_resources
 
         cursor = pending.request.params.get("cursor")
         if not isinstance(cursor, str | None):
@@ -263,12 +265,12 @@ class Session:
             return list_resources(self._repositories(pending), cursor)
 
     def _list_templates(self, _: RpcRequest) -> JsonObject:
-        from git_boocode.server.resources import TEMPLATES
+        from git_boocode.server.handlers import TEMPLATES
 
         return {"resourceTemplates": TEMPLATES}
 
     def _read_resource(self, pending: PendingRequest) -> JsonObject:
-        from git_boocode.server.resources import read_resource
+        from git_boocode.server.handlers import read_resource
 
         uri = pending.request.params.get("uri")
         if not isinstance(uri, str):
@@ -300,7 +302,6 @@ def _explained() -> Iterator[None]:
 
 
 def _load_handlers() -> None:
-    import git_boocode.repo.repository_cache
     import git_boocode.server.handlers  # noqa: F401
 
     # A command that ends soon collects hardly any garbage. What is loaded now stays.

@@ -26,7 +26,7 @@ from git_boocode.agents.own_hooks import MARKER
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, Program, find_agent
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
-from git_boocode.repo.shipped import shipped_file
+from git_boocode.repo.files import shipped_file
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.registry import AGENTS, Program
-from git_boocode.repo.shipped import shipped_file
+from git_boocode.repo.files import shipped_file
 from tests.agents.kit import LABEL, logged, recorded, taken
 from tests.checkpoints.kit import refs
 from tests.repo_kit import Repo

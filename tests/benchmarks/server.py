@@ -23,8 +23,7 @@ SIZE, LINES = 50_000, 1_000
 _PAUSE, _TURN = 0.05, 0.2
 _IMPORTS = "import git_boocode.cli.serve, git_boocode.server.session"
 _ALL_IMPORTS = (
-    f"{_IMPORTS}, git_boocode.server.handlers, git_boocode.repo.repository_cache, "
-    "git_boocode.repo.libgit2"
+    f"{_IMPORTS}, git_boocode.server.handlers, git_boocode.server.roots, git_boocode.repo.libgit2"
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.repo.shipped import shipped_file
+from git_boocode.repo.files import shipped_file
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from git_boocode.agents.registry import PROJECT, SERVER_AGENTS, USER, Agent
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.formats import FORMATS
 from git_boocode.matching import PROFILES
-from git_boocode.server.tool_list import definitions
+from git_boocode.server.tools import definitions
 from tests.agents.test_install import tree
 from tests.repo_kit import Repo
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from git_boocode import __version__
-from git_boocode.server.tool_list import TOOLS, definitions
+from git_boocode.server.tools import TOOLS, definitions
 from tests.repo_kit import Repo
 from tests.server.kit import Gate, edit
 

@@ -17,9 +17,9 @@ from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.files import shipped_file
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.shipped import shipped_file
 from tests.checkpoints.kit import back
 from tests.repo_kit import Repo
 

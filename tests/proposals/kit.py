@@ -16,8 +16,7 @@ from git_boocode.editing.service import Options
 from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.proposals import acceptance, new_proposal, review
 from git_boocode.proposals.acceptance import AcceptRequest
-from git_boocode.proposals.conversion import store_version
-from git_boocode.proposals.local_files import file_statuses
+from git_boocode.proposals.local_files import file_statuses, store_version
 from git_boocode.proposals.proposal import (
     BlobVersion,
     ContextFile,

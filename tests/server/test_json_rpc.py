@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_boocode.server import connection
+from git_boocode.server import json_rpc
 from git_boocode.server.json_rpc import Malformed, Response, RpcRequest, encode, read_message
 from tests.repo_kit import LIMITED, Repo
 from tests.server.conftest import Serve
@@ -246,16 +246,16 @@ class _Pipes:
     """The client's side of a connection inside this process."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes]) -> None:
-        self.connection = connection.Connection.__new__(connection.Connection)
-        monkeypatch.setattr(connection, "MAX_LINE", 100)
+        self.connection = json_rpc.Connection.__new__(json_rpc.Connection)
+        monkeypatch.setattr(json_rpc, "MAX_LINE", 100)
         monkeypatch.setattr(
-            connection.Connection, "_read", lambda _: pieces.pop(0) if pieces else b""
+            json_rpc.Connection, "_read", lambda _: pieces.pop(0) if pieces else b""
         )
 
     def lines(self) -> list[bytes | None]:
         """The lines; None for those that are too long."""
         found = self.connection.lines()
-        return [None if isinstance(line, connection.TooLong) else line for line in found]
+        return [None if isinstance(line, json_rpc.TooLong) else line for line in found]
 
 
 @pytest.mark.parametrize(
@@ -284,15 +284,15 @@ def test_lines_that_are_too_long(
 def test_a_message_over_the_limit(client: Client) -> None:
     piece = b"x" * (1 << 20)
     client.raw(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"')
-    for _ in range(connection.MAX_LINE // len(piece)):
+    for _ in range(json_rpc.MAX_LINE // len(piece)):
         client.raw(piece)
     client.raw(b'"}}\n')
     answer = client.read()
     assert (answer["id"], answer["error"]["code"]) == (None, INVALID)
     alive(client)
     # No more is held than the limit and what copying it takes.
-    assert megabytes(client, "VmHWM") < 2.5 * connection.MAX_LINE / (1 << 20)
-    assert megabytes(client, "VmRSS") < 0.5 * connection.MAX_LINE / (1 << 20)
+    assert megabytes(client, "VmHWM") < 2.5 * json_rpc.MAX_LINE / (1 << 20)
+    assert megabytes(client, "VmRSS") < 0.5 * json_rpc.MAX_LINE / (1 << 20)
 
 
 VALUES = st.recursive(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.repository_cache import RepositoryCache
+from git_boocode.server.roots import RepositoryCache
 from tests.repo_kit import Repo, git_version
 from tests.server.conftest import Serve
 from tests.server.kit import Client, edit

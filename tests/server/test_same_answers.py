@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from git_boocode.server.tool_list import TOOLS, definitions
+from git_boocode.server.tools import TOOLS, definitions
 from tests import tool_definitions
 from tests.repo_kit import Repo, Result
 from tests.server.conftest import Serve

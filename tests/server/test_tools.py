@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.server.tool_list import ADDS, READS, REPLACES, TOOLS, definitions
-from git_boocode.server.tool_wording import for_tools
+from git_boocode.server.tools import ADDS, READS, REPLACES, TOOLS, definitions, for_tools
 from tests.hostile.test_path_escapes import FORMATS, OUTSIDE, PATHS
 from tests.repo_kit import Repo
 from tests.server.conftest import Serve
