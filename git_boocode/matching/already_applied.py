@@ -39,7 +39,8 @@ def applied_rows(query: Query) -> Rows | None:
         return None
     removed = {*filter(evidence, old.stripped)}.difference(new.stripped)
     is_gone = removed.isdisjoint(query.text.stripped) and evidence(new.lf) >= _EVIDENCE
-    return rows if is_gone or (windows[:1] and windows[0][:2] == rows) else None
+    best = next(iter(windows), None)
+    return rows if is_gone or (best and (best.first, best.stop) == rows) else None
 
 
 def applied_elsewhere(query: Query, places: Sequence[Occurrence]) -> Rows | None:

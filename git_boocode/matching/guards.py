@@ -83,7 +83,9 @@ class WindowGuard:
     def objection(self, window: Window) -> str | None:
         """Why the window is not the needle's place, or None."""
         rows = self.lines[window.first : window.stop]
-        owners = {row: index for index, row in enumerate(range(*window[:2]), self.top)}
+        owners = {
+            row: index for index, row in enumerate(range(window.first, window.stop), self.top)
+        }
         different = self._different(rows) if self.step.typo else None
         return different or repeated_line(self.query, owners)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.matching.rungs import Profile, profile_named
 from git_boocode.matching.search import Query, Sections
 from git_boocode.matching.text import Text
-from git_boocode.matching.types import Found, Match, Occurrence, Replacement, Span, Step
+from git_boocode.matching.types import Found, Match, Occurrence, Span, Step
+
+if TYPE_CHECKING:
+    from git_boocode.matching.variants import Variant
 
 SHOWN = 10  # maximum number of candidates for an ambiguous needle
 _NEAREST = 3  # maximum number of candidates for a needle that was not found
@@ -41,8 +44,7 @@ class LadderAnswer(NamedTuple):
     """The result of the ladder; ``rung`` is None if it found nothing.
 
     ``query`` contains the variant of the model's texts that was found, ``notes`` the
-    transformations of that variant, ``chosen`` the index of the place if one was chosen. ``merged``
-    is the complete replacement if it was made in an older version.
+    transformations of that variant, ``chosen`` the index of the place if one was chosen.
     """
 
     query: Query
@@ -50,7 +52,6 @@ class LadderAnswer(NamedTuple):
     found: Found
     chosen: int | None
     notes: tuple[str, ...] = ()
-    merged: Replacement | None = None
 
 
 def locate_match(
@@ -71,23 +72,64 @@ def locate_match(
     return to_match(climb(query, profile_named(profile), start_line))
 
 
-def climb(
-    original: Query,
-    profile: Profile,
-    start_line: int | None = None,
-    older: Callable[[], LadderAnswer | None] = lambda: None,
-) -> LadderAnswer:
-    """Try the rungs of ``profile`` in order, and variants of the texts if the profile has any.
+def climb(query: Query, profile: Profile, start_line: int | None = None) -> LadderAnswer:
+    """Try all rungs of a profile in order, and variants of the texts if the profile has any."""
+    ladder = LadderRun(query, profile, start_line)
+    answer = ladder.try_strict()
+    return ladder.try_loose() if answer.rung is None and profile.strict else answer
 
-    ``older`` searches older versions of the text, after the strict rungs and before the loose ones.
+
+class LadderRun:
+    """Tries the rungs of a profile for one query: the strict ones, then the loose ones.
+
+    Variants try the strict rungs first: a loose rung would find a text despite its escapes, and
+    copy them into the file. For the same reason, only the variant that shares most lines with the
+    file tries the others.
     """
-    strict = profile.steps[: profile.strict] or profile.steps
-    answer = try_steps(original, strict, start_line)
-    if not profile.strict:
-        return answer
-    if answer.rung is None:
-        return _climb_on(answer, profile, start_line, older)
-    return answer if answer.chosen is None else _cleaned(answer)
+
+    def __init__(self, query: Query, profile: Profile, start_line: int | None) -> None:
+        self.query, self.profile, self.start_line = query, profile, start_line
+        self.queries: dict[Variant, Query] = {}
+        self.reason: str | None = None
+
+    def try_strict(self) -> LadderAnswer:
+        """The answer of the strict rungs; of all rungs if the profile calls none strict."""
+        strict = self.profile.steps[: self.profile.strict]
+        answer = try_steps(self.query, strict or self.profile.steps, self.start_line)
+        if not strict:
+            return answer
+        if answer.rung is None:
+            self.reason = answer.found.reason
+            return self._try_variants(strict) or answer
+        return answer if answer.chosen is None else _cleaned(answer)
+
+    def _try_variants(self, strict: Sequence[Step]) -> LadderAnswer | None:
+        from git_boocode.matching.variants import Variant, variants
+
+        query = self.query
+        own = Variant(query.needle.lf, query.new.lf if query.new else "")
+        self.queries[own] = query
+        for variant in variants(own, query.text, self.profile.variants):
+            other = query.variant(variant.old, variant.new, variant.first_line)
+            answer = try_steps(other, (_VARIANT_STEP, *strict[1:]), self.start_line)
+            if answer.rung is not None:
+                rung = "rewritten" if answer.rung == "exact" else answer.rung
+                return answer._replace(rung=rung, notes=variant.notes)
+            self.queries[variant] = other
+        return None
+
+    def try_loose(self) -> LadderAnswer:
+        """The answer of the loose rungs, after the strict ones found nothing."""
+        loose = self.profile.steps[self.profile.strict :]
+        best = max(query.share for query in self.queries.values())
+        level = [pair for pair in self.queries.items() if pair[1].share == best]
+        # If two are level, either may be right; the transformed one comes first.
+        for variant, query in level[1::-1]:
+            answer = try_steps(query, loose, self.start_line)._replace(notes=variant.notes)
+            answer = _without_strange_escapes(answer, self.query.needle.lf)
+            if answer.rung is not None:
+                return answer
+        return answer._replace(found=Found(reason=self.reason or answer.found.reason))
 
 
 def _cleaned(answer: LadderAnswer) -> LadderAnswer:
@@ -100,48 +142,11 @@ def _cleaned(answer: LadderAnswer) -> LadderAnswer:
     from git_boocode.matching.variants import Variant, marks, strays
 
     query, place = answer.query, answer.found.places[answer.chosen or 0]
-    own, (span,) = Variant(query.needle.lf, new.lf), query.text.spans([place[:2]])
+    own, (span,) = Variant(query.needle.lf, new.lf), query.text.spans([place.ends])
     cleaned = marks(own, query.text) if is_marked else strays(own, span.start_line)
     if (variant := next(cleaned, None)) is None:
         return answer
     return answer._replace(query=query.variant(variant.old, variant.new), notes=variant.notes)
-
-
-def _climb_on(
-    missed: LadderAnswer,
-    profile: Profile,
-    start_line: int | None,
-    older: Callable[[], LadderAnswer | None],
-) -> LadderAnswer:
-    """The answer of the variants, of the older versions, or of the loose steps.
-
-    ``missed`` is the answer of the strict steps for the original texts. Variants try the strict
-    steps first: a loose rung would find a text despite its escapes, and copy them into the file.
-    For the same reason, only the variant that shares most lines with the file tries the others.
-    """
-    from git_boocode.matching.variants import Variant, variants
-
-    original, loose = missed.query, profile.steps[profile.strict :]
-    strict = (_VARIANT_STEP, *profile.steps[1 : profile.strict])
-    own = Variant(original.needle.lf, original.new.lf if original.new else "")
-    queries = {own: original}
-    for variant in variants(own, original.text, profile.variants):
-        queries[variant] = original.variant(*variant[:2], variant.first_line)
-        answer = try_steps(queries[variant], strict, start_line)
-        if answer.rung is not None:
-            rung = "rewritten" if answer.rung == "exact" else answer.rung
-            return answer._replace(rung=rung, notes=variant.notes)
-    if merged := older():
-        return merged
-    shares = {variant: query.share for variant, query in queries.items()}
-    level = [variant for variant, share in shares.items() if share == max(shares.values())]
-    # If two are level, either may be right; the transformed one comes first.
-    for variant in level[1::-1]:
-        answer = try_steps(queries[variant], loose, start_line)._replace(notes=variant.notes)
-        answer = _without_strange_escapes(answer, own.old)
-        if answer.rung is not None:
-            return answer
-    return answer._replace(found=Found(reason=missed.found.reason or answer.found.reason))
 
 
 def _without_strange_escapes(answer: LadderAnswer, original: str) -> LadderAnswer:
@@ -271,6 +276,6 @@ def found_match(answer: LadderAnswer, chosen: int) -> Match:
 
 
 def _spans(text: Text, places: Sequence[Occurrence]) -> tuple[Span, ...]:
-    ends = sorted(place[:2] for place in places)
+    ends = sorted(place.ends for place in places)
     by_ends = dict(zip(ends, text.spans(ends), strict=True))
-    return tuple(by_ends[place[:2]] for place in places)
+    return tuple(by_ends[place.ends] for place in places)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.matching.ladder import LadderAnswer, climb, found_match, to_match
+from git_boocode.matching.ladder import LadderAnswer, LadderRun, found_match, to_match
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, lines_of, spliced, split_ends
@@ -69,7 +69,7 @@ def replace_text(
     query = Query(content, old, new, whole_lines=whole_lines)
     _check_input(query, new, expected)
 
-    def done(answer: LadderAnswer) -> Replacement:
+    def edited(answer: LadderAnswer) -> Replacement:
         _check_count(len(answer.found.places))
         if answer.rung is None:
             raise _not_found(answer)
@@ -82,13 +82,16 @@ def replace_text(
         writer = _Replacer(answer, Text(new) if verbatim else None)
         return writer.replacement(places, found_match(answer, chosen[0]), most)
 
-    def merged() -> LadderAnswer | None:
+    search = LadderRun(query, ladder, start_line)
+    answer = search.try_strict()
+    if answer.rung is None and ladder.strict:
         from git_boocode.matching.three_way import rebase_edit
 
-        return rebase_edit(query, ladder.steps[: ladder.strict], versions, start_line, done)
-
-    answer = climb(query, ladder, start_line, merged)
-    return done(answer) if answer.merged is None else answer.merged
+        strict = ladder.steps[: ladder.strict]
+        if merged := rebase_edit(query, strict, versions, start_line, edited):
+            return merged
+        answer = search.try_loose()
+    return edited(answer)
 
 
 def _check_input(query: Query, new: str, expected: int | None) -> None:
@@ -138,7 +141,7 @@ def _check_applied(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
     if answer.rung != "exact" and (elsewhere := already_applied.applied_elsewhere(query, places)):
         already_applied.refuse_applied(query.text, *elsewhere)
     rows = []
-    for place, span in zip(places, query.text.spans(place[:2] for place in places), strict=True):
+    for place, span in zip(places, query.text.spans(place.ends for place in places), strict=True):
         found = already_applied.applied_rows_around(query, place, span)
         if found is None:
             return
@@ -243,7 +246,7 @@ class _Replacer:
         self, places: Sequence[Occurrence], match: Match, most: int | None
     ) -> Replacement:
         """The content with every place replaced."""
-        rows = [span.start_line - 1 for span in self.text.spans(place[:2] for place in places)]
+        rows = [span.start_line - 1 for span in self.text.spans(place.ends for place in places)]
         raw, edits, size = self.text.raw, list[Splice](), len(self.text.raw)
         for place, row in zip(places, rows, strict=True):
             edit = self.splice(place, row)
@@ -271,7 +274,7 @@ class _Replacer:
 
     def splice(self, place: Occurrence, row: int) -> Splice:
         place = self._with_rest(place, row)
-        text, (start, end) = self.text, place[:2]
+        text, (start, end) = self.text, place.ends
         if place.rows is None or (place.partial and self.verbatim):
             pasted = self._replace_part(place, row)
             # Whole lines may be the last ones of a text without a final newline.
@@ -294,7 +297,7 @@ class _Replacer:
         So it is if new has several lines and old lacks the indentation of the first or the end of
         the statement, or if new adds a comment.
         """
-        text, (start, end), old, new = self.text, place[:2], self.old.lf, self.new.lf
+        text, (start, end), old, new = self.text, place.ends, self.old.lf, self.new.lf
         if not self.exact or self.verbatim or place.rows is not None:
             return place
         before = text.raw[text.raw.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
@@ -317,7 +320,7 @@ class _Replacer:
         if not self.verbatim and not self.text.is_whole(place.start, place.end):
             from git_boocode.matching.merge import fit_to_line
 
-            new = fit_to_line(self.text, place[:2], (self.old.lf, new))
+            new = fit_to_line(self.text, place.ends, (self.old.lf, new))
         return new.replace("\n", "\r\n") if self.text.has_crlf else new
 
     def _patched(self, mine: str, place: Occurrence, row: int) -> str:

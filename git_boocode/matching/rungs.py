@@ -114,7 +114,7 @@ def similarity(query: Query, step: Step) -> Found:
     # A window below the threshold is a rival if it differs from the best only in the error.
     rivals = guard.rivals(best, found.windows[1:])
     equal = all(other.similarity == best.similarity for other in rivals)
-    return Found(tuple(query.place(*window) for window in (best, *rivals)), equal)
+    return Found(tuple(query.place(w.first, w.stop, w.similarity) for w in (best, *rivals)), equal)
 
 
 def refusal(query: Query, step: Step) -> Found | None:

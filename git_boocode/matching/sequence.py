@@ -142,7 +142,7 @@ class _Sequence:
             error.candidates = error.candidates or self._nearest(change)
         placed = [one for _, one in found if isinstance(one, Placement)]
         if len(placed) == len(found) and {one.rung for one in placed} == {"already_applied"}:
-            return [self._refused(*one[:2], THERE, "already_applied") for one in placed]
+            return [self._refused(one.first, one.stop, THERE, "already_applied") for one in placed]
         return [one for _, one in found]
 
     def _open(self) -> Iterator[_PlacedChange]:

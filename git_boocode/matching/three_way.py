@@ -18,7 +18,7 @@ from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import LadderAnswer, try_steps
 from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, lines_of, split_lines
-from git_boocode.matching.types import SHOWN_TEXT, Found, Match, MatchError, Replacement, Step
+from git_boocode.matching.types import SHOWN_TEXT, Match, MatchError, Replacement, Step
 
 
 class Region(NamedTuple):
@@ -100,7 +100,9 @@ def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
 
     def slide_last(end: int) -> Hunk:
         down = _room(left, right, placed[-1], end - placed[-1].i2, down=True)
-        return Hunk(placed[-1].same, *(bound + down for bound in placed.pop()[1:]))
+        last = placed.pop()
+        rows = (bound + down for bound in (last.i1, last.i2, last.j1, last.j2))
+        return Hunk(last.same, *rows)
 
     # If a line was moved, git's diff shows the removal first.
     for same, j1, j2, i1, i2 in script(right, left):
@@ -153,7 +155,7 @@ def rebase_edit(
     versions: Iterable[str],
     start_line: int | None,
     edit: Callable[[LadderAnswer], Replacement],
-) -> LadderAnswer | None:
+) -> Replacement | None:
     """Make the edit in the newest version that contains the old text, and merge it with the text.
 
     None if no version contains it according to ``steps``, or if ``edit`` refuses the edit there.
@@ -183,8 +185,7 @@ def rebase_edit(
         start, end = query.text.ends(spans[0])
         match = Match("fuzzy", "merged", done.match.similarity, len(spans), start, end, spans=spans)
         match = match._replace(span=spans[0], version=index)
-        merged = Replacement(content, match, done.notes, len(spans), spans)
-        return LadderAnswer(query, "merged", Found(), None, merged=merged)
+        return Replacement(content, match, done.notes, len(spans), spans)
     return None
 
 

@@ -122,6 +122,11 @@ class Occurrence(NamedTuple):
     lines: tuple[tuple[int, int], ...] | None = None
     partial: bool = False
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The offsets of its start and its end."""
+        return self.start, self.end
+
 
 class Found(NamedTuple):
     """The places that a rung finds, in ascending order; if not ``equal``, the best comes first."""

@@ -46,6 +46,11 @@ class Variant(NamedTuple):
     notes: tuple[str, ...] = ()
     first_line: int | None = None
 
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The old and the new text."""
+        return self.old, self.new
+
     def then(self, old: str, new: str, note: str) -> Variant:
         """The variant after undoing one more transformation."""
         return self._replace(old=old, new=new, notes=(*self.notes, note))
@@ -60,7 +65,7 @@ def variants(own: Variant, text: Text, names: Sequence[str]) -> Iterator[Variant
     for name in names:
         for variant in tuple(found):
             for fresh in DECODERS[name](variant, text):
-                is_new = all(fresh[:2] != other[:2] for other in found)
+                is_new = all(fresh.texts != other.texts for other in found)
                 if fresh.old != variant.old and is_new and len(found) <= MOST:
                     found.append(fresh)
                     yield fresh
@@ -105,7 +110,7 @@ def gutter(variant: Variant, text: Text) -> Iterator[Variant]:
 
     In a file with such bars they may be content.
     """
-    old, new = (_unmarked(given, _BARS) for given in variant[:2])
+    old, new = (_unmarked(given, _BARS) for given in variant.texts)
     if old is None or not _has_bars(variant.old) or _has_bars(text.raw):
         return
     new = new if _has_bars(variant.new) else variant.new
@@ -233,7 +238,7 @@ def _meaning(sequence: str) -> str:
 
 
 def _decoded(variant: Variant, sequences: re.Pattern[str], note: str) -> Variant:
-    old, new = (sequences.sub(lambda found: _meaning(found[0]), text) for text in variant[:2])
+    old, new = (sequences.sub(lambda found: _meaning(found[0]), text) for text in variant.texts)
     return variant.then(old, new, note)
 
 
@@ -248,9 +253,9 @@ def escapes(variant: Variant, _text: Text) -> Iterator[Variant]:
 
     Escape sequences that only the new text has are ambiguous.
     """
-    before, after = (_WHITESPACE_OR_BACKSLASH.findall(_QUOTES.sub("", t)) for t in variant[:2])
+    before, after = (_WHITESPACE_OR_BACKSLASH.findall(_QUOTES.sub("", t)) for t in variant.texts)
     fresh = {*after}.difference(before)
-    in_lines, new_in_lines = ("\n" in text.strip("\n") for text in variant[:2])
+    in_lines, new_in_lines = ("\n" in text.strip("\n") for text in variant.texts)
     # An escaped line feed next to real ones is part of the code.
     if "\\\\" not in fresh and (in_lines or not fresh):
         yield _decoded(variant, _QUOTES, "unescaped")
