@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from git_boocode import __version__
-from git_boocode.cli.framework import COMMANDS, LazyGroup, boocode
+from git_boocode.cli.framework import COMMANDS, GROUPS, LazyGroup, boocode
 from git_boocode.cli.manual_page import TOPICS
 
 TOP = Path(__file__).parents[1]
@@ -146,7 +146,10 @@ def _described(schema: dict[str, Any], above: str = "") -> Iterator[tuple[str, s
 
 
 _MADE: dict[str, Callable[[], str]] = {
-    "@commands@": lambda: "\n".join(f"    {k:<10}  {v.summary}" for k, v in COMMANDS.items()),
+    "@commands@": lambda: "\n\n".join(
+        f"## {title}\n\n" + "\n".join(f"    {name:<10}  {text}" for name, text in group.items())
+        for title, group in GROUPS.items()
+    ),
     "@answers@": _answers,
     "@definitions@": lambda: "".join(
         f"## {k}\n\n{_schema(v)}" for k, v in ANSWERS["$defs"].items() if "oneOf" not in v

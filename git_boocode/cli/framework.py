@@ -260,47 +260,67 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+        """List the commands without importing them, those of git boocode by what they are for."""
+        summaries = {name: entry.summary for name, entry in self.entries.items()}
+        groups = GROUPS if self.entries is COMMANDS else {"Commands": summaries}
+        # All in one column, as in one table.
+        width = max(map(len, summaries))
+        for title, group in groups.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), group[name]) for name in group])
 
 
-_SUMMARIES = {
-    "apply-edit": "Apply a model's edit although it has drifted.",
-    "locate": "Find where drifted text occurs in a file.",
-    "rewind": "Undo an applied edit, although the files have changed since.",
-    "propose": "Store a model's edits beside the files.",
-    "preview": "Print a file as it is proposed.",
-    "accept": "Write what is proposed to the files.",
-    "discard": "Drop what is proposed.",
-    "sync": "Make the files the context of a proposal.",
-    "tools": "Print the edit formats as tools for a model.",
-    "serve": "Serve editors and agents by the Model Context Protocol.",
-    "checkpoint": "Record the worktree and the staging area.",
-    "turn": "Mark a model's turn as running.",
-    "run": "Take a checkpoint, then run a command.",
-    "log": "List the checkpoints, newest first.",
-    "show": "Show a checkpoint and what it changes.",
-    "diff": "Compare a checkpoint with the worktree.",
-    "blame": "Show which turn wrote each line of a file.",
-    "view": "Show all turns as a page in the browser.",
-    "restore": "Take files, staging and conversation back.",
-    "undo": "Undo the latest restore.",
-    "redo": "Redo a restore that was undone.",
-    "drop": "Delete checkpoints by name.",
-    "prune": "Delete checkpoints that are too old or too many.",
-    "push": "Push checkpoints to a remote.",
-    "fetch": "Fetch checkpoints from a remote.",
-    "hook": "Take the checkpoint of a turn; hooks call it.",
-    "hooks": "Have agents and git take checkpoints themselves.",
-    "status": "Show proposals, hooks and checkpoints at a glance.",
-    "doctor": "Repair what interrupted commands left behind.",
-    "uninstall": "Remove hooks, checkpoints, settings and private files.",
-    "demo": "Show the main job in a scratch repository.",
-    "completion": "Print the completion script of a shell.",
-    "help": "Open the manual page of a command.",
-    "version": "Print the version.",
+GROUPS = {
+    "Go back": {
+        "log": "List the checkpoints, newest first.",
+        "show": "Show a checkpoint and what it changes.",
+        "diff": "Compare a checkpoint with the worktree.",
+        "restore": "Take files, staging and conversation back.",
+        "undo": "Undo the latest restore.",
+        "redo": "Redo a restore that was undone.",
+        "view": "Show all turns as a page in the browser.",
+        "blame": "Show which turn wrote each line of a file.",
+    },
+    "Record": {
+        "checkpoint": "Record the worktree and the staging area.",
+        "run": "Take a checkpoint, then run a command.",
+        "status": "Show proposals, hooks and checkpoints at a glance.",
+    },
+    "Edit": {
+        "apply-edit": "Apply a model's edit although it has drifted.",
+        "rewind": "Undo an applied edit, although the files have changed since.",
+    },
+    "Proposals for editors": {
+        "propose": "Store a model's edits beside the files.",
+        "preview": "Print a file as it is proposed.",
+        "accept": "Write what is proposed to the files.",
+        "discard": "Drop what is proposed.",
+        "sync": "Make the files the context of a proposal.",
+        "turn": "Mark a model's turn as running.",
+    },
+    "Agents and hooks": {
+        "hooks": "Have agents and git take checkpoints themselves.",
+        "serve": "Serve editors and agents by the Model Context Protocol.",
+        "tools": "Print the edit formats as tools for a model.",
+    },
+    "Share and keep": {
+        "push": "Push checkpoints to a remote.",
+        "fetch": "Fetch checkpoints from a remote.",
+        "drop": "Delete checkpoints by name.",
+        "prune": "Delete checkpoints that are too old or too many.",
+        "doctor": "Repair what interrupted commands left behind.",
+        "uninstall": "Remove hooks, checkpoints, settings and private files.",
+    },
+    "Plumbing": {
+        "locate": "Find where drifted text occurs in a file.",
+        "hook": "Take the checkpoint of a turn; hooks call it.",
+        "demo": "Show the main job in a scratch repository.",
+        "completion": "Print the completion script of a shell.",
+        "help": "Open the manual page of a command.",
+        "version": "Print the version.",
+    },
 }
+"""The commands and their lines in lists, by what they are for; what is used daily comes first."""
 # Commands that are in the module of another one; the module of `hook` itself is free of click.
 _MODULES = {
     "redo": "undo",
@@ -316,7 +336,8 @@ _MODULES = {
 }
 COMMANDS = {
     name: CommandInfo(f"git_boocode.cli.{_MODULES.get(name, function)}", function, summary)
-    for name, summary in _SUMMARIES.items()
+    for group in GROUPS.values()
+    for name, summary in group.items()
     for function in (name.replace("-", "_"),)
 }
 # As a function, it would hide Python's own.

@@ -98,7 +98,7 @@ def _made_steady(said: str, home: Path) -> str:
     program = shutil.which("git-boocode", path=str(Path(sys.executable).parent))
     said = said.replace(str(program), "/home/ada/.local/bin/git-boocode")
     said = said.replace(str(home), "/home/ada")
-    said = re.sub(r"( +)(\d+ s ago)", _just_now, said)
+    said = re.sub(r"( *)\b(\d+ s ago)", _just_now, said)
     for pattern, steady in _STEADY:
         said = pattern.sub(steady, said)
     numbers: dict[str, int] = {}
