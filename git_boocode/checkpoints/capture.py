@@ -123,7 +123,9 @@ def _capture(repository: Repository, request: Request, scratch: str) -> Captured
         while True:
             snapshot = scan.finish()
             try:
-                more = _narrow(catalog, request, snapshot) if request.paths else {}
+                more: Mapping[str, Any] = {}
+                if request.paths:
+                    snapshot, more = _narrowed(catalog, request, snapshot)
                 return _write_checkpoint(catalog, request, snapshot, scan.cache, more)
             except RefusedError as error:
                 if scan.cache is None or error.code != "conflict":
@@ -132,8 +134,10 @@ def _capture(repository: Repository, request: Request, scratch: str) -> Captured
             scan.start_without_cache()
 
 
-def _narrow(catalog: Catalog, request: Request, snapshot: Snapshot) -> Mapping[str, Any]:
-    """Restrict a snapshot to the requested paths; returns more metadata."""
+def _narrowed(
+    catalog: Catalog, request: Request, snapshot: Snapshot
+) -> tuple[Snapshot, Mapping[str, Any]]:
+    """The snapshot of the requested paths only, and more metadata."""
     from git_boocode.checkpoints.worktree.partial import narrow
 
     repository, base = catalog.repository, catalog.latest()
@@ -141,10 +145,10 @@ def _narrow(catalog: Catalog, request: Request, snapshot: Snapshot) -> Mapping[s
         repository, snapshot, base, request.paths, require_match=request.require_match
     )
     if narrowed is None or base is None:
-        return {}
-    snapshot.tree, snapshot.skipped, snapshot.cache = *narrowed, None
-    paths = list(request.paths)
-    return {"partial": {"base": base.id, "prefix": repository.prefix, "paths": paths}}
+        return snapshot, {}
+    part = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
+    tree, skipped = narrowed
+    return snapshot._replace(tree=tree, skipped=skipped, cache=None), {"partial": part}
 
 
 def _write_checkpoint(
@@ -278,7 +282,7 @@ def write_checkpoint(
     meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
-    snapshot.quarantine.move()
+    snapshot.quarantine.release()
     below = {"checkpoint": CHECKPOINTS, TURN_END_KIND: TURN_ENDS}.get(kind, SAFETY)
     ref, old = f"{below}{identifier}", None
     if kind == TURN_END_KIND:

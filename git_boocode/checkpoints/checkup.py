@@ -13,7 +13,6 @@ from git_boocode.checkpoints.restore.conversation import damaged_files
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, remote_of
 from git_boocode.checkpoints.store.daily_pruning import last_prune_failure, prune_everywhere
 from git_boocode.checkpoints.store.retention import KINDS, interrupted, restore_of
-from git_boocode.checkpoints.worktree.snapshot import stale_indexes
 from git_boocode.repo.durable import (
     is_blocked,
     is_directory,
@@ -183,17 +182,11 @@ def _index_remedy(repository: Repository) -> str:
 
 
 def _leftover_files(state: str, *, fix: bool) -> Iterator[Finding]:
-    stale = stale_indexes(state)
-
-    def clear() -> None:
-        sweep(state)
-        _remove_all(stale)
-
-    if paths := (*leftovers(state), *stale):
+    if paths := tuple(leftovers(state)):
         message = "killed git boocode commands left private files behind"
         remedy = f"{_FIX} removes them, and so does the next checkpoint"
         finding = Finding("leftover_files", message, paths, remedy)
-        yield finding.repaired(clear, "they were removed", fix=fix)
+        yield finding.repaired(partial(sweep, state), "they were removed", fix=fix)
 
 
 def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:

@@ -135,7 +135,7 @@ class Record:
         with scratch_directory(self.repository.state_dir) as scratch:
             quarantine = Quarantine(self.repository, scratch)
             commit = self._store(quarantine)
-            quarantine.move()
+            quarantine.release()
             changes = [RefChange(EDITS + self.id, commit, None)]
             create_refs(self.repository, quarantine, changes, [commit])
 

@@ -271,7 +271,7 @@ class ObjectStore:
         files = state.files()
         values = {"action": new.action, "base": new.base or None, **new.more}
         made = commit(output, parent, KIND, {**values, "files": [*map(_file_json, files)]})
-        self._quarantine.move()
+        self._quarantine.release()
         changes = [RefChange(PROPOSALS + identifier, made.id, None)]
         with SignalsWait():
             create_refs(repository, self._quarantine, changes, [made.id, parent])

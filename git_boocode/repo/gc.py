@@ -78,7 +78,7 @@ def create_refs(
     """
     store, created = repository.store, changes[-1]
     try:
-        store.update_refs(changes, beside=quarantine.sync_directories)
+        store.update_refs(changes)
     except FatalError as error:
         if _may_have_collected(repository, quarantine):
             raise CollectedError from error

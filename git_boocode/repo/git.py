@@ -112,15 +112,6 @@ class Running:
                 raise
         return Completed(process.returncode, stdout, stderr)
 
-    def finish_after(self, work: Callable[[], None], stdin: bytes) -> Completed:
-        """Call `work` before writing its standard input, and wait until it exits."""
-        try:
-            work()
-        except BaseException:
-            self.stop()
-            raise
-        return self.finish(stdin)
-
     def beginning(self, size: int) -> bytes:
         """The first bytes of its output, at most `size`; then it is stopped.
 
@@ -221,22 +212,14 @@ class Git:
         options = [part for setting in self.overrides for part in ("-c", setting)]
         return [*self.starter, "git", *options, *arguments]
 
-    def attempt(
-        self, *arguments: str, stdin: bytes = b"", beside: Callable[[], None] | None = None
-    ) -> Completed:
-        """Run git and return the result; the caller handles a failure.
-
-        `beside` is called while git starts, before git gets `stdin`.
-        """
-        running = Running(self._start(arguments))
-        done = running.finish_after(beside, stdin) if beside else running.finish(stdin)
+    def attempt(self, *arguments: str, stdin: bytes = b"") -> Completed:
+        """Run git and return the result; the caller handles a failure."""
+        done = Running(self._start(arguments)).finish(stdin)
         return done._replace(stderr=self._with_reason(done.stderr)) if done.status else done
 
-    def run(
-        self, *arguments: str, stdin: bytes = b"", beside: Callable[[], None] | None = None
-    ) -> bytes:
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run git and return its raw output; GitError if the exit status is not 0."""
-        done = self.attempt(*arguments, stdin=stdin, beside=beside)
+        done = self.attempt(*arguments, stdin=stdin)
         if done.status:
             raise GitError(arguments, done.status, os.fsdecode(done.stderr))
         return done.stdout

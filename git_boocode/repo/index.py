@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from typing import NamedTuple
@@ -64,12 +64,9 @@ class Index:
         """All entries with flags, modes and stages, NUL-terminated (`ls-files -s -v -z`)."""
         return self.git.run(*_DUMP)
 
-    def write_tree(self, *options: str, beside: Callable[[], None] | None = None) -> str:
-        """Store the entries as trees and return the id of the root; there must be no conflict.
-
-        `beside` is called meanwhile.
-        """
-        return os.fsdecode(self.git.run("write-tree", *options, beside=beside)).strip()
+    def write_tree(self, *options: str) -> str:
+        """Store the entries as trees and return the id of the root; there must be no conflict."""
+        return os.fsdecode(self.git.run("write-tree", *options)).strip()
 
     def read_tree(self, *arguments: str) -> None:
         """Run `git read-tree`; a sparse checkout neither hides entries nor removes files."""

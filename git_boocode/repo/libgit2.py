@@ -202,12 +202,8 @@ class Libgit2Store(PersistentStore):
                 number, body = packs.read(name)
             return ObjectInfo(_KINDS[number], name, len(body))
 
-    def update_refs(
-        self, changes: Sequence[RefChange], beside: Callable[[], None] | None = None
-    ) -> None:
+    def update_refs(self, changes: Sequence[RefChange]) -> None:
         """See `Store.update_refs`."""
-        if beside is not None:
-            beside()
         if self._is_shared or not self._move_one(changes):
             # Git retries if a ref is locked, and reports why it fails.
             super().update_refs(changes)

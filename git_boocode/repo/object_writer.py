@@ -74,8 +74,6 @@ class Quarantine:
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
         self._object_format = repository.object_format
-        self._synced: set[str] = set()
-        self._touched: list[str] = []
         self._is_shared = is_group_shared(repository)
         git = repository.git.bind(**_reading_from(repository, self.target, self._path))
         self.git = git.bind("core.fsync=none")
@@ -110,25 +108,17 @@ class Quarantine:
         return [self._target(path) for path in kept]
 
     def release(self) -> None:
-        """Sync the new objects and publish them; OSError if there is no space or permission."""
-        self.move()
-        self.sync_directories()
+        """Sync the new objects and move them to the object directory.
 
-    def sync(self) -> None:
-        """Sync the objects that are complete; git may still be writing others."""
-        files = [path for path in self._finished() if path not in self._synced]
+        OSError if there is no space or permission; on a full disk, nothing is moved.
+        """
+        files = self._finished()
         sync_all(files)
-        self._synced.update(files)
-
-    def move(self) -> None:
-        """Sync the new objects and move them to the object directory."""
-        self.sync()
-        files, self._synced = self._synced, set()
-        directories = {self._target(path).rpartition("/")[0]: path for path in files}
+        directories = {os.path.dirname(self._target(path)): path for path in files}
         present = set(os.listdir(self.target)) if files else set()
-        missing = [path for path in directories if path.rpartition("/")[2] not in present]
+        missing = [path for path in directories if os.path.basename(path) not in present]
         try:
-            # Directories first, because they need space: on a full disk, nothing is moved.
+            # Directories first, because they need space.
             for directory in missing:
                 self._make_directory(directory, directories[directory])
             for path in sorted(files, key=lambda path: path.endswith(_LAST)):
@@ -138,17 +128,8 @@ class Quarantine:
                 with suppress(OSError):
                     os.rmdir(directory)
             raise
-        self._touched += [self.target, *directories] if files else []
-
-    def sync_directories(self) -> None:
-        """Sync the directories of moved objects, and remove the emptied ones of the quarantine."""
-        touched, self._touched = self._touched, []
         # If `git gc` has packed the objects meanwhile and removed a directory, it has synced them.
-        sync_all(touched)
-        for directory in os.listdir(self._path):
-            # Anything else is removed with the scratch directory.
-            with suppress(OSError):
-                os.rmdir(f"{self._path}/{directory}")
+        sync_all([self.target, *directories] if files else [])
 
     def _finished(self) -> list[str]:
         """The complete files."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from io import BytesIO
@@ -265,19 +265,16 @@ class Store:
         raw = raw_commit(tree, parents, message, by, when)
         return self._repository.git.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=raw)
 
-    def update_refs(
-        self, changes: Sequence[RefChange], beside: Callable[[], None] | None = None
-    ) -> None:
+    def update_refs(self, changes: Sequence[RefChange]) -> None:
         """Apply all changes or none, each only if the ref has the expected value.
 
-        `beside` is called while git starts, before any ref changes. RefusedError (`conflict`) if
-        another process created, moved or deleted a ref.
+        RefusedError (`conflict`) if another process created, moved or deleted a ref.
         """
         if not changes:
             return
         script = os.fsencode("".join(map(self._instruction, changes)))
         command = ("update-ref", "--no-deref", "-z", "--stdin")
-        done = self._repository.git.attempt(*command, stdin=script, beside=beside)
+        done = self._repository.git.attempt(*command, stdin=script)
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
         written = [change.name for change in changes if change.new not in (None, change.old)]

@@ -308,16 +308,6 @@ def test_leftover_files(repo: Repo) -> None:
     assert (repo.top / state / "kept-index.json").exists()
 
 
-def test_private_indexes_of_an_earlier_version(repo: Repo) -> None:
-    take()
-    repo.write(".git/boocode/kept-index-abc", "x")
-    repo.write(".git/boocode/kept-index-def", "x")
-    assert len(only().paths) == 2
-    repaired("leftover_files")
-    left = [path.name for path in (repo.top / ".git/boocode").glob("kept-index*")]
-    assert sorted(left) == ["kept-index", "kept-index.json"]
-
-
 def test_private_files_of_a_command_at_work_stay(repo: Repo) -> None:
     repo.write("a", "a\n")
     take()

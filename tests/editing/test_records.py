@@ -419,8 +419,8 @@ NO_ROOM = "No space left on device"
 @pytest.mark.parametrize(
     ("failing_step", "error", "code"),
     [
-        ("move", OSError(errno.EIO, "no luck"), "record"),
-        ("move", OSError(errno.ENOSPC, NO_ROOM), "disk_full"),
+        ("release", OSError(errno.EIO, "no luck"), "record"),
+        ("release", OSError(errno.ENOSPC, NO_ROOM), "disk_full"),
         ("update-ref", "fatal: no luck", "record"),
         ("update-ref", f"fatal: {NO_ROOM}", "disk_full"),
     ],
@@ -440,8 +440,8 @@ def test_without_its_record_a_call_changes_nothing(
     def full(*_: object) -> None:
         raise error
 
-    if failing_step == "move":
-        monkeypatch.setattr(Quarantine, "move", full)
+    if failing_step == "release":
+        monkeypatch.setattr(Quarantine, "release", full)
     else:
         monkeypatch.setattr(Git, "attempt", failing)
     with pytest.raises(FatalError) as caught:

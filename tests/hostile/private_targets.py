@@ -80,7 +80,6 @@ def read_log(repository: Any) -> None:
 
 def read_kept(repository: Any) -> None:
     kept.load_cache(repository, os.path.join(repository.state_dir, "target"), "")
-    kept.stale_indexes(repository.state_dir)
 
 
 def read_edit_note(repository: Any) -> None:

@@ -73,7 +73,7 @@ class WorktreeUpdate:
             if self._repository.config.section("filter", ".required"):
                 self._try_filters()
             # Copy it now, because the disk may be full when it is needed.
-            self._before = self._snapshot.index.copy()
+            self._before = self._snapshot.disk_index.copy()
             if not returning:
                 refuse_if_locked(self._repository.index_path)
                 # Git would overwrite an ignored file that was created after the snapshot.
@@ -85,7 +85,7 @@ class WorktreeUpdate:
             if self._plan.staging.tree == self._repository.empty_tree:
                 # Git has it built in and may not store it, but `git fsck` expects it of an index.
                 self._repository.git.run("hash-object", "-w", "-t", "tree", "--stdin")
-            made = build_index(self._plan.staging, self._snapshot.index)
+            made = build_index(self._plan.staging, self._snapshot.disk_index)
             self._install(made.path, self._snapshot.dump())
             self._installed = made
 
@@ -102,7 +102,7 @@ class WorktreeUpdate:
                 except (FatalError, OSError):
                     # Most likely the disk is full, and a scan of the files needs space.
                     self._check_out_before()
-                write_exact(self._repository, self._snapshot.index, self._exact_before)
+                write_exact(self._repository, self._snapshot.disk_index, self._exact_before)
                 self._files_touched = False
 
     # Files.
@@ -114,7 +114,9 @@ class WorktreeUpdate:
         rollback would need the same filter.
         """
         for tree, unused in ((self._plan.tree, "delete"), (self._plan.before, "create")):
-            index = Index(self._snapshot.index.git, f"{self._snapshot.index.path}.try-{unused}")
+            index = Index(
+                self._snapshot.disk_index.git, f"{self._snapshot.disk_index.path}.try-{unused}"
+            )
             index.read_tree(tree)
             paths = [change.path for change in self._plan.changes if change.action != unused]
             driven = nul_lines(paths_with_filter(index, paths, "--cached"))
@@ -131,7 +133,7 @@ class WorktreeUpdate:
 
     def _write_files(self) -> None:
         modes = {change.path: change.mode for change in self._plan.changes}
-        index, exact = self._snapshot.index, self._plan.exact
+        index, exact = self._snapshot.disk_index, self._plan.exact
         try:
             with writing_exactly(self._repository, index, modes, exact) as (umask, written):
                 self._merge(self._plan.before, self._plan.tree, umask)
@@ -144,7 +146,7 @@ class WorktreeUpdate:
             index.git.attempt("update-index", "-q", "--refresh")
 
     def _merge(self, before: str, after: str, umask: int) -> None:
-        git = self._keeping_lock(self._snapshot.index.git).with_umask(umask)
+        git = self._keeping_lock(self._snapshot.disk_index.git).with_umask(umask)
         progress = ("-v",) if git.observer else ()
         command = ("read-tree", "--no-sparse-checkout", *progress, "-m", "-u", before, after)
         _check(git.attempt_counted("restoring: {} files", *command))
@@ -154,9 +156,12 @@ class WorktreeUpdate:
         return git.keeping_lock(held_lock(self._repository.state_dir))
 
     def _merge_back(self) -> None:
-        self._snapshot.index.break_lock()
+        self._snapshot.disk_index.break_lock()
         # Git writes the index last: if it matches the target, every file was written.
-        if self._snapshot.index.write_tree() == self._plan.tree and not self._reappeared_files():
+        if (
+            self._snapshot.disk_index.write_tree() == self._plan.tree
+            and not self._reappeared_files()
+        ):
             with suppress(WorktreeChangedError), self._writing_back() as (umask, _):
                 self._merge(self._plan.tree, self._plan.before, umask)
                 return
@@ -172,7 +177,7 @@ class WorktreeUpdate:
         with scratch_directory(repository.state_dir) as scratch:
             halfway = self._scan(scratch)
             if reappeared := self._reappeared_files():
-                halfway.force_add(reappeared, repository.worktree)
+                halfway = halfway.with_files(reappeared, repository.worktree)
             planned = {change.path for change in self._plan.changes}
             back = tree_changes(repository.git, halfway.disk_tree, self._plan.before)
             back = [change for change in back if change.path in planned]
@@ -186,8 +191,8 @@ class WorktreeUpdate:
                 each.path in replaced and not is_cut_short(repository, each.path, each.id)
                 for each in others
             ):
-                halfway.exact = record_exact(repository, halfway, back, {})
-                self._save(halfway)
+                exact_now = record_exact(repository, halfway, back, {})
+                self._save(halfway._replace(exact=exact_now))
             paths = self._exact_before.keys() & {change.path for change in back}
             exact = {path: self._exact_before[path] for path in paths}
             tree = tree_after(halfway, halfway.disk_tree, back)
@@ -229,7 +234,7 @@ class WorktreeUpdate:
 
     def _writing_back(self) -> AbstractContextManager[tuple[int, list[str]]]:
         modes = {change.path: change.old_mode for change in self._plan.changes}
-        index = self._snapshot.index
+        index = self._snapshot.disk_index
         return writing_exactly(self._repository, index, modes, self._exact_before)
 
     # The staging area.

@@ -158,15 +158,15 @@ def undoable_change(
             there = {path for path in written if os.path.lexists(os.path.join(top, path))}
             skipped = [path.rstrip("/") for path, _ in snapshot.skipped]
             unrecorded = {path for path in written if any(covers(each, path) for each in skipped)}
-            entries = [*snapshot.index.entries_of(written)]
+            entries = [*snapshot.disk_index.entries_of(written)]
             if ignored := there.difference(entry.path for entry in entries):
-                snapshot.force_add(sorted(ignored), top)
-                entries = [*snapshot.index.entries_of(written)]
+                snapshot = snapshot.with_files(sorted(ignored), top)
+                entries = [*snapshot.disk_index.entries_of(written)]
             unrecorded |= there.difference(entry.path for entry in entries)
             if unrecorded:
                 raise _unrecorded(min(unrecorded))
             changes = (Change(e.path, "modify", e.mode, e.mode, e.id, e.id) for e in entries)
-            snapshot.exact = record_exact(repository, snapshot, changes, {})
+            snapshot = snapshot._replace(exact=record_exact(repository, snapshot, changes, {}))
             return safety_checkpoint(
                 repository, snapshot, Metadata({}), record, identifier, step.change
             )

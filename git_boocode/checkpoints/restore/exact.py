@@ -86,7 +86,7 @@ def exact_changes(
         other_mode = file.mode not in (None, stat.S_IMODE(status.st_mode))
         if other_mode or (convert if file.blob == _SAME else file.blob):
             candidates.append(path)
-    entries = list(snapshot.index.entries_of(candidates)) if candidates else []
+    entries = list(snapshot.disk_index.entries_of(candidates)) if candidates else []
     files = with_blobs(target, {entry.path: entry.id for entry in entries}, convert=convert)
     return [
         Change(entry.path, "modify", entry.mode, entry.mode, entry.id, entry.id)
@@ -109,7 +109,7 @@ def record_exact(
     ids = {path: _raw_id(repository, path) or "" for path in converted}
     raw = {path: ids[path] for path in converted if ids[path] not in ("", old[path])}
     # If a filter driver such as LFS restores the exact bytes, git can write the file.
-    index = snapshot.index
+    index = snapshot.disk_index
     if driven := paths_with_filter(index, raw) if raw else []:
         prefix = f"{index.path}.written/"
         command = ("checkout-index", "-z", "--stdin", f"--prefix={prefix}")

@@ -67,7 +67,7 @@ class FilePlanner:
     """Plans the changes from a snapshot to a target.
 
     `written` are the files that an earlier restore wrote: unchanged ones are deleted even if they
-    are ignored now.
+    are ignored now. The caller replaces `snapshot` by one that has more files.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class FilePlanner:
         written: Mapping[str, Change],
     ) -> None:
         self._repository = repository
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._request = request
         self._target = target
         self._written = written
@@ -89,7 +89,7 @@ class FilePlanner:
         # Cached, because the staging area often has the same trees as the files.
         self._compare = cache(partial(tree_changes, repository.git))
         # The files on disk and, if it can be read, the user's index.
-        self._indexes = [snapshot.index]
+        self._indexes = [snapshot.disk_index]
         if snapshot.original is not None and snapshot.staging is not None:
             self._indexes.append(snapshot.original)
         self._pathspecs: Pathspecs | None = None
@@ -108,7 +108,7 @@ class FilePlanner:
 
         They must be deleted, and the snapshot lacks them; a file with other bytes is the user's.
         """
-        snapshot, repository = self._snapshot, self._repository
+        snapshot, repository = self.snapshot, self._repository
         existing = list(filter(self._is_recorded, self._written))
         changes = self._compare(snapshot.disk_tree, self._tree) if existing else []
         visible = {change.path for change in changes if change.action != "create"}
@@ -119,7 +119,7 @@ class FilePlanner:
             and not any(covers(other, path) for other, _ in snapshot.skipped)
             and not any(map(self._disk.has_repository, directories_of([path])))
         ]
-        visible = {entry.path for entry in snapshot.index.entries_of(hidden)}
+        visible = {entry.path for entry in snapshot.disk_index.entries_of(hidden)}
         return sorted(unchanged(repository, self._written, (p for p in hidden if p not in visible)))
 
     def plan(
@@ -133,7 +133,7 @@ class FilePlanner:
 
         `added` are the files in the way of an earlier plan, which are now in the snapshot.
         """
-        repository, snapshot, request = self._repository, self._snapshot, self._request
+        repository, snapshot, request = self._repository, self.snapshot, self._request
         if request.paths:
             self._pathspecs = Pathspecs(repository.worktree, request.prefix, request.paths)
             self._paths = self._pathspecs.matching(self._views(), each=each)
@@ -191,7 +191,7 @@ class FilePlanner:
         # A dry run does not need it, and in a partial clone the contents may be missing.
         if len(changes) == len(differing) or self._request.dry_run:
             return target
-        return tree_after(self._snapshot, current, changes)
+        return tree_after(self.snapshot, current, changes)
 
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}
@@ -199,9 +199,9 @@ class FilePlanner:
     def _views(self) -> Iterator[Index]:
         """The indexes that pathspecs are matched in: current files, staged ones, and the target."""
         yield from self._indexes
-        yield _read(self._snapshot, self._tree, "target")
+        yield _read(self.snapshot, self._tree, "target")
         if self._staging is not None:
-            index = _read(self._snapshot, self._staging.tree, "target-staged")
+            index = _read(self.snapshot, self._staging.tree, "target-staged")
             index.put(entry for entry in self._staging.special if entry.stage)
             yield index
 
@@ -210,7 +210,7 @@ class FilePlanner:
     def _reasons_to_keep(
         self, wanted: list[Change], ignored: Collection[str], nested: Mapping[str, str]
     ) -> Iterator[tuple[str, str]]:
-        skipped = (path for path, _ in self._snapshot.skipped)
+        skipped = (path for path, _ in self.snapshot.skipped)
         untouchable = self._target.meta.skipped_paths.union(skipped)
         for change in wanted:
             if change.touches_gitlink:
@@ -224,7 +224,7 @@ class FilePlanner:
 
     def _unrecorded(self, kept: Container[str]) -> dict[str, str]:
         """The other paths that cannot be recorded, unless the target skipped them as well."""
-        skipped, found = self._snapshot.skipped, dict[str, str]()
+        skipped, found = self.snapshot.skipped, dict[str, str]()
         unread = {
             path: why for path, why in skipped if path not in kept and not is_in_dot_git(path)
         }
@@ -296,7 +296,7 @@ class FilePlanner:
 
     def _ignored(self, differing: list[Change], wanted: list[Change]) -> frozenset[str]:
         """The paths that would be deleted although the target's rules ignore them."""
-        current, target = self._snapshot.staging, self._staging
+        current, target = self.snapshot.staging, self._staging
         doomed = [c.path for c in wanted if c.action == "delete" and not self._is_as_written(c)]
         if doomed and not any(
             os.path.basename(change.path) == ".gitignore" for change in differing
@@ -310,7 +310,7 @@ class FilePlanner:
             doomed = [path for path in doomed if path in tracked]
         if not doomed:
             return frozenset()
-        scratch = os.path.dirname(self._snapshot.index.path)
+        scratch = os.path.dirname(self.snapshot.disk_index.path)
         ignored = ignored_by(self._repository, self._tree, doomed, scratch)
         # Rules do not ignore tracked files.
         return ignored - self._tracked if ignored else ignored
@@ -382,7 +382,7 @@ class FilePlanner:
     def _blocked(self, wanted: list[Change], blockers: Mapping[str, list[str]]) -> dict[str, str]:
         """The paths that an ignored file with other content blocks, each with such a file."""
         every = {path for paths in blockers.values() for path in paths}
-        visible = {entry.path for entry in self._snapshot.index.entries_of(every)}
+        visible = {entry.path for entry in self.snapshot.disk_index.entries_of(every)}
         if self._repository.config.boolean("core.ignoreCase", default=False):
             replaced = {change.path.casefold() for change in wanted if change.action != "create"}
             visible |= {path for path in every if path.casefold() in replaced}
@@ -408,7 +408,7 @@ class FilePlanner:
         plain directory only as long as it tracks files there. Refused (`bad_index`) if the index is
         damaged and only some paths are restored.
         """
-        target, before = self._staging, self._snapshot.staging
+        target, before = self._staging, self.snapshot.staging
         if target is None or target == before:
             return None, []
         if before is None and self._paths is not None:
@@ -499,6 +499,6 @@ def tree_after(snapshot: Snapshot, tree: str, changes: Iterable[Change]) -> str:
 
 
 def _read(snapshot: Snapshot, tree: str, name: str) -> Index:
-    index = Index(snapshot.index.git, f"{snapshot.index.path}.{name}-names")
+    index = Index(snapshot.disk_index.git, f"{snapshot.disk_index.path}.{name}-names")
     index.read_tree(tree)
     return index

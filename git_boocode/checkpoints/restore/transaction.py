@@ -109,7 +109,7 @@ class Transaction:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
             visible, wanted = snapshot.disk_tree, self._operation.head
             move = plan_move(repository, snapshot.head, wanted) if wanted else None
-            files = self._plan_files(snapshot)
+            snapshot, files = self._plan_files(snapshot)
             self._plan = self._plan._replace(
                 move=move, blocked=files.blocked, callback=callback is not None
             )
@@ -166,24 +166,25 @@ class Transaction:
         safety = self._catalog.safety() if self._plan.over else ()
         return next((each for each in safety if each.id == self._plan.over), None)
 
-    def _plan_files(self, snapshot: Snapshot) -> FilePlan:
-        """Plan the changes of files; adds what they replace or delete to the snapshot."""
+    def _plan_files(self, snapshot: Snapshot) -> tuple[Snapshot, FilePlan]:
+        """Plan the changes of files; returns a snapshot that has all that they replace."""
         repository, target = self._repository, self._target
         if not self._request.files:
-            return FilePlan(snapshot.disk_tree, snapshot.disk_tree, [])
+            return snapshot, FilePlan(snapshot.disk_tree, snapshot.disk_tree, [])
         with self._objects_of(target):
             planner = FilePlanner(repository, snapshot, self._request, target, self._written)
             if hidden := planner.written_and_hidden():
-                snapshot.force_add(hidden, repository.worktree)
+                planner.snapshot = snapshot.with_files(hidden, repository.worktree)
             self._exact = planner.exact
             # The pathspecs of an undo or redo need not match anything any more.
             hook_files = self._host.hook_files
             files = planner.plan(hook_files, each=self._plan.kind == RESTORE)
             if files.in_the_way:
                 # So that an undo brings them back.
-                snapshot.force_add(files.in_the_way, repository.worktree)
-                files = planner.plan(hook_files, added=files.in_the_way)
-            return files
+                in_the_way, top = files.in_the_way, repository.worktree
+                planner.snapshot = planner.snapshot.with_files(in_the_way, top)
+                files = planner.plan(hook_files, added=in_the_way)
+            return planner.snapshot, files
 
     def _refuse_later_changes(self, visible: str, head: str | None, files: FilePlan) -> None:
         """Refuse an undo or redo of files that changed since the operation that it reverts.
@@ -269,7 +270,8 @@ class Transaction:
         """Record that the operation has begun, and take the safety checkpoint."""
         repository, changes = self._repository, files.changes
         identifier, plan = self._catalog.store.new_id(), self._plan
-        snapshot.exact = record_exact(repository, snapshot, changes, self._exact)
+        exact_now = record_exact(repository, snapshot, changes, self._exact)
+        snapshot = snapshot._replace(exact=exact_now)
         exact = after_restore(repository, changes, snapshot.exact, self._exact)
         self._update = WorktreeUpdate(repository, snapshot, files._replace(exact=exact))
         if plan.proposal is not None and self._host.proposals is not None:

@@ -14,7 +14,7 @@ from git_boocode.checkpoints.worktree.pathspecs import (
     refuse_unmatched,
     resolve_pathspec,
 )
-from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.snapshot import Snapshot, complete_index
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import fresh_path
@@ -61,7 +61,7 @@ def narrow(
     old = {each.path: each for each in changes or () if each.action == "delete"}
     deleted = set[str]()
     if old:
-        index = Index(repository.git, fresh_path(f"{snapshot.index.path}.deleted"))
+        index = Index(repository.git, fresh_path(f"{snapshot.disk_index.path}.deleted"))
         index.put(Entry("H", each.old_mode, each.old_id, 0, path) for path, each in old.items())
         deleted, not_deleted = matching(index.git, "--cached")
         unmatched &= not_deleted
@@ -69,7 +69,10 @@ def narrow(
         refuse_unmatched(repository.git.bind(cwd=repository.directory), pathspecs, unmatched)
     if base is None or changes is None:
         return None
-    present, _ = matching(snapshot.complete_index().git, "--cached")
+    held = complete_index(
+        Index(snapshot.quarantine.git, snapshot.disk_index.path), snapshot.staging
+    )
+    present, _ = matching(held.git, "--cached")
     written = [each for each in changes if each.path in present and each.path not in old]
     if repository.config.boolean("core.ignoreCase", default=False):
         # A file that was renamed by case still exists under its old name.

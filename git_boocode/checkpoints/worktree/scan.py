@@ -25,7 +25,7 @@ from git_boocode.checkpoints.worktree.indexer import (
     select_untracked,
     unreadable_directories,
 )
-from git_boocode.checkpoints.worktree.snapshot import IndexCache, Snapshot, load_cache
+from git_boocode.checkpoints.worktree.snapshot import IndexCache, Snapshot, load_cache, write_trees
 from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, match_disk
 from git_boocode.repo.git import GitError, Running, nul_records
 from git_boocode.repo.head import Head, read_head
@@ -221,16 +221,20 @@ class WorktreeScan:
         staging = changes.staging
         if staging is not None:
             self._indexer.resolve_failed(self._user.entry, staging.intended)
-        index = Index(self._repository.git, self._index.path)
-        skipped = (*self._skipped, *self._indexer.failed)
-        snapshot = Snapshot(self._quarantine, self._head, index, self._user, staging, skipped)
-        snapshot.disk_tree = snapshot.tree = self._unchanged_tree(changes)
-        if not snapshot.tree:
-            snapshot.write_trees()
-        snapshot.left_out = self._left_out
-        if staging is not None and not self._left_out:
-            snapshot.cache = self._new_cache(changes)
-        return snapshot
+        tree = self._unchanged_tree(changes)
+        trees = (tree, tree) if tree else write_trees(self._index, staging)
+        keep = staging is not None and not self._left_out
+        return Snapshot(
+            self._quarantine,
+            self._head,
+            Index(self._repository.git, self._index.path),
+            self._user.index if self._user.exists else None,
+            staging,
+            sorted({*self._skipped, *self._indexer.failed}),
+            *trees,
+            self._left_out,
+            self._new_cache(changes) if keep else None,
+        )
 
     @cached_property
     def _head(self) -> Head:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.worktree.indexer import Disk, Indexer, Skipped
-from git_boocode.checkpoints.worktree.staging import Staging, UserIndex, decode_special
+from git_boocode.checkpoints.worktree.staging import Staging, decode_special
 from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.git import nul_lines
 from git_boocode.repo.head import Head
@@ -31,8 +31,6 @@ from git_boocode.repo.repository import Repository
 NO_VALUE = "-"
 LARGEST = 256 << 20
 """The maximum size of the note, in bytes; it lists every untracked file."""
-# Earlier versions wrote several indexes.
-PREFIX = "kept-index-"
 _VERSION = 5
 
 
@@ -180,39 +178,23 @@ def _file(repository: Repository, name: str) -> str:
     return os.path.join(repository.state_dir, name)
 
 
-def stale_indexes(state_dir: str) -> list[str]:
-    """The private indexes that earlier versions wrote; the directory need not exist."""
-    names = os.listdir(state_dir) if os.path.isdir(state_dir) else []
-    return sorted(os.path.join(state_dir, name) for name in names if name.startswith(PREFIX))
-
-
-class Snapshot:
+class Snapshot(NamedTuple):
     """The result of a scan: trees, and a private index that matches the files on disk."""
 
-    # The cache to store for the next capture after a checkpoint of this; None for no cache.
-    cache: IndexCache | None = None
+    quarantine: Quarantine  # which holds the new objects until they are published
+    head: Head
+    disk_index: Index  # of `disk_tree`, for use after the objects are published
+    original: Index | None  # a copy of the user's index
+    staging: Staging | None  # None if the user's index could not be read
+    skipped: list[Skipped]
+    disk_tree: str  # the files on disk
+    tree: str  # the files on disk and those that a sparse checkout omits
     # The user's ignored files that were not recorded, although the current rules show them.
     left_out: Collection[str] = ()
+    # The cache to store for the next capture after a checkpoint of this; None for no cache.
+    cache: IndexCache | None = None
     # The bytes and modes to record beside the tree, by path.
     exact: ExactFiles = MappingProxyType({})
-    disk_tree = ""  # the files on disk
-    tree = ""  # the files on disk and those that a sparse checkout omits
-
-    def __init__(
-        self,
-        quarantine: Quarantine,
-        head: Head,
-        index: Index,
-        user: UserIndex,
-        staging: Staging | None,
-        skipped: Iterable[Skipped],
-    ) -> None:
-        self.quarantine = quarantine
-        self.head = head
-        self.index = index  # for use after the objects are published
-        self.original = user.index if user.exists else None
-        self.staging = staging  # None if the user's index could not be read
-        self.skipped = sorted(set(skipped))
 
     def content(self) -> Content:
         """The state, to compare with that of a checkpoint."""
@@ -227,15 +209,16 @@ class Snapshot:
             return None
         return b"" if self.original is None else self.original.dump()
 
-    def force_add(self, paths: Iterable[str], worktree: str) -> None:
-        """Add ignored files and rewrite the trees."""
+    def with_files(self, paths: Iterable[str], worktree: str) -> Snapshot:
+        """A snapshot that also has some ignored files; its objects are published."""
         # In the quarantine: on a full disk, git leaves temporary files among its objects.
-        indexer = Indexer(Index(self.quarantine.git, self.index.path), Disk(worktree))
+        index = Index(self.quarantine.git, self.disk_index.path)
+        indexer = Indexer(index, Disk(worktree))
         indexer.add(list(paths))
-        self.skipped += indexer.failed
-        self.cache = None
-        self.write_trees()
+        disk_tree, tree = write_trees(index, self.staging)
         self.quarantine.release()
+        skipped = [*self.skipped, *indexer.failed]
+        return self._replace(skipped=skipped, disk_tree=disk_tree, tree=tree, cache=None)
 
     def store_tree(self, index: Index) -> str:
         """Store the entries of an index as trees in the repository; return the root tree's id."""
@@ -243,16 +226,18 @@ class Snapshot:
         self.quarantine.release()
         return tree
 
-    def write_trees(self) -> None:
-        """Write the trees of the private index."""
-        index = Index(self.quarantine.git, self.index.path)
-        self.disk_tree = self.tree = index.write_tree(beside=self.quarantine.sync)
-        if self.staging is not None and self.staging.absent:
-            # In a partial clone, the objects of absent files may be missing.
-            self.tree = self.complete_index().write_tree("--missing-ok")
 
-    def complete_index(self) -> Index:
-        """An index of the files on disk and of those that a sparse checkout omits."""
-        complete = Index(self.quarantine.git, self.index.path).copy()
-        complete.put(self.staging.absent if self.staging else ())
-        return complete
+def write_trees(index: Index, staging: Staging | None) -> tuple[str, str]:
+    """Write the tree of a private index, and that with what a sparse checkout omits."""
+    tree = index.write_tree()
+    if staging is None or not staging.absent:
+        return tree, tree
+    # In a partial clone, the objects of absent files may be missing.
+    return tree, complete_index(index, staging).write_tree("--missing-ok")
+
+
+def complete_index(index: Index, staging: Staging) -> Index:
+    """A copy of a private index that also has what a sparse checkout omits."""
+    complete = index.copy()
+    complete.put(staging.absent)
+    return complete
