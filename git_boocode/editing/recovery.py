@@ -25,7 +25,7 @@ from git_boocode.repo.durable import is_regular, read_private, remove, write_pri
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, make_directories, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
-from git_boocode.repo.layout import EDIT_NOTE
+from git_boocode.repo.layout import EDIT_NOTE, EDITS
 from git_boocode.repo.repository import Repository
 
 DAMAGED = "damaged"
@@ -165,8 +165,6 @@ def _roll_back(repository: Repository, found: Interrupted) -> str:
 
 def _forget_record(repository: Repository, record: str) -> None:
     """Delete the record of an edit that did not happen, so that it cannot be rewound."""
-    from git_boocode.repo.layout import EDITS
-
     repository.git.line("update-ref", "--no-deref", "-d", f"{EDITS}{record}")
 
 
