@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, MatchedRows, script, slips
 from git_boocode.matching.text import INVISIBLE, Text, canonical_line, framed
-from git_boocode.matching.types import MatchError
+from git_boocode.matching.types import MatchError, Occurrence
 
 # A word may have combining marks, such as decomposed accents.
 _TOKENS = re.compile(r"(?:\w[\u0300-\u036f]*)+|\s+|.", re.DOTALL)
@@ -421,6 +421,30 @@ def added_comment(old: str, new: str) -> str:
     """The comment that new adds behind old, with the space before it; empty if there is none."""
     rest = new.removeprefix(old) if new.startswith(old) else ""
     return rest if rest[:1].isspace() and "\n" not in rest and _is_comment(rest.split()) else ""
+
+
+def completed(
+    text: Text, pair: tuple[Text, Text], place: Occurrence
+) -> tuple[list[str], list[str]]:
+    """Old and new, completed with the rest of the file's first and last line."""
+    (old, new), (first, stop) = pair, place.rows or (0, 0)
+    before = text.raw[text.start_of(first) : place.start]
+    behind = text.raw[place.end : text.end_of(stop - 1)]
+    # The end of a statement stays where the statement ends.
+    behind = "" if behind.strip() and not behind.strip(" \t,;") else behind
+    whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
+    texts = ["\n".join(lines) for lines in whole]
+    fresh = without_doubled((texts[0], texts[1]), before, behind)
+    # An added comment goes behind the rest of the line.
+    comment = added_comment(texts[0], fresh)
+    completed = [*whole[0]], fresh.removesuffix(comment).split("\n")
+    for lines in completed:
+        if before.strip():
+            # Without indentation, because the file's line has it.
+            lines[0] = before.lstrip() + lines[0].lstrip()
+        lines[-1] += behind
+    completed[1][-1] += comment
+    return completed
 
 
 def without_doubled(texts: tuple[str, str], before: str, behind: str) -> str:

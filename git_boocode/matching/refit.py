@@ -32,14 +32,14 @@ from git_boocode.matching.indentation import (
     reindented,
 )
 from git_boocode.matching.merge import (
-    added_comment,
     carry,
     check_line,
+    completed,
     is_spelled_alike,
     merge_line,
     statement_end,
-    without_doubled,
 )
+from git_boocode.matching.placeholders import is_marker
 from git_boocode.matching.text import (
     Text,
     canonical_line,
@@ -94,11 +94,9 @@ def refit_change(
     ``fresh`` are the lines of new that replace the lines of old; ``hunks`` are the difference,
     computed if empty.
     """
-    from git_boocode.matching.placeholders import is_marker
-
     first, stop = place.rows or (0, 0)
     old = pair[0]
-    texts: Texts = _completed(text, pair, place) if place.partial else (old.lines, fresh)
+    texts: Texts = completed(text, pair, place) if place.partial else (old.lines, fresh)
     known = {
         index: (own[0] - first, own[1] - first)
         for index, own in enumerate(place.lines or ())
@@ -121,41 +119,12 @@ def refit_change(
 
 def _without_blanks(old: Text, index: int, rows: Sequence[str], own: MatchedRows) -> MatchedRows:
     """The rows of a placeholder without the blank ones that old has beside it."""
-    (first, stop), above, below = own, index - 1, index + 1
-    while above >= 0 and not old.stripped[above] and first < stop and not rows[first]:
+    lines, (first, stop), above, below = old.stripped, own, index - 1, index + 1
+    while above >= 0 and not lines[above] and first < stop and not rows[first]:
         first, above = first + 1, above - 1
-    while (
-        below < len(old.stripped)
-        and not old.stripped[below]
-        and first < stop
-        and not rows[stop - 1]
-    ):
+    while below < len(lines) and not lines[below] and first < stop and not rows[stop - 1]:
         stop, below = stop - 1, below + 1
     return first, stop
-
-
-def _completed(
-    text: Text, pair: tuple[Text, Text], place: Occurrence
-) -> tuple[list[str], list[str]]:
-    """Old and new, completed with the rest of the file's first and last line."""
-    (old, new), (first, stop) = pair, place.rows or (0, 0)
-    before = text.raw[text.start_of(first) : place.start]
-    behind = text.raw[place.end : text.end_of(stop - 1)]
-    # The end of a statement stays where the statement ends.
-    behind = "" if behind.strip() and not behind.strip(" \t,;") else behind
-    whole = (old.lines, new.lines) if old.closed else (old.pieces, new.pieces)
-    texts = ["\n".join(lines) for lines in whole]
-    fresh = without_doubled((texts[0], texts[1]), before, behind)
-    # An added comment goes behind the rest of the line.
-    comment = added_comment(texts[0], fresh)
-    completed = [*whole[0]], fresh.removesuffix(comment).split("\n")
-    for lines in completed:
-        if before.strip():
-            # Without indentation, because the file's line has it.
-            lines[0] = before.lstrip() + lines[0].lstrip()
-        lines[-1] += behind
-    completed[1][-1] += comment
-    return completed
 
 
 class Refit:

@@ -42,10 +42,7 @@ def landed(old: str, content: str = FILE, change: tuple[str, str] = CHANGED) -> 
         ("# Everything goes through one lock.", "# Write under the lock of the store."),
         ("        # Everything goes through one lock.\n", ""),
         ("        return data\n", "        self.cache.clear()\n        return data\n"),
-        (
-            "        return data\n",
-            "        x = 1\n        count()\n        return data\n",
-        ),
+        ("        return data\n", "        x = 1\n        count()\n        return data\n"),
         ("            log.info", "            now = time.time()\n            log.info"),
         ("def save(self, user, path)", "def save(self, name, path, mode=None)"),
     ],
@@ -165,10 +162,7 @@ def test_a_line_like_the_one_that_comes_in_is_refused(extra: str) -> None:
 
 
 APPLIED = FILE.replace("data = self.encode(user)", "data = self.encode(user, strict=True)")
-RENAMED = (
-    ("data = self.encode(user)", "data = self.encode(user, strict=True)"),
-    CHANGED,
-)
+RENAMED = (("data = self.encode(user)", "data = self.encode(user, strict=True)"), CHANGED)
 
 
 def both(old: str) -> str:

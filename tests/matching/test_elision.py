@@ -233,11 +233,7 @@ REFUSED = {
         "start(item)\n...\n",
         "start(item)\n...\nbegin(item)\n",
     ),
-    "nothing but bare lines": (
-        "{\nif (x) {\n}\n}\n",
-        "{\n...\n}\n",
-        "{\n...\n}\nend\n",
-    ),
+    "nothing but bare lines": ("{\nif (x) {\n}\n}\n", "{\n...\n}\n", "{\n...\n}\nend\n"),
     "nothing but markers": ("foo(item)\n", "...\n", "...\nbar(item)\n"),
 }
 
@@ -307,11 +303,7 @@ def test_dots_that_would_wipe_out_lines_are_refused(old: str, new: str) -> None:
 def test_other_profiles_and_verbatim_take_placeholders() -> None:
     for profile, verbatim in (("boocode", False), ("exact", False), ("default", True)):
         done = replace_text(
-            "foo(a)\nbar(b)\n",
-            "bar(b)\n",
-            "# rest of code\n",
-            profile=profile,
-            verbatim=verbatim,
+            "foo(a)\nbar(b)\n", "bar(b)\n", "# rest of code\n", profile=profile, verbatim=verbatim
         )
         assert done.content == "foo(a)\n# rest of code\n"
 

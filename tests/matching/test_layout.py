@@ -260,10 +260,7 @@ NO_PARTS = {
     "bare": ("\tf (a, b)\n", "f(a,"),
     "several lines": ("\tx = f(item)\n\trun(item)\n", "f(item)\n    run(item)\n"),
     "a number that breaks off": ("\treturn item + 12345\n", "    return item + 1"),
-    "one line that breaks off": (
-        "\treturn finish(result, strict=True)\n",
-        "    return finish(res",
-    ),
+    "one line that breaks off": ("\treturn finish(result, strict=True)\n", "    return finish(res"),
     "indented, but not at the start of a line": (
         "x = run(item_list) + 1\n",
         "    run(item_list) +",

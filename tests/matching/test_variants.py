@@ -498,9 +498,7 @@ def test_entities_beside_a_misspelt_one_stay_where_the_file_has_them() -> None:
 
 @pytest.mark.parametrize("ending", ["\n", ""])
 @pytest.mark.parametrize(
-    "drift",
-    [outlined, fenced, lambda text: f"{text}```\n"],
-    ids=["gutter", "fence", "fence below"],
+    "drift", [outlined, fenced, lambda text: f"{text}```\n"], ids=["gutter", "fence", "fence below"]
 )
 def test_the_new_text_may_lack_a_gutter_or_fences(drift: Callable[[str], str], ending: str) -> None:
     old = drift(OLD).removesuffix("\n") + ending

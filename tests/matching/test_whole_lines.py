@@ -29,13 +29,7 @@ FOUND = {
         "xa\nc\nb\n",
         "exact",
     ),
-    "without a line feed at the end": (
-        "one\ntwo\nthree\n",
-        "two",
-        "2",
-        "one\n2\nthree\n",
-        "exact",
-    ),
+    "without a line feed at the end": ("one\ntwo\nthree\n", "two", "2", "one\n2\nthree\n", "exact"),
     "a last line without an ending": (
         "one_two\none\r\ntwo",
         "two\n",

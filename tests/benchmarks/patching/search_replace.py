@@ -142,10 +142,7 @@ def _several(edit: Edit, other: Edit, rng: random.Random) -> Case:
 
 KINDS.drifts(drifts.REFUSE, _fenced, land=False)
 KINDS.drifts(
-    {
-        "two places": drifts.twice,
-        "two places at other indentations": drifts.twice_indented,
-    },
+    {"two places": drifts.twice, "two places at other indentations": drifts.twice_indented},
     _fenced,
     land=False,
 )

@@ -95,10 +95,7 @@ def _several(edit: Edit, other: Edit, rng: random.Random) -> Case:
 
 KINDS.drifts(drifts.REFUSE, multi, land=False)
 KINDS.drifts(
-    {
-        "two places": drifts.twice,
-        "two places at other indentations": drifts.twice_indented,
-    },
+    {"two places": drifts.twice, "two places at other indentations": drifts.twice_indented},
     multi,
     land=False,
 )

@@ -72,12 +72,7 @@ def _miscounted(told: Told) -> str:
 
 
 KINDS.drifts(drifts.LAND, _plain)
-KINDS.drifts(
-    {
-        "as git writes it": drifts.clean,
-    },
-    lambda told: as_git(told.edit.path, told.hunks),
-)
+KINDS.drifts({"as git writes it": drifts.clean}, lambda told: as_git(told.edit.path, told.hunks))
 KINDS.drifts(
     {
         "no numbers": drifts.clean,
