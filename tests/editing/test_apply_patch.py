@@ -145,11 +145,6 @@ def test_contexts_in_a_row_narrow_the_place() -> None:
     assert refused("@@\n-        go()\n+        stop()\n").code == "ambiguous"
 
 
-def test_numbers_are_a_hint_here_too() -> None:
-    assert updated("@@ -6,1 +6,1 @@\n-        go()\n+        stop()\n") == NEW
-    assert refused("@@ -5,1 +5,1 @@\n-        go()\n+        stop()\n").code == "ambiguous"
-
-
 def test_the_end_of_the_file() -> None:
     text = "a\nb\na\n"
     assert updated("@@\n-a\n+c\n*** End of File\n", text) == "a\nb\nc\n"

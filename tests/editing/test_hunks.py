@@ -184,25 +184,10 @@ def test_hunks_that_are_applied_already_stop_no_others(context: str, start: int 
     assert f"hunk 1: the new text is already there, at {where}" in found.notes
 
 
-def test_a_hunk_that_is_applied_already_keeps_the_order() -> None:
-    first = hunk(" def two():\n-    return compute(1)\n+    return compute(2)")
-    last = hunk("-    return compute(10)\n+    return compute(20)")
-    assert refused(APPLIED, first, last).code == "not_found"
-
-
 # Tolerance
 
 
 # The marks of a hunk are followed
-
-
-def test_a_changed_line_keeps_what_only_the_file_has() -> None:
-    text = lines("first(one)", "    value = compute(a,  b)", "last(three)  ")
-    change = hunk(
-        " first(one)\n-    value = compute(a, b)\n+    value = compute(a, c)\n last(three)"
-    )
-    assert patched(text, change) == text.replace("a,  b", "a,  c")
-    assert "hunk 1: merged 1 changed line" in applied(text, change).notes
 
 
 # Indentation

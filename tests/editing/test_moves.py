@@ -154,14 +154,6 @@ def test_two_files_cannot_get_one_name(repo: Repo) -> None:
     ]
 
 
-def test_a_failure_of_a_moving_edit_explains_those_of_later_ones(repo: Repo) -> None:
-    repo.write("a", "A\n")
-    nowhere = Replace("this text is nowhere", "x")
-    assert messages(("a", nowhere, "b"), ("b", Replace("A", "B"))) == [
-        (0, "not_found", messages(("a", nowhere))[0][2])
-    ]
-
-
 @pytest.mark.parametrize(("action", "to"), [(Delete(), ()), (Keep(), ("b",))])
 def test_a_symlink_is_not_moved(repo: Repo, action: Delete | Keep, to: tuple[str, ...]) -> None:
     repo.write("real", "text\n")

@@ -14,7 +14,7 @@ from git_boocode.editing.actions import Create, Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import EditResult, MatchOptions
 from git_boocode.editing.inputs import Source
-from git_boocode.editing.service import Options, apply_edits, locate
+from git_boocode.editing.service import Options, apply_edits
 from git_boocode.editing.textfile import FileText
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo import files
@@ -235,27 +235,6 @@ def test_what_is_no_text_is_matched_exactly_only(repo: Repo) -> None:
     assert codes(edit) == [(0, "binary")]
 
 
-def test_a_located_text_as_json(repo: Repo) -> None:
-    repo.write("a", "one\ntwo words\n")
-    repo.write("b", "x\nx\n")
-    workspace = Workspace.find(index=True, from_here=True)
-    assert locate(workspace, "a", "two words").as_json() == {
-        "ok": True,
-        "kind": "exact",
-        "rung": "exact",
-        "similarity": 1.0,
-        "count": 1,
-        "start": {"offset": 4, "line": 2, "column": 1},
-        "end": {"offset": 13, "line": 2, "column": 10},
-        "candidates": [],
-    }
-    # Bytes that are no text are compared as they are.
-    repo.write("raw", b"caf\xe9\ntwo words\n")
-    assert [locate(workspace, name, "two  words\n").found for name in ("a", "raw")] == [True, False]
-    several = locate(workspace, "b", "x").as_json()
-    assert (several["ok"], several["kind"], several["count"]) == (False, "ambiguous", 2)
-
-
 def test_no_utf8_gets_into_a_file_of_another_encoding(repo: Repo) -> None:
     repo.write("latin", b"caf\xe9 one\n")
     assert codes(replace("latin", "one", "thé")) == [(0, "binary")]
@@ -304,11 +283,6 @@ def test_what_is_unclear_in_one_place_asks_for_the_files_text(repo: Repo) -> Non
     assert failure.code == "ambiguous"
     hint = "copy whole lines from the file as the old text, and change those"
     assert failure.hint == hint
-    repo.write("b", "start(alpha)\ndefer stop(alpha)\nwatch(alpha, beta)\nreturn run(alpha)\n")
-    old = "start(alpha)\ndefer stop(alpha)\nwatch(alpha)\nreturn run(alpha)\n"
-    failure = refused(replace("b", old, old.replace("watch(alpha", "watch(alpha, x"))).failures[0]
-    assert failure.message == "line 3: the file has ', beta' where the new text adds ', x'"
-    assert (failure.code, failure.lines, failure.hint) == ("ambiguous", (1,), hint)
 
 
 def test_paths_count_from_the_top_and_then_from_here(

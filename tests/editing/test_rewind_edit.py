@@ -347,14 +347,6 @@ def test_a_record_that_someone_else_made_up(repo: Repo, path: str) -> None:
 # What the file becomes where it has moved on.
 
 
-def test_it_was_moved_beside_a_twin_that_differs_further_away() -> None:
-    rest = "".join(f"step_{number}()\n" for number in range(30))
-    block = "name_{}()\nalpha(1)\nbeta(2)\nlimit = {}\ngamma(3)\ndelta(4)\n"
-    twin = block.format(2, 20)
-    before, after = (block.format(1, value) + twin for value in (10, 20))
-    assert took_back(before + rest, after + rest, rest + after) == rest + before
-
-
 def test_lines_that_could_be_anywhere_are_not_found_where_they_moved() -> None:
     rest = "".join(f"step_{number}()\n" for number in range(9))
     before, short, long = (f"{{\n(\n{value}\n)\n}}\n" for value in ("x", "y" * 7, "y" * 8))
@@ -445,12 +437,6 @@ def test_the_lines_that_stand_there_now_are_told() -> None:
     assert near[:2] == (11, 12)
     assert near.text == "    total = 2 * second\n    log(total, 1)\n"
     assert "git boocode show" in (error.hint or "")
-
-
-def test_stubs_stand_for_nothing() -> None:
-    stub = "def a():\n    ...\n\n\ndef b():\n    pass\n"
-    filled = stub.replace("    ...\n", "    one()\n    two()\n    three()\n")
-    assert miss("def b():\n    pass\n", stub, filled).code == "conflict"
 
 
 def test_a_copy_makes_it_ambiguous() -> None:

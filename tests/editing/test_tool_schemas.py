@@ -102,10 +102,3 @@ def test_the_guidance_speaks_of_what_it_should() -> None:
         assert phrase in text
     assert all(f"`{tool.name}`" in text for tool in TOOLS.values())
     assert max(map(len, text.split("\n"))) <= 100
-
-
-def test_the_guidance_of_one_format_leaves_the_others_out() -> None:
-    text = guidance(("region",))
-    assert "`edit_region`" in text
-    assert "`edit_string`" not in text
-    assert text.startswith("# Editing files\n")

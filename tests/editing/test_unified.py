@@ -145,12 +145,6 @@ def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
     assert "no file is named" in read(blocks).failures[0].message
 
 
-def test_blank_context_lines_that_lost_their_blank() -> None:
-    patch = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n\n-two\n+TWO\n"
-    assert applied(patch, "one\n\ntwo\n") == "one\n\nTWO\n"
-    assert applied(f"{patch}\n\n", "one\n\ntwo\n") == "one\n\nTWO\n"
-
-
 UNMARKED = "def run():\n    go()\n-    stop()\n+    halt()\nend()\n"
 
 
@@ -383,12 +377,6 @@ def test_a_binary_patch() -> None:
     (failure,) = read(f"{text}{PATCH}").failures
     assert (failure.code, failure.path) == ("binary", "f")
     assert failure.message.startswith("line 3 of the patch: a binary patch")
-
-
-def test_one_bad_file_does_not_hide_the_others() -> None:
-    inputs = read(f"diff --git a/e b/e\nold mode 100644\nnew mode 120000\n{PATCH}")
-    assert [failure.path for failure in inputs.failures] == ["e"]
-    assert [found.path for found in inputs.edits] == ["f"]
 
 
 @pytest.mark.parametrize(
