@@ -93,7 +93,8 @@ class Regions(NamedTuple):
             check_text(text, "\n".join(change.content), how)
         search = _Search(text, how, self.changes)
         found = [search.tried(change, at) for at, change in enumerate(self.changes)]
-        regions = sorted(one for one in found if isinstance(one, _LocatedRegion))
+        regions = [one for one in found if isinstance(one, _LocatedRegion)]
+        regions.sort(key=lambda region: (region.first, region.stop))
         misses = [one for one in found if isinstance(one, MissError)] + [*_overlaps(regions)]
         if misses:
             raise joined(misses)
