@@ -93,9 +93,21 @@ def proposed(repo: Repo) -> Repo:
     return repo
 
 
-def test_it_is_short() -> None:
-    lines = sum(len(path.read_bytes().splitlines()) for path in CLIENT.rglob("*.lua"))
-    assert lines <= 150
+def test_the_plugin_defines_its_commands_and_has_help(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = """
+    boocode.setup()
+    vim.cmd("helptags " .. vim.fn.fnameescape(vim.env.HELP))
+    return vim.fn.getcompletion("Boocode", "command")
+    """
+    shown = repo.top / ".git/doc"
+    shutil.copytree(CLIENT / "doc", shown)
+    monkeypatch.setenv("HELP", str(shown))
+    commands = nvim(repo, script)
+    tags = {line.split("\t")[0] for line in (shown / "tags").read_text().splitlines()}
+    assert {f":{name}" for name in commands} <= tags
+    assert len(commands) == 8
 
 
 def test_a_proposal_in_an_unsaved_buffer_has_signs(proposed: Repo) -> None:
