@@ -12,7 +12,6 @@ from git_boocode.cli.options import (
 )
 from git_boocode.cli.output import begin_answer, discard_output, print_failure, report
 from git_boocode.repo.errors import BoocodeError, FatalError, unexpected
-from git_boocode.repo.location import start_discovery
 from git_boocode.repo.process import work_is_done
 
 # What a shell shows for SIGPIPE.
@@ -58,9 +57,6 @@ def _dispatch(given: list[str]) -> int:
     if output:
         add_output_options(output)
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
-        # Nearly all agents call hooks where they work.
-        if not directories:
-            start_discovery()
         from git_boocode.cli.hook import run_hook
 
         return run_hook(argv[1:], directories)
@@ -71,7 +67,6 @@ def _dispatch(given: list[str]) -> int:
 
         return print_candidates(argv[2:])
     if argv[:1] == ["checkpoint"]:
-        start_discovery()
         from git_boocode.cli import checkpoint
 
         values = plain_values(checkpoint.OPTIONS, argv[1:])

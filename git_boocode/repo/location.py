@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from git_boocode.repo.config import LISTING, Config
+from git_boocode.repo.config import Config
 from git_boocode.repo.durable import (
     read_private,
     refuse_blocked,
@@ -21,7 +21,6 @@ from git_boocode.repo.git import (
     Completed,
     Git,
     Observer,
-    Running,
     Watcher,
     clean_environment,
 )
@@ -49,8 +48,6 @@ _EMPTY = {
         "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
     ),
 }
-# The commands that `start_discovery` has started, by directory.
-_started: dict[str, tuple[Running, Running]] = {}
 _MAIN = "main"
 _LONGEST_ID = 64
 
@@ -63,8 +60,7 @@ class Location:
     directory relative to the top, `""` or `"sub/dir/"`. Private files are in `state_dir`, those
     common to all worktrees in `common_state_dir`, which is also the main worktree's `state_dir`.
     `index_path` is the user's index; if that is a symlink, its target, which git replaces.
-    `empty_tree` and `empty_blob` are built into git; `zero_id` means no object. `listing` is a
-    running command that lists the configuration, if any.
+    `empty_tree` and `empty_blob` are built into git; `zero_id` means no object.
     """
 
     def __init__(
@@ -81,7 +77,6 @@ class Location:
         self.common_state_dir = private_dir(common_dir)
         path = os.path.join(git_dir, "index")
         self.index_path = os.path.realpath(path) if os.path.islink(path) else path
-        self.listing: Running | None = None
         self._config: Config | None = None
         self._git: Git | None = None
         self._bound: dict[str, str] = {}
@@ -111,17 +106,13 @@ class Location:
                 if plain.git_dir == os.path.realpath(os.path.join(here, location["GIT_DIR"])):
                     return plain
         git = Git(here, {**environ, **location})
-        discovery, listing = _started.pop(here, (None, None))
-        repository = _parse(cls, git, discovery.finish() if discovery else git.attempt(*_DISCOVERY))
-        repository.listing = listing
-        return repository
+        return _parse(cls, git, git.attempt(*_DISCOVERY))
 
     @property
     def config(self) -> Config:
         """The configuration that applies in this worktree."""
         if self._config is None:
-            git = Git(self.worktree, self._environment())
-            self._config = Config.read(git, self.listing.finish() if self.listing else None)
+            self._config = Config.read(Git(self.worktree, self._environment()))
         return self._config
 
     @property
@@ -179,8 +170,7 @@ class Location:
         """Identifies this worktree in metadata; empty if nothing was ever recorded here.
 
         A linked worktree has an id in its private directory, because its name can be reused after
-        git has removed the worktree with that directory. If an earlier version has created the
-        private directory, there is no id, and the name is the key.
+        git has removed the worktree with that directory. If the id is damaged, the name is the key.
         """
         if not self._link:
             return _MAIN
@@ -210,12 +200,12 @@ class Location:
         return {"name": self.worktree_name, "path": self.worktree, **more}
 
     def worktree_keys(self) -> set[str]:
-        """The keys of all worktrees, and their names, which earlier versions used as keys.
+        """The keys of all worktrees, or their names where nothing was recorded.
 
         A worktree that was deleted by hand is included until `git worktree prune` removes it.
         """
-        names = map(self._linked_name, self._linked())
-        return {_MAIN, *names, *filter(None, map(worktree_id, self.state_dirs()))}
+        linked = zip(self._linked(), self.state_dirs()[1:], strict=True)
+        return {_MAIN, *(worktree_id(state) or self._linked_name(name) for name, state in linked)}
 
     def state_dirs(self) -> list[str]:
         """The private directories of all worktrees, the main one first; they need not exist yet."""
@@ -274,18 +264,6 @@ class Location:
         with suppress(OSError):
             return not os.stat(os.path.join(self.git_dir, "HEAD")).st_mode & 0o111
         return False
-
-
-def start_discovery() -> None:
-    """Start the git commands of `discover` and `config`, to run while Python loads modules.
-
-    Errors are those of `discover`, which starts them again.
-    """
-    with suppress(FatalError, OSError):
-        if not any(key in os.environ for key in _LOCATION):
-            here = os.getcwd()
-            git = Git(here, clean_environment(os.environ))
-            _started[here] = (git.begin(*_DISCOVERY), git.begin(*LISTING))
 
 
 def make_state_dir(state_dir: str) -> None:
