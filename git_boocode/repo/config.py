@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError, shortened
-from git_boocode.repo.git import Completed, Git, nul_records
+from git_boocode.repo.git import Git, nul_records
 
-LISTING = ("config", "--list", "-z", "--show-scope", "--show-origin")
+_LISTING = ("config", "--list", "-z", "--show-scope", "--show-origin")
 _TRUE = frozenset(("true", "yes", "on", "1"))
 _FALSE = frozenset(("false", "no", "off", "0", ""))
 # Limited, because Python 3.11 and newer convert at most 4,300 digits.
@@ -54,40 +54,29 @@ class Setting(NamedTuple):
 class Config:
     """All settings of a repository; for repeated keys, the last value."""
 
-    def __init__(self, settings: dict[str, Setting], files: Iterable[str] = ()) -> None:
-        self._settings = settings
-        self.files = frozenset(files)
-        """The paths of the files that its values come from, and of those that they include."""
+    def __init__(self, settings: dict[str, Setting]) -> None:
+        self.settings = settings
 
     @classmethod
-    def read(cls, git: Git, done: Completed | None = None) -> Config:
-        """Read all configuration in one call of git; `done` is that call if it has already run."""
-        is_done = done is not None and not done.status
-        # That call did not know the worktree, so its paths are relative to the top.
-        top = git.cwd if is_done else ""
-        records = nul_records(done.stdout if done and is_done else git.run(*LISTING))
-        settings, files = {}, set()
+    def read(cls, git: Git) -> Config:
+        """Read all configuration in one call of git."""
+        records = nul_records(git.run(*_LISTING))
+        settings = {}
         for scope, origin, entry in zip(records[::3], records[1::3], records[2::3], strict=True):
             key, newline, value = entry.partition("\n")
-            kind, colon, path = origin.partition(":")
-            whole = os.path.join(top, path) if kind == "file" else path
-            settings[key] = Setting(value if newline else None, scope, f"{kind}{colon}{whole}")
-            if kind == "file":
-                files.add(whole)
-            if key.startswith(("include.", "includeif.")) and key.endswith(".path"):
-                files.add(os.path.join(os.path.dirname(whole), os.path.expanduser(value)))
-        return cls(settings, files)
+            settings[key] = Setting(value if newline else None, scope, origin)
+        return cls(settings)
 
     def setting(self, key: str) -> Setting | None:
         """The setting of `section[.subsection].name`; only the subsection is case-sensitive."""
         front, _, name = key.rpartition(".")
         section, dot, subsection = front.partition(".")
-        return self._settings.get(f"{section.lower()}{dot}{subsection}.{name.lower()}")
+        return self.settings.get(f"{section.lower()}{dot}{subsection}.{name.lower()}")
 
     def section(self, name: str, end: str = "") -> list[tuple[str, str | None]]:
         """The keys of a section that end in `end`, sorted, with their values."""
-        keys = (key for key in self._settings if key.startswith(f"{name}.") and key.endswith(end))
-        return [(key, self._settings[key].value) for key in sorted(keys)]
+        keys = (key for key in self.settings if key.startswith(f"{name}.") and key.endswith(end))
+        return [(key, self.settings[key].value) for key in sorted(keys)]
 
     def text(self, key: str, default: str | None = None) -> str | None:
         """A value as text."""

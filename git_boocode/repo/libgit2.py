@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 from itertools import islice
 from threading import Lock
 
@@ -18,8 +17,7 @@ from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.location import Location
 from git_boocode.repo.object_writer import is_group_shared
-from git_boocode.repo.persistent import PersistentStore
-from git_boocode.repo.store import ObjectInfo, Ref, RefChange, TreeEntry, loose_ref
+from git_boocode.repo.store import PersistentStore, Ref, RefChange, loose_ref
 
 # In bytes: in a larger `packed-refs`, git finds a ref faster than libgit2 lists all.
 _LARGE = 1 << 20
@@ -150,57 +148,6 @@ class Libgit2Store(PersistentStore):
             kind, body = packs.read(name)
             return RawObject(name, _KINDS[kind], body)
         return None
-
-    def lookup(self, names: Sequence[str]) -> list[ObjectInfo | None]:
-        """See `Store.lookup`."""
-        self.refresh()
-        # Many names have the same commit, and many commits the same trees.
-        roots, trees = cache(self._tree_id), cache(lambda tree: dict(self._entries(tree)))
-        try:
-            return [self._info(name, roots, trees) for name in names]
-        except _FAILURES:
-            return super().lookup(names)
-
-    def _info(
-        self,
-        name: str,
-        roots: Callable[[str], str],
-        trees: Callable[[str], dict[str, TreeEntry]],
-    ) -> ObjectInfo | None:
-        """See `lookup`; one of `_FAILURES` if git has to answer."""
-        treeish, colon, path = name.partition(":")
-        if not colon:
-            found = self._named(name)
-            return found and ObjectInfo(found.kind, found.id, len(found.body))
-        if not treeish:
-            return self._staged(*path.split(":", 1))
-        identifier = roots(treeish)
-        for part in path.split("/"):
-            entry = trees(identifier).get(part)
-            if entry is None:
-                return None
-            identifier = entry.id
-        return self._header(identifier)
-
-    def _staged(self, stage: str, path: str) -> ObjectInfo | None:
-        if stage != "0" or _size(self._repository.index_path) > _LARGE:
-            # Git reads a large index faster.
-            raise ValueError(path)
-        with self._library() as (opened, _):
-            opened.index.read(force=False)
-            name = str(opened.index[path].id) if path in opened.index else ""
-        return self._header(name) if name else None
-
-    def _header(self, name: str) -> ObjectInfo:
-        try:
-            with open(os.path.join(self._objects, name[:2], name[2:]), "rb") as file:
-                start = zlib.decompressobj().decompress(file.read(_HEADER), _HEADER)
-            kind, _, size = start.partition(b"\0")[0].decode("ascii").partition(" ")
-            return ObjectInfo(kind, name, int(size))
-        except (OSError, ValueError, zlib.error):
-            with self._library() as (_, packs):
-                number, body = packs.read(name)
-            return ObjectInfo(_KINDS[number], name, len(body))
 
     def update_refs(self, changes: Sequence[RefChange]) -> None:
         """See `Store.update_refs`."""

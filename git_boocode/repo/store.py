@@ -1,25 +1,27 @@
 """Read objects and refs, and move refs, with git's plumbing commands.
 
 Git starts in 1 to 3 ms, while importing pygit2 takes about 80 ms, so plumbing is faster in a
-short-lived process. `git_boocode.repo.libgit2` has the same interface for a long-running one, which
-asks for it with `Repository.open_store`.
+short-lived process. A long-running one opens a store with the same interface, see
+`git_boocode.repo.libgit2.open_store`, in which at most one git keeps running.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
+from threading import Lock
 from typing import NamedTuple, TypeGuard
 
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.git import RawObject, batch_request, nul_records, read_batch
+from git_boocode.repo.git import Git, RawObject, batch_request, nul_records, read_batch
 from git_boocode.repo.ids import ID, OBJECT_ID, SHORT_ID, new_id
 from git_boocode.repo.layout import ALL_REFS, NEWEST_ID, REMOTE_PROPOSALS, REMOTES
 from git_boocode.repo.location import Location
@@ -34,6 +36,11 @@ _PATIENCE = 10.0  # seconds
 _KINDS = {"040000": "tree", "160000": "commit"}
 _REF_FORMAT = "%(refname)%00%(objectname)%00%(tree)%00%(parent)%00%(contents)%00"
 _CHECK = "--batch-check=%(objecttype) %(objectname) %(objectsize)"
+# In bytes; git's default is 96 MB, and a server may have many repositories open.
+_CACHE = "core.deltaBaseCacheLimit=8m"
+# Ids that are sent at once: they fit into a pipe, so that git never waits for us to read.
+_CHUNK = 32
+_MOST_TAGS = 16  # maximum length of a chain of tags
 _ARGUMENTS = 500  # maximum number of paths on a command line
 
 
@@ -294,6 +301,157 @@ class Store:
         if change.new is None:
             return f"delete {change.name}\0{old}\0"
         return f"update {change.name}\0{change.new}\0{old}\0"
+
+
+class CatFile:
+    """A `git cat-file --batch` that keeps running. Threads may share it."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def read(self, names: Sequence[str]) -> list[RawObject | None]:
+        """Objects by their ids, or a single one by a name that git resolves."""
+        found: list[RawObject | None] = []
+        with self._lock:
+            while len(found) < len(names):
+                some = names[len(found) : len(found) + _CHUNK]
+                # The process may have been killed since the last request. A second failure means
+                # that the object is damaged.
+                found += self._ask(some) or self._ask(some) or [None]
+        return found
+
+    def close(self) -> None:
+        """Stop git; the next request starts it again."""
+        with self._lock:
+            self._stop()
+
+    def __del__(self) -> None:
+        # A store goes without `close` when the last request has used it.
+        self._stop()
+
+    def _ask(self, names: Sequence[str]) -> list[RawObject | None]:
+        """The objects before the first one at which git exits."""
+        process = self._process = self._process or self._git.converse("cat-file", "--batch")
+        assert process.stdin is not None
+        assert process.stdout is not None
+        found: list[RawObject | None] = []
+        try:
+            process.stdin.write(batch_request(names))
+            process.stdin.flush()
+            for _ in names:
+                found.append(read_batch(process.stdout))  # noqa: PERF401 - what came before an error
+        except (BrokenPipeError, EOFError):
+            self._stop()
+        except BaseException:
+            # The next request would get the rest of this answer.
+            self._stop()
+            raise
+        return found
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+        process.wait()
+
+
+class PersistentStore(Store):
+    """The store of a long-running process: one git keeps running and reads all objects.
+
+    Threads may share it.
+    """
+
+    # Reading ahead saves nothing.
+    BATCH = 1
+
+    def __init__(self, repository: Location) -> None:
+        super().__init__(repository)
+        self._objects = os.path.join(repository.common_dir, "objects")
+        self._cat_file = CatFile(repository.git.bind(_CACHE, cwd=repository.git_dir))
+        self._packs = self._packs_state()
+        self._directories = _directories_of(repository)
+
+    def is_of(self, repository: Location) -> bool:
+        """Whether it was opened for this repository, configured as it is now."""
+        own = self._repository
+        return (
+            (own.worktree, own.git_dir, own.common_dir)
+            == (repository.worktree, repository.git_dir, repository.common_dir)
+            and own.config.settings == repository.config.settings
+            and self._directories == _directories_of(repository)
+        )
+
+    def close(self) -> None:
+        """Release processes and files; the next request opens them again."""
+        self._cat_file.close()
+
+    def newest(self, count: int, *prefixes: str) -> list[tuple[Ref, Commit]]:
+        """See `Store.newest`."""
+        refs = [ref for prefix in prefixes for ref in self.refs(prefix, newest=count)]
+        refs = sorted(refs, key=lambda ref: ref.id, reverse=True)[:count]
+        commits = self.commits(ref.target for ref in refs)
+        return [(ref, commit) for ref, commit in zip(refs, commits, strict=True) if commit]
+
+    def commit(self, name: str) -> Commit | None:
+        """See `Store.commit`."""
+        found = self._peeled(name)
+        if found is None or found.kind != "commit":
+            return None
+        commit = parse_commit(found.id, found.body)
+        return commit if commit and self._named(commit.tree) else None
+
+    def _peeled(self, name: str) -> RawObject | None:
+        """The object that a name or an annotated tag names."""
+        # Git would keep each commit in memory that it finds by `<name>^{commit}`.
+        found = self._named(name)
+        for _ in range(_MOST_TAGS):
+            if found is None or found.kind != "tag":
+                break
+            line = found.body.partition(b"\n")[0]
+            (found,) = self._read([os.fsdecode(line.removeprefix(b"object "))])
+        return found
+
+    def _named(self, name: str) -> RawObject | None:
+        (found,) = self._read([name])
+        return found
+
+    def _read(self, names: Sequence[str]) -> Sequence[RawObject | None]:
+        self.refresh()
+        return self._cat_file.read(names)
+
+    def refresh(self) -> None:
+        """Notice new and removed packs and alternates."""
+        now = self._packs_state()
+        if now != self._packs:
+            # A running git keeps deleted packs open, and some versions miss new alternates.
+            self._packs = now
+            self.close()
+
+    def _packs_state(self) -> tuple[tuple[int, ...], ...]:
+        paths = (os.path.join(self._objects, name) for name in ("pack", "info/alternates"))
+        return tuple(map(_state, paths))
+
+
+def _directories_of(repository: Location) -> list[tuple[int, int]]:
+    """Which directories a repository consists of."""
+    found = map(os.stat, (repository.git_dir, repository.common_dir))
+    return [(each.st_dev, each.st_ino) for each in found]
+
+
+def _state(path: str) -> tuple[int, ...]:
+    """Changes with a file or a directory; empty if it does not exist."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def _is(found: RawObject | None, kind: str) -> TypeGuard[RawObject]:

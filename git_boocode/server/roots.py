@@ -14,12 +14,10 @@ from git_boocode.repo.messages import NO_REPOSITORY, says
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
-
-import stat
-from collections.abc import Iterator
-from typing import NamedTuple
+    from git_boocode.repo.store import PersistentStore
 
 _PATIENCE = 10.0  # seconds to wait for the client to name its roots
+_MOST_STORES = 64
 _GIVE_REPO = "'git boocode serve --repo <path>' serves the worktree that it names"
 _GIVE_CWD = "give 'cwd', a directory of the worktree"
 
@@ -43,7 +41,7 @@ class Roots:
         self._until = 0.0
         self._is_over = False
         self._lock = threading.Lock()
-        self._repositories: RepositoryCache | None = None
+        self._stores: dict[str, PersistentStore] = {}  # by git directory, the newest last
         self._used: dict[str, str] = {}  # the directories of calls by their worktrees
 
     @property
@@ -119,7 +117,7 @@ class Roots:
             # Git does not run there.
             raise self._not_served(top)
         try:
-            found = self._cache.find(directory)
+            found = self._find(directory)
         except FatalError as error:
             raise _explained(error, directory, is_root=cwd is None) from None
         self._check(found, directory)
@@ -148,7 +146,7 @@ class Roots:
         found: dict[str, Repository] = {}
         for directory in (*self.directories, *self._used.copy().values()):
             try:
-                repository = self._cache.find(directory)
+                repository = self._find(directory)
                 self._check(repository, directory)
             except BoocodeError:
                 continue
@@ -156,9 +154,9 @@ class Roots:
         return [*found.values()]
 
     def close(self) -> None:
-        """Close all repositories; no call may be running."""
-        if self._repositories is not None:
-            self._repositories.close()
+        """Close all stores; no call may be running."""
+        for store in self._stores.values():
+            store.close()
 
     def _check(self, found: Repository, directory: str) -> None:
         """Refuse a worktree, which is that of a directory, if it is not served."""
@@ -167,17 +165,28 @@ class Roots:
             if self._repo is None and _is_below(top, root):
                 return
             if _is_below(root, top):
-                above = found if root == directory else self._cache.find(root)
+                above = found if root == directory else self._find(root)
                 if os.path.realpath(above.worktree) == top:
                     return
         raise self._not_served(top)
 
-    @property
-    def _cache(self) -> RepositoryCache:
+    def _find(self, directory: str) -> Repository:
+        """The repository of a directory, for one call; all calls share its store."""
+        # Only here: the first answer needs no repository.
+        from git_boocode.repo.libgit2 import open_store
+        from git_boocode.repo.repository import Repository
+
+        found = Repository.discover(directory)
         with self._lock:
-            if self._repositories is None:
-                self._repositories = RepositoryCache()
-            return self._repositories
+            store = self._stores.pop(found.git_dir, None)
+            if store is None or not store.is_of(found):
+                store = open_store(found.copy())
+            self._stores[found.git_dir] = store
+            if len(self._stores) > _MOST_STORES:
+                # It ends as soon as no call uses it.
+                del self._stores[next(iter(self._stores))]
+        found.use_store(store)
+        return found
 
 
 def _top_above(directory: str) -> str | None:
@@ -216,105 +225,3 @@ def _path_of(uri: str) -> str | None:
     except ValueError:
         pass
     return None
-
-
-_MOST = 64
-_Mark = tuple[int, ...] | None
-"""What changes when a file is replaced or written; None for a missing one."""
-
-
-class _CachedRepository(NamedTuple):
-    repository: Repository
-    marks: dict[str, _Mark]
-
-    @property
-    def is_current(self) -> bool:
-        """Whether nothing has changed that says what the repository is."""
-        return all(_mark(path) == mark for path, mark in self.marks.items())
-
-
-class RepositoryCache:
-    """Finds the repository of a directory, without git if it was found before and is the same.
-
-    It is the same as long as the directories, HEAD and all files of the configuration are. Several
-    threads may call it.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, _CachedRepository] = {}
-        self._lock = threading.Lock()
-
-    def find(self, directory: str) -> Repository:
-        """The repository of an absolute path, for one request; FatalError if there is none."""
-        # Only here: the first answer of a server needs no repository.
-        from git_boocode.repo.repository import Repository
-
-        with self._lock:
-            known = self._known.get(directory)
-        if known is None or not known.is_current:
-            # What changes while git reads it is noticed by the next request.
-            marks = {path: _mark(path) for path in _places(directory)}
-            found = Repository.discover(directory)
-            marks |= {path: _mark(path) for path in _files(found) if path not in marks}
-            known = _CachedRepository(self._with_store(found), marks)
-            with self._lock:
-                # The oldest goes, with its store as soon as no request uses it.
-                self._known.pop(directory, None)
-                self._known[directory] = known
-                if len(self._known) > _MOST:
-                    del self._known[next(iter(self._known))]
-        return known.repository.copy()
-
-    def close(self) -> None:
-        """Close the stores of all; requests must have ended."""
-        for known in self._known.values():
-            known.repository.close()
-
-    def _with_store(self, found: Repository) -> Repository:
-        """The repository with an open store, which all directories of a worktree share."""
-        with self._lock:
-            others = [*self._known.values()]
-        for other in others:
-            if other.repository.git_dir == found.git_dir and other.is_current:
-                return other.repository.copy(found.prefix)
-        found.open_store()
-        return found
-
-
-def _mark(path: str) -> _Mark:
-    """Of a directory, only which one it is."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    if stat.S_ISDIR(found.st_mode):
-        return (found.st_dev, found.st_ino)
-    times = (found.st_mtime_ns, found.st_ctime_ns)
-    return (found.st_dev, found.st_ino, found.st_size, *times)
-
-
-def _places(directory: str) -> Iterator[str]:
-    """Where git looks for the repository of a directory, and the files of its configuration."""
-    environ = os.environ.get
-    home = os.path.expanduser("~")
-    xdg = environ("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    own = (os.path.join(home, ".gitconfig"), os.path.join(xdg, "git", "config"))
-    yield from ("/etc/gitconfig", *own)
-    yield from filter(None, map(environ, ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")))
-    yield directory
-    while not os.path.lexists(found := os.path.join(directory, ".git")):
-        yield found
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return
-        directory = parent
-    yield found
-
-
-def _files(repository: Repository) -> Iterator[str]:
-    """The files that say what a repository is, and those of its configuration."""
-    yield from (repository.worktree, repository.git_dir, repository.common_dir)
-    # The branch may decide which files the configuration includes.
-    yield from (os.path.join(repository.git_dir, name) for name in ("HEAD", "config.worktree"))
-    yield os.path.join(repository.common_dir, "config")
-    yield from repository.config.files

@@ -302,6 +302,7 @@ def _explained() -> Iterator[None]:
 
 
 def _load_handlers() -> None:
+    import git_boocode.repo.libgit2
     import git_boocode.server.handlers  # noqa: F401
 
     # A command that ends soon collects hardly any garbage. What is loaded now stays.

@@ -22,9 +22,7 @@ SIZE, LINES = 50_000, 1_000
 # Seconds between two edits of a person or a model, and for the least of what a turn takes.
 _PAUSE, _TURN = 0.05, 0.2
 _IMPORTS = "import git_boocode.cli.serve, git_boocode.server.session"
-_ALL_IMPORTS = (
-    f"{_IMPORTS}, git_boocode.server.handlers, git_boocode.server.roots, git_boocode.repo.libgit2"
-)
+_ALL_IMPORTS = f"{_IMPORTS}, git_boocode.server.handlers, git_boocode.repo.libgit2"
 
 
 def run(arguments: Sequence[str]) -> None:

@@ -13,9 +13,9 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.libgit2 import Libgit2Store, open_store
-from git_boocode.repo.persistent import PersistentStore
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import (
+    PersistentStore,
     Ref,
     RefChange,
     Store,

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.repo.errors import FatalError
-from git_boocode.server.roots import RepositoryCache
+from git_boocode.server.roots import Roots
 from tests.repo_kit import Repo, git_version
 from tests.server.conftest import Serve
 from tests.server.kit import Client, edit
@@ -379,52 +378,17 @@ def test_another_user_s_repository(there: Client, root: Path) -> None:
     works(there, repo)
 
 
-def starts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The programs that are started from now on."""
-    started: list[object] = []
-    real = subprocess.Popen.__init__
-
-    def begin(self: object, command: object, *args: object, **how: object) -> None:
-        started.append(command)
-        real(self, command, *args, **how)  # type: ignore[call-overload]
-
-    monkeypatch.setattr(subprocess.Popen, "__init__", begin)
-    return started
-
-
-def test_a_known_repository_needs_no_git(work: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = RepositoryCache()
-    first = known.find(str(work.top))
-    assert first.config.text("x.y") is None
-    started = starts(monkeypatch)
-    second = known.find(str(work.top))
-    assert second is not first
-    assert (second.worktree, second.config.text("x.y")) == (first.worktree, None)
-    assert started == []
-    work.git("config", "x.y", "z")
-    assert known.find(str(work.top)).config.text("x.y") == "z"
-    # What a request has is not changed under its hands.
-    assert first.config.text("x.y") is None
-
-
-def test_what_is_no_repository_is_not_kept(tmp_path: Path) -> None:
-    known = RepositoryCache()
-    for _ in range(2):
-        with pytest.raises(FatalError):
-            known.find(str(tmp_path))
-    repo = made(tmp_path / "one")
-    assert known.find(str(repo.top)).worktree == str(repo.top)
-
-
-def test_many_repositories_are_not_all_kept(tmp_path: Path) -> None:
-    known = RepositoryCache()
-    before = len(os.listdir("/proc/self/fd"))
+def test_the_stores_of_many_repositories_are_not_all_kept(tmp_path: Path) -> None:
+    roots, before = Roots(None, str(tmp_path)), len(os.listdir("/proc/self/fd"))
     for number in range(70):
         top = tmp_path / str(number)
         subprocess.run(["git", "init", "-q", top], check=True)
-        assert known.find(str(top)).store.refs("refs/heads/") == []
+        assert roots.repository(str(top)).store.refs("refs/heads/") == []
     assert len(os.listdir("/proc/self/fd")) - before < 200
-    assert known.find(str(tmp_path / "0")).worktree == str(tmp_path / "0")
+    first, again = (roots.repository(str(tmp_path / "0")) for _ in "12")
+    assert first is not again
+    assert first.store is again.store
+    roots.close()
 
 
 def test_edits_with_a_base_of_a_packed_blob(client: Client, work: Repo) -> None:
