@@ -114,19 +114,27 @@ def _file_context(
     return Case(content, hunk.old, hunk.new, content.replace(texts[0], texts[1], 1))
 
 
+def _in_file(change: Callable[[str], str]) -> Drift:
+    return lambda hunk, rng: _file_context(hunk, rng, change)
+
+
+def _in_context(change: Callable[[str], str]) -> Drift:
+    return lambda hunk, rng: _model_context(hunk, rng, change)
+
+
+def _in_text(change: Callable[[str], str]) -> Drift:
+    return lambda hunk, rng: _of_model(hunk, change)
+
+
 @_recover("none")
 def _none(hunk: Hunk, rng: random.Random) -> Case | None:
     return Case(hunk.before, hunk.old, hunk.new, hunk.after)
 
 
-@_recover("trailing blanks in the file")
-def _blanks_in_file(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _file_context(hunk, rng, lambda line: line.rstrip("\n") + "  \n")
-
-
-@_recover("trailing blanks in the text")
-def _blanks_in_text(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _model_context(hunk, rng, lambda line: line.rstrip("\n") + " \n")
+_recover("trailing blanks in the file")(_in_file(lambda line: line.rstrip("\n") + "  \n"))
+_blanks_in_text = _recover("trailing blanks in the text")(
+    _in_context(lambda line: line.rstrip("\n") + " \n")
+)
 
 
 @_recover("common indentation dropped")
@@ -172,26 +180,12 @@ def _half(hunk: Hunk, rng: random.Random) -> Case | None:
     return _of_model(hunk, lambda text: halve.sub(lambda found: found[0][::2], text))
 
 
-@_recover("curly quotes in the file")
-def _curly(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _file_context(hunk, rng, lambda line: re.sub(r'"([^"\n]*)"', "“\\1”", line))
-
-
-@_recover("dashes in the file")
-def _dashes(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _file_context(hunk, rng, lambda line: line.replace("-", "–"))
-
-
-@_recover("nbsp in the file")
-def _nbsp(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _file_context(hunk, rng, lambda line: re.sub(r"(?<=\w) (?=\w)", "\xa0", line))
-
-
-@_recover("zero-width characters in the file")
-def _zero_width(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _file_context(
-        hunk, rng, lambda line: re.sub(r"(?<=\w) (?=\w)", " \u200b", line, count=1)
-    )
+_recover("curly quotes in the file")(_in_file(lambda line: re.sub(r'"([^"\n]*)"', "“\\1”", line)))
+_recover("dashes in the file")(_in_file(lambda line: line.replace("-", "–")))
+_recover("nbsp in the file")(_in_file(lambda line: re.sub(r"(?<=\w) (?=\w)", "\xa0", line)))
+_recover("zero-width characters in the file")(
+    _in_file(lambda line: re.sub(r"(?<=\w) (?=\w)", " \u200b", line, count=1))
+)
 
 
 @_recover("NFD in the file")
@@ -204,9 +198,7 @@ def _decomposed(hunk: Hunk, rng: random.Random) -> Case | None:
     return _file_context(told, rng, lambda line: unicodedata.normalize("NFD", line))
 
 
-@_recover('quotes escaped as \\"')
-def _escaped_quotes(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _of_model(hunk, lambda text: text.replace('"', '\\"'))
+_recover('quotes escaped as \\"')(_in_text(lambda text: text.replace('"', '\\"')))
 
 
 @_recover("\\n and \\t as two characters")
@@ -237,9 +229,7 @@ def _blank_dropped(hunk: Hunk, rng: random.Random) -> Case | None:
     return Case(hunk.before, "".join(old), "".join(new), hunk.after)
 
 
-@_recover("a blank line added")
-def _blank_added(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _model_context(hunk, rng, lambda line: line + "\n")
+_recover("a blank line added")(_in_context(lambda line: line + "\n"))
 
 
 def _numbered(style: str) -> Drift:
@@ -270,14 +260,10 @@ def _numbered_new(hunk: Hunk, rng: random.Random) -> Case | None:
     return case._replace(old=hunk.old) if case and _context(hunk) else None
 
 
-@_recover("in a code fence")
-def _fenced(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _of_model(hunk, lambda text: f"```\n{text}```\n")
-
-
-@_recover("the fence of the prompt below")
-def _fence_below(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _of_model(hunk, lambda text: f"{text}```\n" if "```" not in text else text)
+_recover("in a code fence")(_in_text(lambda text: f"```\n{text}```\n"))
+_fence_below = _recover("the fence of the prompt below")(
+    _in_text(lambda text: f"{text}```\n" if "```" not in text else text)
+)
 
 
 @_recover("the fence of the prompt below old alone")
@@ -308,14 +294,8 @@ def _crlf(hunk: Hunk, rng: random.Random) -> Case | None:
     return Case(before, hunk.old, hunk.new, after)
 
 
-@_recover("CRLF text")
-def _crlf_text(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _of_model(hunk, lambda text: text.replace("\n", "\r\n"))
-
-
-@_recover("no newline at the end of old and new")
-def _no_newline(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _of_model(hunk, lambda text: text.removesuffix("\n"))
+_recover("CRLF text")(_in_text(lambda text: text.replace("\n", "\r\n")))
+_recover("no newline at the end of old and new")(_in_text(lambda text: text.removesuffix("\n")))
 
 
 def typo(rng: random.Random) -> Callable[[str], str | None]:
@@ -377,9 +357,9 @@ def _comment(hunk: Hunk, rng: random.Random) -> Case | None:
     return _model_context(hunk, rng, paraphrase)
 
 
-@_recover("spacing inside lines")
-def _spacing(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _model_context(hunk, rng, lambda line: re.sub(r"(?<=\S) ?([=+,]) ?(?=\S)", r"\1", line))
+_recover("spacing inside lines")(
+    _in_context(lambda line: re.sub(r"(?<=\S) ?([=+,]) ?(?=\S)", r"\1", line))
+)
 
 
 @_recover("context elided by ...")

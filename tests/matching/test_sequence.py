@@ -141,13 +141,13 @@ def test_drifted_hunks_may_share_context() -> None:
     assert patched(text, *hunks) == lines("A", "beta  ", "G", "delta", "epsilon")
 
 
-def test_a_drifted_hunk_restricts_the_ones_below() -> None:
-    text = lines("value = compute(alpha) ", "middle = 2 ", "value = compute(alpha) ")
-    change = hunk("-value = compute(alpha)\n+last = 3")
+def test_a_drifted_hunk_restricts_the_ones_around_it() -> None:
+    value = "value = compute(alpha) "
+    text = lines(value, "middle = 2 ", value)
+    middle, change = hunk("-middle = 2\n+m = 2"), hunk("-value = compute(alpha)\n+last = 3")
     assert refused(text, change).code == "ambiguous"
-    assert patched(text, hunk("-middle = 2\n+m = 2"), change) == lines(
-        "value = compute(alpha) ", "m = 2", "last = 3"
-    )
+    assert patched(text, middle, change) == lines(value, "m = 2", "last = 3")
+    assert patched(text, change, hunk("-middle = 2 \n+m = 2")) == lines("last = 3", "m = 2", value)
 
 
 def test_a_drifted_hunk_at_the_end_is_not_above_another_one() -> None:
