@@ -260,5 +260,3 @@ def test_the_command(ahead: tuple[Repo, str, str, str]) -> None:
     assert said.code == 0
     assert "HEAD is not where it was at the checkpoint" in said.err
     assert head(repo) == old
-    for wrong in (("--conversation-only",), ("a",)):
-        assert repo.boocode("restore", taken, "--head", *wrong).code == 129

@@ -223,8 +223,6 @@ def test_the_command(messy: Repo) -> None:
     wrong = messy.boocode("restore", "@", "nowhere\33[31m")
     assert wrong.code == 1
     assert wrong.err.startswith("error: pathspec 'nowhere?[31m' did not match any file(s)")
-    for option in (("--conversation-only",), ("--callback", "x")):
-        assert messy.boocode("restore", "@", *option, "a").code == 129
 
 
 def test_lines_of_a_preview(repo: Repo) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from git_boocode.checkpoints.restore.request import REFUSALS
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from tests.checkpoints.kit import Host, seen, take
 from tests.repo_kit import Repo
@@ -321,18 +322,25 @@ def test_what_differs_in_staging_alone_is_listed(repo: Repo) -> None:
     assert answer["changed"] == []
 
 
-@pytest.mark.parametrize(
-    "args",
-    [("@", "--nonsense"), ("@", "--files-only", "--conversation-only"),
-     ("@", "--files-only", "--callback", "x"), ("@", "--callback", "")],
-)  # fmt: skip
-def test_usage_errors(repo: Repo, taken: Checkpoint, args: tuple[str, ...]) -> None:
+def test_usage_errors(repo: Repo, taken: Checkpoint) -> None:
     before = seen(repo)
-    done = repo.boocode("restore", *args)
-    assert (done.code, done.out) == (129, "")
-    assert "usage: git boocode" in done.err
-    answer = repo.boocode("restore", "--json", *args)
-    assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
+    for args, message in (
+        (("@", "--nonsense"), "unknown option '--nonsense'"),
+        (("@", "--head", "--", "a"), "'--head' and paths cannot be used together"),
+        (
+            ("@", "--files-only", "--callback", "x"),
+            "options '--files-only' and '--callback' cannot be used together",
+        ),
+        (
+            ("@", "--force", "all"),
+            f"invalid value for '--force': 'all' is not one of {', '.join(REFUSALS['restore'])}",
+        ),
+    ):
+        done = repo.boocode("restore", *args)
+        assert (done.code, done.out) == (129, "")
+        assert f"error: {message}\nusage: git boocode restore" in done.err
+        answer = repo.boocode("restore", "--json", *args)
+        assert (answer.code, answer.json["error"]["message"]) == (129, message)
     assert seen(repo) == before
 
 
