@@ -86,13 +86,6 @@ def select(*edits: Mapping[str, object]) -> str:
 TWO = {"path": "a.txt", "old_string": "two", "new_string": "TWO"}
 
 
-def test_it_is_short() -> None:
-    sources = [*CLIENT.glob("src/**/*.ts")]
-    lines = [line for path in sources for line in path.read_text(encoding="utf-8").splitlines()]
-    assert 100 < len(lines) <= 250
-    assert max(map(len, lines)) <= 136
-
-
 def test_the_types_are_strict() -> None:
     options = json.loads((CLIENT / "tsconfig.json").read_text(encoding="utf-8"))
     assert options["compilerOptions"]["strict"] is True

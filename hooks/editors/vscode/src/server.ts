@@ -1,66 +1,176 @@
-// A client of `git boocode serve`: JSON-RPC 2.0, one message a line; git-boocode-editors(7) describes it.
+// A client of `git boocode serve`: JSON-RPC 2.0, one message a line. git-boocode-editors(7) describes it.
 import { ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-type Names = Partial<Record<"action" | "from" | "status" | "context" | "output" | "local", string>>;
-type TextEdit = { newText: string; range: Record<"start" | "end", { line: number; character: number }> };
-/** The answer of a tool, which `--json` prints as well; git-boocode-json(7) has the schemas. */
-export interface Answer extends Partial<Record<"index_reset" | "head_moved" | "conversation_left", boolean>> {
-  files?: (Names & { path: string; text_edits?: TextEdit[] })[]; changed?: { path: string; action: string }[];
-  checkpoints?: { id: string; label?: string; agent?: string; created_at: string; files?: number }[];
-  failures?: { path: string; candidates: { start_line: number; end_line: number; text: string }[] }[];
-  error?: { code: string; message: string; hint?: string }; before?: string; after?: string; proposal?: string;
+export interface TextPosition {
+    line: number;
+    character: number;
 }
-type Message = { result?: { structuredContent: Answer; isError: boolean }; error?: { message: string } };
+
+export interface TextEdit {
+    newText: string;
+    range: { start: TextPosition; end: TextPosition };
+}
+
+/** A file in an answer; which of the fields are there depends on the tool. */
+export interface AnsweredFile {
+    path: string;
+    from?: string;
+    action?: string;
+    status?: string;
+    /** The versions of a proposal: names of blobs. */
+    context?: string;
+    output?: string;
+    local?: string;
+    text_edits?: TextEdit[];
+}
+
+export interface Turn {
+    id: string;
+    label?: string;
+    agent?: string;
+    created_at: string;
+    files?: number;
+}
+
+/** A place that a refused edit may mean; lines are 1-based and inclusive. */
+export interface Candidate {
+    start_line: number;
+    end_line: number;
+    text: string;
+}
+
+/** The answer of a tool, which `--json` prints as well; git-boocode-json(7) has the schemas. */
+export interface Answer {
+    files?: AnsweredFile[];
+    changed?: { path: string; action: string }[];
+    checkpoints?: Turn[];
+    failures?: { path: string; candidates: Candidate[] }[];
+    error?: { code: string; message: string; hint?: string };
+    before?: string;
+    after?: string;
+    proposal?: string;
+    index_reset?: boolean;
+    head_moved?: boolean;
+    conversation_left?: boolean;
+}
+
+/** The error of a tool that failed; `answer` is missing if the server gave none. */
+export class ToolError extends Error {
+    constructor(
+        message: string,
+        readonly answer?: Answer,
+    ) {
+        super(message);
+    }
+}
+
+interface Message {
+    result?: { structuredContent: Answer; isError: boolean };
+    error?: { message: string };
+}
+
+const INSTALL = "type: pipx install git-boocode";
 
 /** A server, which a request starts if it does not run. */
 export class Server {
-  private child: ChildProcessWithoutNullStreams | undefined;
-  private last = 0;
-  private readonly waiting = new Map<number, (message: Message) => void>();
-  /** `log` takes what happens to the program, and what it reports. */
-  constructor(readonly program: string, readonly options: string[], readonly log: (line: string) => void) {}
+    private child: ChildProcessWithoutNullStreams | undefined;
+    private lastId = 0;
+    private readonly waiting = new Map<number, (message: Message) => void>();
 
-  /** The answer of a tool; the error of one that failed has it as `answer`. */
-  async request(tool: string, args: object, signal: AbortSignal): Promise<Answer> {
-    this.child ??= this.start();
-    const id = ++this.last;
-    const { result, error } = await new Promise<Message>((resolve) => {
-      this.waiting.set(id, resolve);
-      signal.addEventListener("abort", () => {
-        if (this.waiting.has(id)) this.send({ method: "notifications/cancelled", params: { requestId: id } });
-        resolve({ error: signal.reason });
-      });
-      this.send({ id, method: "tools/call", params: { name: tool, arguments: args } });
-    }).finally(() => this.waiting.delete(id));
-    const answer = result?.structuredContent;
-    if (!answer || result?.isError) throw Object.assign(new Error((answer?.error ?? error)?.message), { answer });
-    return answer;
-  }
+    /** `log` takes what happens to the program, and what it reports. */
+    constructor(
+        private readonly program: string,
+        private readonly options: string[],
+        private readonly log: (line: string) => void,
+    ) {}
 
-  dispose = (): void => void this.child?.stdin.end(); // It answers what it was asked, and ends.
-  private send = (message: object) => this.child?.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  private start(): ChildProcessWithoutNullStreams {
-    const child = (this.child = spawn(this.program, this.options));
-    let said = "";
-    const end = (message: string): void => {
-      if (this.child === child) this.child = undefined;
-      this.log(message);
-      this.waiting.forEach((resolve) => resolve({ error: { message } }));
-    };
-    child.on("error", ({ message }) => end(message));
-    child.on("close", (code) => end((said.trim() || "the server ended") + (code === 1 ? "\ntype: pipx install git-boocode" : "")));
-    child.stdin.on("error", () => {}); // Its end is reported above.
-    child.stderr.on("data", (text) => (said = `${said}${text}`.slice(-1000)));
-    createInterface(child.stdout).on("line", (line) => {
-      const message = JSON.parse(line);
-      if (message.params) this.log(`${message.params.level}: ${message.params.data}`);
-      this.waiting.get(message.id)?.(message);
-    });
-    const client = { protocolVersion: "2025-11-25", clientInfo: { name: "vscode", version: "0.1.0" } };
-    const exact = { experimental: { "git-boocode": { surrogates: true } } }; // Paths may have any bytes.
-    this.send({ id: 0, method: "initialize", params: { ...client, capabilities: exact } });
-    this.send({ method: "notifications/initialized" });
-    return child;
-  }
+    /** The answer of a tool (ToolError); an abort of `signal` cancels the request. */
+    async request(tool: string, args: object, signal: AbortSignal): Promise<Answer> {
+        this.child ??= this.start();
+        const message = await this.exchange(tool, args, signal);
+        const answer = message.result?.structuredContent;
+        if (!answer || message.result?.isError) {
+            const error = answer?.error ?? message.error;
+            throw new ToolError(error?.message ?? "the server gave no answer", answer);
+        }
+        return answer;
+    }
+
+    /** The server answers what it was asked, and ends. */
+    dispose(): void {
+        this.child?.stdin.end();
+    }
+
+    private async exchange(tool: string, args: object, signal: AbortSignal): Promise<Message> {
+        const id = ++this.lastId;
+        const answered = new Promise<Message>((resolve) => {
+            this.waiting.set(id, resolve);
+            signal.addEventListener("abort", () => {
+                if (this.waiting.has(id)) {
+                    const params = { requestId: id };
+                    this.send({ method: "notifications/cancelled", params });
+                }
+                resolve({ error: signal.reason });
+            });
+        });
+        const params = { name: tool, arguments: args };
+        this.send({ id, method: "tools/call", params });
+        return answered.finally(() => this.waiting.delete(id));
+    }
+
+    private send(message: object): void {
+        const line = JSON.stringify({ jsonrpc: "2.0", ...message });
+        this.child?.stdin.write(`${line}\n`);
+    }
+
+    private start(): ChildProcessWithoutNullStreams {
+        const child = spawn(this.program, this.options);
+        this.child = child;
+        let said = "";
+        child.stderr.on("data", (text) => {
+            said = `${said}${text}`.slice(-1000);
+        });
+        child.on("error", ({ message }) => this.ended(child, message));
+        child.on("close", (code) => {
+            const reason = said.trim() || "the server ended";
+            // Git ends with 1 if it knows no such command.
+            this.ended(child, code === 1 ? `${reason}\n${INSTALL}` : reason);
+        });
+        child.stdin.on("error", () => {
+            // The end of the server is reported above.
+        });
+        createInterface(child.stdout).on("line", (line) => this.received(line));
+        this.initialize();
+        return child;
+    }
+
+    private initialize(): void {
+        const params = {
+            protocolVersion: "2025-11-25",
+            clientInfo: { name: "vscode", version: "0.1.0" },
+            // Paths may have any bytes.
+            capabilities: { experimental: { "git-boocode": { surrogates: true } } },
+        };
+        this.send({ id: 0, method: "initialize", params });
+        this.send({ method: "notifications/initialized" });
+    }
+
+    private received(line: string): void {
+        const message = JSON.parse(line);
+        if (message.params) {
+            this.log(`${message.params.level}: ${message.params.data}`);
+        }
+        this.waiting.get(message.id)?.(message);
+    }
+
+    private ended(child: ChildProcessWithoutNullStreams, message: string): void {
+        if (this.child === child) {
+            this.child = undefined;
+        }
+        this.log(message);
+        for (const resolve of this.waiting.values()) {
+            resolve({ error: { message } });
+        }
+    }
 }
