@@ -10,9 +10,9 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 from git_boocode.editing.answer import Answer, EditsRefusedError
+from git_boocode.editing.edit_plan import REWIND
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.inputs import Inputs
-from git_boocode.editing.plan import REWIND
 from git_boocode.editing.records import Contents, EditRecord, RecordedFile, Records
 from git_boocode.editing.recovery import recover
 from git_boocode.editing.revert import ALREADY, Revert

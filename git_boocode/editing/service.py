@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.answer import Answer, EditsRefusedError
+from git_boocode.editing.edit_plan import EditPlan, PlannedFile
 from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.textfile import decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.atomic_write import (

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.turn_request import BegunTurn, TurnRequest, begin_turn
 from git_boocode.editing.answer import Answer, EditsRefusedError
+from git_boocode.editing.edit_plan import EditPlan, PlannedFile
 from git_boocode.editing.edits import Edit, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
-from git_boocode.editing.plan import EditPlan, PlannedFile
 from git_boocode.editing.records import note_refusal
 from git_boocode.editing.service import Options, recorded_edits
 from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace, buffer_files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.editing import plan as plan_module
+from git_boocode.editing import edit_plan as plan_module
 from git_boocode.editing.actions import Create, Delete, Keep, Replace
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.edits import EditResult, MatchOptions

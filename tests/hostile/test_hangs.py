@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from git_boocode.editing.edit_plan import EditPlan
 from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.inputs import Source, read_inputs
-from git_boocode.editing.plan import EditPlan
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import PROFILES, MatchError, replace_text
 from tests.hostile.fuzz import HANGS
