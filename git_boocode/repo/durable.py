@@ -144,16 +144,8 @@ def open_private(path: str, flags: int) -> int:
     """Open a private file for locking or appending; create it if it is missing."""
     descriptor = _open_regular(path, flags | os.O_CREAT)
     if descriptor is None:
-        directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            # A file that another process has created meanwhile must stay: it may be locked.
-            fcntl.flock(directory, fcntl.LOCK_EX)
-            descriptor = _open_regular(path, flags | os.O_CREAT)
-            if descriptor is None:
-                remove(path)
-                descriptor = _open_regular(path, flags | os.O_CREAT)
-        finally:
-            os.close(directory)
+        remove(path)
+        descriptor = _open_regular(path, flags | os.O_CREAT)
     if descriptor is None:
         raise OSError(errno.EEXIST, "not a regular file", path)
     return descriptor
