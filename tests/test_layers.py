@@ -1,4 +1,4 @@
-"""Imports go down only: each layer names the ones below it that it may use."""
+"""Imports go down only, and never in a circle: each layer names those below it that it may use."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-PACKAGE = Path(__file__).parents[1] / "git_boocode"
+TOP = Path(__file__).parents[1]
 SERVICES = {"workflows", "proposals", "checkpoints", "editing"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "__main__": {"cli", "repo"},
+    "__init__": {"api", "proposal_api", "checkpoints", "matching", "repo"},
+    "proposal_api": {"api", "repo"} | SERVICES,
+    "api": {"repo"} | SERVICES,
     "cli": {"server", "agents", "matching", "repo"} | SERVICES,
-    "server": {"api", "repo"} | SERVICES,
+    "server": {"repo"} | SERVICES,
     "workflows": {"agents", "proposals", "checkpoints", "editing", "repo"},
     "agents": {"proposals", "checkpoints", "editing", "repo"},
     "proposals": {"checkpoints", "editing", "repo"},
@@ -21,65 +23,71 @@ MAY_IMPORT: dict[str, set[str]] = {
     "repo": set(),
     "matching": set(),
 }
-MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.glob("*/**/*.py"))
+SOURCES = {
+    path.relative_to(TOP): path.read_text(encoding="utf-8")
+    for path in sorted((TOP / "git_boocode").rglob("*.py"))
+}
+TREES = {path: ast.parse(source) for path, source in SOURCES.items()}
+NAMES = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES}
+
+
+def layer_of(path: Path) -> str:
+    return path.parts[1].removesuffix(".py")
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The names of the layers that a module imports, wherever in the module it does so."""
-    for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
+    """What a module imports, wherever in the module it does so."""
+    for node in ast.walk(TREES[path]):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} uses a relative import"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "git_boocode" and len(parts) > 1:
-                yield parts[1]
+            yield from (alias.name for alias in node.names)
 
 
-def test_every_layer_is_a_package() -> None:
-    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(MAY_IMPORT)
+def modules_imported(path: Path) -> set[Path]:
+    """The modules of ours that a module imports, itself and the package aside."""
+    found = {NAMES.get(name) or NAMES.get(name.rpartition(".")[0]) for name in imported(path)}
+    return {each for each in found if each is not None} - {path, Path("git_boocode/__init__.py")}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=str)
-def test_imports_go_down_only(module: Path) -> None:
-    layer = module.parts[0]
-    wrong = set(imported(module)) - MAY_IMPORT[layer] - {layer, "__version__"}
-    assert not wrong, f"{module} imports from {sorted(wrong)}"
+def test_every_layer_is_known() -> None:
+    assert {layer_of(path) for path in SOURCES} == MAY_IMPORT.keys()
+
+
+def test_imports_go_down_only() -> None:
+    for path in SOURCES:
+        layer = layer_of(path)
+        ours = {name.split(".")[1] for name in imported(path) if name.startswith("git_boocode.")}
+        wrong = ours - MAY_IMPORT[layer] - {layer, "__version__"}
+        assert not wrong, f"{path} imports from {sorted(wrong)}"
+
+
+def test_no_module_imports_another_in_a_circle() -> None:
+    """Not lazily either, nor for the sake of types."""
+    above: dict[Path, set[Path]] = {path: modules_imported(path) for path in SOURCES}
+    while lowest := {path for path, below in above.items() if not below}:
+        above = {path: below - lowest for path, below in above.items() if path not in lowest}
+    assert not above, f"a circle of imports is among {sorted(map(str, above))}"
 
 
 def test_only_repo_runs_git_or_uses_libgit2() -> None:
     """Other programs run in four places: the demo's commands, the pager, `man`, the callback."""
-    cli = {Path("cli/demo.py"), Path("cli/manual_page.py"), Path("cli/output.py")}
-    exempt = {*cli, Path("checkpoints/callback.py")}
-    for module in MODULES:
-        if module.parts[0] == "repo" or module in exempt:
-            continue
-        source = (PACKAGE / module).read_text(encoding="utf-8")
-        assert "subprocess" not in source, module
-        assert "pygit2" not in source, module
+    cli = {f"git_boocode/cli/{name}.py" for name in ("demo", "manual_page", "output")}
+    exempt = {*map(Path, cli), Path("git_boocode/checkpoints/callback.py")}
+    for path, source in SOURCES.items():
+        if layer_of(path) != "repo" and path not in exempt:
+            assert "subprocess" not in source, path
+            assert "pygit2" not in source, path
 
 
 def test_only_the_picker_uses_prompt_toolkit() -> None:
     """It takes longer to load than all else that a command needs."""
-    sources = {module: (PACKAGE / module).read_text(encoding="utf-8") for module in MODULES}
-    users = [module for module, source in sources.items() if "import prompt_toolkit" in source]
-    users += [module for module, source in sources.items() if "from prompt_toolkit" in source]
-    assert users == [Path("cli/picker.py")]
+    users = [path for path in SOURCES if any("prompt_toolkit" in name for name in imported(path))]
+    assert users == [Path("git_boocode/cli/picker.py")]
 
 
-@pytest.mark.parametrize("layer", sorted(set(MAY_IMPORT) - {"cli"}))
-def test_services_know_nothing_of_the_command_line(layer: str) -> None:
-    for module in (path for path in MODULES if path.parts[0] == layer):
-        tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
-        names = {name.split(".")[0] for node in ast.walk(tree) for name in _modules(node)}
-        assert "click" not in names, module
-
-
-def _modules(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+def test_only_the_command_line_uses_click() -> None:
+    for path in SOURCES:
+        names = {name.split(".")[0] for name in imported(path)}
+        assert layer_of(path) == "cli" or "click" not in names, path
