@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,34 +23,16 @@ class Rows(NamedTuple):
     matched: Sequence[MatchedRows]  # for each old line, counted from the first row
 
 
-class Decision(NamedTuple):
-    """How to apply a change around extra lines: lines of the file that the old text lacks.
-
-    New lines before the old lines ``late`` go below the extra lines, others above them.
-    """
-
-    hunks: Sequence[Hunk]  # of the change, split where an extra line stays between changed lines
-    late: Collection[int]
-    lost: int  # the number of extra lines that are deleted with a block
-    ambiguity: str | None  # an error message if the decision is a guess
-
-
-def decide(text: Text, texts: Texts, hunks: Sequence[Hunk], rows: Rows) -> Decision:
-    """Decide which lines of ``rows`` that the old text lacks stay.
+class Decision:
+    """How to apply the hunks of a change around extra lines: file lines that the old text lacks.
 
     An extra line stays if the changed lines on both sides pair with their new versions, and is
-    deleted with a block that is deleted or replaced by other code.
+    deleted with a block that is deleted or replaced by other code; ``lost`` counts those. ``hunks``
+    are split where one stays between changed lines. New lines before the old lines ``late`` go
+    below the extra lines, others above. ``ambiguity`` is an error message if this is a guess.
     """
-    gaps = _Gaps(text, texts, rows)
-    found = [part for hunk in hunks for part in gaps.split(hunk)]
-    gaps.take_sides([hunk for hunk in found if not hunk.same])
-    return Decision(found, gaps.late, gaps.lost, gaps.ambiguity)
 
-
-class _Gaps:
-    """The extra rows between those of neighbouring old lines."""
-
-    def __init__(self, text: Text, texts: Texts, rows: Rows) -> None:
+    def __init__(self, text: Text, texts: Texts, hunks: Sequence[Hunk], rows: Rows) -> None:
         self.text, self.rows, self.lines = text, rows, texts[1]
         self.old, self.new = ([line.strip() for line in lines] for lines in texts)
         size = len(rows.lines)
@@ -60,8 +42,10 @@ class _Gaps:
         self.lost = 0
         self.late: set[int] = set()
         self.ambiguity: str | None = None
+        self.hunks = [part for hunk in hunks for part in self._split(hunk)]
+        self._take_sides([hunk for hunk in self.hunks if not hunk.same])
 
-    def split(self, hunk: Hunk) -> list[Hunk]:
+    def _split(self, hunk: Hunk) -> list[Hunk]:
         """Split a hunk if extra lines stay inside it."""
         matched = self.rows.matched
         there = [
@@ -101,7 +85,7 @@ class _Gaps:
         if i1 < i2 or j1 < j2:
             yield Hunk(same=False, i1=i1, i2=i2, j1=j1, j2=j2)
 
-    def take_sides(self, changed: Sequence[Hunk]) -> None:
+    def _take_sides(self, changed: Sequence[Hunk]) -> None:
         """Decide on which side of extra lines the new lines go."""
         # The number of hunks that add each line.
         fresh = Counter(line for hunk in changed for line in {*self.new[hunk.j1 : hunk.j2]} - {""})

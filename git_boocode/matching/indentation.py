@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -289,7 +289,13 @@ class Nesting:
         self.below = next((line for line in lines[stop : stop + NEAR] if line.strip()), "")
         self.levels, self.brackets, self.above = [0], list[tuple[str, int]](), ("", 0)
         self.above = self._walk(lines[max(0, first - NEAR) : first], self.levels, self.brackets)[1]
-        self.split = self._splits(lines[first:stop])
+        self.rows = lines[first:stop]
+        self.split = self._splits(self.rows)
+
+    @cached_property
+    def usual(self) -> int:
+        """The number of nesting errors of the lines as they are."""
+        return self.faults("\n".join(self.rows))
 
     def faults(self, text: str) -> int:
         """The number of nesting errors that the lines of ``text`` cause in the file."""

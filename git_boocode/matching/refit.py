@@ -22,7 +22,7 @@ from git_boocode.matching.align import (
     script,
     similarity,
 )
-from git_boocode.matching.ambiguity import Decision, Rows, Texts, decide
+from git_boocode.matching.ambiguity import Decision, Rows, Texts
 from git_boocode.matching.indentation import (
     NEAR,
     LocalReindenter,
@@ -183,7 +183,7 @@ class Refit:
             return relative
         aligned = None if certain or not self._moves_shared(relative) else self._like_new()
         nesting = Nesting(self.text.lines, rows.first, rows.first + len(rows.lines))
-        usual, wrong = map(nesting.faults, ("\n".join(rows.lines), relative.text))
+        usual, wrong = nesting.usual, nesting.faults(relative.text)
         if aligned and nesting.faults(aligned.text) <= usual:
             return aligned
         # A first line that is too deep says nothing about the others.
@@ -202,7 +202,7 @@ class Refit:
 
     def _unless_in_files_depth(self, relative: Patch, nesting: Nesting, *, too_deep: bool) -> Patch:
         """The relative patch, unless the added lines seem to have the file's indentation."""
-        usual, wrong = map(nesting.faults, ("\n".join(self.rows.lines), relative.text))
+        usual, wrong = nesting.usual, nesting.faults(relative.text)
         real = self.real
         # If old has lost the indentation of some lines, new may have lost it, too.
         lost = any(indent and not indent_of(self.old[index]) for index, indent in real.items())
@@ -287,7 +287,7 @@ class Refit:
         (least, best), *others = sorted((nesting.faults(text), text) for text in texts)
         alike = all(self.old[index].strip() == self.mine[index].strip() for index in self.real)
         unique = all(faults > least for faults, _ in others) and not choices[-1].ambiguity
-        usual = nesting.faults("\n".join(self.rows.lines))
+        usual = nesting.usual
         return texts[best]._replace(ambiguity=None) if alike and unique and least <= usual else None
 
     def _in_files_depth(self) -> tuple[Patch, bool] | None:
@@ -339,7 +339,7 @@ class Refit:
         With ``below``, lines between others with different indentation follow those below.
         """
         depths = self._reindenter(below=True) if below else self._depths
-        decision = decide(self.text, (self.old, self.new), self.hunks, self.rows)
+        decision = Decision(self.text, (self.old, self.new), self.hunks, self.rows)
         return _PatchBuilder(self, depths if within is None else within).build(decision)
 
     def _reindenter(self, *, below: bool = False) -> LocalReindenter:
