@@ -33,6 +33,7 @@ from git_boocode.repo.layout import (
     EDIT_NOTE,
     EDITS,
     FILES,
+    LOCK,
     PROPOSALS,
     REMOTE_PROPOSALS,
     REMOTES,
@@ -61,7 +62,7 @@ _MOMENT = 10.0
 _ABANDONED = 60.0
 """A lock of our refs that is older, in seconds, is abandoned."""
 _FIX = "'git boocode doctor --fix'"
-_WITH_OWN_CHECK = {EDIT_NOTE, RESTORE_NOTE, WORKTREE_ID}
+_WITH_OWN_CHECK = {LOCK, EDIT_NOTE, RESTORE_NOTE, WORKTREE_ID}
 
 
 class Finding(NamedTuple):
@@ -91,11 +92,15 @@ class Finding(NamedTuple):
 
 
 def check_directories(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """Find files in place of the private directories, without which locks are not possible."""
-    for state in filter(is_blocked, repository.state_dirs()):
-        message = f"'{state}' is not a directory"
-        yield Finding("unusable_files", message, (state,), f"{_FIX} removes it").repaired(
-            partial(remove, state), "it was removed", fix=fix
+    """Find what is in place of the private directories and of the worktree's lock."""
+    found = dict.fromkeys(filter(is_blocked, repository.state_dirs()), "a directory")
+    lock = os.path.join(repository.state_dir, LOCK)
+    if os.path.lexists(lock) and not is_regular(lock):
+        found[lock] = "a regular file"
+    for path, kind in found.items():
+        message = f"'{path}' is not {kind}"
+        yield Finding("unusable_files", message, (path,), f"{_FIX} removes it").repaired(
+            partial(remove, path), "it was removed", fix=fix
         )
 
 

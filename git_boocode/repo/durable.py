@@ -1,8 +1,8 @@
 """Durable writes: files and refs that are on disk when a call returns, and private files.
 
-A private file lies below the git directory, and anything may be found at its path. A FIFO, a
-directory, a symlink, a huge file or garbage counts as a missing file; writing replaces it. All of
-these functions raise OSError if the system refuses an operation.
+A reader of a private file neither blocks nor follows a link: what is not a regular file of the
+expected size counts as missing. All of these functions raise OSError if the system refuses an
+operation.
 """
 
 from __future__ import annotations
@@ -131,8 +131,6 @@ def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
             file.flush()
             if to_disk:
                 sync(descriptor)
-        if os.path.isdir(path) and not os.path.islink(path):
-            remove(path)
         os.replace(making, path)
     except BaseException:
         with suppress(OSError):
@@ -141,13 +139,14 @@ def write_private(path: str, data: bytes, *, to_disk: bool = True) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a private file for locking or appending; create it if it is missing."""
+    """Open a private file for locking or appending; create it if it is missing.
+
+    FatalError (`unusable_file`) if something else is at its path.
+    """
     descriptor = _open_regular(path, flags | os.O_CREAT)
     if descriptor is None:
-        remove(path)
-        descriptor = _open_regular(path, flags | os.O_CREAT)
-    if descriptor is None:
-        raise OSError(errno.EEXIST, "not a regular file", path)
+        hint = "'git boocode doctor --fix' removes it"
+        raise FatalError(f"'{path}' is not a regular file", code="unusable_file", hints=(hint,))
     return descriptor
 
 

@@ -140,11 +140,6 @@ def test_doctor_removes_the_mark_of_a_turn_that_is_over(work: Repo) -> None:
     assert "'fix the parser'" in found.json["error"]["message"]
     assert work.boocode("doctor", "--fix").code == 0
     assert not path.exists()
-    path.write_text(json.dumps({**mark, "pid": -1}))
-    found = work.boocode("doctor", "--json")
-    assert found.json["error"]["code"] == "unusable_files"
-    assert work.boocode("doctor", "--fix").code == 0
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("arguments", [("--pid", "0"), ("--pid", "x"), ("--timeout", "-1"), ("x",)])
