@@ -180,37 +180,6 @@ def test_the_ref_and_its_objects_are_gone(repo: Repo) -> None:
     goes_on(repo)
 
 
-@pytest.mark.parametrize("how", ["ignored", "in a repository", "too large", "a pipe"])
-def test_changed_files_that_are_no_longer_recorded(repo: Repo, how: str) -> None:
-    repo.commit(a="a\n")
-    repo.write("made/new", "old\n")
-    assert "made/new" in tree(repo, take())
-    repo.write("made/new", "changed meanwhile\n")
-    if how == "ignored":
-        repo.write(".git/info/exclude", "new\n")
-    elif how == "in a repository":
-        Repo(repo.top / "made").git("init", "-q")
-    elif how == "too large":
-        repo.git("config", "boocode.maxFileSize", "4")
-    else:
-        (repo.top / "made/new").unlink()
-        os.mkfifo(repo.top / "made/new")
-    taken = take()
-    assert "made/new" not in tree(repo, taken)
-    assert held() == held_without_history()
-
-
-def test_private_files_from_elsewhere(repo: Repo) -> None:
-    """Those of another clone, as a copy of a git directory may bring them along."""
-    set_up(repo)
-    repo.git("clone", "-q", ".", ".git/clone")
-    other = Repo(repo.top / ".git/clone")
-    shutil.copytree(state(repo), other.top / ".git/boocode")
-    other.write("a", "elsewhere\n")
-    os.chdir(other.top)
-    goes_on(other)
-
-
 def test_an_earlier_state_of_the_private_files_comes_back(repo: Repo) -> None:
     set_up(repo)
     shutil.copytree(state(repo), repo.top / ".git/earlier")

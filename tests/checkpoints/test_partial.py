@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -97,20 +96,6 @@ def test_only_named_paths_are_recorded(repo: Repo) -> None:
         repo.git("update-ref", "-d", taken.ref)
     assert wrong == []
     assert seen(repo) == before
-
-
-def test_one_capture_after_another(repo: Repo) -> None:
-    set_up(repo)
-    assert only(repo, "a.txt") == {"a.txt"}
-    assert only(repo, "a.txt") == set()
-    assert only(repo, "made") == MADE
-    repo.write("made/x", "again\n")
-    (repo.top / "a.txt").unlink()
-    assert only(repo, "made") == {"made/x"}
-    assert only(repo, "a.txt") == {"a.txt"}
-    repo.write("a.txt", "back\n")
-    assert only(repo, ".") == ALL - MADE
-    assert held() == held_without_history()
 
 
 def test_without_a_checkpoint_everything_is_recorded(repo: Repo) -> None:
@@ -253,60 +238,12 @@ def test_staging_that_changed_meanwhile(repo: Repo) -> None:
     assert (repo.read("a.txt"), repo.read("b")) == (b"changed\n", b"b\n")
 
 
-def test_symlinks(repo: Repo) -> None:
-    set_up(repo)
-    (repo.top / "link").symlink_to("dir")
-    (repo.top / "b").unlink()
-    (repo.top / "b").symlink_to("nowhere")
-    assert only(repo, "link") == {"link"}
-    assert only(repo, "b") == {"b"}
-    assert entries(repo, refs(repo, "checkpoints")[-1].split()[1])["b"].startswith("120000 ")
-    (repo.top / "link").unlink()
-    (repo.top / "link").symlink_to("made")
-    assert only(repo, "link") == {"link"}
-    assert held() == held_without_history()
-
-
-def test_a_parent_that_became_a_symlink(repo: Repo) -> None:
-    set_up(repo)
-    (repo.top / "dir").rename(repo.top / "dir2")
-    (repo.top / "dir").symlink_to("dir2")
-    found = only(repo, "dir", "dir2")
-    assert found == {"dir", "dir/c.txt", "dir/d", "dir2/c.txt", "dir2/e"}
-    assert take(paths=("dir",)).meta.values["skipped"] == []
-    assert held() == held_without_history()
-
-
 @pytest.mark.parametrize("path", ["b", "new"])
 def test_a_file_that_became_a_directory(repo: Repo, path: str) -> None:
     set_up(repo)
     (repo.top / path).unlink()
     repo.write(f"{path}/below/it", "x\n")
     assert only(repo, path) == {path, f"{path}/below/it"}
-    assert held() == held_without_history()
-
-
-@pytest.mark.parametrize("path", ["dir", "made"])
-def test_a_directory_that_became_a_file(repo: Repo, path: str) -> None:
-    set_up(repo)
-    shutil.rmtree(repo.top / path)
-    repo.write(path, "a file\n")
-    old = {"dir": {"dir/c.txt", "dir/d"}, "made": {"made/x"}}[path]
-    assert only(repo, path) == {path, *old}
-    assert held() == held_without_history()
-
-
-def test_a_submodule(repo: Repo) -> None:
-    set_up(repo)
-    sub = inner(repo, "sub")
-    repo.git("add", "sub")
-    take()
-    head = sub.commit("more")
-    repo.write("sub/dirt", "x\n")
-    assert only(repo, "a.txt") == set()
-    assert only(repo, "sub") == {"sub"}
-    kept = entries(repo, refs(repo, "checkpoints")[-1].split()[1])
-    assert kept["sub"] == f"160000 commit {head}"
     assert held() == held_without_history()
 
 
