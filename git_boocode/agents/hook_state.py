@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from git_boocode.repo.durable import read_private_json, write_private
+from git_boocode.repo.durable import LineLog, read_private_json, write_private
 from git_boocode.repo.ids import timestamp
 from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
-from git_boocode.repo.line_log import LineLog
 from git_boocode.repo.lock import file_lock
 from git_boocode.repo.repository import Repository
 

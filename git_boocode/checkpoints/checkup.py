@@ -18,6 +18,7 @@ from git_boocode.repo.durable import (
     is_directory,
     is_regular,
     remove,
+    worktree_id,
     write_private,
 )
 from git_boocode.repo.errors import BoocodeError, shell_command
@@ -41,7 +42,6 @@ from git_boocode.repo.layout import (
     SAFETY,
     WORKTREE_ID,
 )
-from git_boocode.repo.location import worktree_id
 from git_boocode.repo.lock import (
     end_restore,
     interrupted_restore,

@@ -19,10 +19,9 @@ from git_boocode.cli.output import (
     warn_of_interruption,
 )
 from git_boocode.cli.view_page import PAGE_TITLE, open_in_browser, page_html
-from git_boocode.repo.durable import write_private
+from git_boocode.repo.durable import make_state_dir, write_private
 from git_boocode.repo.errors import UsageError, from_os
 from git_boocode.repo.layout import PAGE
-from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import page_data
 

@@ -25,11 +25,10 @@ from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, 
 from git_boocode.checkpoints.turn_changes import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
 from git_boocode.cli.view_page import open_in_browser, page_html
-from git_boocode.repo.durable import remove, write_private
+from git_boocode.repo.durable import make_state_dir, remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import served_page
-from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data

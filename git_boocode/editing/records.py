@@ -16,11 +16,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_boocode.repo.durable import LineLog
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
 from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.ids import id_time, timestamp
 from git_boocode.repo.layout import EDITS, REFUSAL_LOG
-from git_boocode.repo.line_log import LineLog
 from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
 from git_boocode.repo.metadata import (
     DAY,

@@ -12,16 +12,18 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import Thread
+from typing import Any, NamedTuple
 
-from git_boocode.repo.errors import FatalError
-from git_boocode.repo.layout import MAKING
+from git_boocode.repo.errors import BoocodeError, FatalError
+from git_boocode.repo.layout import MAKING, WORKTREE_ID, aside
 
 LARGEST = 1 << 20
 """Default limit for the size of a private file, in bytes."""
 
+_LONGEST_ID = 64
 _THREADS = 16
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK
 # Errors of opening a symlink, a socket and a directory.
@@ -225,3 +227,93 @@ def refuse_blocked(state_dir: str) -> None:
 def is_blocked(state_dir: str) -> bool:
     """Whether something other than a directory exists at the path of a private directory."""
     return os.path.lexists(state_dir) and not os.path.isdir(state_dir)
+
+
+def make_state_dir(state_dir: str) -> None:
+    """Create the private directory of a worktree; a linked one gets an id, see `worktree_key`.
+
+    FatalError (`unusable_file`) if the path is not a directory, OSError if it cannot be created.
+    """
+    if os.path.isdir(state_dir):
+        return
+    refuse_blocked(state_dir)
+    git_dir = os.path.dirname(state_dir)
+    if not os.path.exists(os.path.join(git_dir, "commondir")):
+        os.makedirs(state_dir, exist_ok=True)
+        return
+    # Renamed once the id is written, so that it never exists without one.
+    making = aside(state_dir)
+    try:
+        os.mkdir(making)
+        write_private(os.path.join(making, WORKTREE_ID), os.urandom(16).hex().encode("ascii"))
+        os.rename(making, state_dir)
+        sync_directory(git_dir)
+    except OSError as error:
+        with suppress(OSError):
+            remove(making)
+        # Another process may have created it.
+        if not os.path.isdir(state_dir):
+            error.filename = state_dir
+            raise
+
+
+def worktree_id(state_dir: str) -> str:
+    """The id in the private directory of a linked worktree; empty if it has none."""
+    try:
+        found = (read_private(os.path.join(state_dir, WORKTREE_ID)) or b"").decode("ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return found if found.isalnum() and len(found) <= _LONGEST_ID else ""
+
+
+class LineLog(NamedTuple):
+    """A file of at most `largest` bytes, and its predecessor, which has `.1` behind its name."""
+
+    path: str
+    largest: int
+
+    def append(self, values: Mapping[str, object]) -> None:
+        """Write a line if possible; a full file replaces its predecessor.
+
+        Errors are ignored: what is reported matters more than the report.
+        """
+        line = json.dumps(values).encode("ascii") + b"\n"
+        with suppress(OSError, BoocodeError):
+            make_state_dir(os.path.dirname(self.path))
+            descriptor = self._open(len(line))
+            try:
+                size = os.fstat(descriptor).st_size
+                if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                    # The last line is incomplete, for example because the disk was full.
+                    line = b"\n" + line
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """The objects, oldest first, without unreadable lines."""
+        for path in (f"{self.path}.1", self.path):
+            data = None
+            with suppress(OSError):
+                data = read_private(path)
+            for line in (data or b"").decode("utf-8", "replace").splitlines():
+                try:
+                    values = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(values, dict):
+                    yield values
+
+    def _open(self, more: int) -> int:
+        descriptor = open_private(self.path, os.O_RDWR | os.O_APPEND)
+        found = os.fstat(descriptor)
+        if found.st_size == 0 or found.st_size + more <= self.largest:
+            return descriptor
+        # Another process may be doing this, or may have done it.
+        try:
+            with suppress(FileNotFoundError):
+                if try_lock(descriptor) and os.path.samestat(found, os.lstat(self.path)):
+                    os.replace(self.path, f"{self.path}.1")
+        finally:
+            os.close(descriptor)
+        return open_private(self.path, os.O_RDWR | os.O_APPEND)

@@ -45,7 +45,7 @@ FILES = (
     *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
     *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, INDEX_CACHE, INDEX_CACHE_NOTE, PROPOSALS_INDEX, PAGE),
     *(NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
-    *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1", ".lock")),
+    *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1")),
 )
 
 # Directories: of configuration files before hooks were installed, with a file for each, and of

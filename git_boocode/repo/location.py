@@ -8,13 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from git_boocode.repo.config import Config
-from git_boocode.repo.durable import (
-    read_private,
-    refuse_blocked,
-    remove,
-    sync_directory,
-    write_private,
-)
+from git_boocode.repo.durable import worktree_id
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import (
     OVERRIDES,
@@ -24,7 +18,7 @@ from git_boocode.repo.git import (
     Watcher,
     clean_environment,
 )
-from git_boocode.repo.layout import WORKTREE_ID, aside, private_dir
+from git_boocode.repo.layout import private_dir
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
 
 _L = TypeVar("_L", bound="Location")
@@ -49,7 +43,6 @@ _EMPTY = {
     ),
 }
 _MAIN = "main"
-_LONGEST_ID = 64
 
 
 class Location:
@@ -264,43 +257,6 @@ class Location:
         with suppress(OSError):
             return not os.stat(os.path.join(self.git_dir, "HEAD")).st_mode & 0o111
         return False
-
-
-def make_state_dir(state_dir: str) -> None:
-    """Create the private directory of a worktree; a linked one gets an id, see `worktree_key`.
-
-    FatalError (`unusable_file`) if the path is not a directory, OSError if it cannot be created.
-    """
-    if os.path.isdir(state_dir):
-        return
-    refuse_blocked(state_dir)
-    git_dir = os.path.dirname(state_dir)
-    if not os.path.exists(os.path.join(git_dir, "commondir")):
-        os.makedirs(state_dir, exist_ok=True)
-        return
-    # Renamed once the id is written, so that it never exists without one.
-    making = aside(state_dir)
-    try:
-        os.mkdir(making)
-        write_private(os.path.join(making, WORKTREE_ID), os.urandom(16).hex().encode("ascii"))
-        os.rename(making, state_dir)
-        sync_directory(git_dir)
-    except OSError as error:
-        with suppress(OSError):
-            remove(making)
-        # Another process may have created it.
-        if not os.path.isdir(state_dir):
-            error.filename = state_dir
-            raise
-
-
-def worktree_id(state_dir: str) -> str:
-    """The id in the private directory of a linked worktree; empty if it has none."""
-    try:
-        found = (read_private(os.path.join(state_dir, WORKTREE_ID)) or b"").decode("ascii")
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return found if found.isalnum() and len(found) <= _LONGEST_ID else ""
 
 
 def _parse(kind: type[_L], git: Git, done: Completed) -> _L:

@@ -18,6 +18,7 @@ from contextvars import ContextVar
 
 from git_boocode.repo.durable import (
     is_blocked,
+    make_state_dir,
     open_private,
     read_private_json,
     remove,
@@ -37,7 +38,7 @@ from git_boocode.repo.layout import (
     SAFETY,
     SCRATCH,
 )
-from git_boocode.repo.location import Location, make_state_dir
+from git_boocode.repo.location import Location
 
 # Set in the environment of a restore's callback: the id of that restore.
 INSIDE_RESTORE = "GIT_BOOCODE_RESTORE"

@@ -38,7 +38,6 @@ def test_it_stays_small(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {
         "hooks.log",
         "hooks.log.1",
-        "hooks.log.lock",
     }
 
 
@@ -74,12 +73,6 @@ def test_where_nothing_can_be_written_nothing_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     write(tmp_path / "file")
     assert entries(str(tmp_path / "file"), since=0) == []
-
-
-def test_what_is_in_the_place_of_the_log_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "hooks.log").mkdir()
-    write(tmp_path)
-    assert len(entries(str(tmp_path), since=0)) == 1
 
 
 def test_the_newest_are_counted(tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from git_boocode.repo.durable import is_regular, read_private, write_private
+from git_boocode.repo.durable import is_regular, make_state_dir, read_private, write_private
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.gc import pack_many_refs
 from git_boocode.repo.layout import PRUNING_STAMP
-from git_boocode.repo.location import make_state_dir
 from git_boocode.repo.lock import INSIDE_RESTORE
 from git_boocode.repo.repository import Repository
 
