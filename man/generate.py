@@ -18,11 +18,11 @@ from typing import Any
 import click
 
 from git_boocode import __version__
-from git_boocode.cli.framework import COMMANDS, GROUPS, LazyGroup, boocode
+from git_boocode.cli.framework import COMMANDS, GROUPS, commands_of
 from git_boocode.cli.manual_page import TOPICS
+from git_boocode.cli.tool_definitions import ANSWERS
 
 TOP = Path(__file__).parents[1]
-ANSWERS = json.loads((TOP / "git_boocode/answers.json").read_text(encoding="utf-8"))
 PAGES = {
     "git-boocode.1": "git-boocode",
     **{f"git-boocode-{name}.1": name for name in COMMANDS},
@@ -84,19 +84,6 @@ def _of_command(name: str, parts: dict[str, str]) -> dict[str, str]:
         options += _options(command, texts.get(each, ""))
     made = {"NAME": f"git-boocode-{name} - {summary[0].lower()}{summary[1:]}", "SYNOPSIS": usage}
     return {**made, "DESCRIPTION": parts.pop("DESCRIPTION"), "OPTIONS": options, **parts}
-
-
-def commands_of(name: str) -> Iterator[tuple[str, click.Command]]:
-    """A command of the table, or the commands of a group."""
-    command = boocode.get_command(click.Context(boocode), name)
-    assert command is not None
-    if not isinstance(command, LazyGroup):
-        yield name, command
-        return
-    for inner in command.entries:
-        found = command.get_command(click.Context(command), inner)
-        assert found is not None
-        yield f"{name} {inner}", found
 
 
 def _options(command: click.Command, longer: str) -> str:

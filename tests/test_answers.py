@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
-from git_boocode.cli.framework import COMMANDS
+from git_boocode.cli.framework import COMMANDS, commands_of
+from git_boocode.cli.tool_definitions import ANSWERS
 from git_boocode.matching.types import Code
-from man.generate import ANSWERS, commands_of
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow

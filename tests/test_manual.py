@@ -14,8 +14,8 @@ import click
 import pytest
 
 from git_boocode import __version__
-from git_boocode.cli.framework import COMMANDS
-from man.generate import PAGES, TOP, commands_of, page, path_of, source_of
+from git_boocode.cli.framework import COMMANDS, commands_of
+from man.generate import PAGES, TOP, page, path_of, source_of
 from tests.repo_kit import Repo
 
 ALL_COMMANDS = {name: found for each in COMMANDS for name, found in commands_of(each)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -375,6 +375,19 @@ def _change_directory(_: click.Context, __: click.Parameter, directories: tuple[
 )
 def boocode() -> None:
     """Apply a model's drifted edits, and checkpoint the worktree, in plain git."""
+
+
+def commands_of(name: str) -> Iterator[tuple[str, click.Command]]:
+    """A command of the table, or the commands of a group."""
+    command = boocode.get_command(click.Context(boocode), name)
+    assert command is not None
+    if not isinstance(command, LazyGroup):
+        yield name, command
+        return
+    for inner in command.entries:
+        found = command.get_command(click.Context(command), inner)
+        assert found is not None
+        yield f"{name} {inner}", found
 
 
 def dispatch(argv: list[str]) -> int:

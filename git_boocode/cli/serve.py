@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -50,8 +51,9 @@ def serve(
             ways = "'git boocode serve --install <agent>' has an agent start it; Ctrl-D ends it"
             print_hints((f"the server waits for messages on standard input; {ways}",))
         from git_boocode.server.session import serve as serve_requests
+        from git_boocode.server.tools import DefinedTools
 
-        return serve_requests(repo, read_only=read_only)
+        return serve_requests(repo, DefinedTools(_definitions), read_only=read_only)
     from git_boocode.cli.hooks_plan import Registration, install_server, uninstall_server
 
     asked = Registration(agents, as_json=as_json, **options)
@@ -68,3 +70,10 @@ def _refuse_without_install(agents: tuple[str, ...], options: dict[str, bool]) -
         what = f"unexpected argument '{agents[0]}'" if agents else f"'{given}' needs '--install'"
         name = agents[0] if agents else "<agent>"
         raise misused(what, f"'git boocode serve --install {name}' has an agent start the server")
+
+
+def _definitions() -> dict[str, dict[str, Any]]:
+    # They load every command whose options are arguments of a tool.
+    from git_boocode.cli.tool_definitions import definitions
+
+    return definitions()

@@ -31,9 +31,8 @@ from git_boocode.server.tools import (
     READS,
     REPLACES,
     TOOLS,
+    DefinedTools,
     ServedTool,
-    checked_arguments,
-    for_tools,
 )
 
 if TYPE_CHECKING:
@@ -193,12 +192,20 @@ class ToolCalls:
     """The calls of one client; with `read_only`, only of tools that change nothing."""
 
     def __init__(
-        self, roots: Roots, lanes: Lanes, notify: Notify, log: Log, *, read_only: bool
+        self,
+        roots: Roots,
+        defined: DefinedTools,
+        lanes: Lanes,
+        notify: Notify,
+        log: Log,
+        *,
+        read_only: bool,
     ) -> None:
         self.tools = {
             name: tool for name, tool in TOOLS.items() if not read_only or tool.effect == READS
         }
         self.roots = roots
+        self.defined = defined
         self.lanes = lanes
         self.notify = notify
         self._log = log
@@ -227,7 +234,7 @@ class ToolCalls:
 
         for found in set(interruptions(repository)) - self._warned:
             self._warned.add(found)
-            hints = "".join(f"; {for_tools(hint, tool)}" for hint in found.hints)
+            hints = "".join(f"; {self.defined.worded(hint, tool)}" for hint in found.hints)
             self._log("warning", f"{repository.worktree}: {found.message}{hints}")
 
 
@@ -266,7 +273,7 @@ class CallRun:
             raise
         except Exception as error:  # noqa: BLE001 - a bug is reported like any other error
             # A git that was ended has failed.
-            return _failed(as_error(error), self._tool)
+            return self._failed(as_error(error))
         # A model reads it, so it has the characters themselves.
         text = {"type": "text", "text": json.dumps(answer, ensure_ascii=False)}
         return {"content": [text], "structuredContent": answer, "isError": False}
@@ -275,7 +282,7 @@ class CallRun:
         """The JSON answer of the tool's command; raises its errors, and CancelledError."""
         from git_boocode.server.handlers import HANDLERS, Call
 
-        arguments, edit = checked_arguments(self._tool, self._given)
+        arguments, edit = self._calls.defined.checked_arguments(self._tool, self._given)
         repository = self._calls.roots.repository(arguments.pop(CWD, None))
         self._calls.warn_of_interruption(repository, self._tool)
         if self._tool.effect == READS:
@@ -294,6 +301,22 @@ class CallRun:
 
         with repository.observed(observe):
             return handler(call)
+
+    def _failed(self, error: BoocodeError) -> JsonObject:
+        """A result that says what failed; for edits, what the model can send instead."""
+        answer = error.as_json()
+        context = answer.get("retry_context")
+        lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in error.hints)]
+        text = (
+            context
+            if isinstance(context, str)
+            else self._calls.defined.worded("\n".join(lines), self._tool)
+        )
+        return {
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": answer,
+            "isError": True,
+        }
 
     def _report(self) -> Callable[[str, int, int], None] | None:
         """Takes counts for the client; None if it wants none."""
@@ -326,16 +349,3 @@ class Progress:
         message = doing.replace("{}", f"{done:,}")
         params = {"progressToken": self._token, **counts, "message": message}
         self._notify("notifications/progress", params)
-
-
-def _failed(error: BoocodeError, tool: ServedTool) -> JsonObject:
-    """A result that says what failed; for edits, what the model can send instead."""
-    answer = error.as_json()
-    context = answer.get("retry_context")
-    lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in error.hints)]
-    text = context if isinstance(context, str) else for_tools("\n".join(lines), tool)
-    return {
-        "content": [{"type": "text", "text": text}],
-        "structuredContent": answer,
-        "isError": True,
-    }

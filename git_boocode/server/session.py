@@ -41,7 +41,7 @@ from git_boocode.server.json_rpc import (
     result_message,
 )
 from git_boocode.server.roots import Roots
-from git_boocode.server.tools import definitions
+from git_boocode.server.tools import DefinedTools
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
@@ -76,12 +76,17 @@ class Session:
     With `read_only`, only the tools that change nothing are offered.
     """
 
-    def __init__(self, connection: Connection, roots: Roots, *, read_only: bool) -> None:
+    def __init__(
+        self, connection: Connection, roots: Roots, tools: DefinedTools, *, read_only: bool
+    ) -> None:
         self._connection = connection
         self._roots = roots
+        self._tools = tools
         self._instructions = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
         self._lanes = Lanes()
-        self._calls = ToolCalls(roots, self._lanes, self._notify, self._log, read_only=read_only)
+        self._calls = ToolCalls(
+            roots, tools, self._lanes, self._notify, self._log, read_only=read_only
+        )
         self._pending: dict[RequestId, PendingRequest] = {}
         self._size = 0  # of the pending requests
         self._lock = threading.Lock()
@@ -237,13 +242,22 @@ class Session:
             # The client is asked once it is initialized.
             self._roots.expect()
         # Load what the first call needs while the client reads the answer.
-        threading.Thread(target=_load_handlers, daemon=True).start()
+        threading.Thread(target=self._load, daemon=True).start()
         return {
             "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
             "capabilities": {"tools": {}, "resources": {}, "logging": {}},
             "serverInfo": {"name": "git-boocode", "version": __version__},
             "instructions": self._instructions,
         }
+
+    def _load(self) -> None:
+        import git_boocode.repo.libgit2
+        import git_boocode.server.handlers  # noqa: F401
+
+        _ = self._tools.definitions
+        # A command that ends soon collects hardly any garbage. What is loaded now stays.
+        gc.freeze()
+        gc.set_threshold(_GC_THRESHOLD)
 
     def _set_level(self, request: RpcRequest) -> JsonObject:
         level = request.params.get("level")
@@ -253,7 +267,7 @@ class Session:
         return {}
 
     def _list_tools(self, _: RpcRequest) -> JsonObject:
-        return {"tools": [definitions()[name] for name in self._calls.tools]}
+        return {"tools": [self._tools.definitions[name] for name in self._calls.tools]}
 
     def _list_resources(self, pending: PendingRequest) -> JsonObject:
         from git_boocode.server.handlers import list_resources
@@ -301,16 +315,7 @@ def _explained() -> Iterator[None]:
         raise RpcError(INTERNAL_ERROR, from_os(error).message) from None
 
 
-def _load_handlers() -> None:
-    import git_boocode.repo.libgit2
-    import git_boocode.server.handlers  # noqa: F401
-
-    # A command that ends soon collects hardly any garbage. What is loaded now stays.
-    gc.freeze()
-    gc.set_threshold(_GC_THRESHOLD)
-
-
-def serve(directory: str | None, *, read_only: bool) -> int:
+def serve(directory: str | None, tools: DefinedTools, *, read_only: bool) -> int:
     """Serve the client on standard input and output until it closes the connection.
 
     `directory` is in the only worktree that is served; None for those of the client's roots.
@@ -332,5 +337,5 @@ def serve(directory: str | None, *, read_only: bool) -> int:
     roots = Roots(repo, os.getcwd())
     # The directory in which the server was started may go.
     os.chdir(os.path.sep)
-    Session(connection, roots, read_only=read_only).serve()
+    Session(connection, roots, tools, read_only=read_only).serve()
     return 0

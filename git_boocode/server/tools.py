@@ -1,7 +1,7 @@
-"""The tools: what each does to a worktree, and their definitions (`tools.json`).
+"""The tools: what each does to a worktree, what arguments it takes, and what hints mean for it.
 
-The definitions are made from the options of the command line, the formats of edits and the answers
-of `--json`, by `python -m tests.tool_definitions`.
+The definitions, which clients get, are made from the options of the command line, the formats of
+edits and the answers of `--json`; so the command line makes them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 import os
 import re
 import shlex
-from functools import cache
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from git_boocode.repo.errors import UsageError, shortened
@@ -122,39 +123,6 @@ TOOLS = {
 }
 
 
-@cache
-def definitions() -> dict[str, JsonObject]:
-    """The definitions of all tools for `tools/list`, by name."""
-    path = os.path.join(os.path.dirname(__file__), "tools.json")
-    with open(path, encoding="utf-8") as stream:
-        return {each["name"]: each for each in json.load(stream)}
-
-
-def checked_arguments(tool: ServedTool, given: JsonObject) -> tuple[JsonObject, JsonObject]:
-    """The arguments of a call, and its edit; UsageError if one is unknown, missing or wrong."""
-    schema = definitions()[tool.name]["inputSchema"]
-    own = (*tool.arguments, CWD)
-    edit: JsonObject = {}
-    arguments: JsonObject = {}
-    for name, value in given.items():
-        target = name if name in own else _meant(tool, name, given)
-        if target is None and tool.takes_edits and name not in _EDIT_OPTIONS:
-            edit[name] = value
-        elif target is None:
-            known = ", ".join(own)
-            message = f"unknown argument '{shortened(name)}' of '{tool.name}'"
-            raise UsageError(message, hints=(f"the arguments are: {known}",))
-        elif target in arguments:
-            raise UsageError(f"'{name}' is another name of an argument that is given already")
-        elif value is not None:
-            _refuse_empty(tool, target, value)
-            arguments[target] = _checked(value, schema["properties"][target], f"'{name}'")
-    for name in schema.get("required", ()):
-        if name not in arguments:
-            raise UsageError(f"'{tool.name}' needs the argument '{name}'")
-    return arguments, edit
-
-
 def _meant(tool: ServedTool, name: str, given: JsonObject) -> str | None:
     """The argument of which this is another name; None if there is none."""
     # Such as `dryRun` or `dry-run`, which must not be taken for a part of an edit.
@@ -215,76 +183,112 @@ _POSITIONAL = ("checkpoint", "edit", "name", "old", "new", "path", "action", "pa
 """The arguments of tools that are not options of their commands, in the order of the latter."""
 
 
-def for_tools(text: str, tool: ServedTool) -> str:
-    """A message or a hint of a tool in the words of the tools.
+class DefinedTools:
+    """The tools with their definitions, which `make` makes at the first use, by name."""
 
-    Commands that are no tools, and those of other programs, are for the user, and stay.
-    """
+    def __init__(self, make: Callable[[], dict[str, JsonObject]]) -> None:
+        self._make = make
 
-    def translated(found: re.Match[str]) -> str:
-        option = found["option"]
-        if option is not None:
-            return _argument(tool, option, found["value"]) or found[0]
-        given = found["command"] or found["quoted"]
-        call = _call(given) if given.startswith("git boocode ") else None
-        return call or found[0]
+    @cached_property
+    def definitions(self) -> dict[str, JsonObject]:
+        """The definitions of all tools for `tools/list`."""
+        return self._make()
 
-    return _PART.sub(translated, text)
+    def checked_arguments(
+        self, tool: ServedTool, given: JsonObject
+    ) -> tuple[JsonObject, JsonObject]:
+        """The arguments of a call, and its edit; UsageError if one is unknown, missing or wrong."""
+        schema = self.definitions[tool.name]["inputSchema"]
+        own = (*tool.arguments, CWD)
+        edit: JsonObject = {}
+        arguments: JsonObject = {}
+        for name, value in given.items():
+            target = name if name in own else _meant(tool, name, given)
+            if target is None and tool.takes_edits and name not in _EDIT_OPTIONS:
+                edit[name] = value
+            elif target is None:
+                known = ", ".join(own)
+                message = f"unknown argument '{shortened(name)}' of '{tool.name}'"
+                raise UsageError(message, hints=(f"the arguments are: {known}",))
+            elif target in arguments:
+                raise UsageError(f"'{name}' is another name of an argument that is given already")
+            elif value is not None:
+                _refuse_empty(tool, target, value)
+                arguments[target] = _checked(value, schema["properties"][target], f"'{name}'")
+        for name in schema.get("required", ()):
+            if name not in arguments:
+                raise UsageError(f"'{tool.name}' needs the argument '{name}'")
+        return arguments, edit
 
+    def worded(self, text: str, tool: ServedTool) -> str:
+        """A message or a hint of a tool in the words of the tools.
 
-def _argument(tool: ServedTool, option: str, value: str | None) -> str | None:
-    """An option of the tool's command as an argument; None if the tool does not have it."""
-    name = option.replace("-", "_")
-    if name not in tool.arguments:
-        return None
-    return f"'{name}'" if value is None else f"'{name}': {json.dumps(_typed(tool, name, value))}"
+        Commands that are no tools, and those of other programs, are for the user, and stay.
+        """
 
+        def translated(found: re.Match[str]) -> str:
+            option = found["option"]
+            if option is not None:
+                return self._argument(tool, option, found["value"]) or found[0]
+            given = found["command"] or found["quoted"]
+            call = self._call(given) if given.startswith("git boocode ") else None
+            return call or found[0]
 
-def _call(command: str) -> str | None:
-    """The call of a tool that does what a command does; None if there is none."""
-    try:
-        name, *words = shlex.split(command)[2:]
-    except ValueError:
-        return None
-    tool = TOOLS.get(name.replace("-", "_"))
-    arguments = None if tool is None else _arguments(tool, words)
-    if tool is None or arguments is None:
-        return None
-    given = f" with {json.dumps(arguments, ensure_ascii=False)}" if arguments else ""
-    return f"the tool '{tool.name}'{given}"
+        return _PART.sub(translated, text)
 
-
-def _arguments(tool: ServedTool, words: list[str]) -> JsonObject | None:
-    """The arguments of a tool for the words of its command; None if one has no counterpart."""
-    places = [each for each in _POSITIONAL if each in tool.arguments]
-    found: JsonObject = {}
-    while words:
-        word = words.pop(0)
-        if word.startswith("-"):
-            name = _SHORT.get(word) or word.removeprefix("--").replace("-", "_")
-        else:
-            name = next(iter(places), "")
-            places = places[1:] or places
+    def _argument(self, tool: ServedTool, option: str, value: str | None) -> str | None:
+        """An option of the tool's command as an argument; None if the tool does not have it."""
+        name = option.replace("-", "_")
         if name not in tool.arguments:
             return None
-        if not word.startswith("-"):
-            found[name] = _typed(tool, name, word.removesuffix("..."))
-        elif _properties(tool)[name]["type"] == "boolean":
-            found[name] = True
-        else:
-            found[name] = _typed(tool, name, words.pop(0) if words else "")
-    return found
+        return (
+            f"'{name}'"
+            if value is None
+            else f"'{name}': {json.dumps(self._typed(tool, name, value))}"
+        )
 
+    def _call(self, command: str) -> str | None:
+        """The call of a tool that does what a command does; None if there is none."""
+        try:
+            name, *words = shlex.split(command)[2:]
+        except ValueError:
+            return None
+        tool = TOOLS.get(name.replace("-", "_"))
+        arguments = None if tool is None else self._arguments(tool, words)
+        if tool is None or arguments is None:
+            return None
+        given = f" with {json.dumps(arguments, ensure_ascii=False)}" if arguments else ""
+        return f"the tool '{tool.name}'{given}"
 
-def _typed(tool: ServedTool, name: str, value: str) -> object:
-    """A word as the value of an argument."""
-    schema = _properties(tool)[name]
-    item = schema.get("items", schema)
-    typed: object = int(value) if item["type"] == "integer" and value.isdigit() else value
-    return value.split(",") if name == "force" else [typed] if "items" in schema else typed
+    def _arguments(self, tool: ServedTool, words: list[str]) -> JsonObject | None:
+        """The arguments of a tool for the words of its command; None if one has no counterpart."""
+        places = [each for each in _POSITIONAL if each in tool.arguments]
+        found: JsonObject = {}
+        while words:
+            word = words.pop(0)
+            if word.startswith("-"):
+                name = _SHORT.get(word) or word.removeprefix("--").replace("-", "_")
+            else:
+                name = next(iter(places), "")
+                places = places[1:] or places
+            if name not in tool.arguments:
+                return None
+            if not word.startswith("-"):
+                found[name] = self._typed(tool, name, word.removesuffix("..."))
+            elif self._properties(tool)[name]["type"] == "boolean":
+                found[name] = True
+            else:
+                found[name] = self._typed(tool, name, words.pop(0) if words else "")
+        return found
 
+    def _typed(self, tool: ServedTool, name: str, value: str) -> object:
+        """A word as the value of an argument."""
+        schema = self._properties(tool)[name]
+        item = schema.get("items", schema)
+        typed: object = int(value) if item["type"] == "integer" and value.isdigit() else value
+        return value.split(",") if name == "force" else [typed] if "items" in schema else typed
 
-def _properties(tool: ServedTool) -> JsonObject:
-    """The schemas of a tool's arguments."""
-    found: JsonObject = definitions()[tool.name]["inputSchema"]["properties"]
-    return found
+    def _properties(self, tool: ServedTool) -> JsonObject:
+        """The schemas of a tool's arguments."""
+        found: JsonObject = self.definitions[tool.name]["inputSchema"]["properties"]
+        return found

@@ -17,10 +17,10 @@ import pytest
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.install import wanted_server
 from git_boocode.agents.registry import PROJECT, SERVER_AGENTS, USER, Agent
+from git_boocode.cli.tool_definitions import definitions
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.formats import FORMATS
 from git_boocode.matching import PROFILES
-from git_boocode.server.tools import definitions
 from tests.agents.test_install import tree
 from tests.repo_kit import Repo
 

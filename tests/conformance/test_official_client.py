@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from git_boocode import __version__
-from git_boocode.server.tools import TOOLS, definitions
+from git_boocode.cli.tool_definitions import definitions
+from git_boocode.server.tools import TOOLS
 from tests.repo_kit import Repo
 from tests.server.kit import Gate, edit
 

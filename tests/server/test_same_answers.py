@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from git_boocode.server.tools import TOOLS, definitions
-from tests import tool_definitions
+from git_boocode.cli.tool_definitions import definitions
+from git_boocode.server.tools import TOOLS
 from tests.repo_kit import Repo, Result
 from tests.server.conftest import Serve
 from tests.server.kit import Client, edit
@@ -373,11 +373,6 @@ def test_each_step(pair: _Pair, steps: list[Step], monkeypatch: pytest.MonkeyPat
         for what in pair.take(step)
     ]
     assert "\n\n".join(wrong) == ""
-
-
-def test_the_definitions_are_made_of_the_command_line() -> None:
-    # `python -m tests.tool_definitions` writes them.
-    assert tool_definitions.PATH.read_text("utf-8") == tool_definitions.as_text()
 
 
 def test_every_tool_is_compared() -> None:

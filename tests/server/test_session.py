@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from git_boocode import __version__
+from git_boocode.cli.tool_definitions import definitions
 from git_boocode.server import calls
 from git_boocode.server.session import VERSIONS
-from git_boocode.server.tools import TOOLS, definitions
+from git_boocode.server.tools import TOOLS
 from tests.repo_kit import Repo
 from tests.server.conftest import Serve
 from tests.server.kit import LIMIT, NEWEST, Client, Gate, edit, is_answer, structured, tool_call

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.server.tools import ADDS, READS, REPLACES, TOOLS, definitions, for_tools
+from git_boocode.cli.tool_definitions import definitions
+from git_boocode.server.tools import ADDS, READS, REPLACES, TOOLS, DefinedTools
 from tests.hostile.test_path_escapes import FORMATS, OUTSIDE, PATHS
 from tests.repo_kit import Repo
 from tests.server.conftest import Serve
@@ -484,7 +485,7 @@ def test_two_names_of_one_argument(client: Client, work: Repo) -> None:
     ],
 )
 def test_hints_are_about_tools(tool: str, hint: str, text: str) -> None:
-    assert for_tools(hint, TOOLS[tool]) == text
+    assert DefinedTools(definitions).worded(hint, TOOLS[tool]) == text
 
 
 def test_a_model_reads_hints_about_tools(client: Client) -> None:

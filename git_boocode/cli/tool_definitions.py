@@ -1,8 +1,8 @@
-"""Make `git_boocode/server/tools.json` from the command line, the edit formats and the answers.
+"""The definitions of the server's tools, made from commands, edit formats and answers.
 
-`python -m tests.tool_definitions` writes it. Every text is taken from the one place where the
-command line, `git boocode tools` and git-boocode-json(7) take it from; only what has no option, or
-reads otherwise beside the fields of other formats, has its text here.
+Every text is taken from the one place where the command line, `git boocode tools` and
+git-boocode-json(7) take it from; only what has no option, or reads otherwise beside the fields of
+other formats, has its text here.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 
 import click
 
-from git_boocode.cli.framework import AtLeast
+from git_boocode.cli.framework import AtLeast, commands_of
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.tool_schemas import TOOLS as FORMATS
 from git_boocode.matching import PROFILES
 from git_boocode.server.tools import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
-from man.generate import ANSWERS, commands_of
 
-PATH = Path(__file__).parents[1] / "git_boocode" / "server" / "tools.json"
+ANSWERS: dict[str, Any] = json.loads(
+    Path(__file__).parents[1].joinpath("answers.json").read_text(encoding="utf-8")
+)
 _STRING = {"type": "string"}
 _STRINGS = {"type": "array", "items": _STRING}
 # What is an argument of the command line, or comes on standard input.
@@ -128,9 +129,9 @@ _EDITED = {
 _CODE = re.compile(r"`(?:git boocode ([a-z]+)|([^`]+))`")
 
 
-def definitions() -> list[dict[str, Any]]:
-    """The definitions of all tools."""
-    return [_definition(tool) for tool in TOOLS.values()]
+def definitions() -> dict[str, dict[str, Any]]:
+    """The definitions of all tools, by name."""
+    return {tool.name: _definition(tool) for tool in TOOLS.values()}
 
 
 def _definition(tool: ServedTool) -> dict[str, Any]:
@@ -227,7 +228,7 @@ def _output(tool: ServedTool) -> dict[str, Any]:
     return {"type": "object", "anyOf": unique, "$defs": needed}
 
 
-def _collect(value: Any, needed: dict[str, Any]) -> None:
+def _collect(value: object, needed: dict[str, Any]) -> None:
     """Collect the definitions to which a schema refers."""
     if isinstance(value, dict):
         name = str(value.get("$ref", "")).removeprefix("#/$defs/")
@@ -238,12 +239,3 @@ def _collect(value: Any, needed: dict[str, Any]) -> None:
     if isinstance(value, list):
         for each in value:
             _collect(each, needed)
-
-
-def as_text() -> str:
-    """What the file has to contain."""
-    return json.dumps(definitions(), indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(as_text(), "utf-8")
