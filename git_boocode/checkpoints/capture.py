@@ -20,6 +20,7 @@ from git_boocode.checkpoints.worktree.snapshot import (
 )
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.config import Identity
+from git_boocode.repo.entries import VERSION, Metadata, MetadataError
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.git import GitError
@@ -27,7 +28,6 @@ from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, SAFETY, TURN_ENDS
 from git_boocode.repo.lock import scratch_directory, worktree_lock
-from git_boocode.repo.metadata import VERSION, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange, raw_commit

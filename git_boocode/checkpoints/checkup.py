@@ -21,6 +21,7 @@ from git_boocode.repo.durable import (
     worktree_id,
     write_private,
 )
+from git_boocode.repo.entries import EntryCatalog, Unusable
 from git_boocode.repo.errors import BoocodeError, shell_command
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
@@ -52,7 +53,6 @@ from git_boocode.repo.lock import (
     sweep,
 )
 from git_boocode.repo.messages import broken_refs, failure_reason
-from git_boocode.repo.metadata import EntryCatalog, Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_mark, remove_turn
 from git_boocode.repo.store import Ref, RefChange, Store

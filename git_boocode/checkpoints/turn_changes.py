@@ -22,11 +22,11 @@ from git_boocode.checkpoints.turns import (
     Turn,
     turns,
 )
+from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.messages import OUT_OF_MEMORY, failure_reason, says
-from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.repository import Repository
 
 # In bytes: git shows no lines of a larger file, and no more of its output is read.

@@ -17,10 +17,10 @@ from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, re
 from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
 from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs, unrecorded_repositories
+from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import UsageError, shortened
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import CHECKPOINTS, REMOTES
-from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.remotes import named_remote
 from git_boocode.repo.repository import Repository

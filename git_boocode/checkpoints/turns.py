@@ -21,9 +21,9 @@ from typing import NamedTuple
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees, turn_end_ref
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import current_snapshot, current_tree
+from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTE_TURN_ENDS, SAFETY, TURN_ENDS
-from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, ShortIds
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
-    from git_boocode.repo.metadata import EntryCatalog
+    from git_boocode.repo.entries import EntryCatalog
 
 _SHOWN = 25
 _COMMIT_LENGTH = 10
@@ -198,7 +198,7 @@ def _by_place(catalog: EntryCatalog[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _by_id(catalog: EntryCatalog[Any], begun: str) -> Iterator[tuple[str, Any]]:
-    from git_boocode.repo.metadata import Unusable
+    from git_boocode.repo.entries import Unusable
     from git_boocode.repo.store import ShortIds
 
     refs = catalog.store.refs(*catalog.prefixes)

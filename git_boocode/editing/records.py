@@ -17,12 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.repo.durable import LineLog
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
-from git_boocode.repo.gc import create_refs, protect_from_gc
-from git_boocode.repo.ids import id_time, timestamp
-from git_boocode.repo.layout import EDITS, REFUSAL_LOG
-from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
-from git_boocode.repo.metadata import (
+from git_boocode.repo.entries import (
     DAY,
     VERSION,
     EntryCatalog,
@@ -30,11 +25,15 @@ from git_boocode.repo.metadata import (
     Metadata,
     MetadataError,
     Unusable,
-    retry_conflicts,
 )
+from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
+from git_boocode.repo.gc import create_refs, protect_from_gc
+from git_boocode.repo.ids import id_time, timestamp
+from git_boocode.repo.layout import EDITS, REFUSAL_LOG
+from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import RefChange, raw_commit
+from git_boocode.repo.store import RefChange, raw_commit, retry_conflicts
 from git_boocode.repo.trees import Item, write_tree
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.three_way import merge_edit
 from git_boocode.repo.atomic_write import Target
+from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.files import MAX_BYTES, FileState
 from git_boocode.repo.layout import CHECKPOINTS, EDITS
-from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.object_writer import blob_ids
 from git_boocode.repo.repository import Repository
 

@@ -39,12 +39,12 @@ from git_boocode.proposals.proposal import (
     store_proposal,
 )
 from git_boocode.proposals.review import Review
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.files import with_executable
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.ids import ID, new_id
 from git_boocode.repo.layout import CHECKPOINTS
 from git_boocode.repo.lock import worktree_lock
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn, remove_turn
 

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from git_boocode.repo.entries import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.gc import create_refs, protect_from_gc
@@ -22,7 +23,6 @@ from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import PROPOSALS
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.metadata import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository

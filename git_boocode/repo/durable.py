@@ -175,11 +175,6 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     return True
 
 
-def unlock(descriptor: int) -> None:
-    """Release the lock of an open file."""
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
 def remove(path: str) -> None:
     """Remove whatever is at a path, if anything, without following symlinks."""
     try:

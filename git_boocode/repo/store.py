@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import subprocess
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from threading import Lock
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard, TypeVar
 
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
@@ -42,6 +42,7 @@ _CACHE = "core.deltaBaseCacheLimit=8m"
 _CHUNK = 32
 _MOST_TAGS = 16  # maximum length of a chain of tags
 _ARGUMENTS = 500  # maximum number of paths on a command line
+_Result = TypeVar("_Result")
 
 
 class Ref(NamedTuple):
@@ -456,6 +457,21 @@ def _state(path: str) -> tuple[int, ...]:
 
 def _is(found: RawObject | None, kind: str) -> TypeGuard[RawObject]:
     return found is not None and found.kind == kind
+
+
+def retry_conflicts(
+    change: Callable[[], _Result], codes: Collection[str] = ("conflict",), attempts: int = 3
+) -> _Result:
+    """Call a function that reads and changes refs; retry if another process changes them, too.
+
+    RefusedError if every attempt was refused with one of the codes.
+    """
+    try:
+        return change()
+    except RefusedError as error:
+        if error.code not in codes or attempts == 1:
+            raise
+    return retry_conflicts(change, codes, attempts - 1)
 
 
 def ref_error(stderr: str) -> BoocodeError:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.repo.entries import Metadata, Unusable
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.layout import CHECKPOINTS
-from git_boocode.repo.metadata import Metadata, Unusable
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, Store
 from tests.checkpoints.kit import back, take

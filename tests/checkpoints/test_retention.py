@@ -33,11 +33,11 @@ from git_boocode.checkpoints.store.retention import (
     whole_chains,
 )
 from git_boocode.repo import gc as repo_gc
+from git_boocode.repo.entries import DAY, Limits, Metadata
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import id_time, new_id
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
-from git_boocode.repo.metadata import DAY, Limits, Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit
 from tests.checkpoints.kit import back, refs, seen, take, undone

@@ -27,11 +27,11 @@ from git_boocode.checkpoints.store.sharing import (
     Rejected,
     Sharing,
 )
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.gc import KEEP_MARK
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.layout import CHECKPOINTS, REMOTE_TURN_ENDS, REMOTES, TURN_ENDS
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, Store
 from tests.checkpoints.kit import back, take

@@ -21,11 +21,11 @@ from git_boocode.editing.records import (
 )
 from git_boocode.editing.rewind_edit import rewind
 from git_boocode.editing.service import Options
+from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.ids import ID, new_id
 from git_boocode.repo.layout import EDITS
-from git_boocode.repo.metadata import Unusable
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds

@@ -25,10 +25,10 @@ from git_boocode.checkpoints.worktree import snapshot as kept
 from git_boocode.editing.records import Records, refusals
 from git_boocode.editing.recovery import interrupted_edit
 from git_boocode.repo.config import Config, Setting
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.layout import EDIT_NOTE
 from git_boocode.repo.lock import interrupted_restore, record_of_interrupted_edit
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.store import Commit, Ref
 
 ID = "01234567-89ab-7def-8123-456789abcdef"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.layout import PROPOSALS
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo, Result
 

@@ -13,8 +13,8 @@ import pytest
 from git_boocode.checkpoints.store.daily_pruning import last_prune_failure, prune_daily
 from git_boocode.checkpoints.store.retention import prune
 from git_boocode.proposals.proposal import Proposals
+from git_boocode.repo.entries import DAY, Limits
 from git_boocode.repo.layout import PROPOSALS, SAFETY
-from git_boocode.repo.metadata import DAY, Limits
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
 from tests.checkpoints.test_retention import (

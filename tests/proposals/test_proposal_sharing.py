@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.layout import PROPOSALS, REMOTE_PROPOSALS
-from git_boocode.repo.metadata import Metadata
 from tests.repo_kit import Repo, Result
 
 pytestmark = pytest.mark.slow

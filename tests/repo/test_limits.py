@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from git_boocode.repo.entries import DAY, TOO_MANY, TOO_OLD, Limits, is_older
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import new_id
-from git_boocode.repo.metadata import DAY, TOO_MANY, TOO_OLD, Limits, is_older, retry_conflicts
-from git_boocode.repo.store import Ref
+from git_boocode.repo.store import Ref, retry_conflicts
 
 NOW = 1_800_000_000.0
 

@@ -23,6 +23,7 @@ from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError, shell_command
 from git_boocode.repo.files import remove_emptied
 from git_boocode.repo.gc import protect_from_gc
@@ -30,7 +31,6 @@ from git_boocode.repo.git import Completed, Git, nul_lines
 from git_boocode.repo.index import Index, install_index, refuse_if_locked
 from git_boocode.repo.lock import held_lock, scratch_directory
 from git_boocode.repo.messages import CHANGED_MEANWHILE, complaints, is_disk_full, says
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 
 # The number of rollbacks to try while other processes keep changing files.

@@ -40,6 +40,7 @@ from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.transaction import Operation, Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import BoocodeError, RefusedError, shell_command
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.head import HeadMove, HeadTarget
@@ -52,7 +53,6 @@ from git_boocode.repo.lock import (
     scratch_directory,
     worktree_lock,
 )
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository

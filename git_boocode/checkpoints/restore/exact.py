@@ -18,10 +18,10 @@ from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.checkpoints.worktree.attributes import may_convert, paths_with_filter
 from git_boocode.checkpoints.worktree.indexer import Disk, directories_of
 from git_boocode.checkpoints.worktree.snapshot import NO_VALUE, ExactFile, ExactFiles, Snapshot
+from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.git import GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
-from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository

@@ -18,10 +18,10 @@ from git_boocode.checkpoints.restore.request import (
     RestoreRequest,
 )
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.head import HeadMove
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 

@@ -43,6 +43,7 @@ from git_boocode.checkpoints.restore.user_work import (
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, count_lines
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
+from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
@@ -55,7 +56,6 @@ from git_boocode.repo.lock import (
     interrupted_restore,
     scratch_directory,
 )
-from git_boocode.repo.metadata import Metadata, MetadataError
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange

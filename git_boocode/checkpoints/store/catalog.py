@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from git_boocode.repo.entries import EntryCatalog, Metadata, Unusable, refs_beginning
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.git import Git, nul_records
 from git_boocode.repo.ids import OBJECT_ID, relative_offset
@@ -19,7 +20,6 @@ from git_boocode.repo.layout import (
     SAFETY,
     TURN_ENDS,
 )
-from git_boocode.repo.metadata import EntryCatalog, Metadata, Unusable, refs_beginning
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import needed_safety_ids, read_history, read_plan
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, turn_end_ref
+from git_boocode.repo.entries import DAY, TOO_OLD, Limits, Metadata, Unusable, is_older
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.layout import (
     ARCHIVE,
@@ -29,18 +30,9 @@ from git_boocode.repo.layout import (
     TURN_ENDS,
 )
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
-from git_boocode.repo.metadata import (
-    DAY,
-    TOO_OLD,
-    Limits,
-    Metadata,
-    Unusable,
-    is_older,
-    retry_conflicts,
-)
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, RefChange
+from git_boocode.repo.store import Commit, Ref, RefChange, retry_conflicts
 
 DEFAULTS = Limits(keep=1_000, max_age=90 * DAY)
 """The defaults of `boocode.keep` and `boocode.maxAge`."""

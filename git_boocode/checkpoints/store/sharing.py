@@ -23,6 +23,7 @@ from git_boocode.checkpoints.store.catalog import (
     turn_end_ref,
     without_index,
 )
+from git_boocode.repo.entries import Unusable, ambiguous_name, refs_beginning
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
@@ -36,7 +37,6 @@ from git_boocode.repo.layout import (
     REMOTES,
     TURN_ENDS,
 )
-from git_boocode.repo.metadata import Unusable, ambiguous_name, refs_beginning, retry_conflicts
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
     ObjectsError,
@@ -48,7 +48,7 @@ from git_boocode.repo.remotes import (
     push_addresses,
 )
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, RefChange
+from git_boocode.repo.store import Ref, RefChange, retry_conflicts
 
 # The number of refs for one `git push`.
 _AT_ONCE = 1000

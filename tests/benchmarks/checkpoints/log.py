@@ -16,9 +16,9 @@ from typing import Any
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.ids import id_time, new_id, timestamp
 from git_boocode.repo.layout import CHECKPOINTS
-from git_boocode.repo.metadata import Metadata
 from git_boocode.repo.repository import Repository
 from tests.benchmarks.checkpoints.worktree import OURS, Worktree, git, newest_checkpoints, process
 from tests.benchmarks.measure import Candidate, print_table, side_by_side

@@ -1,6 +1,6 @@
-"""Checkpoints and edit records in common: metadata, lookup by name, and retention limits.
+"""Checkpoints, proposals and edit records in common: metadata, lookup by name, retention limits.
 
-Both are commits under our refs, with JSON in the message. The user can name one by its id, a prefix
+All are commits under our refs, with JSON in the message. The user can name one by its id, a prefix
 of its id or of the commit's hash, `@`, `@~N`, `message:ID` or `label:TEXT`.
 """
 
@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import tee
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -32,8 +32,6 @@ _SUBJECT_LENGTH = 72
 # The number of refs to read first: a page of `log`, which nearly always includes `@`.
 _FIRST_PAGE = 32
 _SHOWN_MATCHES = 5
-
-_Result = TypeVar("_Result")
 
 
 class MetadataError(RefusedError):
@@ -330,18 +328,3 @@ def is_older(identifier: str, max_age: float | None, now: float) -> bool:
     if max_age is None or not ID.fullmatch(identifier):
         return False
     return id_time(identifier) < now - max_age
-
-
-def retry_conflicts(
-    change: Callable[[], _Result], codes: Collection[str] = ("conflict",), attempts: int = 3
-) -> _Result:
-    """Call a function that reads and changes refs; retry if another process changes them, too.
-
-    RefusedError if every attempt was refused with one of the codes.
-    """
-    try:
-        return change()
-    except RefusedError as error:
-        if error.code not in codes or attempts == 1:
-            raise
-    return retry_conflicts(change, codes, attempts - 1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.repo.metadata import Metadata, MetadataError
+from git_boocode.repo.entries import Metadata, MetadataError
 from tests.repo_kit import LIMITED, examples
 
 TEXT = st.text(st.characters(exclude_categories=()))
