@@ -379,13 +379,6 @@ def test_a_failure_is_noted_until_pruning_succeeds(repo: Repo, old_one: str) -> 
     assert ids(repo) == set()
 
 
-def test_a_file_in_place_of_the_note_is_replaced(repo: Repo, old_one: str) -> None:
-    stamp(repo).mkdir(parents=True)
-    prune_daily(Repository.discover())
-    assert ids(repo) == set()
-    assert stamp(repo).is_file()
-
-
 def test_the_rules_that_are_configured(repo: Repo) -> None:
     assert Rules.configured(Repository.discover()) == Rules(Limits(1000, 90 * DAY), 30 * DAY)
     for key, value in (("keep", "1k"), ("maxAge", "never"), ("safetyMaxAge", "2.weeks.ago")):
