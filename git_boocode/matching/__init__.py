@@ -1,7 +1,8 @@
 """Find a model's drifted text in a file, and apply the model's change to the file's own lines.
 
-The functions take and return text, and use neither git nor files. Each name is imported on first
-use. `rungs` contains the comparisons and profiles. Start reading in `replace` and `ladder`.
+`locate_match` and `replace_text` take and return text; they use neither git nor files, and no other
+package of git-boocode. Each name is imported on first use. Start reading in `replace` and `ladder`;
+`rungs` contains the comparisons and profiles, `search` what they look for.
 """
 
 from __future__ import annotations
