@@ -147,8 +147,7 @@ def _narrowed(
     if narrowed is None or base is None:
         return snapshot, {}
     part = {"base": base.id, "prefix": repository.prefix, "paths": list(request.paths)}
-    tree, skipped = narrowed
-    return snapshot._replace(tree=tree, skipped=skipped, cache=None), {"partial": part}
+    return narrowed, {"partial": part}
 
 
 def _write_checkpoint(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
 from git_boocode.checkpoints.worktree.indexer import OTHERS, Disk, Skipped, is_recorded
@@ -22,13 +21,6 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import Item, TreeEditor
 
 
-class Narrowed(NamedTuple):
-    """The part of a snapshot that some pathspecs match."""
-
-    tree: str
-    skipped: list[Skipped]
-
-
 def narrow(
     repository: Repository,
     snapshot: Snapshot,
@@ -36,14 +28,13 @@ def narrow(
     pathspecs: Sequence[str],
     *,
     require_match: bool,
-) -> Narrowed | None:
+) -> Snapshot | None:
     """Take the named paths from a snapshot, and the rest from `base`.
 
     The snapshot's objects are not published yet. None without a base, if trees of the base are
-    missing, or if the user's index is damaged.
-
-    RefusedError if a pathspec is outside the worktree (`outside_worktree`) or invalid
-    (`invalid_pathspec`), or with `require_match` if one matches no file (`not_found`).
+    missing, or if the user's index is damaged. RefusedError if a pathspec is
+    outside the worktree (`outside_worktree`) or invalid (`invalid_pathspec`), or with
+    `require_match` if one matches no file (`not_found`).
     """
     if snapshot.staging is None:
         return None
@@ -81,7 +72,8 @@ def narrow(
     tree = _edited(repository, snapshot, base.tree, edits)
     named = {path.rstrip("/") for path in (*tracked, *untracked)}
     skipped = [each for each in snapshot.skipped if each.path in named]
-    return Narrowed(tree, [*skipped, *_unlisted(repository, specs, named | present)])
+    skipped += _unlisted(repository, specs, named | present)
+    return snapshot._replace(tree=tree, skipped=skipped, cache=None)
 
 
 def _differences(snapshot: Snapshot, base: Checkpoint) -> list[Change] | None:
