@@ -16,12 +16,8 @@ _OBJECTS = frozenset(("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 class Repository(Location):
     """A repository with a worktree; see `store`."""
 
-    def __init__(
-        self, worktree: str, git_dir: str, common_dir: str, prefix: str, object_format: str
-    ) -> None:
-        super().__init__(worktree, git_dir, common_dir, prefix, object_format)
-        self._store: Store | None = None
-        self._open_store: Store | None = None
+    _store: Store | None = None
+    _open_store: Store | None = None
 
     def copy(self) -> Repository:
         """A copy that is not `bound`, `observed` or watched, and has no store yet."""
