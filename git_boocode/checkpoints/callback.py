@@ -12,11 +12,10 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.repo.durable import is_regular, remove, try_lock
 from git_boocode.repo.errors import FatalError, RefusedError, shell_command
 from git_boocode.repo.files import find_shipped, shipped_file
@@ -35,7 +34,6 @@ _LARGEST_PIPE = 1 << 20
 _POLL = 0.05  # seconds between two looks at a process whose streams are silent
 _SHOWN = 2000
 _SHOWN_STDOUT = 80
-_ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
 
 
 HostFunction = Callable[[dict[str, Any]], Mapping[str, Any] | None]
@@ -81,7 +79,7 @@ class Callback(NamedTuple):
 
     A program has `timeout` seconds for each event. A function runs in this process; it can neither
     restore nor take checkpoints in the same worktree, which is locked. `event` has the fields that
-    all events share, see `event_of`.
+    all events share.
     """
 
     repository: Repository
@@ -203,31 +201,6 @@ def _command(value: object) -> str:
         value = shell_command(*words)
     text = value.strip() if isinstance(value, str) else ""
     return text if text.isprintable() and len(text) <= _SHOWN else ""
-
-
-def event_of(
-    repository: Repository,
-    operation: tuple[str, str, str],
-    checkpoint: Checkpoint,
-    changes: Iterable[Change],
-) -> dict[str, Any]:
-    """The fields that all events of an operation share.
-
-    `operation` is its kind, the event that follows `prepare`, and its id; `checkpoint` is the one
-    whose conversation is restored.
-    """
-    kind, commits, restore_id = operation
-    return {
-        "operation": kind,
-        "commits": commits,
-        "restore_id": restore_id,
-        "checkpoint_id": checkpoint.id,
-        "commit": checkpoint.commit.id,
-        **{key: checkpoint.meta.values.get(key) for key in _ABOUT},
-        "worktree": repository.worktree,
-        "git_dir": repository.git_dir,
-        "changed": [change.as_json() for change in changes],
-    }
 
 
 # Finding the callback.

@@ -18,7 +18,6 @@ from git_boocode.checkpoints.callback import (
     AgentCallback,
     Callback,
     CallbackAnswer,
-    event_of,
     find_callback,
 )
 from git_boocode.checkpoints.restore.plan import RestorePlan, checkpoint_at, read_plan
@@ -37,6 +36,8 @@ from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.layout import SAFETY, TRANSCRIPTS
 from git_boocode.repo.repository import Repository
 
+# What an event has of the metadata of a checkpoint.
+_ABOUT = ("label", "session", "chat", "message", "agent", "created_at", "anchor", "meta")
 _NOTE = "note.json"
 _LEFTOVER = ".boocode-"
 _LARGEST = 16 << 20
@@ -127,17 +128,27 @@ class Conversation:
             commit = checkpoint.commit._replace(id=root.commit)
             restored = checkpoint_at(self._catalog, root.id, root.commit)
             checkpoint = restored or checkpoint._replace(id=root.id, commit=commit)
-        event = self._event((plan.kind, plan.event, operation_id), checkpoint, changes)
+        event = self._event(plan, operation_id, checkpoint, changes)
         self.callback = self.callback._replace(event=event)
 
     def _event(
-        self, operation: tuple[str, str, str], checkpoint: Checkpoint, changes: Iterable[Change]
+        self, plan: RestorePlan, plan_id: str, checkpoint: Checkpoint, changes: Iterable[Change]
     ) -> dict[str, Any]:
-        """See `event_of`; an unknown agent keeps its transcripts in the worktree."""
-        agent, top = checkpoint.meta.text("agent"), self._repository.worktree
-        transcripts = self._host.transcripts.get(agent, (top,))
-        event = event_of(self._repository, operation, checkpoint, changes)
-        return {**event, "transcripts": transcripts}
+        """The fields that all events of an operation share; `checkpoint` has its conversation."""
+        meta, top = checkpoint.meta, self._repository.worktree
+        return {
+            "operation": plan.kind,
+            "commits": plan.event,
+            "restore_id": plan_id,
+            "checkpoint_id": checkpoint.id,
+            "commit": checkpoint.commit.id,
+            **{key: meta.values.get(key) for key in _ABOUT},
+            "worktree": top,
+            "git_dir": self._repository.git_dir,
+            "changed": [change.as_json() for change in changes],
+            # An unknown agent keeps its transcripts in the worktree.
+            "transcripts": self._host.transcripts.get(meta.text("agent"), (top,)),
+        }
 
     def supersede(self, over: Checkpoint) -> None:
         """Roll back the conversation of an interrupted operation, whose files are replaced anyway.
@@ -150,7 +161,7 @@ class Conversation:
             identifier, commit = plan.root.id, plan.root.commit
             if plan.kind == UNDO:
                 identifier, commit = plan.target, plan.target_commit
-            event = self._event((plan.kind, plan.event, over.id), over, ())
+            event = self._event(plan, over.id, over, ())
             event |= {"checkpoint_id": identifier, "commit": commit, "label": None}
             self.callback._replace(event=event).roll_back("it was interrupted")
 
