@@ -1,8 +1,9 @@
-"""`git boocode accept`: write what is proposed to the files."""
+"""`git boocode accept`, `discard` and `sync`: decide about what is proposed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -13,25 +14,36 @@ from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_opti
 from git_boocode.cli.candidates import proposed
 from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import AtLeast, Command, json_option, misused, refuse_together
-from git_boocode.cli.hunk_choice import choose_hunks
 from git_boocode.cli.output import (
+    ask,
     can_ask,
     first_lines,
     print_feedback,
     print_hints,
     print_json,
     print_text,
+    printable,
     progress,
     quote_path,
     warn,
 )
 from git_boocode.editing.answer import diff_of
+from git_boocode.editing.text_changes import unified_diff
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals import review
 from git_boocode.proposals.acceptance import ACCEPT, AcceptRefusedError, AcceptRequest
 from git_boocode.proposals.acceptance import accept as accept_files
+from git_boocode.proposals.proposal import ContextFile
 from git_boocode.proposals.review import ChosenPart, Review, ReviewResult, hunks_of_one_file
 from git_boocode.repo.errors import RefusedError, UsageError
+
+_KEYS = "y,n,q,a,d,?"
+_HELP = """y - {verb} this hunk
+n - leave this hunk as it is
+q - quit; leave this hunk and all others as they are
+a - {verb} this hunk and all later ones of the file
+d - leave this hunk and all later ones of the file
+? - print help"""
 
 force_option = click.option("--force", is_flag=True, help="Proceed even if a turn is running.")
 
@@ -58,7 +70,7 @@ class ReviewOptions(NamedTuple):
             if not can_ask():
                 hint = f"name hunks: git boocode {verb} --hunk 1 <path>"
                 raise UsageError("--patch asks questions, which needs a terminal", hints=(hint,))
-            return choose_hunks(Review(workspace), self.paths, verb)
+            return _choose_hunks(Review(workspace), self.paths, verb)
         if not self.numbers:
             return ChosenPart(self.paths)
         return hunks_of_one_file(workspace, self.paths, self.numbers, verb)
@@ -218,3 +230,67 @@ def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool, as_json: b
         result = review.sync(workspace, paths, force=force)
     print_review(result, as_json=as_json)
     return 0
+
+
+class _QuitError(Exception):
+    """The user wants no more questions."""
+
+
+def _choose_hunks(review: Review, paths: Sequence[str], verb: str) -> ChosenPart | None:
+    """Ask for each hunk of what is proposed for some paths; None if none is chosen."""
+    chosen = dict[str, set[int]]()
+    try:
+        for file in review.pending(paths, verb):
+            for number in _choose(review, file, verb):
+                chosen.setdefault(file.path, set()).add(number)
+    except _QuitError:
+        pass
+    if not chosen:
+        return None
+    names = tuple(os.path.join(review.workspace.top, path) for path in chosen)
+    hunks = {path: found for path, found in chosen.items() if 0 not in found}
+    return ChosenPart(names, hunks, review.newest.id if review.newest else "")
+
+
+def _choose(review: Review, file: ContextFile, verb: str) -> Iterator[int]:
+    """The numbers that the user chooses of one file; 0 for all of it."""
+    assert review.workspace.repository is not None
+    paint = diff_painter(review.workspace.repository.config)
+    try:
+        numbers, why = [hunk.number for hunk in review.hunks_of(file)], ""
+    except RefusedError as error:
+        numbers, why = [], f"\n{printable(error.message)}"
+    rest = ""
+    for at, number in enumerate(numbers or [0], 1):
+        if rest != "a":
+            shown = _diff(review, file, number) if number else f"{_change(file)}{why}"
+            print_text("\n".join(paint(printable(line)) for line in shown.splitlines()))
+            rest = _answer(verb, "hunk" if number else "change", at, len(numbers) or 1)
+        if rest == "d":
+            return
+        if rest in ("y", "a"):
+            yield number
+
+
+def _answer(verb: str, noun: str, at: int, count: int) -> str:
+    while True:
+        key = ask(f"({at}/{count}) {verb.capitalize()} this {noun} [{_KEYS}]?").lower()[:1]
+        if key in ("q", ""):
+            # The end of the input, too.
+            raise _QuitError
+        if key in ("y", "n", "a", "d"):
+            return key
+        print_text(_HELP.format(verb=verb))
+
+
+def _diff(review: Review, file: ContextFile, number: int) -> str:
+    """One hunk with lines around it."""
+    old, _ = review.sides(file)
+    return unified_diff(file.path, old, review.part_of(file, {number}))
+
+
+def _change(file: ContextFile) -> str:
+    names = " -> ".join(map(quote_path, file.paths))
+    modes = [version.mode for version in (file.context, file.output) if version]
+    what = f" (mode {modes[0]} -> {modes[1]})" if len({*modes}) > 1 else ""
+    return f"{file.change} {names}{what}"

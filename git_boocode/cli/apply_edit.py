@@ -1,4 +1,4 @@
-"""`git boocode apply-edit`: apply a model's edits, all or none."""
+"""`git boocode apply-edit`: apply a model's edits, all or none; `git boocode locate`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import one_of, paths, profiles
 from git_boocode.cli.colour import diff_painter
-from git_boocode.cli.framework import Command, json_option, refuse_together
+from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
 from git_boocode.cli.output import (
     encode_json,
     print_feedback,
@@ -30,6 +30,7 @@ from git_boocode.editing.edits import AppliedEdit, EditedFile, MatchOptions
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits
+from git_boocode.editing.service import locate as find_text
 from git_boocode.editing.text_changes import without_common_indentation
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import Candidate
@@ -42,6 +43,7 @@ from git_boocode.repo.files import mode_only
 
 LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
 _CANDIDATE_LINES = 8
+_LOCATED_LINES = 12
 _CANDIDATES = 3
 _DONE = {"write": "rewritten", "delete": "deleted", "rename": "renamed"}
 _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
@@ -337,3 +339,49 @@ def summary(file: EditedFile, applied: AppliedEdit, done: Mapping[str, str]) -> 
     if file.moved_from is not None:
         path = f"{quote_path(file.moved_from)} -> {path}"
     return f" {letter} {path}: {printable(', '.join((*parts, *applied.notes)))}"
+
+
+@click.command(cls=Command)
+@click.argument("path", metavar="<path>", shell_complete=paths)
+@profile_option
+@click.option(
+    "--start-line",
+    type=AtLeast(1),
+    metavar="<n>",
+    help="The expected line; decides between equally good places.",
+)
+@click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
+@buffer_options
+@json_option
+def locate(
+    path: str,
+    profile: str,
+    start_line: int | None,
+    no_index: bool,
+    buffers: BufferOptions,
+    as_json: bool,
+) -> int:
+    """Find the text on standard input in the file <path>, although it has drifted."""
+    check_profile(profile)
+    if buffers.read_standard_input:
+        message = "the text to find and buffers cannot both come on standard input"
+        raise UsageError(message, hints=("give the buffers as a file: --buffers BUFFERS.json",))
+    require_input("the text to find", "git boocode locate <path> < needle.txt")
+    workspace = buffers.fill(Workspace.find(index=not no_index, from_here=True))
+    needle = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    found = find_text(workspace, path, needle, profile, start_line)
+    if not found.found:
+        refusal = found.refusal()
+        for candidate in () if as_json else found.match.candidates:
+            lines = candidate_lines(candidate, _LOCATED_LINES)
+            refusal.message = "\n".join((refusal.message, *lines))
+        raise refusal
+    if as_json:
+        print_json(found.as_json())
+    else:
+        match = found.match
+        fuzzy = f"fuzzy ({match.rung} {match.similarity:.2f})"
+        where = lines_of(match.start_line or 1, match.end_line or 0)
+        how = fuzzy if match.kind == "fuzzy" else "exact"
+        print_text(f"{quote_path(found.path)}: {where}, {how}")
+    return 0

@@ -323,6 +323,7 @@ GROUPS = {
 """The commands and their lines in lists, by what they are for; what is used daily comes first."""
 # Commands that are in the module of another one; the module of `hook` itself is free of click.
 _MODULES = {
+    "locate": "apply_edit",
     "redo": "undo",
     "discard": "accept",
     "sync": "accept",

@@ -5,33 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint
-from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
+from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint, without_index
+from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, rename_option
 from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.colour import Style
 from git_boocode.cli.output import counted, label_of, printable, quote_path
 from git_boocode.repo.errors import FatalError, UsageError
-from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import ID, SHORT_ID
+from git_boocode.repo.git import GitError, Running
+from git_boocode.repo.ids import ID, SHORT_ID, time_of
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
     from git_boocode.editing.records import EditRecord
-
-import time
-from collections.abc import Callable, Iterator
-
-from git_boocode.checkpoints.store.catalog import without_index
-from git_boocode.checkpoints.turn_changes import rename_option
-from git_boocode.repo.git import Running
-from git_boocode.repo.ids import time_of
 
 _SHOWN_PATHS = 2
 _SESSION_LENGTH = 8
@@ -41,6 +34,11 @@ _NAME, _TIME = 5, 11
 _NARROW = 60  # columns, for which the label matters more than the counts of lines
 PAGE = 20  # turns that are shown at once
 _SEARCHED = 96  # turns that a git process searches
+PREVIEW_SIZE = 200_000  # bytes of the diff
+_STAT_FILES = 20
+_PROMPT_LINES, _LINE_LENGTH = 12, 2000  # of the prompt
+# Control characters in caret notation, as less and git show them.
+_CARETS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
 
 
 class TurnRow(NamedTuple):
@@ -232,13 +230,6 @@ def cut(text: str, width: int | None) -> str:
             break
         kept += character
     return f"{kept}…" if width > 0 else ""
-
-
-PREVIEW_SIZE = 200_000  # bytes of the diff
-_STAT_FILES = 20
-_PROMPT_LINES, _LINE_LENGTH = 12, 2000  # of the prompt
-# Control characters in caret notation, as less and git show them.
-_CARETS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
 
 
 def about(turn: Turn, width: int) -> Iterator[str]:
