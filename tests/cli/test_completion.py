@@ -57,10 +57,9 @@ def test_commands_with_their_summary(repo: Repo) -> None:
     assert described(repo, "") == expected
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["re"], ["rewind", "restore", "redo"]),
+def test_words(repo: Repo) -> None:
+    expected: list[tuple[list[str], list[str]]] = [
+        (["re"], ["restore", "redo", "rewind"]),
         (["x"], []),
         (["nonsense", ""], []),
         (["hooks", ""], ["install", "status", "uninstall"]),
@@ -82,10 +81,9 @@ def test_commands_with_their_summary(repo: Repo) -> None:
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["help", "c"], ["checkpoint", "completion", "callback"]),
         (["help", "j"], ["json"]),
-    ],
-)
-def test_words(words: list[str], expected: list[str], repo: Repo) -> None:
-    assert offered(repo, *words) == expected
+    ]
+    for words, found in expected:
+        assert offered(repo, *words) == found, words
 
 
 def test_options_of_a_command(repo: Repo) -> None:
@@ -100,13 +98,13 @@ def test_help_and_version_do_nothing_but_stand_there(turns: Repo) -> None:
     assert offered(turns, "--version", "pru") == ["prune"]
 
 
-@pytest.mark.parametrize("command", ["restore", "show", "drop"])
-def test_checkpoints_with_age_and_label(command: str, turns: Repo) -> None:
-    found = described(turns, command, "")
-    assert list(found) == ["@", "@~1", "@~2"]
+def test_checkpoints_with_age_and_label(turns: Repo) -> None:
     expected = ["before the refactoring", "second: why", "first"]
-    for text, label in zip(found.values(), expected, strict=True):
-        assert re.fullmatch(rf"(just now|\d+ s ago)  {re.escape(label)}", text)
+    for command in ("restore", "show", "drop"):
+        found = described(turns, command, "")
+        assert list(found) == ["@", "@~1", "@~2"]
+        for text, label in zip(found.values(), expected, strict=True):
+            assert re.fullmatch(rf"(just now|\d+ s ago)  {re.escape(label)}", text)
 
 
 def test_the_beginning_of_an_id_or_a_commit_gives_the_shortest_unique_id(turns: Repo) -> None:
@@ -212,27 +210,15 @@ def test_a_git_that_hangs_is_given_up(turns: Repo, tmp_path: Path) -> None:
 # The scripts.
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_of_a_shell_is_printed(shell: str, repo: Repo) -> None:
-    done = repo.boocode("completion", shell)
-    assert done == (0, (SCRIPTS / SHELLS[shell]).read_text(encoding="utf-8"), "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"), [([], "no shell given"), (["tcsh"], "unknown shell 'tcsh'")]
-)
-def test_an_unknown_shell(arguments: list[str], said: str, repo: Repo) -> None:
-    done = repo.boocode("completion", *arguments)
-    assert (done.code, done.out) == (129, "")
-    assert done.err == f"error: {said}\nhint: the shells are: bash, zsh, fish\n"
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_every_script_asks_for_candidates_and_drops_errors(shell: str) -> None:
-    script = (SCRIPTS / SHELLS[shell]).read_text(encoding="utf-8")
-    asked = script.count("completion --candidates")
-    assert asked == (2 if shell == "fish" else 1)
-    assert "2>/dev/null" in script
+def test_the_script_of_a_shell_is_printed(repo: Repo) -> None:
+    for shell, name in SHELLS.items():
+        script = (SCRIPTS / name).read_text(encoding="utf-8")
+        assert repo.boocode("completion", shell) == (0, script, "")
+        assert script.count("completion --candidates") == (2 if shell == "fish" else 1)
+        assert "2>/dev/null" in script
+    for arguments, said in ([], "no shell given"), (["tcsh"], "unknown shell 'tcsh'"):
+        hint = "hint: the shells are: bash, zsh, fish\n"
+        assert repo.boocode("completion", *arguments) == (129, "", f"error: {said}\n{hint}")
 
 
 def test_the_bash_script_needs_nothing_that_bash_3_lacks() -> None:

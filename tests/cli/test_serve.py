@@ -9,6 +9,7 @@ import shlex
 import stat
 import time
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -100,20 +101,18 @@ def test_a_file_that_the_user_has(
 
 
 # Hooks and server are in one file.
-SHARED = pytest.mark.parametrize("name", ["gemini", "qwen", "codex"])
-
-
-@SHARED
-@pytest.mark.parametrize("text", [None, OTHERS[".json"]])
-@pytest.mark.parametrize("first", ["hooks", "server"])
-@pytest.mark.parametrize("last", ["hooks", "server", "both"])
-def test_hooks_and_server_in_one_file(
-    repo: Repo, name: str, text: str | None, first: str, last: str
-) -> None:
-    path = path_of(SERVER_AGENTS[name], PROJECT)
-    if name == "codex":
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("gemini", None),
+        ("qwen", OTHERS[".json"]),
         # Hooks go into this file if it lists some.
-        text = '[[hooks.Stop]]\nmatcher = "x"\n'
+        ("codex", '[[hooks.Stop]]\nmatcher = "x"\n'),
+    ],
+    ids=["gemini", "qwen", "codex"],
+)
+def test_hooks_and_server_in_one_file(repo: Repo, name: str, text: str | None) -> None:
+    path = path_of(SERVER_AGENTS[name], PROJECT)
     if text is not None:
         path.parent.mkdir()
         path.write_text(text)
@@ -123,17 +122,16 @@ def test_hooks_and_server_in_one_file(
         "hooks": lambda verb: repo.boocode("hooks", verb, *hooks),
         "server": lambda verb: repo.boocode("serve", f"--{verb}", *server),
     }
-    for step in sorted(steps, key=lambda step: step != first):
-        assert steps[step]("install").code == 0
-    if last == "both":
-        assert repo.boocode("uninstall").code == 0
-        assert tree(repo.top) == before
-        return
-    for step in sorted(steps, key=lambda step: step == last):
-        states_before = states(repo)[name, PROJECT]
-        assert states_before == "installed" or step == "hooks"
-        assert steps[step]("uninstall").code == 0
-    assert tree(repo.top) == before
+    for first, last in product(steps, (*steps, "both")):
+        for step in sorted(steps, key=lambda step: step != first):
+            assert steps[step]("install").code == 0
+        if last == "both":
+            assert repo.boocode("uninstall").code == 0
+        else:
+            for step in sorted(steps, key=lambda step: step == last):
+                assert states(repo)[name, PROJECT] == "installed" or step == "hooks"
+                assert steps[step]("uninstall").code == 0
+        assert tree(repo.top) == before, (first, last)
 
 
 def test_the_default_scope_and_where_it_is_installed_already(repo: Repo, sealed: Path) -> None:
