@@ -119,8 +119,17 @@ class Record:
 
     def publish(self) -> None:
         """Store all objects and create the ref; FatalError if that fails."""
+
+        def write() -> None:
+            with scratch_directory(self.repository.state_dir) as scratch:
+                quarantine = Quarantine(self.repository, scratch)
+                commit = self._store(quarantine)
+                quarantine.release()
+                changes = [RefChange(EDITS + self.id, commit, None)]
+                create_refs(self.repository, quarantine, changes, [commit])
+
         try:
-            protect_from_gc(self._publish)
+            protect_from_gc(write)
         except (BoocodeError, OSError) as error:
             why = from_os(error) if isinstance(error, OSError) else error
             raise FatalError(
@@ -129,14 +138,6 @@ class Record:
                 hints=("--no-record edits without an edit record",),
                 details={"applied": False},
             ) from error
-
-    def _publish(self) -> None:
-        with scratch_directory(self.repository.state_dir) as scratch:
-            quarantine = Quarantine(self.repository, scratch)
-            commit = self._store(quarantine)
-            quarantine.release()
-            changes = [RefChange(EDITS + self.id, commit, None)]
-            create_refs(self.repository, quarantine, changes, [commit])
 
     def _store(self, quarantine: Quarantine) -> str:
         """Store all objects, including existing ones, because `git gc` may delete those."""

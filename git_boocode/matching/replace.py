@@ -67,7 +67,7 @@ def replace_text(
     """
     ladder = profile_named(profile)
     query = Query(content, old, new, whole_lines=whole_lines)
-    _check_input(query, new, expected)
+    _check_input(query, expected)
 
     def edited(answer: LadderAnswer) -> Replacement:
         _check_count(len(answer.found.places))
@@ -94,12 +94,12 @@ def replace_text(
     return edited(answer)
 
 
-def _check_input(query: Query, new: str, expected: int | None) -> None:
+def _check_input(query: Query, expected: int | None) -> None:
     """Refuse invalid arguments, and old text with too many occurrences to list them."""
     old = query.needle.lf
     if not old:
         raise MatchError("invalid_input", "the old text is empty")
-    if old == Text(new).lf:
+    if query.new is not None and old == query.new.lf:
         raise MatchError("invalid_input", "old and new text are the same, nothing to change")
     if expected is not None and expected < 1:
         raise MatchError("invalid_input", f"cannot expect {expected} replacements")
@@ -129,10 +129,10 @@ def _check_placeholders(answer: LadderAnswer) -> None:
 
 def _check_applied(answer: LadderAnswer, places: Sequence[Occurrence]) -> None:
     """Refuse an edit whose new text is already there, around every place of the old text."""
-    query, new = answer.query, answer.query.new or Text("")
-    fresh = {*new.stripped}.difference(query.needle.stripped)
+    query, fresh = answer.query, answer.query.fresh
     # A fast check before the import: usually an added line is not near an exact place.
-    reach = _REACH * (len(new.raw) + 1) if answer.rung == "exact" else len(query.text.raw)
+    longest = len(query.new.raw) if query.new else 0
+    reach = _REACH * (longest + 1) if answer.rung == "exact" else len(query.text.raw)
     near = query.text.raw[max(0, places[-1].start - reach) : places[-1].end + reach]
     if not fresh or not all(line in near for line in sorted(fresh)[:_LOOKED_UP]):
         return

@@ -124,6 +124,11 @@ class Query:
         return frozenset(line for line in self.needle.canonical if self.rows.get(line))
 
     @property
+    def fresh(self) -> set[str]:
+        """The lines of the new text that the needle has not, stripped."""
+        return {*self.new.stripped}.difference(self.needle.stripped) if self.new else set()
+
+    @property
     def share(self) -> float:
         """The share of the needle's distinct lines that occur in the text."""
         return len(self.present) / max(1, len({*self.needle.canonical}))
