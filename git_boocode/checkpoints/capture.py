@@ -28,9 +28,9 @@ from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, SAFETY, TURN_ENDS
 from git_boocode.repo.lock import scratch_directory, worktree_lock
-from git_boocode.repo.object_writer import Quarantine
+from git_boocode.repo.object_writer import Quarantine, raw_commit
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, RefChange, raw_commit
+from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
 
 # Seconds to wait for a running restore: half-restored files are not worth a checkpoint.

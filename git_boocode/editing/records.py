@@ -31,9 +31,9 @@ from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.ids import id_time, timestamp
 from git_boocode.repo.layout import EDITS, REFUSAL_LOG
 from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
-from git_boocode.repo.object_writer import Quarantine
+from git_boocode.repo.object_writer import Quarantine, raw_commit
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import RefChange, raw_commit, retry_conflicts
+from git_boocode.repo.store import RefChange, retry_conflicts
 from git_boocode.repo.trees import Item, write_tree
 
 if TYPE_CHECKING:

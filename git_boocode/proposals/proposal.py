@@ -23,10 +23,10 @@ from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import PROPOSALS
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import Quarantine
+from git_boocode.repo.object_writer import Quarantine, raw_commit
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, RefChange, raw_commit
+from git_boocode.repo.store import Commit, Ref, RefChange
 from git_boocode.repo.trees import Item, TreeEditor
 
 KIND = "proposal"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_all
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.location import Location
@@ -29,6 +30,14 @@ _LAST = ".idx"
 _COMPRESSION = 1
 # Values of core.sharedRepository that do not change modes.
 _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
+
+
+def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, when: float) -> bytes:
+    """The bytes of a commit object, independent of the user's signing, dates and encoding."""
+    who = f"{by.name} <{by.email}> {int(when)} +0000"
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    lines += [f"author {who}", f"committer {who}", "", message]
+    return "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from git_boocode.repo.layout import ALL_REFS, NEWEST_ID, REMOTE_PROPOSALS, REMOT
 from git_boocode.repo.location import Location
 from git_boocode.repo.lock import file_lock
 from git_boocode.repo.messages import REF_CHANGED, REF_LOCKED, failure_reason, is_disk_full, says
+from git_boocode.repo.object_writer import raw_commit
 
 _FETCHED = (REMOTES, REMOTE_PROPOSALS)
 # Characters; the name of a ref is at most as long as a path.
@@ -88,14 +89,6 @@ class RefChange(NamedTuple):
     name: str  # the full name of the ref
     new: str | None  # the new object id; None to delete the ref
     old: str | None  # the expected object id; None if the ref must not exist
-
-
-def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, when: float) -> bytes:
-    """The bytes of a commit object, independent of the user's signing, dates and encoding."""
-    who = f"{by.name} <{by.email}> {int(when)} +0000"
-    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
-    lines += [f"author {who}", f"committer {who}", "", message]
-    return "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
 def parse_commit(identifier: str, raw: bytes) -> Commit | None:

@@ -13,6 +13,7 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.libgit2 import Libgit2Store, open_store
+from git_boocode.repo.object_writer import raw_commit
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import (
     PersistentStore,
@@ -20,7 +21,6 @@ from git_boocode.repo.store import (
     RefChange,
     Store,
     parse_commit,
-    raw_commit,
 )
 from tests.repo_kit import Repo
 
