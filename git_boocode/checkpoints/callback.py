@@ -104,6 +104,7 @@ class Callback(NamedTuple):
                 f"callback '{self.program}' vetoed the restore: {reason}",
                 code="vetoed",
                 hints=("--files-only restores without the callback",),
+                next_steps=("files_only",),
             )
 
     def commit(self, name: str) -> CallbackAnswer:
@@ -191,6 +192,7 @@ class Callback(NamedTuple):
             f"callback '{self.program}' {problem}{output}",
             code="callback",
             hints=(hint or "fix the callback, or skip it with --files-only",),
+            next_steps=("files_only",),
         )
 
 

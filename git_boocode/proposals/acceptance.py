@@ -99,12 +99,15 @@ class AcceptRefusedError(RefusedError):
         more = f" (and {len(conflicts) - 1} more)" if len(conflicts) > 1 else ""
         ways = {way for each in conflicts for way in each.ways}
         hints = [hint for way, hint in _HINTS.items() if way in ways]
+        steps = [way.removeprefix("--") for way in _HINTS if way in ways]
         if not all(each.ways for each in conflicts):
             hints.append("'git boocode discard <path>' drops what is proposed for a file")
+            steps.append("discard")
         super().__init__(
             f"{self.messages[0]}{more}",
             code="conflict",
             hints=tuple(hints),
+            next_steps=tuple(steps),
             details={"applied": False, "conflicts": [each.as_json() for each in conflicts]},
         )
 

@@ -33,8 +33,9 @@ class BoocodeError(Exception):
     """An error to show to the user.
 
     `message` names what failed and where, in lowercase and without a full stop. `code` is the
-    stable identifier in `--json`. `hints` suggest what to do next. `details` are further keys of
-    the JSON answer. `usage` is the usage line of a command that was called wrongly.
+    stable identifier in `--json`. `hints` suggest what to do next; `next_steps` are the options and
+    tools that do it, for programs. `details` are further keys of the JSON answer. `usage` is the
+    usage line of a command that was called wrongly.
     """
 
     exit_code = EXIT_FATAL
@@ -46,12 +47,14 @@ class BoocodeError(Exception):
         *,
         code: str,
         hints: tuple[str, ...] = (),
+        next_steps: tuple[str, ...] = (),
         details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.hints = hints
+        self.next_steps = next_steps
         self.details = dict(details or {})
 
     def as_json(self) -> dict[str, object]:
@@ -61,6 +64,8 @@ class BoocodeError(Exception):
             error["usage"] = " ".join(self.usage.split())
         if self.hints:
             error["hint"] = "\n".join(self.hints)
+        if self.next_steps:
+            error["next"] = [*self.next_steps]
         return {"ok": False, **self.details, "error": error}
 
 

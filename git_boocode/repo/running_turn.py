@@ -120,6 +120,7 @@ def refuse_if_running(repository: Repository, override: str = "--force") -> None
             f"a turn is running: {turn.describe()}",
             code="locked",
             hints=("'git boocode turn end' ends it", f"{override} does it anyway"),
+            next_steps=("end_turn", "force"),
         )
 
 

@@ -493,3 +493,25 @@ def test_a_model_reads_hints_about_tools(client: Client) -> None:
     result = client.ask("tools/call", name="turn", arguments={"action": "begin"})
     assert "--force" in result["structuredContent"]["error"]["hint"]
     assert "hint: 'force'" in result["content"][0]["text"]
+
+
+def test_next_steps_of_refusals(client: Client, work: Repo) -> None:
+    client.succeed("propose", **edit("a", "two", "2"))
+    work.write("a", "one\nmine\nthree\n")
+    assert client.refuse("accept")["next"] == ["merge", "overwrite"]
+    assert client.refuse("accept", merge=True)["next"] == ["markers", "overwrite"]
+    client.succeed("turn", action="begin")
+    assert client.refuse("accept", overwrite=True)["next"] == ["end_turn", "force"]
+    client.succeed("accept", overwrite=True, force=True)
+    client.succeed("turn", action="end")
+    assert "next" not in client.refuse("show", name="nowhere")
+
+
+def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
+    client.succeed("checkpoint")
+    work.write("a", "changed\n")
+    client.succeed("restore", checkpoint="@")
+    work.write("a", "changed again\n")
+    refused = client.refuse("undo")
+    assert (refused["code"], refused["next"]) == ("later_changes", ["dry_run", "force"])
+    client.succeed("undo", force=["later-changes"])

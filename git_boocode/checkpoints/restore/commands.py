@@ -324,6 +324,7 @@ class _OperationPlanner:
                 f"'{request.command(kind, '-n')}' shows what would be replaced",
                 f"'{forced.command(kind)}' does it anyway",
             ),
+            next_steps=("dry_run", "force"),
             details={"newer_turns": newer},
         )
 
@@ -412,6 +413,7 @@ def _refuse(interrupted: Checkpoint, remedy: str) -> NoReturn:
         f"a restore was interrupted; {remedy}",
         code="interrupted",
         hints=(f"'git boocode undo' restores the state before it, saved as {interrupted.id}",),
+        next_steps=("undo",),
     )
 
 
@@ -443,4 +445,5 @@ def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreR
                 f"checkpoint '{target.id}' belongs to another {kind}: '{name}'",
                 code=f"other_{kind}",
                 hints=(*filter(None, [hint]), f"--force other-{kind} restores it here anyway"),
+                next_steps=("show", "force") if kind == "repository" else ("force",),
             )

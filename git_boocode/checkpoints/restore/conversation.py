@@ -71,6 +71,7 @@ class Conversation:
                 "that it was taken in this repository",
                 code="untrusted",
                 hints=("--files-only restores without the conversation",),
+                next_steps=("files_only",),
             )
         callback = find_callback(self._repository, request.callback, self._of_agent())
         if callback is None and not request.files and not self.has_edits_to_revert:
@@ -366,6 +367,7 @@ def _load(directory: str, top: str) -> list[HostFile]:
             f"cannot read the saved host files in '{directory}': {error}",
             code="unreadable",
             hints=("--files-only restores without them",),
+            next_steps=("files_only",),
         ) from None
 
 

@@ -375,9 +375,21 @@ class Transaction:
             raise FatalError(message, code="rollback", hints=(*hints, hint)) from error
         if isinstance(error, FatalError):
             hints = (*error.hints, "files and staging area are unchanged")
-            return FatalError(message, code=error.code, hints=hints, details=error.details)
+            return FatalError(
+                message,
+                code=error.code,
+                hints=hints,
+                next_steps=error.next_steps,
+                details=error.details,
+            )
         if warnings and isinstance(error, RefusedError):
-            return RefusedError(message, code=error.code, hints=error.hints, details=error.details)
+            return RefusedError(
+                message,
+                code=error.code,
+                hints=error.hints,
+                next_steps=error.next_steps,
+                details=error.details,
+            )
         return None
 
     def _forget(self, safety: Checkpoint) -> bool:
@@ -410,6 +422,7 @@ def _check_callback_stays(
             f"the restore would change the callback '{callback.program}'",
             code="conflict",
             hints=("move it out of the worktree or ignore it, or skip it with --files-only",),
+            next_steps=("files_only",),
         )
 
 
@@ -427,5 +440,6 @@ def _later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
             f"'{request.command(step, '-n')}' shows what would be replaced",
             f"'{forced.command(step)}' does it anyway",
         ),
+        next_steps=("dry_run", "force"),
         details={"later_changes": [*paths]},
     )
