@@ -9,9 +9,7 @@ from time import time
 
 import click
 
-from git_boocode.agents.config_files import Locations
 from git_boocode.agents.hook_state import entries, log_path, newest
-from git_boocode.agents.install import states_here
 from git_boocode.agents.registry import AGENTS
 from git_boocode.checkpoints.checkup import (
     Finding,
@@ -195,6 +193,9 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _untrusted(repository: Repository) -> Iterator[Finding]:
+    from git_boocode.agents.config_files import Locations
+    from git_boocode.agents.install import states_here
+
     try:
         states = states_here(Locations.of(repository), repository.config)
     except BoocodeError:

@@ -7,16 +7,12 @@ from typing import NamedTuple
 
 import click
 
-from git_boocode.agents.config_files import Locations
-from git_boocode.agents.git_install import git_hooks_status
-from git_boocode.agents.install import NOT_INSTALLED, State, states_here
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.worktree.pathspecs import unrecorded_repositories
 from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.candidates import age_of, proposed
 from git_boocode.cli.doctor import interruptions
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.hooks import last_called, trust_advice
 from git_boocode.cli.output import (
     encode_text,
     first_lines,
@@ -158,10 +154,20 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
 
 
 def _hooks(repository: Repository) -> OverviewSection:
+    # The readers of settings are expensive to import; the server and --porcelain need none.
+    from git_boocode.agents.config_files import Locations
+    from git_boocode.agents.git_install import git_hooks_status
+    from git_boocode.agents.install import NOT_INSTALLED, State, states_here
+    from git_boocode.cli.hooks import last_called, trust_advice
+
+    def described(state: State) -> str:
+        distrust = "not trusted yet, " if state.untrusted else ""
+        return state.message or f"{distrust}{last_called(state)}"
+
     states = states_here(Locations.of(repository), repository.config)
     installed = [state for state in states if state.state != NOT_INSTALLED]
     git = [each for each in git_hooks_status(repository) if each.state != "missing"]
-    lines = [f"{each.title} ({each.scope}): {_described(each)}" for each in installed]
+    lines = [f"{each.title} ({each.scope}): {described(each)}" for each in installed]
     if git:
         lines.append(f"git: {', '.join(each.event for each in git)}")
     hints = trust_advice(installed)
@@ -172,11 +178,6 @@ def _hooks(repository: Repository) -> OverviewSection:
         "git": [each._asdict() for each in git],
     }
     return OverviewSection("hooks", value, lines, hints)
-
-
-def _described(state: State) -> str:
-    distrust = "not trusted yet, " if state.untrusted else ""
-    return state.message or f"{distrust}{last_called(state)}"
 
 
 def _checkpoints(repository: Repository, refs: list[Ref]) -> OverviewSection:
