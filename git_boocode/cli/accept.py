@@ -25,6 +25,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     quote_path,
+    wants_json,
     warn,
 )
 from git_boocode.editing.answer import diff_of
@@ -127,7 +128,6 @@ def accept(
     dry_run: bool,
     show_diff: bool,
     encoding: str,
-    as_json: bool,
 ) -> int:
     """Write what is proposed to the files, all of it or none.
 
@@ -135,7 +135,7 @@ def accept(
     since is refused, unless it is to be merged or overwritten.
     """
     refuse_together(("--merge", merge), ("--overwrite", overwrite))
-    refuse_together(("--patch", chosen.patch), ("--json", as_json))
+    refuse_together(("--patch", chosen.patch), ("--json", wants_json()))
     if markers and not merge:
         raise misused("--markers needs --merge")
     workspace = chosen.workspace()
@@ -145,14 +145,14 @@ def accept(
         return 1
     request = AcceptRequest(selection, overwrite, merge, markers, dry_run, force)
     try:
-        with progress(workspace.repository, "accepting", as_json=as_json):
+        with progress(workspace.repository, "accepting"):
             result = accept_files(workspace, request)
     except AcceptRefusedError as error:
-        if as_json:
+        if wants_json():
             raise
         message = "\nerror: ".join(first_lines(error.messages))
         raise RefusedError(message, code=error.code, hints=error.hints) from None
-    if as_json:
+    if wants_json():
         print_json(result.as_json(encoding))
     else:
         _print_accepted(workspace, result, show_diff=show_diff)
@@ -180,9 +180,9 @@ def _print_accepted(workspace: Workspace, result: ReviewResult, *, show_diff: bo
     _print_end(result)
 
 
-def print_review(result: ReviewResult, *, as_json: bool) -> None:
+def print_review(result: ReviewResult) -> None:
     """Print the files of a review with their letters, its warnings, and how to undo it."""
-    if as_json:
+    if wants_json():
         print_json(result.as_json())
         return
     for file in result.files:
@@ -200,17 +200,17 @@ def _print_end(result: ReviewResult) -> None:
 @click.command(cls=Command)
 @review_options
 @json_option
-def discard(chosen: ReviewOptions, force: bool, as_json: bool) -> int:
+def discard(chosen: ReviewOptions, force: bool) -> int:
     """Drop what is proposed for some files, or for all; the files stay as they are."""
-    refuse_together(("--patch", chosen.patch), ("--json", as_json))
+    refuse_together(("--patch", chosen.patch), ("--json", wants_json()))
     workspace = chosen.workspace()
     selection = chosen.select(workspace, review.DISCARD)
     if selection is None:
         print_text("nothing was discarded")
         return 1
-    with progress(workspace.repository, "discarding", as_json=as_json):
+    with progress(workspace.repository, "discarding"):
         result = review.discard(workspace, selection, force=force)
-    print_review(result, as_json=as_json)
+    print_review(result)
     return 0
 
 
@@ -219,16 +219,16 @@ def discard(chosen: ReviewOptions, force: bool, as_json: bool) -> int:
 @buffer_options
 @force_option
 @json_option
-def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool, as_json: bool) -> int:
+def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool) -> int:
     """Make files as they are now the context of what is proposed; the files stay as they are.
 
     A file that is not part of the proposal joins its context. A proposed change is merged with
     yours.
     """
     workspace = buffers.fill(Workspace.here())
-    with progress(workspace.repository, "syncing", as_json=as_json):
+    with progress(workspace.repository, "syncing"):
         result = review.sync(workspace, paths, force=force)
-    print_review(result, as_json=as_json)
+    print_review(result)
     return 0
 
 

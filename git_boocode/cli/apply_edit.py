@@ -24,6 +24,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     quote_path,
+    wants_json,
 )
 from git_boocode.editing.answer import BEGIN, Answer, EditsRefusedError, describe, diff_of, numbered
 from git_boocode.editing.edits import AppliedEdit, EditedFile, MatchOptions
@@ -151,7 +152,7 @@ class EditRequest(NamedTuple):
         return self.buffers.fill(workspace._replace(from_here=self.path is not None))
 
     @contextmanager
-    def explaining(self, workspace: Workspace, *, as_json: bool) -> Iterator[None]:
+    def explaining(self, workspace: Workspace) -> Iterator[None]:
         """Write the retry context of a refusal in the block, and describe it for people."""
         _check_retry_context(self.retry_context)
         _keep_retry_context(self.retry_context, "")
@@ -161,7 +162,7 @@ class EditRequest(NamedTuple):
             paths = [failure.path for failure in error.failures if failure.path]
             read = [os.path.join(workspace.top, path) for path in paths]
             _keep_retry_context(self.retry_context, error.retry_context, read)
-            if as_json:
+            if wants_json():
                 raise
             refuse(error)
 
@@ -186,9 +187,7 @@ def edit_options(command: Callable[..., int]) -> Callable[..., int]:
     "--no-record", is_flag=True, help="Do not record the edit; it cannot be rewound then."
 )
 @click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
-def apply_edit(
-    request: EditRequest, no_record: bool, no_index: bool, encoding: str, as_json: bool
-) -> int:
+def apply_edit(request: EditRequest, no_record: bool, no_index: bool, encoding: str) -> int:
     """Apply a model's edits to files although its text has drifted, all of them or none.
 
     Edits are read from each <file>, or from standard input. Paths in them count from the top of the
@@ -201,11 +200,11 @@ def apply_edit(
     how = MatchOptions(request.profile, request.verbatim)
     options = Options(how, request.format_, request.dry_run, not no_record)
     with (
-        request.explaining(workspace, as_json=as_json),
-        progress(workspace.repository, "applying edits", as_json=as_json),
+        request.explaining(workspace),
+        progress(workspace.repository, "applying edits"),
     ):
         answer = apply_edits(sources, workspace, options)
-    if as_json:
+    if wants_json():
         print_json(answer.as_json(encoding))
     else:
         _print_answer(answer, workspace, request)
@@ -359,7 +358,6 @@ def locate(
     start_line: int | None,
     no_index: bool,
     buffers: BufferOptions,
-    as_json: bool,
 ) -> int:
     """Find the text on standard input in the file <path>, although it has drifted."""
     check_profile(profile)
@@ -372,11 +370,11 @@ def locate(
     found = find_text(workspace, path, needle, profile, start_line)
     if not found.found:
         refusal = found.refusal()
-        for candidate in () if as_json else found.match.candidates:
+        for candidate in () if wants_json() else found.match.candidates:
             lines = candidate_lines(candidate, _LOCATED_LINES)
             refusal.message = "\n".join((refusal.message, *lines))
         raise refusal
-    if as_json:
+    if wants_json():
         print_json(found.as_json())
     else:
         match = found.match

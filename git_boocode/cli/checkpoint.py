@@ -15,6 +15,7 @@ from git_boocode.cli.output import (
     progress,
     quote_path,
     report,
+    wants_json,
     warn,
     warn_of_interruption,
 )
@@ -55,7 +56,7 @@ OPTIONS = (
 )
 
 
-def checkpoint(*, best_effort: bool = False, as_json: bool = False, **given: Any) -> int:  # noqa: ANN401 - one for each option
+def checkpoint(*, best_effort: bool = False, **given: Any) -> int:  # noqa: ANN401 - one for each option
     """Record the worktree and the staging area, and print the checkpoint's id.
 
     Tracked and untracked files are recorded, ignored ones are not. HEAD, branches, the index and
@@ -66,7 +67,7 @@ def checkpoint(*, best_effort: bool = False, as_json: bool = False, **given: Any
     known["require_match"] = not known.pop("ignore_unmatch", False)
     session, agent = session_and_agent(known.pop("session", ""), known.pop("agent", ""))
     request = Request(session=session, agent=agent, **known)
-    take(request, best_effort=best_effort, as_json=as_json)
+    take(request, best_effort=best_effort)
     return 0
 
 
@@ -78,19 +79,17 @@ def session_and_agent(session: str = "", agent: str = "") -> tuple[str, str]:
     return session, agent
 
 
-def take(
-    request: Request, *, best_effort: bool, as_json: bool, show_id: bool = True
-) -> Captured | None:
+def take(request: Request, *, best_effort: bool, show_id: bool = True) -> Captured | None:
     """Take a checkpoint and report it; None if it failed, which `best_effort` only reports."""
     try:
         repository = Repository.discover()
         warn_of_interruption(repository)
-        with progress(repository, "recording the worktree", as_json=as_json):
+        with progress(repository, "recording the worktree"):
             taken = capture(repository, request)
         if show_id:
             # Otherwise a command follows, which must not run after Ctrl-C.
             ignore_signals()
-        if as_json:
+        if wants_json():
             print_json({**taken.as_json(), **_more_json(repository)})
         else:
             if show_id:
@@ -105,7 +104,7 @@ def take(
     except (BoocodeError, OSError) as error:
         if not best_effort:
             raise
-        report(error, as_json=as_json)
+        report(error)
         return None
     return taken
 

@@ -16,7 +16,7 @@ import click
 from git_boocode.agents.config_program import isolated_command
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import config_here, print_json, print_text
+from git_boocode.cli.output import config_here, print_json, print_text, wants_json
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import shipped_file
 
@@ -40,10 +40,9 @@ _STATUS = ("git", "status", "--short")
 class _Demo:
     """The scratch repository, and everything that happened in it."""
 
-    def __init__(self, scratch: Path, *, quiet: bool) -> None:
+    def __init__(self, scratch: Path) -> None:
         self.top = scratch / "shop"
         self.steps: list[dict[str, Any]] = []
-        self._quiet = quiet
         self._style = Style(enabled=colour_wanted(config_here()))
         shim = scratch / "git-boocode"
         shim.write_text(f'#!/bin/sh\nexec {shlex.join(isolated_command())} "$@"\n')
@@ -92,14 +91,14 @@ class _Demo:
         self._print(f"✓ {what}", "green")
 
     def _print(self, line: str, colour: str = "") -> None:
-        if not self._quiet:
+        if not wants_json():
             print_text(self._style(line, colour) if colour else line)
 
 
 @click.command(cls=Command)
 @click.option("--keep", is_flag=True, help="Keep the scratch repository.")
 @json_option
-def demo(keep: bool, as_json: bool) -> int:
+def demo(keep: bool) -> int:
     """Show the main job in a scratch repository, with the real commands.
 
     A drifted edit is applied, a checkpoint taken, an agent makes a mess, files, staging and
@@ -107,13 +106,13 @@ def demo(keep: bool, as_json: bool) -> int:
     """
     scratch = Path(tempfile.mkdtemp(prefix="git-boocode-demo-")).resolve()
     try:
-        story = _Demo(scratch, quiet=as_json)
+        story = _Demo(scratch)
         _edit(story)
         _restore(story)
     finally:
         if not keep:
             shutil.rmtree(scratch, ignore_errors=True)
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "path": str(story.top) if keep else None, "steps": story.steps})
     elif keep:
         print_text(f"\nthe repository is in {story.top}")

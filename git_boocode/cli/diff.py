@@ -20,7 +20,7 @@ from git_boocode.cli.framework import (
     refuse_together,
 )
 from git_boocode.cli.options import AFTER_DASHES
-from git_boocode.cli.output import encode_text, paged, print_json, progress
+from git_boocode.cli.output import encode_text, paged, print_json, progress, wants_json
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.object_writer import temporary_objects
@@ -50,7 +50,6 @@ def diff(
     proposal: bool,
     stat: bool,
     name_only: bool,
-    as_json: bool,
 ) -> int:
     """Compare a checkpoint with the worktree, or two checkpoints; by default the newest.
 
@@ -68,7 +67,7 @@ def diff(
         workspace = Workspace.here()
         with temporary_objects(repository):
             trees = proposal_trees(workspace, repository, arguments)
-            return _print_diff(repository, [*trees, "--"], options, as_json=as_json)
+            return _print_diff(repository, [*trees, "--"], options)
     after_dashes = context.meta.get(AFTER_DASHES)
     catalog = Catalog(repository)
     named, paths = _split(repository, catalog, list(arguments), after_dashes)
@@ -76,17 +75,15 @@ def diff(
         raise misused("'--turn' takes one checkpoint")
     paths = checked_pathspecs(repository, paths) if paths else paths
     with temporary_objects(repository):
-        with progress(repository, "reading the worktree", as_json=as_json):
+        with progress(repository, "reading the worktree"):
             states = compared_states(catalog, named, turn=turn)
-        return _print_diff(repository, states.compared(paths), options, as_json=as_json)
+        return _print_diff(repository, states.compared(paths), options)
 
 
-def _print_diff(
-    repository: Repository, compared: Sequence[str], options: Sequence[str], *, as_json: bool
-) -> int:
+def _print_diff(repository: Repository, compared: Sequence[str], options: Sequence[str]) -> int:
     """Print the difference of two trees; returns the exit code."""
     old, new, dashes, *paths = compared
-    if as_json:
+    if wants_json():
         print_json(comparison_json(repository, old, new, paths))
         return 0
     # Git knows nothing of NO_COLOR.

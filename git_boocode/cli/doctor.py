@@ -28,6 +28,7 @@ from git_boocode.cli.output import (
     progress,
     quote_path,
     report,
+    wants_json,
 )
 from git_boocode.editing.records import needed_records, problems
 from git_boocode.editing.recovery import DAMAGED, describe, forget_note, interrupted_edit, repair
@@ -51,7 +52,7 @@ _NEWEST = 5
 @click.command(cls=Command)
 @click.option("--fix", is_flag=True, help="Repair what can be repaired.")
 @json_option
-def doctor(fix: bool, as_json: bool) -> int:
+def doctor(fix: bool) -> int:
     """Explain what interrupted commands left behind, and what cannot be used.
 
     That may be checkpoints, proposals, edit records and private files.
@@ -60,26 +61,26 @@ def doctor(fix: bool, as_json: bool) -> int:
     failures: list[BoocodeError] = []
     findings = list(check_directories(repository, fix=fix))
     state = repository.state_dir
-    with progress(repository, "checking", as_json=as_json):
+    with progress(repository, "checking"):
         with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, Proposals(repository), fix=fix)
     findings += [*_untrusted(repository), *_hooks(repository)]
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
-    if not as_json:
+    if not wants_json():
         _print(findings)
     if failures:
         *others, worst = sorted(failures, key=lambda error: error.exit_code)
-        for other in others if not as_json else ():
-            report(other, as_json=False)
+        for other in others if not wants_json() else ():
+            report(other)
         worst.details["findings"] = rows
         raise worst
-    if as_json and unfixed:
+    if wants_json() and unfixed:
         first = unfixed[0]
         error = {"code": first.kind, "message": first.message, "hint": first.remedy}
         print_json({"ok": False, "error": error, "findings": rows})
-    elif as_json:
+    elif wants_json():
         print_json({"ok": True, "findings": rows})
     elif not findings:
         print_feedback("no problems found")

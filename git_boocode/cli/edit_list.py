@@ -13,6 +13,7 @@ from git_boocode.cli.output import (
     print_json,
     printable,
     quote_path,
+    wants_json,
     warn,
 )
 from git_boocode.cli.turn_rows import Dates
@@ -23,13 +24,11 @@ from git_boocode.repo.store import ShortIds
 _SHOWN_FILES = 3
 
 
-def list_edits(
-    repository: Repository, limit: int | None, date: str, *, everywhere: bool, as_json: bool
-) -> int:
+def list_edits(repository: Repository, limit: int | None, date: str, *, everywhere: bool) -> int:
     """Print the applied edits of this worktree, or of all; returns the exit code."""
     records = Records(repository)
     listed = islice(records.history(everywhere=everywhere), limit)
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "edits": [record.as_json() for record in listed]})
         warn_of_unreadable(records)
         return 0

@@ -10,7 +10,7 @@ from git_boocode.cli.options import (
     set_output_options,
     split_leading,
 )
-from git_boocode.cli.output import begin_answer, discard_output, print_failure, report
+from git_boocode.cli.output import begin_answer, discard_output, print_failure, report, wants_json
 from git_boocode.repo.errors import BoocodeError, FatalError, unexpected
 from git_boocode.repo.process import work_is_done
 
@@ -22,34 +22,34 @@ def run(argv: list[str]) -> int:
     """Run the command of the arguments after `git boocode` and return its exit code."""
     options = argv[: argv.index("--")] if "--" in argv else argv
     # Needed even if the command line cannot be parsed.
-    as_json = "--json" in options
-    set_output_options(OutputOptions(no_color="--no-color" in options))
+    named = {"no_color": "--no-color" in options, "as_json": "--json" in options}
+    set_output_options(OutputOptions(**named))
     begin_answer()
     try:
-        return _answered(argv, as_json=as_json)
+        return _answered(argv)
     except BrokenPipeError:
         discard_output()
         return 0 if work_is_done() else _READER_GONE
     except BoocodeError as error:
         # Standard output takes no answer, not even that of the failure.
-        return report(error, as_json=False)
+        return report(error)
 
 
-def _answered(argv: list[str], *, as_json: bool) -> int:
+def _answered(argv: list[str]) -> int:
     try:
         return _dispatch(argv)
     except BoocodeError as error:
-        return report(error, as_json=as_json)
+        return report(error)
     except KeyboardInterrupt:
-        return _ended(130, as_json=as_json)
+        return _ended(130)
     except SystemExit as end:
-        return _ended(end.code if isinstance(end.code, int) else 128, as_json=as_json)
+        return _ended(end.code if isinstance(end.code, int) else 128)
     except BrokenPipeError:
         raise
     except OSError as error:
-        return report(error, as_json=as_json)
+        return report(error)
     except Exception as error:  # noqa: BLE001 - the one net under everything: no user sees a traceback
-        return report(unexpected(error), as_json=as_json)
+        return report(unexpected(error))
 
 
 def _dispatch(given: list[str]) -> int:
@@ -78,8 +78,8 @@ def _dispatch(given: list[str]) -> int:
     return framework.dispatch(argv)
 
 
-def _ended(code: int, *, as_json: bool) -> int:
+def _ended(code: int) -> int:
     """The exit code after a signal; a reader of JSON gets an object anyway."""
-    if as_json:
+    if wants_json():
         print_failure(FatalError(f"ended by signal {code - 128}", code="interrupted"))
     return code

@@ -21,6 +21,8 @@ from git_boocode.cli.options import (
     Option,
     add_output_options,
     change_directory,
+    output_options,
+    set_output_options,
 )
 from git_boocode.cli.output import print_text
 from git_boocode.repo.errors import EXIT_USAGE, ArgumentError, FatalError, UsageError, shortened
@@ -32,7 +34,15 @@ if TYPE_CHECKING:
 # The options for help are our own: click's would not notice that standard output is full.
 SETTINGS: dict[str, Any] = {"help_option_names": [], "max_content_width": 100}
 
-json_option = click.option(*JSON.names, JSON.parameter, is_flag=True, help=JSON.help)
+
+def _set_json(_: click.Context, __: click.Parameter, wanted: bool) -> None:
+    # Until the command line is parsed, a `--json` may be an argument of another command.
+    set_output_options(output_options()._replace(as_json=wanted))
+
+
+json_option = click.option(
+    *JSON.names, is_flag=True, expose_value=False, help=JSON.help, callback=_set_json
+)
 
 
 class GitHelpFormatter(click.HelpFormatter):
@@ -160,7 +170,8 @@ def _command(function: Callable[..., int], options: Iterable[Option]) -> Command
             metavar=option.metavar or None,
             shell_complete=agents if option.parameter == "agent" else None,
             multiple=option.is_pairs,
-            callback=_pairs if option.is_pairs else None,
+            callback=_set_json if option is JSON else _pairs if option.is_pairs else None,
+            expose_value=option is not JSON,
             help=option.help,
         )
         for option in options

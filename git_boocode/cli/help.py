@@ -12,7 +12,7 @@ from git_boocode.cli.candidates import one_of
 from git_boocode.cli.framework import COMMANDS, Command, json_option
 from git_boocode.cli.manual_page import TOPICS, bundled_page, open_page, page_of, plain_text
 from git_boocode.cli.options import output_options
-from git_boocode.cli.output import encode_text, paged, print_json, print_text
+from git_boocode.cli.output import encode_text, paged, print_json, print_text, wants_json
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git, clean_environment
 
@@ -56,9 +56,9 @@ def help_(context: click.Context, names: tuple[str, ...]) -> int:
 
 @click.command(cls=Command)
 @json_option
-def version(as_json: bool) -> int:
+def version() -> int:
     """Print the version of git-boocode; with -v, also those of Python and git."""
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "version": __version__})
         return 0
     print_text(f"git-boocode version {__version__}")

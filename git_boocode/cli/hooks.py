@@ -53,6 +53,7 @@ from git_boocode.cli.output import (
     print_json,
     print_text,
     printable,
+    wants_json,
     warn,
 )
 from git_boocode.repo.errors import (
@@ -152,7 +153,7 @@ def _change_options(command: _Callable) -> _Callable:
 
 @click.command(cls=Command)
 @json_option
-def status(as_json: bool) -> int:
+def status() -> int:
     """Show what is installed: for each agent that is used here, in each file, and in git.
 
     That includes the server, which 'git boocode serve --install' installs.
@@ -162,7 +163,7 @@ def status(as_json: bool) -> int:
     states = states_here(locations, config, every=output_options().verbose)
     servers = servers_here(locations, every=output_options().verbose)
     git = [state._asdict() for state in git_hooks_status(repository)] if repository else []
-    if as_json:
+    if wants_json():
         agents = [state._asdict() for state in states]
         rows = [state._asdict() for state in servers]
         print_json({"ok": True, "agents": agents, "servers": rows, "git": git})
@@ -271,7 +272,6 @@ def install(
     git: bool,
     names: tuple[str, ...],
     dry_run: bool,
-    as_json: bool,
     exclude: bool,
     scope: str | None = None,
 ) -> int:
@@ -289,29 +289,27 @@ def install(
     agents = _found(locations, scope) if asks else named
     changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
     plan = HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
-    if not as_json:
+    if not wants_json():
         for message, *hints in (each.split("\n") for each in left_out):
             warn(message, tuple(hints))
-    notes = [*(left_out if as_json else ()), *package_notes(plan)]
+    notes = [*(left_out if wants_json() else ()), *package_notes(plan)]
     if asks and not dry_run and plan.edits:
-        if not _agreed(plan, scope, notes, as_json):
+        if not _agreed(plan, scope, notes):
             return 1
         notes = []
-    asks_to_exclude = not (exclude or dry_run or as_json) and can_ask()
+    asks_to_exclude = not (exclude or dry_run or wants_json()) and can_ask()
     if exclude or asks_to_exclude:
         plan = plan._replace(exclude=exclusion(plan, asks=asks_to_exclude))
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
     notes += sharing_notes(plan, installed_command("hook"), dry_run=dry_run)
     done = PlanResult(changed_hooks(plan, "installed"), "nothing to install", notes)
-    return finish(plan, done, dry_run=dry_run, as_json=as_json)
+    return finish(plan, done, dry_run=dry_run)
 
 
 @click.command(cls=Command, surplus=_agent_hint)
 @_change_options
-def uninstall(
-    git: bool, names: tuple[str, ...], dry_run: bool, as_json: bool, scope: str | None = None
-) -> int:
+def uninstall(git: bool, names: tuple[str, ...], dry_run: bool, scope: str | None = None) -> int:
     """Remove our hooks, and restore each file that nobody else has changed to its original bytes.
 
     Without --agent, --git or a scope, all hooks of this repository are removed; those in your home
@@ -333,7 +331,7 @@ def uninstall(
         plan = plan._replace(exclude=list(unlisted))
     notes += package_notes(plan)
     done = PlanResult(changed_hooks(plan, "uninstalled"), "no hooks are installed", notes)
-    return finish(plan, done, dry_run=dry_run, as_json=as_json)
+    return finish(plan, done, dry_run=dry_run)
 
 
 def _named(names: Sequence[str], scope: str | None, *, git: bool) -> list[Agent]:
@@ -440,13 +438,13 @@ def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
     return plan_git_hooks(locations.repository, remove=remove)
 
 
-def _agreed(plan: HooksPlan, scope: str | None, notes: list[str], as_json: bool) -> bool:
+def _agreed(plan: HooksPlan, scope: str | None, notes: list[str]) -> bool:
     """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
-    if not as_json:
+    if not wants_json():
         print_text("these agents are used here or on this machine; this would be installed:")
         print_text("\n".join(plan.lines()))
         print_hints(tuple(notes))
-    if as_json or not can_ask():
+    if wants_json() or not can_ask():
         names = " ".join(dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes))
         names += f" --{scope}" if scope else ""
         raise RefusedError(

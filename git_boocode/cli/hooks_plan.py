@@ -38,6 +38,7 @@ from git_boocode.cli.output import (
     print_text,
     printable,
     quote_path,
+    wants_json,
 )
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError, UsageError, shell_command
@@ -121,12 +122,12 @@ def configuration(locations: Locations) -> Config:
     return Config.read(Git(".", clean_environment(os.environ)))
 
 
-def finish(plan: HooksPlan, result: PlanResult, *, dry_run: bool, as_json: bool) -> int:
+def finish(plan: HooksPlan, result: PlanResult, *, dry_run: bool) -> int:
     """Carry out a plan, or show it, and answer."""
     diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
         carry_out(plan.changes, (*plan.git, *plan.exclude))
-    if as_json:
+    if wants_json():
         answer = {"ok": True, "dry_run": dry_run, result.key: plan.rows(), "notes": result.notes}
         print_json({**answer, "diff": diff} if dry_run else answer)
         return 0
@@ -228,7 +229,6 @@ class Registration(NamedTuple):
     user: bool
     exclude: bool
     dry_run: bool
-    as_json: bool
 
     @property
     def scope(self) -> str | None:
@@ -281,7 +281,7 @@ def install_server(asked: Registration, repo: str | None, *, read_only: bool) ->
         plan = plan._replace(exclude=exclusion(plan, asks=False))
     notes += _sharing_notes(plan, tracked, dry_run=asked.dry_run)
     result = PlanResult(_changed(plan, "installed"), "nothing to install", notes, "files")
-    return finish(plan, result, dry_run=asked.dry_run, as_json=asked.as_json)
+    return finish(plan, result, dry_run=asked.dry_run)
 
 
 def uninstall_server(asked: Registration) -> int:
@@ -304,7 +304,7 @@ def uninstall_server(asked: Registration) -> int:
         plan = plan._replace(exclude=[*stop_excluding(locations.repository, plan.released())])
     nothing = f"no server is installed{' in this worktree' if left else ''}"
     result = PlanResult(_changed(plan, "uninstalled"), nothing, notes, "files")
-    return finish(plan, result, dry_run=asked.dry_run, as_json=asked.as_json)
+    return finish(plan, result, dry_run=asked.dry_run)
 
 
 def _scopes_to_install(

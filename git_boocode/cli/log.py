@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain
 from typing import IO, Any, NamedTuple
 
@@ -32,6 +33,7 @@ from git_boocode.cli.output import (
     print_json,
     progress,
     quote_path,
+    wants_json,
     warn,
     warn_of_interruption,
 )
@@ -137,7 +139,6 @@ def log(
     patch: bool,
     date: str,
     edits: bool,
-    as_json: bool,
     **given: Any,  # noqa: ANN401 - click's own
 ) -> int:
     """List the turns of this worktree, newest first, and what changed in each.
@@ -151,17 +152,17 @@ def log(
     refuse_together(("--all", request.everywhere), *sources)
     refuse_together(("-S", request.text is not None), ("-G", request.regex is not None))
     for name, value in shown._asdict().items():
-        refuse_together((f"--{name}", value), ("--json", as_json))
+        refuse_together((f"--{name}", value), ("--json", wants_json()))
     repository = Repository.discover()
     warn_of_interruption(repository)
     if edits:
-        return _list_edits(repository, request, shown, as_json=as_json)
+        return _list_edits(repository, request, shown)
     after_dashes = click.get_current_context().meta.get(AFTER_DASHES, 0)
     _refuse_missing(repository, request.pathspecs[: len(request.pathspecs) - after_dashes])
     # On a terminal the first page appears at once.
-    quiet = as_json or sys.stdout.isatty()
-    with progress(repository, "listing", as_json=quiet), TurnLog(repository, request) as turns:
-        if as_json:
+    watched = nullcontext() if sys.stdout.isatty() else progress(repository, "listing")
+    with watched, TurnLog(repository, request) as turns:
+        if wants_json():
             print_json(turns.as_json())
         else:
             _print(repository, turns, request, shown)
@@ -182,9 +183,7 @@ def _warn(turns: TurnLog) -> None:
         warn(f"{counted(turns.missing, 'turn')} could not be searched: objects are missing")
 
 
-def _list_edits(
-    repository: Repository, request: LogRequest, shown: _Shown, *, as_json: bool
-) -> int:
+def _list_edits(repository: Repository, request: LogRequest, shown: _Shown) -> int:
     from git_boocode.cli.edit_list import list_edits
 
     printed = (("--oneline", shown.oneline), ("--stat", shown.stat), ("--patch", shown.patch))
@@ -194,7 +193,7 @@ def _list_edits(
         refuse_together(("--edits", True), (name, value))
     limit = None if request.max_count is None else min(request.max_count, sys.maxsize)
     everywhere = request.everywhere
-    return list_edits(repository, limit, shown.date, everywhere=everywhere, as_json=as_json)
+    return list_edits(repository, limit, shown.date, everywhere=everywhere)
 
 
 def _refuse_missing(repository: Repository, given: Iterable[str]) -> None:

@@ -26,6 +26,7 @@ class Option(NamedTuple):
     is_pairs: bool = False
 
 
+# Of the commands that have it; it is not read before the command.
 JSON = Option(("--json",), "Answer with one JSON object on standard output.", "as_json")
 DIRECTORY = Option(
     ("-C",), "Run in this directory instead of the current one.", "directories", "<dir>"
@@ -43,17 +44,18 @@ AFTER_DASHES = "git_boocode.after_dashes"
 
 
 class OutputOptions(NamedTuple):
-    """What the user wants to see of any command."""
+    """What the user wants to see, and how."""
 
     quiet: bool = False
     verbose: bool = False
     no_color: bool = False
+    as_json: bool = False
 
     def adding(self, parameter: str) -> OutputOptions:
         """These and one more; of `quiet` and `verbose` the last one holds."""
-        if parameter == "no_color":
-            return self._replace(no_color=True)
-        return self._replace(quiet=parameter == "quiet", verbose=parameter == "verbose")
+        if parameter in ("quiet", "verbose"):
+            return self._replace(quiet=parameter == "quiet", verbose=parameter == "verbose")
+        return self._replace(**{parameter: True})
 
 
 _output_options = OutputOptions()
@@ -136,7 +138,7 @@ def plain_values(options: Iterable[Option], arguments: Iterable[str]) -> dict[st
             values[option.parameter] = value
         elif equals:
             return None
-        elif name in _OUTPUT_NAMES:
+        elif name in _OUTPUT_NAMES or option is JSON:
             values["output"].append(option.parameter)
         else:
             values[option.parameter] = True

@@ -37,6 +37,11 @@ _FIRST_LINES = 20  # of a long list
 _INTERVAL = 1.0  # Seconds of work before its progress is shown, and shown again.
 
 
+def wants_json() -> bool:
+    """Whether the answer of the command is one JSON object."""
+    return output_options().as_json
+
+
 class _StandardOutput:
     """Whether a part of the answer has been written."""
 
@@ -190,11 +195,11 @@ def human_size(size: int) -> str:
     return "1 byte" if size == 1 else f"{size} bytes"
 
 
-def report(problem: BoocodeError | OSError, *, as_json: bool) -> int:
+def report(problem: BoocodeError | OSError) -> int:
     """Show an error where the caller looks for it, and return its exit code."""
     error = from_os(problem) if isinstance(problem, OSError) else problem
     # If that is not possible, the error is shown on standard error.
-    if as_json and print_failure(error):
+    if wants_json() and print_failure(error):
         return error.exit_code
     severity = "fatal" if error.exit_code == BoocodeError.exit_code else "error"
     severity = "error" if isinstance(error, RefusedError) else severity
@@ -326,13 +331,13 @@ def paged(git: Git) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def progress(repository: Repository | None, doing: str, *, as_json: bool = False) -> Iterator[None]:
+def progress(repository: Repository | None, doing: str) -> Iterator[None]:
     """Show on a terminal's standard error what is being done, once it has taken a second.
 
     `doing` is a present participle and its object, such as `restoring files`. While something is
     counted, the count is shown instead.
     """
-    if not _is_watched(as_json=as_json):
+    if not _is_watched():
         yield
         return
     line = _ProgressLine(doing)
@@ -343,8 +348,8 @@ def progress(repository: Repository | None, doing: str, *, as_json: bool = False
         line.end()
 
 
-def _is_watched(*, as_json: bool) -> bool:
-    return not (as_json or output_options().quiet) and sys.stderr.isatty()
+def _is_watched() -> bool:
+    return not (wants_json() or output_options().quiet) and sys.stderr.isatty()
 
 
 class _ProgressLine:
@@ -386,12 +391,12 @@ class _ProgressLine:
 
 
 @contextmanager
-def relay(*, as_json: bool = False) -> Iterator[Callable[[str], None] | None]:
+def relay() -> Iterator[Callable[[str], None] | None]:
     """A function that prints lines of git on a terminal's standard error, after a second.
 
     Control characters are replaced, as the lines may come from a remote. None if nobody watches.
     """
-    if not _is_watched(as_json=as_json):
+    if not _is_watched():
         yield None
         return
     begin, last = time.monotonic() + _INTERVAL, "\n"

@@ -17,6 +17,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     quote_path,
+    wants_json,
     warn,
     warn_of_interruption,
     write_output,
@@ -42,7 +43,7 @@ from git_boocode.repo.running_turn import read_turn
     default="",
     help="The proposal or the refused attempt that this one repeats.",
 )
-def propose(request: EditRequest, retry_of: str, encoding: str, as_json: bool) -> int:
+def propose(request: EditRequest, retry_of: str, encoding: str) -> int:
     """Apply a model's edits to what it has seen, and store the result beside the files.
 
     Takes what apply-edit takes, all of it or none. Calls build on each other until the proposal is
@@ -52,11 +53,11 @@ def propose(request: EditRequest, retry_of: str, encoding: str, as_json: bool) -
     how = MatchOptions(request.profile, request.verbatim)
     options = Options(how, request.format_, request.dry_run)
     with (
-        request.explaining(workspace, as_json=as_json),
-        progress(workspace.repository, "proposing edits", as_json=as_json),
+        request.explaining(workspace),
+        progress(workspace.repository, "proposing edits"),
     ):
         answer = store(sources, workspace, options, retry_of)
-    if as_json:
+    if wants_json():
         print_json(answer.as_json(encoding))
     else:
         _print(request, answer, workspace)
@@ -81,10 +82,10 @@ def _print(request: EditRequest, answer: Answer, workspace: Workspace) -> None:
 @buffer_options
 @encoding_option
 @json_option
-def preview(path: str, buffers: BufferOptions, encoding: str, as_json: bool) -> int:
+def preview(path: str, buffers: BufferOptions, encoding: str) -> int:
     """Print a file as it is proposed; without a proposed content, its context, with a warning."""
     found = preview_file(buffers.fill(Workspace.here()), path)
-    if as_json:
+    if wants_json():
         print_json(found.as_json(encoding))
         return 0
     if found.warning:
@@ -133,7 +134,6 @@ def begin(
     timeout: int | None,
     force: bool,
     buffers: BufferOptions,
-    as_json: bool,
 ) -> int:
     """Take a checkpoint and mark a turn as running; print the checkpoint's id.
 
@@ -146,10 +146,10 @@ def begin(
     repository = workspace.repository
     assert repository is not None
     warn_of_interruption(repository)
-    with progress(repository, "recording the worktree", as_json=as_json):
+    with progress(repository, "recording the worktree"):
         begun = begin_turn(workspace, TurnRequest(message, pid, timeout, force))
     checkpoint = begun.captured.checkpoint
-    if as_json:
+    if wants_json():
         print_json(begun.as_json())
     else:
         print_text(checkpoint.id)
@@ -163,12 +163,12 @@ def begin(
 
 @click.command(cls=Command)
 @json_option
-def end(as_json: bool) -> int:
+def end() -> int:
     """End the running turn, and record the state at its end."""
     repository = Repository.discover()
-    with progress(repository, "recording the worktree", as_json=as_json):
+    with progress(repository, "recording the worktree"):
         ended = end_turn(repository)
-    if as_json:
+    if wants_json():
         print_json(ended.as_json())
     else:
         print_feedback(printable(f"ended the turn: {ended.turn.describe()}"))
@@ -177,16 +177,16 @@ def end(as_json: bool) -> int:
 
 @click.command(cls=Command)
 @json_option
-def status(as_json: bool) -> int:
+def status() -> int:
     """Show the running turn: who holds it, since when, and until when; exit with 1 if none runs."""
     running = read_turn(Repository.discover())
     if running is None:
         none = RefusedError("no turn is running", code="not_found")
-        if as_json:
+        if wants_json():
             raise none
         print_text(none.message)
         return 1
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "turn": running.as_json()})
         return 0
     print_text(printable(f"a turn is running: {running.describe()}"))

@@ -23,6 +23,7 @@ from git_boocode.cli.output import (
     print_text,
     printable,
     progress,
+    wants_json,
 )
 from git_boocode.editing.records import prune_edits
 from git_boocode.repo.config import parse_age
@@ -67,13 +68,7 @@ def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[fl
 )
 @click.option("--all", "everywhere", is_flag=True, help="Prune all worktrees.")
 @json_option
-def prune(
-    dry_run: bool,
-    keep: int | None,
-    older_than: list[float | None],
-    everywhere: bool,
-    as_json: bool,
-) -> int:
+def prune(dry_run: bool, keep: int | None, older_than: list[float | None], everywhere: bool) -> int:
     """Delete the checkpoints and proposals of this worktree that are too old or too many.
 
     Safety checkpoints, archived checkpoints and edit records have age limits of their own. The
@@ -81,7 +76,7 @@ def prune(
     interrupted restore needs, or what can still be undone.
     """
     repository = Repository.discover()
-    with progress(repository, "pruning", as_json=as_json):
+    with progress(repository, "pruning"):
         rules = Rules.configured(repository)
         limits = rules.checkpoints
         for age in older_than:
@@ -93,7 +88,7 @@ def prune(
         if not dry_run:
             ignore_signals()
         size = disk_usage(repository, [each.ref for each in gone])
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "dry_run": dry_run, "pruned": list(map(_row, gone)), "bytes": size})
     else:
         _print(gone, size, dry_run=dry_run)
@@ -162,7 +157,7 @@ def _print(gone: list[Expired], size: int | None, *, dry_run: bool) -> None:
     "--even-needed", is_flag=True, help="Drop even what undo or an interrupted restore needs."
 )
 @json_option
-def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json: bool) -> int:
+def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool) -> int:
     """Delete the named checkpoints, all or none.
 
     A checkpoint that cannot be read must be named by its full id. The objects stay until `git gc`
@@ -171,7 +166,7 @@ def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool, as_json
     dropped = retention.drop(
         Repository.discover(), checkpoints, even_needed=even_needed, dry_run=dry_run
     )
-    if as_json:
+    if wants_json():
         rows = [each._asdict() for each in dropped]
         print_json({"ok": True, "dry_run": dry_run, "dropped": rows})
         return 0

@@ -24,6 +24,7 @@ from git_boocode.cli.output import (
     print_text,
     printable,
     relay,
+    wants_json,
     warn,
     warn_of_interruption,
 )
@@ -60,7 +61,6 @@ def push(
     dry_run: bool,
     no_verify: bool,
     yes: bool,
-    as_json: bool,
 ) -> int:
     """Push the checkpoints of this worktree that a remote does not have, or only those named.
 
@@ -77,7 +77,7 @@ def push(
     def confirm(shown: str, files: Sequence[str]) -> None:
         asked.extend(files)
         first = f"untracked files would go to '{shown}' for the first time"
-        if as_json or not can_ask():
+        if wants_json() or not can_ask():
             raise RefusedError(
                 f"{first}\n{_listed(files)}",
                 code="not_confirmed",
@@ -89,7 +89,7 @@ def push(
         if not agrees(f"push {counted(len(files), 'untracked file')}?"):
             raise RefusedError("nothing was pushed", code="not_confirmed")
 
-    with relay(as_json=as_json) as show:
+    with relay() as show:
         options = sharing.Sharing(
             everywhere, not no_verify, dry_run=dry_run, show=show, confirm=None if yes else confirm
         )
@@ -104,11 +104,11 @@ def push(
         "rejected_turn_ends": _rows(pushed.rejected_turn_ends),
         "dry_run": pushed.dry_run,
     }
-    if not as_json:
+    if not wants_json():
         _print_pushed(pushed, hints=not asked)
     if pushed.rejected or pushed.rejected_proposals or pushed.rejected_turn_ends:
         raise _refusal(pushed, answer)
-    if as_json:
+    if wants_json():
         print_json({"ok": True, **answer})
     return 0
 
@@ -180,9 +180,7 @@ def reasons(rejected: list[Rejected]) -> str:
 @click.option("-p", "--prune", is_flag=True, help="Delete those that the remote no longer has.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only show what would be fetched.")
 @json_option
-def fetch(
-    remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run: bool, as_json: bool
-) -> int:
+def fetch(remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run: bool) -> int:
     """Fetch the checkpoints and proposals of a remote that are not here, or only named checkpoints.
 
     They are stored separately, under the remote's name: 'git boocode log --remote <name>' lists
@@ -191,14 +189,14 @@ def fetch(
     refuse_together(("--prune", prune), ("names of checkpoints", checkpoints))
     repository = Repository.discover()
     warn_of_interruption(repository)
-    with relay(as_json=as_json) as show:
+    with relay() as show:
         fetched = sharing.fetch(
             repository,
             remote,
             checkpoints,
             sharing.Sharing(prune=prune, dry_run=dry_run, show=show),
         )
-    if as_json:
+    if wants_json():
         answer = {**fetched._asdict(), "fetched": fetched.ids}
         del answer["ids"]
         for key in ("rejected", "rejected_proposals", "rejected_turn_ends"):

@@ -43,6 +43,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     quote_path,
+    wants_json,
     warn,
     warn_of_interruption,
 )
@@ -93,7 +94,7 @@ _OPTIONS = (
 
 
 def restore_options(kind: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options that all three have, as one request and `as_json`."""
+    """Give a command the options that all three have, as one request."""
     *others, _ = REFUSALS[kind]
     force_option = click.option(
         "--force",
@@ -138,7 +139,6 @@ def restore(
     head: bool,
     session: str,
     request: RestoreRequest,
-    as_json: bool,
 ) -> int:
     """Take files, staging and, through the callback, the conversation back to a checkpoint.
 
@@ -156,12 +156,12 @@ def restore(
     repository = Repository.discover()
     warn_of_interruption(repository)
     if checkpoint is None:
-        if as_json or not (can_ask() and sys.stdout.isatty()):
-            return list_turns(repository, request, as_json=as_json)
+        if wants_json() or not (can_ask() and sys.stdout.isatty()):
+            return list_turns(repository, request)
         return _restore_chosen(repository, request)
     try:
         work = partial(restore_with_edits.restore, repository, checkpoint)
-        return carry_out(repository, work, request, as_json=as_json)
+        return carry_out(repository, work, request)
     except RefusedError as error:
         if error.code != "not_found" or not (hint := _meant(repository, checkpoint, request)):
             raise
@@ -243,19 +243,17 @@ def carry_out(
     repository: Repository,
     work: Callable[[RestoreRequest], RestoreResult],
     request: RestoreRequest,
-    *,
-    as_json: bool = False,
 ) -> int:
     """Do what is requested and print the result; returns the exit code."""
 
     def run(asked: RestoreRequest) -> RestoreResult:
-        with progress(repository, "restoring", as_json=as_json):
+        with progress(repository, "restoring"):
             return work(asked)
 
     try:
         result = run(request)
     except RefusedError as error:
-        if error.code not in ("newer_turns", "later_changes") or as_json or not can_ask():
+        if error.code not in ("newer_turns", "later_changes") or wants_json() or not can_ask():
             raise
         # The last two are of what follows here.
         warn(error.message, error.hints[:-2])
@@ -264,14 +262,12 @@ def carry_out(
             print_text("nothing was changed")
             return 1
         result = run(request._replace(force=request.force | {NEWER_TURNS, LATER_CHANGES}))
-    return print_result(repository, result, request, as_json=as_json)
+    return print_result(repository, result, request)
 
 
-def print_result(
-    repository: Repository, result: RestoreResult, request: RestoreRequest, *, as_json: bool = False
-) -> int:
+def print_result(repository: Repository, result: RestoreResult, request: RestoreRequest) -> int:
     """Print a result; returns the exit code."""
-    if as_json:
+    if wants_json():
         print_json(result.as_json())
         return 0
     _print_paths(repository, result)

@@ -20,6 +20,7 @@ from git_boocode.cli.output import (
     print_text,
     progress,
     quote_path,
+    wants_json,
 )
 from git_boocode.editing import rewind_edit as service
 from git_boocode.editing.answer import EditsRefusedError
@@ -52,7 +53,6 @@ def rewind(
     trim: bool,
     no_record: bool,
     force: bool,
-    as_json: bool,
 ) -> int:
     """Undo an applied edit, in all its files or in some, although they have changed since.
 
@@ -76,15 +76,15 @@ def rewind(
         hints = (hint,) if name else (*error.hints, hint)
         raise RefusedError(error.message, code=error.code, hints=hints) from None
     try:
-        with progress(repository, "rewinding", as_json=as_json):
+        with progress(repository, "rewinding"):
             done = service.rewind(
                 repository, record, paths, dry_run=dry_run, keep=not no_record, force=force
             )
     except EditsRefusedError as error:
-        if as_json:
+        if wants_json():
             raise
         refuse(error)
-    if as_json:
+    if wants_json():
         print_json(done.as_json())
     else:
         _print(done, repository, show_diff=show_diff or trim, trim=trim)

@@ -10,8 +10,7 @@ from git_boocode.checkpoints.capture import Request
 from git_boocode.cli.candidates import paths
 from git_boocode.cli.checkpoint import session_and_agent, take
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import print_hints, report
-from git_boocode.repo.errors import BoocodeError
+from git_boocode.cli.output import print_hints, wants_json
 from git_boocode.repo.process import become, find_command
 
 _LONGEST = 100
@@ -30,13 +29,7 @@ _LONGEST = 100
     shell_complete=paths,
 )
 @json_option
-def run(
-    label: str | None,
-    best_effort: bool,
-    allow_home: bool,
-    command: tuple[str, ...],
-    as_json: bool,
-) -> int:
+def run(label: str | None, best_effort: bool, allow_home: bool, command: tuple[str, ...]) -> int:
     """Take a checkpoint, then run a command.
 
     It is for commands without a git hook, such as 'git reset --hard', and for any other program
@@ -44,24 +37,16 @@ def run(
     code is returned. If the checkpoint fails, the command is not run. If nothing changed since the
     latest checkpoint, that one is reported.
     """
-    try:
-        program = find_command(command[0])
-        if label is None:
-            words = " ".join(shlex.join(command).split())
-            label = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
-        session, agent = session_and_agent()
-        request = Request(label=label, session=session, agent=agent, trigger="run")
-        request = request._replace(only_if_changed=True, allow_home=allow_home)
-        taken = take(request, best_effort=best_effort, as_json=as_json, show_id=False)
-    except (BoocodeError, OSError) as error:
-        # Reported here: a '--json' among the arguments of the command is not ours.
-        return report(error, as_json=as_json)
-    if taken is not None and not as_json:
+    program = find_command(command[0])
+    if label is None:
+        words = " ".join(shlex.join(command).split())
+        label = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+    session, agent = session_and_agent()
+    request = Request(label=label, session=session, agent=agent, trigger="run")
+    request = request._replace(only_if_changed=True, allow_home=allow_home)
+    taken = take(request, best_effort=best_effort, show_id=False)
+    if taken is not None and not wants_json():
         back = f"'git boocode restore {taken.checkpoint.id}' goes back to before the command"
         unchanged = f"nothing has changed since the latest checkpoint: {back}"
         print_hints((back if taken.changed else unchanged,))
-    try:
-        become(program, command)
-    except BoocodeError as error:
-        # The one JSON object has been printed.
-        return report(error, as_json=False)
+    become(program, command)

@@ -9,7 +9,7 @@ import click
 
 from git_boocode.cli.candidates import paths, server_agents
 from git_boocode.cli.framework import Command, json_option, misused, refuse_together
-from git_boocode.cli.output import print_hints
+from git_boocode.cli.output import print_hints, wants_json
 
 
 @click.command(cls=Command)
@@ -34,7 +34,6 @@ def serve(
     install: bool,
     uninstall: bool,
     agents: tuple[str, ...],
-    as_json: bool,
     **options: bool,
 ) -> int:
     """Serve editors and agents on standard input and output, by the Model Context Protocol.
@@ -46,7 +45,7 @@ def serve(
     refuse_together(("--install", install), ("--uninstall", uninstall))
     refuse_together(("--project", options["project"]), ("--user", options["user"]))
     if not (install or uninstall):
-        _refuse_without_install(agents, {**options, "json": as_json})
+        _refuse_without_install(agents, {**options, "json": wants_json()})
         if sys.stdin.isatty():
             ways = "'git boocode serve --install <agent>' has an agent start it; Ctrl-D ends it"
             print_hints((f"the server waits for messages on standard input; {ways}",))
@@ -56,7 +55,7 @@ def serve(
         return serve_requests(repo, DefinedTools(_definitions), read_only=read_only)
     from git_boocode.cli.hooks_plan import Registration, install_server, uninstall_server
 
-    asked = Registration(agents, as_json=as_json, **options)
+    asked = Registration(agents, **options)
     if install:
         return install_server(asked, repo, read_only=read_only)
     refuse_together(("--uninstall", True), ("--repo", repo), ("--read-only", read_only))

@@ -25,6 +25,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     quote_path,
+    wants_json,
 )
 from git_boocode.cli.turn_rows import Dates, counts_text, fitted, prompt_lines
 from git_boocode.editing.records import EditRecord
@@ -62,7 +63,7 @@ _LINES = ("agent", "session", "chat", "message", "trigger", "state")
 @click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
 @click.option("--head", is_flag=True, help="Show what differs from HEAD instead of the turn.")
 @json_option
-def show(name: str, stat: bool, head: bool, as_json: bool) -> int:
+def show(name: str, stat: bool, head: bool) -> int:
     """Show a checkpoint's metadata and what its turn changed; by default the newest.
 
     With a path behind a colon, show that file as it was. Of an applied edit, show where it landed
@@ -72,9 +73,9 @@ def show(name: str, stat: bool, head: bool, as_json: bool) -> int:
     if is_file_name(name):
         refuse_together(("--stat", stat), ("--head", head), ("<checkpoint>:<path>", True))
     with temporary_objects(repository):
-        with progress(repository, "reading the worktree", as_json=as_json):
+        with progress(repository, "reading the worktree"):
             found = find_target(repository, name, head=head)
-        if as_json:
+        if wants_json():
             print_json(found.as_json(repository))
             return 0
         if isinstance(found, CheckpointTarget):
@@ -183,7 +184,7 @@ _WHO, _LABEL, _AGE = 12, 24, 13
 )
 @click.argument("path", metavar="<path>", shell_complete=paths)
 @json_option
-def blame(path: str, lines: str, as_json: bool) -> int:
+def blame(path: str, lines: str) -> int:
     """Show which turn of which agent wrote each line of a file.
 
     Each line has the checkpoint at which its turn began, the agent, the label, and the age. Lines
@@ -191,9 +192,9 @@ def blame(path: str, lines: str, as_json: bool) -> int:
     author. Lines that are not committed are included.
     """
     repository = Repository.discover()
-    with progress(repository, "reading the worktree", as_json=as_json):
+    with progress(repository, "reading the worktree"):
         found = blame_file(repository, path, lines)
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "path": path, "ranges": blamed_ranges(found)})
         return 0
     style = Style(enabled=colour_wanted(repository.config))

@@ -24,6 +24,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     quote_path,
+    wants_json,
     write_output,
 )
 from git_boocode.editing.workspace import Workspace
@@ -41,21 +42,19 @@ from git_boocode.repo.store import Ref, ShortIds
 @click.option("-z", "nul", is_flag=True, help="End each file with NUL; implies --porcelain.")
 @buffer_options
 @json_option
-def status(
-    paths: tuple[str, ...], porcelain: bool, nul: bool, buffers: BufferOptions, as_json: bool
-) -> int:
+def status(paths: tuple[str, ...], porcelain: bool, nul: bool, buffers: BufferOptions) -> int:
     """Show what is proposed, hooks, checkpoints and what was interrupted, as far as there is any.
 
     With <path>, show only these files of the proposal.
     """
     workspace = buffers.fill(Workspace.here())
     assert workspace.repository is not None
-    with progress(workspace.repository, "comparing files", as_json=as_json):
+    with progress(workspace.repository, "comparing files"):
         files = file_statuses(workspace, paths)
     if not (paths or porcelain or nul):
         # Loading what it needs of hooks takes longer than all that an editor asks for.
-        show_overview(workspace.repository, files, as_json=as_json)
-    elif as_json:
+        show_overview(workspace.repository, files)
+    elif wants_json():
         print_json({"ok": True, "files": [file.as_json() for file in files]})
     elif nul:
         write_output(encode_text("".join(map(_nul_terminated, files))))
@@ -101,11 +100,11 @@ class OverviewSection(NamedTuple):
     hints: list[str]
 
 
-def show_overview(repository: Repository, files: Sequence[FileStatus], *, as_json: bool) -> None:
+def show_overview(repository: Repository, files: Sequence[FileStatus]) -> None:
     """Print the overview; `files` are those of the newest proposal."""
-    with progress(repository, "counting", as_json=as_json):
+    with progress(repository, "counting"):
         sections = [_proposal(files), *_sections(repository)]
-    if as_json:
+    if wants_json():
         values = {section.name.replace(" ", "_"): section.value for section in sections}
         print_json({"ok": True, **values, "files": [file.as_json() for file in files]})
         return

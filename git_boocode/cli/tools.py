@@ -8,7 +8,7 @@ import click
 
 from git_boocode.cli.candidates import one_of
 from git_boocode.cli.framework import Command, json_option
-from git_boocode.cli.output import config_here, print_json, print_text
+from git_boocode.cli.output import config_here, print_json, print_text, wants_json
 from git_boocode.editing.tool_schemas import TOOLS, allowed_tools, guidance
 from git_boocode.repo.errors import RefusedError, UsageError
 
@@ -17,7 +17,7 @@ from git_boocode.repo.errors import RefusedError, UsageError
 @click.argument("format_", metavar="[<format>]", required=False, shell_complete=one_of(TOOLS))
 @click.option("--guide", is_flag=True, help="Print guidance for a system prompt instead.")
 @json_option
-def tools(format_: str | None, guide: bool, as_json: bool) -> int:
+def tools(format_: str | None, guide: bool) -> int:
     """Print the edit formats as tool definitions, ready for the API of a model.
 
     Each has a name, a description and the JSON schema of its input, which apply-edit takes. With
@@ -37,7 +37,7 @@ def tools(format_: str | None, guide: bool, as_json: bool) -> int:
         )
     names = (chosen,) if chosen else tuple(allowed)
     definitions = [TOOLS[name].as_json() for name in names]
-    if as_json:
+    if wants_json():
         found = {"guide": guidance(names)} if guide else {"tools": definitions}
         print_json({"ok": True, **found})
     elif guide:

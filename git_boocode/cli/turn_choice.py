@@ -20,6 +20,7 @@ from git_boocode.cli.output import (
     printable,
     progress,
     report,
+    wants_json,
 )
 from git_boocode.cli.turn_rows import PAGE, TurnList, TurnRow, terminal_width, turn_lines
 from git_boocode.repo.errors import UsageError
@@ -40,20 +41,20 @@ def newest_turn(repository: Repository, paths: Sequence[str]) -> str:
         return next((row.name for row in TurnList(repository, paths).read(1)), "")
 
 
-def list_turns(repository: Repository, request: RestoreRequest, *, as_json: bool) -> int:
+def list_turns(repository: Repository, request: RestoreRequest) -> int:
     """Print the turns if there is no terminal to ask on; returns the exit code for usage."""
     with temporary_objects(repository):
         turn_list = TurnList(repository, request.paths)
         rows = turn_list.count(turn_list.read(PAGE))
     if not rows:
-        return report(turn_list.is_empty(), as_json=as_json)
+        return report(turn_list.is_empty())
     hint = f"give one of those listed: {request.command('restore', rows[0].name)}"
     error = UsageError("no checkpoint given", hints=(hint,))
-    if as_json:
+    if wants_json():
         print_json({**error.as_json(), "checkpoints": [*map(_turn_json, rows)]})
         return error.exit_code
     _print_rows(repository, rows)
-    return report(error, as_json=False)
+    return report(error)
 
 
 def _print_rows(repository: Repository, rows: Sequence[TurnRow]) -> None:

@@ -17,7 +17,7 @@ from git_boocode.workflows import restore_with_edits
 @click.command(cls=Command, surplus=surplus_hint)
 @no_head_option
 @restore_options(UNDO)
-def undo(request: RestoreRequest, as_json: bool) -> int:
+def undo(request: RestoreRequest) -> int:
     """Undo the latest restore, or the latest accept, discard or sync of a proposal.
 
     An interrupted restore comes first. Called again, it undoes the one before. `git boocode redo`
@@ -27,13 +27,13 @@ def undo(request: RestoreRequest, as_json: bool) -> int:
     request = request.checked(UNDO)
     repository = Repository.discover()
     work = partial(restore_with_edits.undo, repository)
-    return carry_out(repository, work, request, as_json=as_json)
+    return carry_out(repository, work, request)
 
 
 @click.command(cls=Command, surplus=surplus_hint)
 @no_head_option
 @restore_options(REDO)
-def redo(request: RestoreRequest, as_json: bool) -> int:
+def redo(request: RestoreRequest) -> int:
     """Redo the restore that was undone last.
 
     Files and staging return to their state before the undo. An interrupted restore that was undone
@@ -43,4 +43,4 @@ def redo(request: RestoreRequest, as_json: bool) -> int:
     repository = Repository.discover()
     warn_of_interruption(repository)
     work = partial(restore_with_edits.redo, repository)
-    return carry_out(repository, work, request, as_json=as_json)
+    return carry_out(repository, work, request)

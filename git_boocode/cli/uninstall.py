@@ -33,6 +33,7 @@ from git_boocode.cli.output import (
     print_text,
     printable,
     quote_path,
+    wants_json,
 )
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.layout import SAFETY
@@ -51,7 +52,7 @@ _WORDS = {
 @click.option("--everything", is_flag=True, help="Remove all that is left, too, without asking.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only show what would be removed.")
 @json_option
-def uninstall(everything: bool, dry_run: bool, as_json: bool) -> int:
+def uninstall(everything: bool, dry_run: bool) -> int:
     """Remove the hooks, and all that git-boocode keeps in this repository.
 
     The hooks of agents in all worktrees and in your home directory go, with the server that 'serve
@@ -61,17 +62,17 @@ def uninstall(everything: bool, dry_run: bool, as_json: bool) -> int:
     """
     repository = Repository.discover()
     hooks, found = _hooks(repository), parts(repository)
-    asks = can_ask() and not (everything or dry_run or as_json)
+    asks = can_ask() and not (everything or dry_run or wants_json())
     removes = asks or (everything and not dry_run)
     removed = _chosen(found, ask=asks) if removes else set()
     if not dry_run:
-        _remove(repository, hooks, removed, as_json=as_json)
-    elif not as_json:
+        _remove(repository, hooks, removed)
+    elif not wants_json():
         _show(hooks, found)
     notes = list(_notes(repository, found))
     if not (dry_run or everything or asks):
         notes = [*_left(found), *notes]
-    if as_json:
+    if wants_json():
         rows = [{"name": p.name, "items": p.items, "removed": p.name in removed} for p in found]
         answer = {"ok": True, "dry_run": dry_run, "hooks": hooks.rows(), "parts": rows}
         print_json({**answer, "notes": notes})
@@ -82,15 +83,15 @@ def uninstall(everything: bool, dry_run: bool, as_json: bool) -> int:
     return 0
 
 
-def _remove(repository: Repository, hooks: HooksPlan, names: set[str], *, as_json: bool) -> None:
+def _remove(repository: Repository, hooks: HooksPlan, names: set[str]) -> None:
     """Remove hooks and parts, as they are now: other commands may have run during the questions."""
     with all_locked(repository) if names else nullcontext():
         carry_out(hooks.changes, (*hooks.git, *hooks.exclude))
-        for line in () if as_json else hooks.lines():
+        for line in () if wants_json() else hooks.lines():
             print_feedback(printable(line))
         for part in [part for part in parts(repository) if part.name in names]:
             part.remove()
-            if not as_json:
+            if not wants_json():
                 print_feedback(f"removed {_counted(part)}")
 
 

@@ -16,6 +16,7 @@ from git_boocode.cli.output import (
     print_text,
     progress,
     quote_path,
+    wants_json,
     warn_of_interruption,
 )
 from git_boocode.cli.view_page import PAGE_TITLE, open_in_browser, page_html
@@ -55,21 +56,14 @@ _BEGINNING = 4096  # bytes of a page, which contain its title
     help=f"Show the newest <n> turns; by default, {_MOST:,}.",
 )
 @json_option
-def view(
-    output: str | None,
-    serve: bool,
-    port: int | None,
-    no_open: bool,
-    max_count: int,
-    as_json: bool,
-) -> int:
+def view(output: str | None, serve: bool, port: int | None, no_open: bool, max_count: int) -> int:
     """Show the turns of all sessions and worktrees as a page in the browser.
 
     The page is one file that needs no network. Each turn has its prompt, its diff, and the command
     that goes back to before it. A page that is served follows new turns, and can restore.
     """
     refuse_together(("--output", output is not None), ("--serve", serve))
-    refuse_together(("--output -", output == "-"), ("--json", as_json))
+    refuse_together(("--output -", output == "-"), ("--json", wants_json()))
     if port is not None and not serve:
         raise click.UsageError("option '--port' needs '--serve'")
     if port is not None and port > _MAX_PORT:
@@ -80,8 +74,8 @@ def view(
     if serve:
         from git_boocode.cli.view_server import serve_page
 
-        return serve_page(repository, most, port or 0, opens=not no_open, as_json=as_json)
-    with progress(repository, "reading the turns", as_json=as_json):
+        return serve_page(repository, most, port or 0, opens=not no_open)
+    with progress(repository, "reading the turns"):
         data = page_data(repository, most)
         page = page_html(data, served=False)
     turns = len(data["turns"])
@@ -90,7 +84,7 @@ def view(
         return 0
     path = _write(repository, output, page)
     opened = output is None and not no_open and open_in_browser(path)
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "path": path, "turns": turns})
     elif output is None and not opened:
         print_text(quote_path(path))

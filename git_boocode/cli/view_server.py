@@ -23,7 +23,7 @@ from typing import Any
 
 from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
 from git_boocode.checkpoints.turn_changes import FileCache
-from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text
+from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text, wants_json
 from git_boocode.cli.view_page import open_in_browser, page_html
 from git_boocode.repo.durable import make_state_dir, remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
@@ -53,7 +53,7 @@ _HEADERS = {
 Answer = dict[str, Any]
 
 
-def serve_page(repository: Repository, most: int, port: int, *, opens: bool, as_json: bool) -> int:
+def serve_page(repository: Repository, most: int, port: int, *, opens: bool) -> int:
     """Serve until Ctrl-C; FatalError if the port cannot be used."""
     try:
         server = ViewServer(repository, most, port)
@@ -63,7 +63,7 @@ def serve_page(repository: Repository, most: int, port: int, *, opens: bool, as_
         raise FatalError(
             f"cannot listen on port {port}: {reason}", code="io", hints=(hint,)
         ) from None
-    if as_json:
+    if wants_json():
         print_json({"ok": True, "url": server.url})
     else:
         print_text(server.url)
