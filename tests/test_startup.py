@@ -140,7 +140,7 @@ def test_a_git_hook_loads_what_a_checkpoint_loads(repo: Repo) -> None:
     repo.boocode("checkpoint")
     repo.write("a", "b\n")
     loaded = modules_of_command("hook", "git", "pre-commit")
-    assert "git_boocode.checkpoints.store.daily_pruning" in loaded
+    assert "git_boocode.checkpoints.capture" in loaded
     assert not loaded & {
         "click",
         "pygit2",

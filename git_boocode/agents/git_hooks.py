@@ -85,8 +85,7 @@ def run_git_hook(
     label = EVENTS[event](repository, list(arguments))
     if not label:
         return
-    from git_boocode.checkpoints.capture import Request, capture
-    from git_boocode.checkpoints.store.daily_pruning import prune_daily
+    from git_boocode.checkpoints.capture import Request, capture, prune_daily
     from git_boocode.repo.head import operation_in_progress
 
     state = operation_in_progress(repository)

@@ -245,7 +245,9 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
             anchor = position._asdict() if position else {}
             tools = tools_of(repository.state_dir)
             _capture(repository, reported, turn, tools, paths=paths, anchor=anchor)
-    from git_boocode.checkpoints.store.daily_pruning import prune_daily
+        else:
+            return
+    from git_boocode.checkpoints.capture import prune_daily
 
     prune_daily(repository)
 

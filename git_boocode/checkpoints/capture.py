@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.store.catalog import SAFETY_KIND, TURN_END_KIND, Catalog, Checkpoint
-from git_boocode.checkpoints.store.origin import with_proof
+from git_boocode.checkpoints.store.catalog import (
+    SAFETY_KIND,
+    TURN_END_KIND,
+    Catalog,
+    Checkpoint,
+    with_proof,
+)
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.checkpoints.worktree.snapshot import (
     IndexCache,
@@ -20,14 +26,15 @@ from git_boocode.checkpoints.worktree.snapshot import (
 )
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.config import Identity
-from git_boocode.repo.entries import VERSION, Metadata, MetadataError
-from git_boocode.repo.errors import RefusedError
-from git_boocode.repo.gc import create_refs, protect_from_gc
+from git_boocode.repo.durable import is_regular
+from git_boocode.repo.entries import DAY, VERSION, Metadata, MetadataError
+from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.gc import create_refs, pack_many_refs, protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
-from git_boocode.repo.layout import CHECKPOINTS, SAFETY, TURN_ENDS
-from git_boocode.repo.lock import scratch_directory, worktree_lock
+from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TURN_ENDS
+from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange
@@ -205,6 +212,35 @@ def _write_turn_end(
     values = {**same, "turn": request.ends, "trigger": request.trigger}
     taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
     return Captured(taken, changed=True)
+
+
+def prune_daily(repository: Repository) -> None:
+    """Prune all worktrees once a day, after a checkpoint, and pack refs if many are loose.
+
+    Errors do not make the caller's checkpoint fail; `retention.last_prune_failure` reports them.
+    """
+    # On a full disk, not even the failure can be stored; the next checkpoint tries again.
+    with suppress(OSError):
+        stamp = os.path.join(repository.common_state_dir, PRUNING_STAMP)
+        due = not is_regular(stamp)
+        # A time in the future, from a wrong clock, must not postpone pruning for ever.
+        due = due or not -DAY < time.time() - os.stat(stamp).st_mtime < DAY
+        if not due or os.environ.get(INSIDE_RESTORE):
+            return
+        # Not before: a checkpoint usually has nothing to prune.
+        from git_boocode.checkpoints.store.retention import note_pruning, prune
+
+        # Store the time first, so that parallel checkpoints do not prune as well.
+        note_pruning(repository)
+        try:
+            prune(repository, everywhere=True, patience=0)
+            pack_many_refs(repository)
+        except RefusedError:
+            # Another command holds a lock; the next day's checkpoint tries again.
+            return
+        except (BoocodeError, OSError) as error:
+            reason = error.message if isinstance(error, BoocodeError) else str(error)
+            note_pruning(repository, reason)
 
 
 # Writing a snapshot as a commit.

@@ -11,8 +11,13 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.restore.conversation import damaged_files
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, remote_of
-from git_boocode.checkpoints.store.daily_pruning import last_prune_failure, prune_everywhere
-from git_boocode.checkpoints.store.retention import KINDS, interrupted, restore_of
+from git_boocode.checkpoints.store.retention import (
+    KINDS,
+    interrupted,
+    last_prune_failure,
+    prune,
+    restore_of,
+)
 from git_boocode.repo.durable import (
     is_blocked,
     is_directory,
@@ -448,5 +453,5 @@ def _prune_failure(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         message = f"old checkpoints could not be pruned: {why}"
         remedy = "'git boocode prune --all' tries again"
         yield Finding("pruning_failed", message, (), remedy).repaired(
-            partial(prune_everywhere, repository), "they were pruned", fix=fix
+            partial(prune, repository, everywhere=True), "they were pruned", fix=fix
         )

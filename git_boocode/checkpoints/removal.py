@@ -12,8 +12,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.store.origin import is_taken_here
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
 from git_boocode.repo.durable import remove
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.layout import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from git_boocode.checkpoints.capture import Captured, Request, capture
+from git_boocode.checkpoints.capture import Captured, Request, capture, prune_daily
 from git_boocode.cli.options import JSON, Option, output_options
 from git_boocode.cli.output import (
     counted,
@@ -97,9 +97,7 @@ def take(request: Request, *, best_effort: bool, show_id: bool = True) -> Captur
             warn_of_skipped(taken.checkpoint)
             if output_options().verbose:
                 _print_details(repository, taken)
-        # After the answer, so that its reader need not wait; the module was loaded meanwhile.
-        from git_boocode.checkpoints.store.daily_pruning import prune_daily
-
+        # After the answer, so that its reader need not wait.
         prune_daily(repository)
     except (BoocodeError, OSError) as error:
         if not best_effort:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from git_boocode.checkpoints.capture import prune_daily
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
 from git_boocode.cli.apply_edit import EditRequest, edit_options, print_edits
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
@@ -63,8 +64,6 @@ def propose(request: EditRequest, retry_of: str, encoding: str) -> int:
         _print(request, answer, workspace)
     if answer.id and workspace.repository is not None:
         # After the answer, so that its reader need not wait.
-        from git_boocode.checkpoints.store.daily_pruning import prune_daily
-
         prune_daily(workspace.repository)
     return 0
 
@@ -154,9 +153,7 @@ def begin(
     else:
         print_text(checkpoint.id)
         warn_of_skipped(checkpoint)
-    # After the answer, so that its reader need not wait; the module was loaded meanwhile.
-    from git_boocode.checkpoints.store.daily_pruning import prune_daily
-
+    # After the answer, so that its reader need not wait.
     prune_daily(repository)
     return 0
 

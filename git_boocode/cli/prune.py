@@ -8,7 +8,6 @@ import click
 
 from git_boocode.checkpoints.store import retention
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.daily_pruning import prune_everywhere
 from git_boocode.checkpoints.store.retention import Expired, Rules
 from git_boocode.cli import candidates
 from git_boocode.cli.framework import AtLeast, Command, json_option
@@ -101,10 +100,7 @@ def _prune(
     worktree = None if everywhere else repository.worktree_key
     # First what is only looked at: a setting that makes no sense is reported before anything goes.
     edits = prune_edits(repository, worktree=worktree, dry_run=True)
-    if everywhere and not dry_run:
-        gone = prune_everywhere(repository, rules)
-    else:
-        gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
+    gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
     if not dry_run:
         edits = prune_edits(repository, worktree=worktree)
     return gone + [Expired(ref, _EDIT, why) for ref, why in edits]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.checkpoints.worktree.attributes import may_convert
+from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.proposal import (
     BlobVersion,

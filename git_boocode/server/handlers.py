@@ -15,7 +15,6 @@ from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
 from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
-from git_boocode.checkpoints.store.daily_pruning import prune_daily
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
 from git_boocode.checkpoints.turns import compared_states, comparison_json
@@ -150,7 +149,7 @@ def checkpoint(call: Call) -> JsonObject:
         paths=call.paths,
     )
     taken = capture.capture(call.repository, request)
-    prune_daily(call.repository)
+    capture.prune_daily(call.repository)
     return taken.as_json()
 
 
@@ -254,7 +253,7 @@ def propose(call: Call) -> JsonObject:
     workspace = call.workspace()
     answer = new_proposal.propose(call.sources(), workspace, options, call.get("retry_of", ""))
     if answer.id:
-        prune_daily(call.repository)
+        capture.prune_daily(call.repository)
     return answer.as_json(encoding)
 
 
@@ -322,7 +321,7 @@ def turn(call: Call) -> JsonObject:
     keys = ("message", "pid", "timeout", "force")
     request = TurnRequest(**{key: call.get(key) for key in keys if call.get(key) is not None})
     begun = new_proposal.begin(call.workspace(), request)
-    prune_daily(call.repository)
+    capture.prune_daily(call.repository)
     return begun.as_json()
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.checkpoints.worktree.attributes import may_convert
+from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.repo import process
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.process import read_umask

@@ -17,18 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_boocode.checkpoints.capture import prune_daily
 from git_boocode.checkpoints.restore import plan as history
 from git_boocode.checkpoints.restore.request import RESTORE, UNDO
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.checkpoints.store.daily_pruning import (
-    last_prune_failure,
-    prune_daily,
-    prune_everywhere,
-)
 from git_boocode.checkpoints.store.retention import (
     DEFAULTS,
     SAFETY_MAX_AGE,
     Rules,
+    last_prune_failure,
     prune,
     whole_chains,
 )
@@ -374,7 +371,7 @@ def test_a_failure_is_noted_until_pruning_succeeds(repo: Repo, old_one: str) -> 
     prune_daily(Repository.discover())
     assert "'plenty' for 'boocode.keep'" in str(last_prune_failure(Repository.discover()))
     repo.git("config", "boocode.keep", "10")
-    prune_everywhere(Repository.discover())
+    prune(Repository.discover(), everywhere=True)
     assert last_prune_failure(Repository.discover()) is None
     assert ids(repo) == set()
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.store.daily_pruning import last_prune_failure, prune_daily
-from git_boocode.checkpoints.store.retention import prune
+from git_boocode.checkpoints.capture import prune_daily
+from git_boocode.checkpoints.store.retention import last_prune_failure, prune
 from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.entries import DAY, Limits
 from git_boocode.repo.layout import PROPOSALS, SAFETY

@@ -18,8 +18,7 @@ from git_boocode.checkpoints.restore.exact import (
 from git_boocode.checkpoints.restore.file_plan import FilePlan, blockers_of, tree_after
 from git_boocode.checkpoints.restore.user_work import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
-from git_boocode.checkpoints.worktree.attributes import paths_with_filter
-from git_boocode.checkpoints.worktree.indexer import Disk
+from git_boocode.checkpoints.worktree.indexer import Disk, paths_with_filter
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index

@@ -22,8 +22,7 @@ from git_boocode.checkpoints.callback import (
 )
 from git_boocode.checkpoints.restore.plan import RestorePlan, checkpoint_at, read_plan
 from git_boocode.checkpoints.restore.request import REDO, UNDO, Editor, HostFile, RestoreHost
-from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
-from git_boocode.checkpoints.store.origin import is_taken_here
+from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, is_taken_here
 from git_boocode.repo.durable import (
     is_regular,
     read_private,

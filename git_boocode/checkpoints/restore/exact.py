@@ -15,8 +15,12 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import IO
 
 from git_boocode.checkpoints.store.catalog import Change
-from git_boocode.checkpoints.worktree.attributes import may_convert, paths_with_filter
-from git_boocode.checkpoints.worktree.indexer import Disk, directories_of
+from git_boocode.checkpoints.worktree.indexer import (
+    Disk,
+    directories_of,
+    may_convert,
+    paths_with_filter,
+)
 from git_boocode.checkpoints.worktree.snapshot import NO_VALUE, ExactFile, ExactFiles, Snapshot
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.git import GitError, nul_lines, nul_records, quoted_lines

@@ -1,11 +1,14 @@
-"""The checkpoints of a repository: list them, find one by name, compare their trees."""
+"""The checkpoints of a repository: list, find and compare them, and prove where they were taken."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
+from git_boocode.repo.durable import read_private, sync, sync_directory
 from git_boocode.repo.entries import EntryCatalog, Metadata, Unusable, refs_beginning
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.git import Git, nul_records
@@ -13,6 +16,7 @@ from git_boocode.repo.ids import OBJECT_ID, relative_offset
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
+    ORIGIN_KEY,
     PROPOSALS,
     REMOTE_PROPOSALS,
     REMOTE_TURN_ENDS,
@@ -20,6 +24,7 @@ from git_boocode.repo.layout import (
     SAFETY,
     TURN_ENDS,
 )
+from git_boocode.repo.lock import file_lock
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref
@@ -30,6 +35,9 @@ NO_CHECKPOINTS = "this worktree has no checkpoints; 'git boocode checkpoint' tak
 # Override the user's `diff.ignoreSubmodules`.
 _DIFF_TREE = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none")
 _ACTIONS = {"A": "create", "D": "delete"}
+_KEY_SIZE = 32  # bytes
+_PATIENCE = 10.0
+_PROOF = "proof"
 
 
 class Checkpoint(NamedTuple):
@@ -261,3 +269,66 @@ def without_index(git: Git) -> Git:
     # The name is random, so that the file does not exist.
     name = f"no-index-{os.urandom(6).hex()}"
     return git.bind(GIT_INDEX_FILE=os.path.join(git.env["GIT_DIR"], name))
+
+
+# The proof of origin. A checkpoint names files outside the repository, such as a transcript, which
+# a callback changes. Its ref proves nothing: a clone or a mirror brings refs of any name. So its
+# metadata has a keyed hash of the commit; the key never leaves the repository's private directory.
+# A checkpoint without it, of a remote or of an earlier version, starts no callback.
+
+
+def with_proof(
+    repository: Repository, tree: str, parents: Sequence[str], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The metadata of a new checkpoint with the proof that it was taken here.
+
+    There is none if the key belongs to another user.
+    """
+    with suppress(PermissionError):
+        key = _key(repository) or _make_key(repository)
+        return {**values, _PROOF: _hash(key, tree, parents, values)}
+    return dict(values)
+
+
+def is_taken_here(repository: Repository, checkpoint: Checkpoint) -> bool:
+    """Whether a checkpoint was taken in this repository, and is unchanged since."""
+    commit, values = checkpoint.commit, checkpoint.meta.values
+    with suppress(PermissionError):
+        key = _key(repository)
+        unproven = {name: value for name, value in values.items() if name != _PROOF}
+        return (
+            key is not None
+            and values.get("id") == checkpoint.id
+            and values.get(_PROOF) == _hash(key, commit.tree, commit.parents, unproven)
+        )
+    return False
+
+
+def _hash(key: bytes, tree: str, parents: Sequence[str], values: Mapping[str, Any]) -> str:
+    try:
+        # What hashlib uses: loading OpenSSL as well would take longer than the rest.
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    text = json.dumps([tree, [*parents], values])
+    return str(blake2b(text.encode("ascii"), key=key, digest_size=_KEY_SIZE).hexdigest())
+
+
+def _key(repository: Repository) -> bytes | None:
+    path = os.path.join(repository.common_state_dir, ORIGIN_KEY)
+    found = read_private(path, largest=_KEY_SIZE)
+    return found if found and len(found) == _KEY_SIZE else None
+
+
+def _make_key(repository: Repository) -> bytes:
+    """Store a key, unless another process has just done so."""
+    path = os.path.join(repository.common_state_dir, ORIGIN_KEY)
+    with file_lock(path, patience=_PATIENCE) as descriptor:
+        key = _key(repository)
+        if key is None:
+            key = os.urandom(_KEY_SIZE)
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, key, 0)
+            sync(descriptor)
+            sync_directory(os.path.dirname(path))
+    return key

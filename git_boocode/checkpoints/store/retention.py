@@ -18,12 +18,14 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import needed_safety_ids, read_history, read_plan
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, turn_end_ref
+from git_boocode.repo.durable import make_state_dir, read_private, write_private
 from git_boocode.repo.entries import DAY, TOO_OLD, Limits, Metadata, Unusable, is_older
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
     PROPOSALS,
+    PRUNING_STAMP,
     REMOTE_TURN_ENDS,
     REMOTES,
     SAFETY,
@@ -123,7 +125,23 @@ def prune(
         return going
 
     with _blocking_restores(repository, patience, read_only=dry_run):
-        return look() if dry_run else retry_conflicts(delete)
+        gone = look() if dry_run else retry_conflicts(delete)
+    if everywhere and not dry_run:
+        note_pruning(repository)
+    return gone
+
+
+def note_pruning(repository: Repository, failure: str = "") -> None:
+    """Record that all worktrees were pruned just now, or why that failed."""
+    make_state_dir(repository.common_state_dir)
+    stamp = os.path.join(repository.common_state_dir, PRUNING_STAMP)
+    write_private(stamp, failure.encode("utf-8", "replace"), to_disk=False)
+
+
+def last_prune_failure(repository: Repository) -> str | None:
+    """Why the latest pruning of all worktrees failed; None if it succeeded."""
+    data = read_private(os.path.join(repository.common_state_dir, PRUNING_STAMP))
+    return data.decode("utf-8", "replace") if data else None
 
 
 def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -> list[Expired]:

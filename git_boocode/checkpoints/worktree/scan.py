@@ -15,13 +15,14 @@ from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
-from git_boocode.checkpoints.worktree.attributes import conversion_rules, is_attributes
 from git_boocode.checkpoints.worktree.indexer import (
     LISTING,
     MAX_FILE_SIZE,
     Disk,
     Indexer,
     Skipped,
+    conversion_rules,
+    is_attributes,
     select_untracked,
     unreadable_directories,
 )
