@@ -20,7 +20,7 @@ _VARIANT_STEP = Step("exact", evidence=2)
 
 
 _MODULES = {
-    "rungs": ("exact", "whitespace", "unicode", "layout", "part", "similarity"),
+    "rungs": ("exact", "whitespace", "unicode", "layout", "similarity"),
     "placeholders": ("elided",),
     "context": ("comments", "context"),
     "opencode": (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.matching.ladder import LadderAnswer, LadderRun, found_match, to_match
 from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.search import Query
-from git_boocode.matching.text import Text, lines_of, spliced, split_ends
+from git_boocode.matching.text import Text, lines_of, spliced
 from git_boocode.matching.types import Match, MatchError, Occurrence, Replacement
 
 if TYPE_CHECKING:
@@ -231,10 +231,6 @@ class _Replacer:
     def __init__(self, answer: LadderAnswer, pasted: Text | None) -> None:
         self.answer = answer
         self.text, self.old = answer.query.text, answer.query.needle
-        if pasted and answer.rung == "part":
-            # The place lies between the indentation and the line feed that old may have.
-            indent, _, end = split_ends(self.old.lf)
-            pasted = Text(pasted.lf.removeprefix(indent).removesuffix(end))
         self.new = pasted or answer.query.new or Text("")
         self.exact = answer.rung in ("exact", "rewritten")
         self.verbatim = pasted is not None
@@ -275,7 +271,7 @@ class _Replacer:
     def splice(self, place: Occurrence, row: int) -> Splice:
         place = self._with_rest(place, row)
         text, (start, end) = self.text, place.ends
-        if place.rows is None or (place.partial and self.verbatim):
+        if place.rows is None:
             pasted = self._replace_part(place, row)
             # Whole lines may be the last ones of a text without a final newline.
             if self.exact and self.old.closed and text.raw[end - 1] != "\n":
@@ -345,7 +341,7 @@ class _Replacer:
         # Paste the text unchanged except for line endings.
         there, ending = Text(mine), ""
         old, segments, new = (text.lf.split("\n") for text in (self.old, there, self.new))
-        if place.rows is not None and not place.partial:
+        if place.rows is not None:
             segments, new, ending = there.lines, self.new.lines, there.ending(len(there.lines) - 1)
         # If the place has a different number of lines than the old text, replace it as a whole.
         if self.exact or self.verbatim or len(old) != len(segments):

@@ -8,8 +8,7 @@ The parameters of ``default`` are guards against a *wrong* place:
 - ``evidence``: characters in distinct words of the needle that are not keywords. For whole lines
   that are equal except for indentation, 1 is enough: ``return 1`` passes, but ``}`` and ``else:``
   do not, because they may occur once by chance. Look-alikes need 2. Comparisons that are less
-  strict (part of a line, comments, elided or similar lines) need 8, the length of two ordinary
-  identifiers.
+  strict (comments, elided or similar lines) need 8, the length of two ordinary identifiers.
 - ``threshold``: similarity of the whole window; similar blocks of code mostly have 0.6–0.85.
 - ``typo``: maximum number of typing errors in a word; with more it is another word. A different
   number, a word or part of a name that the file uses elsewhere, and an error that is made more than
@@ -32,14 +31,12 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from git_boocode.matching.search import Query
-from git_boocode.matching.text import Text, framed, is_comment, split_ends, squeezed
+from git_boocode.matching.text import Text, framed, squeezed
 from git_boocode.matching.types import Found, Occurrence, Step
 
 PLACES = 200  # maximum number of occurrences that are checked one by one
-_PIECE = 12  # minimum number of characters of a part of a line that has an indentation of its own
-_PIECES = re.compile(r"\S+", re.ASCII)
-_TOKEN = re.compile(r"\w+|\S")
-_RUNS = re.compile(r"\s+")
+_RUN = re.compile(r"\S+", re.ASCII)
+_SPACE = re.compile(r"\s+")
 _NEEDLESS = re.compile(r"(?<!\w) | (?!\w)")
 
 
@@ -75,28 +72,14 @@ def unicode(query: Query, step: Step) -> Found:
 
 def layout(query: Query, step: Step) -> Found:
     """Whole lines that are equal except for blank lines and spaces that do not separate words."""
-    if refused := refusal(query, step) or _too_often(query):
+    if refused := refusal(query, step):
         return refused
-    rows = (hit.rows for hit in loose_hits(query.text, query.needle, by_line=True) if hit.is_whole)
+    if query.text.squeezed.count(query.needle.squeezed) > PLACES:
+        return Found(reason=f"it occurs over {PLACES} times, ignoring whitespace")
+    rows = loose_rows(query.text, query.needle, by_line=True)
     filled = ([row for row in each if query.text.canonical[row]] for each in rows)
     pairs = (dict(zip(query.needle.filled, each, strict=True)) for each in filled)
     return Found(tuple(map(query.spread, pairs)))
-
-
-def part(query: Query, step: Step) -> Found:
-    """One line anywhere between the whole words of a file line; ``layout`` finds whole lines.
-
-    Its indentation marks the beginning of a line, and its line feed the end, except in a line of
-    code that occurs once.
-    """
-    if len(query.needle.lines) != 1:
-        return Found()
-    if refused := refusal(query, step) or _too_often(query):
-        return refused
-    hits = loose_hits(query.text, query.needle, by_line=True)
-    if len(hits) == 1 and _is_piece(query, hits[0]):
-        query = query.variant(query.needle.stripped[0], "")
-    return Found(tuple(filter(None, (_part_at(query, hit) for hit in hits if not hit.is_whole))))
 
 
 def similarity(query: Query, step: Step) -> Found:
@@ -167,101 +150,40 @@ def _found_lines(query: Query, view: str, lines: list[str]) -> Found:
     return Found(tuple(query.place(row, row + len(lines)) for row in rows))
 
 
-def _is_piece(query: Query, hit: Hit) -> bool:
-    """Whether the text of old occurs once, and new fits in its place.
+def loose_rows(text: Text, needle: Text, *, by_line: bool) -> list[range]:
+    """The rows of whole lines that equal the needle, ignoring needless spaces and blank lines.
 
-    New is a line with the same indentation. Where the file's line goes on, both have the same first
-    or last word, because a statement may not fit into another one. Code in a comment is not meant.
+    Line breaks are ignored, too, unless lines are compared ``by_line``.
     """
-    old, new, head, tail = query.needle, query.new, hit.head, hit.tail
-    if new is None or len(new.lines) != 1:
-        return False
-    (indent, body, end), (depth, fresh, stop) = split_ends(old.lf), split_ends(new.lf)
-    once = len(body) >= _PIECE and query.text.lf.count(body) == 1
-    if not once or (indent, end) != (depth, stop):
-        return False
-    if any(map(is_comment, (head, *head.split()[-1:]))) or fresh in f"{head}{body}{tail}":
-        return False
-    ends = ((body, fresh), (body[::-1], fresh[::-1]))
-    return all(
-        not beside.strip() or _first_token(mine) == _first_token(other)
-        for beside, (mine, other) in zip((head, tail), ends, strict=True)
-    )
-
-
-def _first_token(text: str) -> str:
-    found = _TOKEN.match(text)
-    return found[0] if found else ""
-
-
-def _part_at(query: Query, hit: Hit) -> Occurrence | None:
-    needle, view, to_raw = query.needle.lf, query.text.lf_alike, query.text.to_raw
-    is_elsewhere = (needle[:1].isspace() and hit.head.strip() != "") or (
-        needle.endswith("\n") and hit.tail.strip() != ""
-    )
-    if is_elsewhere or _within_word(view, hit.start) or _within_word(view, hit.end):
-        return None
-    rows = hit.rows.start, hit.rows.stop
-    return Occurrence(to_raw(hit.start), to_raw(hit.end), 1.0, rows, (), partial=True)
-
-
-def _within_word(text: str, at: int) -> bool:
-    """Whether an offset is inside a word."""
-    return all(char.isalnum() or char == "_" for char in (text[at - 1 : at], text[at : at + 1]))
-
-
-def _too_often(query: Query) -> Found | None:
-    """The answer for a needle with too many occurrences to check them all."""
-    often = query.text.squeezed.count(query.needle.squeezed) > PLACES
-    return Found(reason=f"it occurs over {PLACES} times, ignoring whitespace") if often else None
-
-
-class Hit(NamedTuple):
-    """An occurrence in ``Text.lf``: its offsets, its rows, and the other text on these rows."""
-
-    start: int
-    end: int
-    rows: range
-    head: str
-    tail: str
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it covers whole lines."""
-        return not (self.head.strip() or self.tail.strip())
-
-
-def loose_hits(text: Text, needle: Text, *, by_line: bool) -> list[Hit]:
-    """Occurrences of the needle, ignoring needless spaces and blank lines or line breaks."""
     pieces, view = needle.lf_alike.removeprefix(needle.mark).split("\n"), text.lf_alike
     filled = "\n".join(pieces[row] for row in needle.filled)
     sought = squeezed(filled)
     starts = occurrences(text.squeezed, sought)
     if not starts:
         return []
-    runs = [run.span() for run in _PIECES.finditer(view)]
+    runs = [run.span() for run in _RUN.finditer(view)]
     sizes = [*accumulate((end - start for start, end in runs), initial=0)]
 
     def offset(at: int) -> int:
         number = bisect_right(sizes, at) - 1
         return runs[number][0] + at - sizes[number]
 
-    spans = [(offset(at), offset(at + len(sought) - 1) + 1) for at in starts]
-    form = _form(filled, by_line=by_line)
-    return [_hit(text, *at) for at in spans if _form(view[slice(*at)], by_line=by_line) == form]
-
-
-def _hit(text: Text, start: int, end: int) -> Hit:
-    view, first = text.lf, text.lf.count("\n", 0, start)
-    head = view[view.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
-    tail = view[end:].partition("\n")[0]
-    return Hit(start, end, range(first, first + view.count("\n", start, end) + 1), head, tail)
+    form, found = _form(filled, by_line=by_line), []
+    for at in starts:
+        start, end = offset(at), offset(at + len(sought) - 1) + 1
+        head = view[view.rfind("\n", 0, start) + 1 : start].removeprefix(text.mark)
+        tail = view[end:].partition("\n")[0]
+        is_whole = not (head.strip() or tail.strip())
+        if is_whole and _form(view[start:end], by_line=by_line) == form:
+            first = view.count("\n", 0, start)
+            found.append(range(first, first + view.count("\n", start, end) + 1))
+    return found
 
 
 def _form(text: str, *, by_line: bool) -> list[str]:
     """The nonblank lines of a text, or all as one line, without needless spaces."""
     lines = text.split("\n") if by_line else [text]
-    return [_NEEDLESS.sub("", _RUNS.sub(" ", line.strip())) for line in lines if line.strip()]
+    return [_NEEDLESS.sub("", _SPACE.sub(" ", line.strip())) for line in lines if line.strip()]
 
 
 class Profile(NamedTuple):
@@ -306,14 +228,13 @@ _ALL = (
             Step("whitespace", evidence=1),
             Step("unicode", evidence=2),
             Step("layout", evidence=2),
-            Step("part", evidence=8),
             Step("comments", evidence=8),
             Step("elided", evidence=8),
             Step("context", agree=0.7, evidence=8),
             Step("similarity", threshold=0.85, margin=0.5, evidence=8, typo=2),
         ),
         variants=("fences", "numbers", "gutter", "escapes", "entities", "marks", "wrapped"),
-        strict=5,
+        strict=4,
         placeholders=False,
     ),
 )

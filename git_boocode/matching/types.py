@@ -112,7 +112,7 @@ class Occurrence(NamedTuple):
 
     ``rows`` are the whole lines (first, stop) that it covers; None for a part of a line. ``lines``
     contains the matching rows (first, stop) for each line of the needle, if known. ``partial`` is
-    set if the first or last row is covered only in part; ``lines`` is empty then.
+    set if the first or last row is covered only in part.
     """
 
     start: int

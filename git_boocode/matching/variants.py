@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from git_boocode.matching.align import same_items
 from git_boocode.matching.guards import evidence
-from git_boocode.matching.rungs import loose_hits
+from git_boocode.matching.rungs import loose_rows
 from git_boocode.matching.text import Text, indent_of
 
 _WRAPPED_EVIDENCE = 8  # minimum evidence of text that is found without its line breaks
@@ -287,10 +287,10 @@ def rewrapped(old_text: str, new_text: str, text: Text) -> tuple[str, str] | Non
     """
     old, new = Text(old_text), Text(new_text)
     once = evidence(old.lf) >= _WRAPPED_EVIDENCE and text.squeezed.count(old.squeezed) == 1
-    hits = loose_hits(text, old, by_line=False) if once else []
-    if not hits or not hits[0].is_whole:
+    found = loose_rows(text, old, by_line=False) if once else []
+    if not found:
         return None
-    rows = text.lines[hits[0].rows.start : hits[0].rows.stop]
+    rows = text.lines[found[0].start : found[0].stop]
     same, in_old, in_new = same_items(old.lines, new.lines), [*old.lines], [*new.lines]
     for lines, there in reversed(_groups(old.lines, rows)):
         mine = rows[there.start : there.stop]

@@ -31,7 +31,6 @@ def test_short_text_with_names_is_enough_for_equal_lines(needle: str) -> None:
 ENOUGH = [
     ("unicode", "\u201c{}\u201d\n", '"{}"', "ab"),
     ("layout", "f ( {} )\n", "f({})", "a"),
-    ("part", "\tx = call( {})\n", "call({}", "word"),
     ("comments", "# note\ncall({})  # one\n}}\n", "call({})  # another\n}}\n", "word"),
     ("context", "call({})\ngo()\n[{{1}}]\n2\n", "call({})\n[{{1}}]\n2\n", "wo"),
     ("similarity", "{}s()\n", "{}()", "somename"),

@@ -1,4 +1,4 @@
-"""Blank lines, spaces inside lines, reworded comments, and lines of which only a part was given."""
+"""Blank lines, spaces inside lines, and reworded comments."""
 
 from __future__ import annotations
 
@@ -217,90 +217,6 @@ def test_of_two_places_the_comment_tells_the_one_meant() -> None:
     old = block.replace("Handle the {} request", "do it")
     with pytest.raises(MatchError):
         replace_text(content, old, old.replace("send", "drop"))
-
-
-PARTS = {
-    "one line, its indentation wrong": (
-        "\treturn finish(result, strict=True)\n",
-        "    return finish(result,",
-        "    return finish(results,",
-        "\treturn finish(results, strict=True)\n",
-    ),
-    "one line, in the middle of another": (
-        "\tif ready: return collect(items)  # if any\n",
-        "    return collect(items)\n",
-        "    return collect(items, limit)\n",
-        "\tif ready: return collect(items, limit)  # if any\n",
-    ),
-    "one line, the mark of its list missing": (
-        "- [ ] Collect the items\n",
-        "  [ ] Collect the items",
-        "  [x] Collect the items",
-        "- [x] Collect the items\n",
-    ),
-    "a semicolon is missing": (
-        "\tresult = collect(items);\n\tstep(result);\n",
-        "  result = collect(items);\n  step(result)",
-        "  result = gather(items);\n  step(result)",
-        "\tresult = gather(items);\n\tstep(result);\n",
-    ),
-}
-
-
-@pytest.mark.parametrize(("content", "old", "new", "after"), PARTS.values(), ids=PARTS)
-def test_part_of_a_line(content: str, old: str, new: str, after: str) -> None:
-    for head, tail in (("", ""), ("\n", ""), ("import things\n\n", "\nother(text)\n")):
-        done = replace_text(head + content + tail, old, new)
-        assert done.content == head + after + tail
-
-
-NO_PARTS = {
-    "twice": ("\trun(item, 1)\n\trun(item, 2)\n", "    run(item, "),
-    "within a word": ("recollect(a, b)\n", "collect(a,b)"),
-    "bare": ("\tf (a, b)\n", "f(a,"),
-    "several lines": ("\tx = f(item)\n\trun(item)\n", "f(item)\n    run(item)\n"),
-    "a number that breaks off": ("\treturn item + 12345\n", "    return item + 1"),
-    "one line that breaks off": ("\treturn finish(result, strict=True)\n", "    return finish(res"),
-    "indented, but not at the start of a line": (
-        "x = run(item_list) + 1\n",
-        "    run(item_list) +",
-    ),
-    "indented by one space": ("x =run( item_list) + 1\n", " run(item_list) +"),
-    "a whole line is asked for": ("x = [run(item_list)]\n", "    run(item_list)\n"),
-}
-
-
-NO_PIECES = {
-    "twice": ("x = [run(item_list)]\ny = run(item_list)\n", "  run(item_list)", "  run(items)"),
-    "short": ("x = [run(items)]\n", "  run(items)", "  run(item)"),
-    "within a word": ("x = rerun(item_list)\n", "  run(item_list)", "  run(items)"),
-    "in a comment": ("# then run(item_list)\n", "  run(item_list)", "  run(items)"),
-    "a comment": ("f()  # run(item_list)\n", "  run(item_list)", "  run(items)"),
-    "two lines": ("x = [run(item_list)]\n", "  run(item_list)", "  run(item_list)\n  stop()"),
-    "nothing": ("x = [run(item_list)]\n", "  run(item_list)\n", ""),
-    "deeper": ("x = [run(item_list)]\n", "  run(item_list)", "    run(item_list, 1)"),
-    "an open end": ("x = [run(item_list)]\n", "  run(item_list)\n", "  run(items)"),
-    "a statement": ("x = run(item_list)\n", "  run(item_list)", "  return run(item_list)"),
-    "an end": ("x = [run(item_list)]\n", "  run(item_list)", "  run(item_list):"),
-    "there already": ("x = run(item_list)\n", "  run(item_list)", "  x = run(item_list)"),
-}
-
-
-@pytest.mark.parametrize(("content", "old", "new"), NO_PIECES.values(), ids=NO_PIECES)
-def test_an_indented_line_that_does_not_fit_into_another(content: str, old: str, new: str) -> None:
-    with pytest.raises(MatchError):
-        replace_text(content, old, new)
-
-
-def test_part_of_a_line_is_pasted_without_the_indentation_of_old() -> None:
-    for content in ("x = run(item_list) + 1\n", "\trun(item_list) + 1\n"):
-        done = replace_text(content, "  run(item_list)\n", "  run(items)\n", verbatim=True)
-        assert done.content == content.replace("item_list", "items")
-
-
-@pytest.mark.parametrize(("content", "old"), NO_PARTS.values(), ids=NO_PARTS)
-def test_part_of_a_line_that_proves_nothing(content: str, old: str) -> None:
-    assert locate_match(content, old).kind in ("ambiguous", "not_found")
 
 
 def test_a_line_of_nothing_that_can_be_seen_is_blank() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.matching import locate_match, replace_text
+from git_boocode.matching import locate_match
 
 BLOCK = "def total(items):\n    amount = sum(items)\n    return amount\n"
 
@@ -147,36 +147,3 @@ def test_boocode_threshold_is_066() -> None:
 def test_unknown_profile_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match="boocode, default, exact"):
         locate_match("a", "a", "nonesuch")
-
-
-SPACED_PART = (
-    'import sys\nset_data(self, data: bytes) -> "Builder":\n    x = call_it(alpha, beta) + 1\n'
-)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        (
-            "set_data(self,data: bytes) ->",
-            "put_data(self,data: bytes) ->",
-            ("set_data", "put_data"),
-        ),
-        ("call_it(alpha,beta) +", "call_it(alpha,gamma) +", ("beta", "gamma")),
-        ("call_it( alpha, beta )", "call_it( alpha )", ("alpha, beta", "alpha")),
-    ],
-)
-def test_a_part_of_a_line_may_be_spaced_otherwise(
-    old: str, new: str, expected: tuple[str, str]
-) -> None:
-    assert replace_text(SPACED_PART, old, new).content == SPACED_PART.replace(*expected)
-
-
-@pytest.mark.parametrize("needle", ["it(alpha,beta) + 1", "call_it(alphabeta)", "f(x,y)"])
-def test_other_words_are_no_spacing(needle: str) -> None:
-    assert locate_match(SPACED_PART, needle).kind == "not_found"
-
-
-def test_a_part_spaced_otherwise_in_two_places_is_ambiguous() -> None:
-    content = SPACED_PART + "    y = call_it(alpha , beta) + 2\n"
-    assert locate_match(content, "call_it(alpha,beta) +").kind == "ambiguous"
