@@ -20,6 +20,7 @@ from git_boocode.api import (
 from git_boocode.editing.edits import DEFAULT_ENCODING, MatchOptions
 from git_boocode.editing.service import Options
 from git_boocode.proposals import acceptance, local_files, new_proposal, review
+from git_boocode.repo.errors import ArgumentError
 
 Buffers = Mapping[str, str] | None
 """Texts of an editor by path relative to the top, which count instead of the files."""
@@ -111,13 +112,14 @@ def accept(
     turn does not matter. Raises RefusedError (`conflict`, `not_found`, `locked`), FatalError, and
     ValueError for options that exclude each other.
     """
-    if merge and overwrite:
-        raise ValueError("merge excludes overwrite")
-    if markers and not merge:
-        raise ValueError("markers needs merge")
+    request = acceptance.AcceptRequest(
+        _chosen(paths, hunks), overwrite, merge, markers, dry_run, force
+    )
+    try:
+        request.checked()
+    except ArgumentError as error:
+        raise ValueError(error.problem.format(*error.names)) from None
     check_encoding(position_encoding)
-    chosen = _chosen(paths, hunks)
-    request = acceptance.AcceptRequest(chosen, overwrite, merge, markers, dry_run, force)
     return _result(acceptance.accept(workspace_of(root, buffers), request), position_encoding)
 
 

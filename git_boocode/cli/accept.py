@@ -13,7 +13,7 @@ from git_boocode.cli.apply_edit import LETTERS
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import proposed
 from git_boocode.cli.colour import diff_painter
-from git_boocode.cli.framework import AtLeast, Command, json_option, misused, refuse_together
+from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
 from git_boocode.cli.output import (
     ask,
     can_ask,
@@ -134,19 +134,16 @@ def accept(
     A checkpoint comes first, so that `git boocode undo` takes it back. A file that you have changed
     since is refused, unless it is to be merged or overwritten.
     """
-    refuse_together(("--merge", merge), ("--overwrite", overwrite))
+    request = AcceptRequest(ChosenPart(), overwrite, merge, markers, dry_run, force).checked()
     refuse_together(("--patch", chosen.patch), ("--json", wants_json()))
-    if markers and not merge:
-        raise misused("--markers needs --merge")
     workspace = chosen.workspace()
     selection = chosen.select(workspace, ACCEPT)
     if selection is None:
         print_text("nothing was accepted")
         return 1
-    request = AcceptRequest(selection, overwrite, merge, markers, dry_run, force)
     try:
         with progress(workspace.repository, "accepting"):
-            result = accept_files(workspace, request)
+            result = accept_files(workspace, request._replace(chosen=selection))
     except AcceptRefusedError as error:
         if wants_json():
             raise

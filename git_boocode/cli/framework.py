@@ -25,7 +25,14 @@ from git_boocode.cli.options import (
     set_output_options,
 )
 from git_boocode.cli.output import print_text
-from git_boocode.repo.errors import EXIT_USAGE, ArgumentError, FatalError, UsageError, shortened
+from git_boocode.repo.errors import (
+    EXIT_USAGE,
+    NEEDS,
+    ArgumentError,
+    FatalError,
+    UsageError,
+    shortened,
+)
 from git_boocode.repo.ids import MOST_DIGITS
 
 if TYPE_CHECKING:
@@ -152,12 +159,14 @@ class Command(click.Command):
             return super().invoke(ctx)
         except ArgumentError as error:
             options = {
-                parameter.name: f"'{max(parameter.opts, key=len)}'"
+                parameter.name: max(parameter.opts, key=len)
                 for parameter in self.params
                 if isinstance(parameter, click.Option)
             }
-            names = [options.get(name, name) for name in error.names]
-            plural = "options " if len(names) > 1 and options.keys() >= {*error.names} else ""
+            quote = str if error.problem == NEEDS else "'{}'".format
+            names = [quote(options[name]) if name in options else name for name in error.names]
+            combined = len(names) > 1 and error.problem != NEEDS
+            plural = "options " if combined and options.keys() >= {*error.names} else ""
             raise click.UsageError(plural + error.problem.format(*names), ctx) from None
 
 

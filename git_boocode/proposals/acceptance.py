@@ -38,7 +38,7 @@ from git_boocode.proposals.review import (
     recover_if_killed,
 )
 from git_boocode.repo.atomic_write import FileChange, write_files
-from git_boocode.repo.errors import RefusedError, first_few
+from git_boocode.repo.errors import RefusedError, first_few, refuse_combined, refuse_without
 from git_boocode.repo.files import Symlink
 from git_boocode.repo.repository import Repository
 
@@ -66,6 +66,12 @@ class AcceptRequest(NamedTuple):
     markers: bool = False
     dry_run: bool = False
     force: bool = False
+
+    def checked(self) -> AcceptRequest:
+        """This request, if its arguments fit together (ArgumentError)."""
+        refuse_combined(merge=self.merge, overwrite=self.overwrite)
+        refuse_without("merge", markers=self.markers and not self.merge)
+        return self
 
 
 class Conflict(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 EXIT_REFUSED = 1
 EXIT_FATAL = 128
 EXIT_USAGE = 129
+NEEDS = "{} needs {}"
 MAKE_ROOM = "free some space on the disk of the repository, then run the command again"
 
 
@@ -107,6 +108,13 @@ def refuse_combined(**given: object) -> None:
     if len(names) > 1:
         places = ", ".join(["{}"] * (len(names) - 1))
         raise ArgumentError(f"{places} and {{}} cannot be used together", *names)
+
+
+def refuse_without(needed: str, **given: object) -> None:
+    """Refuse arguments that only another one gives a meaning (ArgumentError)."""
+    for name, value in given.items():
+        if value:
+            raise ArgumentError(NEEDS, name, needed)
 
 
 def refuse_unknown(name: str, values: Sequence[str], known: Sequence[str]) -> None:

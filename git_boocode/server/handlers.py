@@ -271,20 +271,10 @@ def preview(call: Call) -> JsonObject:
 
 def accept(call: Call) -> JsonObject:
     """Write what is proposed to the files."""
-    merge, overwrite, markers = (call.get(key, False) for key in ("merge", "overwrite", "markers"))
-    if merge and overwrite:
-        raise UsageError("'merge' excludes 'overwrite'")
-    if markers and not merge:
-        raise UsageError("'markers' needs 'merge'")
+    given = ("overwrite", "merge", "markers", "dry_run", "force")
+    request = acceptance.AcceptRequest(**{key: call.get(key, False) for key in given}).checked()
     encoding, workspace = call.encoding, call.workspace()
-    request = acceptance.AcceptRequest(
-        _chosen(call, workspace, acceptance.ACCEPT),
-        overwrite,
-        merge,
-        markers,
-        call.get("dry_run", False),
-        call.get("force", False),
-    )
+    request = request._replace(chosen=_chosen(call, workspace, acceptance.ACCEPT))
     return acceptance.accept(workspace, request).as_json(encoding)
 
 
