@@ -247,6 +247,7 @@ def proposal_trees(
             "no change of these files is proposed" if files else "no change is proposed",
             code="not_found",
             hints=("'git boocode status' shows what is proposed",),
+            next_steps=("status",),
         )
     names = sorted({path for file in chosen for path in file.paths})
     on_disk = [path for path in names if path_kind(workspace.top, path) == "file"]
@@ -316,6 +317,7 @@ def _missing(path: str, version: BlobVersion) -> FatalError:
             "nothing was changed",
             "'git boocode discard' and then 'git boocode sync' start from the file as it is",
         ),
+        next_steps=("discard", "sync"),
     )
 
 

@@ -317,6 +317,7 @@ class ProposalMovedError(RefusedError):
             "another process changed the proposal meanwhile",
             code="conflict",
             hints=("nothing was changed; run the command again",),
+            next_steps=("retry",),
         )
 
 

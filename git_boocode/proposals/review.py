@@ -160,6 +160,7 @@ class Review:
                 f"there is nothing to {verb}: no change is proposed",
                 code="not_found",
                 hints=("'git boocode propose' stores a model's edits as a proposal",),
+                next_steps=("propose",),
             )
         chosen = dict[str, ContextFile]()
         for path in paths:
@@ -171,6 +172,7 @@ class Review:
                     f"no change of '{name}' is proposed",
                     code="not_found",
                     hints=(f"changes are proposed of {shown}",),
+                    next_steps=("status",),
                 )
             chosen |= {file.path: file for file in found}
         return [*chosen.values()] if paths else pending
@@ -182,6 +184,7 @@ class Review:
                 "the proposal has changed since you looked at it",
                 code="conflict",
                 hints=("nothing was changed; look at it again",),
+                next_steps=("status", "preview"),
             )
         files = self.pending(part.paths, verb)
         if others := sorted(part.hunks.keys() - {file.path for file in files}):
@@ -240,6 +243,7 @@ class Review:
                 f"'{file.path}' has no hunks: it is {'renamed' if file.source else 'binary'}",
                 code="invalid_input",
                 hints=("leave out --hunk to take the whole change",),
+                next_steps=("preview",),
             )
         return text_hunks(old.text, new.text)
 
@@ -297,7 +301,7 @@ def _no_hunk(file: ContextFile, number: int, hunks: Sequence[TextHunk]) -> Refus
     shown = [f"{hunk.number} at line {hunk.start_line}" for hunk in hunks]
     hints = (f"the hunks are: {first_few(shown, _SHOWN_HUNKS)}",) if hunks else ()
     message = f"'{file.path}' has {count}, not a hunk {number}"
-    return RefusedError(message, code="not_found", hints=hints)
+    return RefusedError(message, code="not_found", hints=hints, next_steps=("preview",))
 
 
 def discard(
@@ -460,6 +464,7 @@ def _to_sync(review: Review, paths: Sequence[str]) -> list[ContextFile]:
                 "there is nothing to sync: no file is part of a proposal",
                 code="not_found",
                 hints=("'git boocode sync <path>...' adds files to the context",),
+                next_steps=("paths",),
             )
         return known
     chosen = dict[str, ContextFile]()
@@ -475,6 +480,7 @@ def _to_sync(review: Review, paths: Sequence[str]) -> list[ContextFile]:
                     f"'{path}' is neither a file nor part of a proposal",
                     code="not_found",
                     hints=("'git boocode status' lists the files of the proposal",),
+                    next_steps=("status",),
                 )
             found = [ContextFile(name, "", None, None)]
         chosen |= {file.path: file for file in found}

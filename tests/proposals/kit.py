@@ -100,10 +100,11 @@ def accept(
     hunks: Mapping[str, Collection[int]] | None = None,
     buffers: Mapping[str, bytes] | None = None,
     cwd: str = "",
+    of: str = "",
     **options: Any,
 ) -> ReviewResult:
     """Accept paths, or everything."""
-    chosen = ChosenPart(paths, hunks or {})
+    chosen = ChosenPart(paths, hunks or {}, of)
     return acceptance.accept(workspace(buffers, cwd), AcceptRequest(chosen, **options))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -292,3 +293,22 @@ def test_executable_files(repo: Repo) -> None:
     assert not (repo.top / "a").stat().st_mode & 0o111
     kit.undo()
     assert (repo.top / "a").stat().st_mode & 0o111
+
+
+def test_next_steps_of_refusals(repo: Repo) -> None:
+    repo.commit(a=LINES, b=LINES)
+
+    def steps(act: Callable[..., object], *paths: str, **options: Any) -> tuple[str, ...]:
+        with pytest.raises(RefusedError) as error:
+            act(*paths, **options)
+        return error.value.next_steps
+
+    assert steps(kit.accept) == steps(kit.discard) == ("propose",)
+    assert steps(kit.sync) == ("paths",)
+    propose(edit("a", "2", "model"))
+    assert steps(kit.accept, "b") == steps(kit.sync, "no such file") == ("status",)
+    assert steps(kit.discard, hunks={"a": {7}}) == ("preview",)
+    assert steps(kit.accept, of="an earlier one") == ("status", "preview")
+    repo.write("a", "the user's\n")
+    assert steps(kit.accept) == ("merge", "overwrite")
+    assert steps(kit.accept, merge=True) == ("markers", "overwrite")
