@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import click
 
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import one_of, paths, profiles
 from git_boocode.cli.colour import diff_painter
-from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
+from git_boocode.cli.framework import (
+    AtLeast,
+    Command,
+    gathered,
+    json_option,
+    option,
+    refuse_together,
+)
 from git_boocode.cli.output import (
     encode_json,
     print_feedback,
@@ -50,52 +56,12 @@ _DONE = {"write": "rewritten", "delete": "deleted", "rename": "renamed"}
 _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
 
 
-profile_option = click.option(
-    "--profile",
-    metavar="<name>",
-    default="default",
-    help="How tolerantly to match.",
-    shell_complete=profiles,
+profile_option = option(
+    "--profile <name>", "How tolerantly to match.", default="default", shell_complete=profiles
 )
-diff_option = click.option(
-    "--diff", "show_diff", is_flag=True, help="Show the resulting diff, as git apply takes it."
-)
-trim_option = click.option(
-    "--trim",
-    is_flag=True,
-    help="Show the diff without the indentation that all lines of a hunk share.",
-)
-
-_EDIT_OPTIONS = (
-    click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths),
-    click.option(
-        "--format",
-        "format_",
-        metavar="<name>",
-        shell_complete=one_of(FORMATS),
-        help="Accept this format only: string, multi, write, region, unified, search-replace or "
-        "apply-patch.",
-    ),
-    click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done."),
-    diff_option,
-    trim_option,
-    profile_option,
-    click.option("--verbatim", is_flag=True, help="Paste new text as given, without refitting it."),
-    click.option(
-        "--path",
-        metavar="<path>",
-        help="Edit this file, with --old and --new.",
-        shell_complete=paths,
-    ),
-    click.option("--old", metavar="<text>", help="The text to replace."),
-    click.option("--new", metavar="<text>", help="The replacement text."),
-    click.option("--replace-all", is_flag=True, help="Replace every occurrence of --old."),
-    click.option(
-        "--retry-context",
-        metavar="<file>",
-        help="On refusal, write a report for the model to this file.",
-        shell_complete=paths,
-    ),
+diff_option = option("--diff", "Show the resulting diff, as git apply takes it.", "show_diff")
+trim_option = option(
+    "--trim", "Show the diff without the indentation that all lines of a hunk share."
 )
 
 
@@ -167,26 +133,42 @@ class EditRequest(NamedTuple):
             refuse(error)
 
 
-def edit_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options for a model's edits, as one argument `request`."""
-
-    @wraps(command)
-    def with_request(**given: Any) -> int:  # noqa: ANN401 - click's own
-        request = EditRequest(**{name: given.pop(name) for name in EditRequest._fields})
-        return command(**given, request=request)
-
-    decorated: Callable[..., int] = with_request
-    for option in reversed((*_EDIT_OPTIONS, buffer_options, encoding_option, json_option)):
-        decorated = option(decorated)
-    return decorated
+edit_options = gathered(
+    "request",
+    EditRequest,
+    click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths),
+    option(
+        "--format <name>",
+        "Accept this format only: string, multi, write, region, unified, search-replace or "
+        "apply-patch.",
+        "format_",
+        shell_complete=one_of(FORMATS),
+    ),
+    option("-n, --dry-run", "Only show what would be done."),
+    diff_option,
+    trim_option,
+    profile_option,
+    option("--verbatim", "Paste new text as given, without refitting it."),
+    option("--path <path>", "Edit this file, with --old and --new.", shell_complete=paths),
+    option("--old <text>", "The text to replace."),
+    option("--new <text>", "The replacement text."),
+    option("--replace-all", "Replace every occurrence of --old."),
+    option(
+        "--retry-context <file>",
+        "On refusal, write a report for the model to this file.",
+        shell_complete=paths,
+    ),
+    buffer_options,
+)
+"""Of a command that takes a model's edits; the argument is `request`."""
 
 
 @click.command("apply-edit", cls=Command)
 @edit_options
-@click.option(
-    "--no-record", is_flag=True, help="Do not record the edit; it cannot be rewound then."
-)
-@click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
+@encoding_option
+@json_option
+@option("--no-record", "Do not record the edit; it cannot be rewound then.")
+@option("--no-index", "Work in the current directory, without git.")
 def apply_edit(request: EditRequest, no_record: bool, no_index: bool, encoding: str) -> int:
     """Apply a model's edits to files although its text has drifted, all of them or none.
 
@@ -343,13 +325,10 @@ def summary(file: EditedFile, applied: AppliedEdit, done: Mapping[str, str]) -> 
 @click.command(cls=Command)
 @click.argument("path", metavar="<path>", shell_complete=paths)
 @profile_option
-@click.option(
-    "--start-line",
-    type=AtLeast(1),
-    metavar="<n>",
-    help="The expected line; decides between equally good places.",
+@option(
+    "--start-line <n>", "The expected line; decides between equally good places.", type=AtLeast(1)
 )
-@click.option("--no-index", is_flag=True, help="Work in the current directory, without git.")
+@option("--no-index", "Work in the current directory, without git.")
 @buffer_options
 @json_option
 def locate(

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from git_boocode.cli.candidates import one_of, paths
-from git_boocode.cli.framework import refuse_together
+from git_boocode.cli.framework import gathered, option, refuse_together
 from git_boocode.editing.edits import DEFAULT_ENCODING, ENCODINGS
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import UsageError, shortened
 
-_OPTIONS = (
-    click.option(
-        "--buffer",
-        "buffers",
-        multiple=True,
-        metavar="<path>=<file>",
-        help="Use the text in <file> instead of the file <path>, and do not write <path>.",
-        shell_complete=paths,
-    ),
-    click.option(
-        "--buffers",
-        "all_buffers",
-        metavar="<file> | -",
-        help="The same for a JSON object of texts by path.",
-        shell_complete=paths,
-    ),
-)
-
-encoding_option = click.option(
-    "--position-encoding",
+encoding_option = option(
+    "--position-encoding <name>",
+    "Count positions in text edits in code units of utf-8, utf-16 (the default) or utf-32.",
     "encoding",
     type=click.Choice(ENCODINGS),
     default=DEFAULT_ENCODING,
-    metavar="<name>",
-    help="Count positions in text edits in code units of utf-8, utf-16 (the default) or utf-32.",
     shell_complete=one_of(ENCODINGS),
 )
 
@@ -73,19 +52,28 @@ class BufferOptions(NamedTuple):
         return workspace._replace(buffers=filled.buffers)
 
 
-def buffer_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options for buffers, as one argument `buffers`."""
+def _buffers(single: tuple[str, ...], together: str | None) -> BufferOptions:
+    refuse_together(("--buffer", single), ("--buffers", together is not None))
+    return BufferOptions(single, together)
 
-    @wraps(command)
-    def with_buffers(**given: Any) -> int:  # noqa: ANN401 - click's own
-        single, together = given.pop("buffers"), given.pop("all_buffers")
-        refuse_together(("--buffer", single), ("--buffers", together is not None))
-        return command(**given, buffers=BufferOptions(single, together))
 
-    decorated: Callable[..., int] = with_buffers
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+buffer_options = gathered(
+    "buffers",
+    _buffers,
+    option(
+        "--buffer <path>=<file>",
+        "Use the text in <file> instead of the file <path>, and do not write <path>.",
+        "single",
+        multiple=True,
+        shell_complete=paths,
+    ),
+    option(
+        "--buffers <file> | -",
+        "The same for a JSON object of texts by path.",
+        "together",
+        shell_complete=paths,
+    ),
+)
 
 
 def _read_all(name: str) -> dict[str, bytes]:

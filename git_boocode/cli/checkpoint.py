@@ -31,27 +31,19 @@ _CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
 _CLAUDE = "claude-code"
 
 OPTIONS = (
-    Option(("-m", "--label"), "A label for the checkpoint.", "label", "<label>"),
-    Option(("--session",), "The agent's session.", "session", "<id>"),
-    Option(("--chat",), "The conversation in that session.", "chat", "<id>"),
-    Option(("--message",), "The message to cut the conversation at.", "message", "<id>"),
-    Option(("--agent",), "The agent that asks for it.", "agent", "<name>"),
-    Option(("--trigger",), "What triggered it.", "trigger", "<name>"),
+    Option("-m, --label <label>", "A label for the checkpoint."),
+    Option("--session <id>", "The agent's session."),
+    Option("--chat <id>", "The conversation in that session."),
+    Option("--message <id>", "The message to cut the conversation at."),
+    Option("--agent <name>", "The agent that asks for it."),
+    Option("--trigger <name>", "What triggered it."),
+    Option("--meta <key>=<value>", "Other metadata; may be given several times."),
     Option(
-        ("--meta",),
-        "Other metadata; may be given several times.",
-        "meta",
-        "<key>=<value>",
-        is_pairs=True,
+        "--if-changed", "Skip if nothing changed since the latest checkpoint.", "only_if_changed"
     ),
-    Option(
-        ("--if-changed",),
-        "Skip if nothing changed since the latest checkpoint.",
-        "only_if_changed",
-    ),
-    Option(("--ignore-unmatch",), "Allow paths that match no file yet.", "ignore_unmatch"),
-    Option(("--best-effort",), "If it fails, print the error and exit with 0.", "best_effort"),
-    Option(("--allow-home",), "Allow a worktree that is your home directory.", "allow_home"),
+    Option("--ignore-unmatch", "Allow paths that match no file yet."),
+    Option("--best-effort", "If it fails, print the error and exit with 0."),
+    Option("--allow-home", "Allow a worktree that is your home directory."),
     JSON,
 )
 

@@ -15,7 +15,7 @@ import click
 
 from git_boocode.agents.config_program import isolated_command
 from git_boocode.cli.colour import Style, colour_wanted
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import config_here, print_json, print_text, wants_json
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import shipped_file
@@ -96,7 +96,7 @@ class _Demo:
 
 
 @click.command(cls=Command)
-@click.option("--keep", is_flag=True, help="Keep the scratch repository.")
+@option("--keep", "Keep the scratch repository.")
 @json_option
 def demo(keep: bool) -> int:
     """Show the main job in a scratch repository, with the real commands.

@@ -13,12 +13,7 @@ from git_boocode.checkpoints.turns import compared_states, comparison_json
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import checkpoint_or_range, or_paths
 from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
-from git_boocode.cli.framework import (
-    Command,
-    json_option,
-    misused,
-    refuse_together,
-)
+from git_boocode.cli.framework import Command, json_option, misused, option, refuse_together
 from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import encode_text, paged, print_json, progress, wants_json
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
@@ -37,10 +32,10 @@ READER_GONE = (-13, 141)
     metavar="[<checkpoint> [<checkpoint>]] [--] [<path>...]",
     shell_complete=or_paths(checkpoint_or_range, most=2),
 )
-@click.option("--turn", is_flag=True, help="Compare the beginning of a turn with its end.")
-@click.option("--proposal", is_flag=True, help="Compare the files with what is proposed for them.")
-@click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
-@click.option("--name-only", is_flag=True, help="Show only the names of changed files.")
+@option("--turn", "Compare the beginning of a turn with its end.")
+@option("--proposal", "Compare the files with what is proposed for them.")
+@option("--stat", "Show a summary of the changes instead.")
+@option("--name-only", "Show only the names of changed files.")
 @json_option
 @click.pass_context
 def diff(

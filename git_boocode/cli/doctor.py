@@ -18,7 +18,7 @@ from git_boocode.checkpoints.checkup import (
     check_files,
     remove_broken,
 )
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     first_lines,
     print_feedback,
@@ -50,7 +50,7 @@ _NEWEST = 5
 
 
 @click.command(cls=Command)
-@click.option("--fix", is_flag=True, help="Repair what can be repaired.")
+@option("--fix", "Repair what can be repaired.")
 @json_option
 def doctor(fix: bool) -> int:
     """Explain what interrupted commands left behind, and what cannot be used.

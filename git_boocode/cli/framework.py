@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import wraps
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -41,15 +43,47 @@ if TYPE_CHECKING:
 # The options for help are our own: click's would not notice that standard output is full.
 SETTINGS: dict[str, Any] = {"help_option_names": [], "max_content_width": 100}
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def option(spelling: str, help_: str, name: str = "", **more: Any) -> Decorator:  # noqa: ANN401 - click's
+    """A decorator that gives a command an `Option`; `more` are click's own settings."""
+    return _decorator(Option(spelling, help_, name), **more)
+
+
+def _decorator(option: Option, **more: Any) -> Decorator:  # noqa: ANN401 - click's
+    return click.option(*option.names, option.parameter, **_settings(option), **more)
+
+
+def _settings(option: Option) -> dict[str, Any]:
+    is_flag = None if option.metavar else True
+    return {"help": option.help, "metavar": option.metavar or None, "is_flag": is_flag}
+
+
+def gathered(parameter: str, make: Callable[..., object], *options: Decorator) -> Decorator:
+    """A decorator that gives a command some options, of which `make` makes one argument."""
+    names = signature(make).parameters
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_argument(**given: Any) -> Any:  # noqa: ANN401 - click's
+            made = make(**{name: given.pop(name) for name in names if name in given})
+            return command(**given, **{parameter: made})
+
+        decorated: Callable[..., Any] = with_argument
+        for each in reversed(options):
+            decorated = each(decorated)
+        return decorated
+
+    return decorate
+
 
 def _set_json(_: click.Context, __: click.Parameter, wanted: bool) -> None:
     # Until the command line is parsed, a `--json` may be an argument of another command.
     set_output_options(output_options()._replace(as_json=wanted))
 
 
-json_option = click.option(
-    *JSON.names, is_flag=True, expose_value=False, help=JSON.help, callback=_set_json
-)
+json_option = _decorator(JSON, expose_value=False, callback=_set_json)
 
 
 class GitHelpFormatter(click.HelpFormatter):
@@ -87,13 +121,12 @@ def _with_common(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments that make a command or group, and the options that all have."""
     output = (
         click.Option(
-            [*option.names, option.parameter],
-            is_flag=True,
+            [*each.names, each.parameter],
             expose_value=False,
-            help=option.help,
             callback=_add_output_option,
+            **_settings(each),
         )
-        for option in OUTPUT
+        for each in OUTPUT
     )
     help_options = (
         click.Option(
@@ -172,23 +205,16 @@ class Command(click.Command):
 
 def _command(function: Callable[..., int], options: Iterable[Option]) -> Command:
     """A command with options that are also read without click, and with paths."""
-    params: list[click.Parameter] = [
-        click.Option(
-            [*option.names, option.parameter],
-            is_flag=None if option.metavar else True,
-            metavar=option.metavar or None,
-            shell_complete=agents if option.parameter == "agent" else None,
-            multiple=option.is_pairs,
-            callback=_set_json if option is JSON else _pairs if option.is_pairs else None,
-            expose_value=option is not JSON,
-            help=option.help,
-        )
-        for option in options
-    ]
-    paths = click.Path(readable=False)
-    params.append(click.Argument(["paths"], nargs=-1, type=paths, metavar="[--] [<path>...]"))
-    name, text = function.__name__, function.__doc__
-    return Command(name, params=params, callback=function, help=text)
+    more: dict[str, Any] = {
+        "agent": {"shell_complete": agents},
+        "meta": {"multiple": True, "callback": _pairs},
+        JSON.parameter: {"expose_value": False, "callback": _set_json},
+    }
+    path_type = click.Path(readable=False)
+    made = click.argument("paths", nargs=-1, type=path_type, metavar="[--] [<path>...]")(function)
+    for each in reversed([*options]):
+        made = _decorator(each, **more.get(each.parameter, {}))(made)
+    return click.command(cls=Command)(made)
 
 
 def _pairs(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -376,23 +402,15 @@ def _change_directory(_: click.Context, __: click.Parameter, directories: tuple[
 
 
 @click.group(cls=LazyGroup, entries=COMMANDS, subcommand_metavar="<command> [<args>]")
-@click.option(
-    *DIRECTORY.names,
-    DIRECTORY.parameter,
+@_decorator(
+    DIRECTORY,
     multiple=True,
-    metavar=DIRECTORY.metavar,
     expose_value=False,
     callback=_change_directory,
     shell_complete=paths,
-    help=DIRECTORY.help,
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version.",
+@option(
+    "--version", "Print the version.", is_eager=True, expose_value=False, callback=_print_version
 )
 def boocode() -> None:
     """Apply a model's drifted edits, and checkpoint the worktree, in plain git."""

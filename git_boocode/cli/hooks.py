@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -32,7 +32,14 @@ from git_boocode.agents.install import (
 from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
 from git_boocode.agents.trust import trust_note
 from git_boocode.cli.candidates import agents
-from git_boocode.cli.framework import Command, CommandInfo, LazyGroup, json_option, refuse_together
+from git_boocode.cli.framework import (
+    Command,
+    CommandInfo,
+    LazyGroup,
+    json_option,
+    option,
+    refuse_together,
+)
 from git_boocode.cli.hook import run_hook
 from git_boocode.cli.hooks_plan import (
     HooksPlan,
@@ -64,8 +71,6 @@ from git_boocode.repo.errors import (
     shell_command,
 )
 from git_boocode.repo.ids import ago
-
-_Callable = TypeVar("_Callable", bound=Callable[..., int])
 
 COMMANDS = {
     name: CommandInfo(__name__, name, summary)
@@ -118,7 +123,7 @@ def _take_scope(context: click.Context, option: click.Parameter, given: bool) ->
         refuse_together((f"--{context.params['scope']}", True), (f"--{option.name}", True))
 
 
-def _change_options(command: _Callable) -> _Callable:
+def _change_options(command: Callable[..., int]) -> Callable[..., int]:
     """The options of a command that installs or uninstalls."""
     scopes = {
         USER: "In your home directory, for all repositories.",
@@ -126,28 +131,23 @@ def _change_options(command: _Callable) -> _Callable:
         LOCAL: "In files of the worktree that are yours alone.",
     }
     options = (
-        click.option("--git", is_flag=True, help="The hooks of git itself."),
-        click.option(
-            "--agent",
+        option("--git", "The hooks of git itself."),
+        option(
+            "--agent <name>",
+            "The hooks of this agent; may be given several times.",
             "names",
             multiple=True,
-            metavar="<name>",
             shell_complete=agents,
-            help="The hooks of this agent; may be given several times.",
         ),
         *(
-            click.option(
-                f"--{name}", is_flag=True, expose_value=False, callback=_take_scope, help=text
-            )
+            option(f"--{name}", text, expose_value=False, callback=_take_scope)
             for name, text in scopes.items()
         ),
-        click.option(
-            "-n", "--dry-run", is_flag=True, help="Only show what would change, as a diff."
-        ),
+        option("-n, --dry-run", "Only show what would change, as a diff."),
         json_option,
     )
-    for option in reversed(options):
-        command = option(command)
+    for each in reversed(options):
+        command = each(command)
     return command
 
 
@@ -264,9 +264,7 @@ def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
 
 
 @click.command(cls=Command, surplus=_agent_hint)
-@click.option(
-    "--exclude", is_flag=True, help="Add the files that it makes to .git/info/exclude; do not ask."
-)
+@option("--exclude", "Add the files that it makes to .git/info/exclude; do not ask.")
 @_change_options
 def install(
     git: bool,

@@ -22,6 +22,7 @@ from git_boocode.cli.framework import (
     Command,
     json_option,
     misused,
+    option,
     refuse_together,
 )
 from git_boocode.cli.options import AFTER_DASHES, output_options
@@ -91,46 +92,25 @@ class _Shown(NamedTuple):
 
 
 @click.command(cls=_LogCommand)
-@click.option(
-    "-n",
-    "--max-count",
-    type=AtLeast(0),
-    metavar="<n>",
-    help="List at most <n> turns; -<n> does the same.",
+@option("-n, --max-count <n>", "List at most <n> turns; -<n> does the same.", type=AtLeast(0))
+@option("--oneline", "Show only id, name and label of each turn.")
+@option("--stat", "Also show a summary of the changes of each turn.")
+@option("-p, --patch", "Also show the changes of each turn.")
+@option("-S <text>", "Only turns that added or removed this text.", "text")
+@option("-G <regex>", "Only turns with a changed line that matches.", "regex")
+@option("--since <date>", "Only turns that began after this date.")
+@option("--until <date>", "Only turns that began before this date.")
+@option("--grep <words>", "Only turns whose prompt or label has all of these words.", default="")
+@option("--agent <name>", "Only turns of this agent.", default="", shell_complete=agents)
+@option("--session <id>", "Only turns of sessions whose id starts with <id>.", default="")
+@option("--date <format>", "Show times as git log --date does.", default="")
+@option("--all", "Include all worktrees.", "everywhere")
+@option(
+    "--remote <name>", "List checkpoints fetched from this remote instead.", shell_complete=remotes
 )
-@click.option("--oneline", is_flag=True, help="Show only id, name and label of each turn.")
-@click.option("--stat", is_flag=True, help="Also show a summary of the changes of each turn.")
-@click.option("-p", "--patch", is_flag=True, help="Also show the changes of each turn.")
-@click.option("-S", "text", metavar="<text>", help="Only turns that added or removed this text.")
-@click.option("-G", "regex", metavar="<regex>", help="Only turns with a changed line that matches.")
-@click.option("--since", metavar="<date>", help="Only turns that began after this date.")
-@click.option("--until", metavar="<date>", help="Only turns that began before this date.")
-@click.option(
-    "--grep",
-    default="",
-    metavar="<words>",
-    help="Only turns whose prompt or label has all of these words.",
-)
-@click.option(
-    "--agent", default="", metavar="<name>", help="Only turns of this agent.", shell_complete=agents
-)
-@click.option(
-    "--session",
-    default="",
-    metavar="<id>",
-    help="Only turns of sessions whose id starts with <id>.",
-)
-@click.option("--date", default="", metavar="<format>", help="Show times as git log --date does.")
-@click.option("--all", "everywhere", is_flag=True, help="Include all worktrees.")
-@click.option(
-    "--remote",
-    metavar="<name>",
-    help="List checkpoints fetched from this remote instead.",
-    shell_complete=remotes,
-)
-@click.option("--remotes", is_flag=True, help="List checkpoints fetched from any remote instead.")
-@click.option("--archived", is_flag=True, help="List checkpoints that restores archived instead.")
-@click.option("--edits", is_flag=True, help="List the applied edits instead.")
+@option("--remotes", "List checkpoints fetched from any remote instead.")
+@option("--archived", "List checkpoints that restores archived instead.")
+@option("--edits", "List the applied edits instead.")
 @click.argument("pathspecs", nargs=-1, metavar="[--] [<path>...]", shell_complete=paths)
 @json_option
 def log(

@@ -14,27 +14,40 @@ from git_boocode.repo.errors import FatalError
 
 
 class Option(NamedTuple):
-    """An option of a command that can do without click; one without a metavar is a flag.
+    """An option, spelled as help shows it, such as `-n, --max-count <n>`; a flag takes no value.
 
-    One that takes pairs of a key and a value may be given several times.
+    Help, manual, completion and the arguments of the server's tools are made from it. `name` is
+    that of the command's parameter, if it is not the long name of the option.
     """
 
-    names: tuple[str, ...]
+    spelling: str
     help: str
-    parameter: str
-    metavar: str = ""
-    is_pairs: bool = False
+    name: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names, such as `-n` and `--max-count`."""
+        return tuple(self.spelling.partition(" <")[0].split(", "))
+
+    @property
+    def metavar(self) -> str:
+        """What stands for its value; empty for a flag."""
+        _, begin, rest = self.spelling.partition("<")
+        return begin + rest
+
+    @property
+    def parameter(self) -> str:
+        """The name of the command's parameter."""
+        return self.name or self.names[-1].removeprefix("--").replace("-", "_")
 
 
 # Of the commands that have it; it is not read before the command.
-JSON = Option(("--json",), "Answer with one JSON object on standard output.", "as_json")
-DIRECTORY = Option(
-    ("-C",), "Run in this directory instead of the current one.", "directories", "<dir>"
-)
+JSON = Option("--json", "Answer with one JSON object on standard output.", "as_json")
+DIRECTORY = Option("-C <dir>", "Run in this directory instead of the current one.", "directories")
 OUTPUT = (
-    Option(("-q", "--quiet"), "Print only errors and what was asked for.", "quiet"),
-    Option(("-v", "--verbose"), "Print more.", "verbose"),
-    Option(("--no-color",), "Print without colour.", "no_color"),
+    Option("-q, --quiet", "Print only errors and what was asked for."),
+    Option("-v, --verbose", "Print more."),
+    Option("--no-color", "Print without colour."),
 )
 _OUTPUT_NAMES = {name: option.parameter for option in OUTPUT for name in option.names}
 
@@ -129,7 +142,8 @@ def plain_values(options: Iterable[Option], arguments: Iterable[str]) -> dict[st
         option = by_name.get(name)
         if not word.startswith("-"):
             values["paths"] += (word,)
-        elif option is None or option.is_pairs:
+        elif option is None or "=" in option.metavar:
+            # Pairs of a key and a value are checked by click's callback.
             return None
         elif option.metavar:
             value = value if equals else next(remaining, "-")

@@ -38,6 +38,8 @@ from git_boocode.repo.running_turn import read_turn
 
 @click.command(cls=Command)
 @edit_options
+@encoding_option
+@json_option
 @click.option(
     "--retry-of",
     metavar="<id>",

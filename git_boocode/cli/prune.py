@@ -10,7 +10,7 @@ from git_boocode.checkpoints.store import retention
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.retention import Expired, Rules
 from git_boocode.cli import candidates
-from git_boocode.cli.framework import AtLeast, Command, json_option
+from git_boocode.cli.framework import AtLeast, Command, json_option, option
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     first_lines,
@@ -53,19 +53,10 @@ def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[fl
 
 
 @click.command(cls=Command)
-@click.option(
-    "-n", "--dry-run", is_flag=True, help="Only show what would be deleted, and its size."
-)
-@click.option(
-    "--keep", type=AtLeast(1), metavar="<n>", help="Keep the newest <n>, instead of boocode.keep."
-)
-@click.option(
-    "--older-than",
-    callback=_max_age,
-    metavar="<age>",
-    help="Delete what is older, instead of boocode.maxAge.",
-)
-@click.option("--all", "everywhere", is_flag=True, help="Prune all worktrees.")
+@option("-n, --dry-run", "Only show what would be deleted, and its size.")
+@option("--keep <n>", "Keep the newest <n>, instead of boocode.keep.", type=AtLeast(1))
+@option("--older-than <age>", "Delete what is older, instead of boocode.maxAge.", callback=_max_age)
+@option("--all", "Prune all worktrees.", "everywhere")
 @json_option
 def prune(dry_run: bool, keep: int | None, older_than: list[float | None], everywhere: bool) -> int:
     """Delete the checkpoints and proposals of this worktree that are too old or too many.
@@ -148,10 +139,8 @@ def _print(gone: list[Expired], size: int | None, *, dry_run: bool) -> None:
     metavar="<checkpoint>...",
     shell_complete=candidates.checkpoints,
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be dropped.")
-@click.option(
-    "--even-needed", is_flag=True, help="Drop even what undo or an interrupted restore needs."
-)
+@option("-n, --dry-run", "Only show what would be dropped.")
+@option("--even-needed", "Drop even what undo or an interrupted restore needs.")
 @json_option
 def drop(checkpoints: tuple[str, ...], dry_run: bool, even_needed: bool) -> int:
     """Delete the named checkpoints, all or none.

@@ -12,7 +12,7 @@ from git_boocode.checkpoints.store import sharing
 from git_boocode.checkpoints.store.sharing import Fetched, Pushed, Rejected
 from git_boocode.cli import candidates
 from git_boocode.cli.candidates import remotes
-from git_boocode.cli.framework import Command, json_option, refuse_together
+from git_boocode.cli.framework import Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
     agrees,
     can_ask,
@@ -44,15 +44,10 @@ _READABLE = "whoever can read that remote can read them"
     metavar="[<checkpoint>...]",
     shell_complete=candidates.checkpoints,
 )
-@click.option(
-    "--all",
-    "everywhere",
-    is_flag=True,
-    help="Push the checkpoints and proposals of all worktrees.",
-)
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be pushed.")
-@click.option("--no-verify", is_flag=True, help="Bypass the pre-push hook.")
-@click.option("--yes", is_flag=True, help="Push untracked files without asking.")
+@option("--all", "Push the checkpoints and proposals of all worktrees.", "everywhere")
+@option("-n, --dry-run", "Only show what would be pushed.")
+@option("--no-verify", "Bypass the pre-push hook.")
+@option("--yes", "Push untracked files without asking.")
 @json_option
 def push(
     remote: str | None,
@@ -177,8 +172,8 @@ def reasons(rejected: list[Rejected]) -> str:
 @click.command(cls=Command)
 @click.argument("remote", required=False, metavar="[<remote>]", shell_complete=remotes)
 @click.argument("checkpoints", nargs=-1, metavar="[<checkpoint>...]")
-@click.option("-p", "--prune", is_flag=True, help="Delete those that the remote no longer has.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be fetched.")
+@option("-p, --prune", "Delete those that the remote no longer has.")
+@option("-n, --dry-run", "Only show what would be fetched.")
 @json_option
 def fetch(remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run: bool) -> int:
     """Fetch the checkpoints and proposals of a remote that are not here, or only named checkpoints.

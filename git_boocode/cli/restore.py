@@ -6,8 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial, wraps
-from typing import Any
+from functools import partial
 
 import click
 
@@ -27,7 +26,7 @@ from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Change
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.colour import Style, colour_wanted
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, Decorator, gathered, json_option, option
 from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import (
     agrees,
@@ -72,66 +71,56 @@ def surplus_hint(name: str) -> str:
     return f"{ways}, 'git boocode rewind {given}' undoes an edit"
 
 
-no_head_option = click.option(
-    "--no-head", is_flag=True, help="Leave HEAD where it is, even if the restore moved it."
-)
-_OPTIONS = (
-    click.option("-n", "--dry-run", is_flag=True, help="Only show what would change."),
-    click.option(
-        "--files-only", is_flag=True, help="Restore files and staging; do not call the callback."
-    ),
-    click.option(
-        "--conversation-only", is_flag=True, help="Only call the callback; leave files and staging."
-    ),
-    click.option(
-        "--callback",
-        metavar="<file>|<name>",
-        help="The host's program or a shipped one, instead of boocode.callback.",
-        shell_complete=callbacks,
-    ),
-    json_option,
-)
+no_head_option = option("--no-head", "Leave HEAD where it is, even if the restore moved it.")
 
 
-def restore_options(kind: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options that all three have, as one request."""
-    *others, _ = REFUSALS[kind]
-    force_option = click.option(
-        "--force",
-        multiple=True,
-        metavar="<what>",
-        help=f"Override a refusal: {', '.join((*others, _IGNORED_HELP))}.",
-        shell_complete=one_of(REFUSALS[kind]),
+def _request(
+    dry_run: bool,
+    files_only: bool,
+    conversation_only: bool,
+    callback: str | None,
+    force: tuple[str, ...],
+    no_head: bool = False,
+) -> RestoreRequest:
+    return RestoreRequest(
+        files=not conversation_only,
+        conversation=not files_only,
+        head=False if no_head else None,
+        dry_run=dry_run,
+        callback=callback,
+        force=frozenset(word for each in force for word in each.split(",")),
     )
 
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        @wraps(command)
-        def with_request(**given: Any) -> int:  # noqa: ANN401 - click's own
-            request = RestoreRequest(
-                files=not given.pop("conversation_only"),
-                conversation=not given.pop("files_only"),
-                head=False if given.pop("no_head", False) else None,
-                dry_run=given.pop("dry_run"),
-                callback=given.pop("callback"),
-                force=frozenset(word for each in given.pop("force") for word in each.split(",")),
-            )
-            return command(**given, request=request)
 
-        decorated: Callable[..., int] = with_request
-        for option in reversed((force_option, *_OPTIONS)):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
+def restore_options(kind: str) -> Decorator:
+    """The options that restore, undo and redo have, as one request."""
+    *others, _ = REFUSALS[kind]
+    return gathered(
+        "request",
+        _request,
+        option(
+            "--force <what>",
+            f"Override a refusal: {', '.join((*others, _IGNORED_HELP))}.",
+            multiple=True,
+            shell_complete=one_of(REFUSALS[kind]),
+        ),
+        option("-n, --dry-run", "Only show what would change."),
+        option("--files-only", "Restore files and staging; do not call the callback."),
+        option("--conversation-only", "Only call the callback; leave files and staging."),
+        option(
+            "--callback <file>|<name>",
+            "The host's program or a shipped one, instead of boocode.callback.",
+            shell_complete=callbacks,
+        ),
+        json_option,
+    )
 
 
 @click.command(cls=Command)
 @click.argument("checkpoint", metavar="[<checkpoint>]", required=False, shell_complete=checkpoints)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
-@click.option("--head", is_flag=True, help="Also move HEAD and its branch back.")
-@click.option(
-    "--session", default="", metavar="<id>", help="Refuse checkpoints of another session."
-)
+@option("--head", "Also move HEAD and its branch back.")
+@option("--session <id>", "Refuse checkpoints of another session.", default="")
 @restore_options(RESTORE)
 def restore(
     checkpoint: str | None,

@@ -11,7 +11,7 @@ from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.cli.apply_edit import diff_option, print_diffs, refuse, summary, trim_option
 from git_boocode.cli.candidates import edits, or_paths
 from git_boocode.cli.edit_list import warn_of_unreadable
-from git_boocode.cli.framework import Command, json_option, misused
+from git_boocode.cli.framework import Command, json_option, misused, option
 from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import (
     print_feedback,
@@ -38,13 +38,11 @@ _DONE = {"create": "brought back", "delete": "deleted", "rename": "renamed back"
     metavar="[<edit>] [--] [<path>...]",
     shell_complete=or_paths(edits, most=1),
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
+@option("-n, --dry-run", "Only show what would be done.")
 @diff_option
 @trim_option
-@click.option(
-    "--no-record", is_flag=True, help="Do not record the rewind; it cannot be rewound then."
-)
-@click.option("--force", is_flag=True, help="Rewind although a turn is running.")
+@option("--no-record", "Do not record the rewind; it cannot be rewound then.")
+@option("--force", "Rewind although a turn is running.")
 @json_option
 def rewind(
     arguments: tuple[str, ...],

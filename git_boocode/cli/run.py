@@ -9,7 +9,7 @@ import click
 from git_boocode.checkpoints.capture import Request
 from git_boocode.cli.candidates import paths
 from git_boocode.cli.checkpoint import session_and_agent, take
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import print_hints, wants_json
 from git_boocode.repo.process import become, find_command
 
@@ -17,9 +17,9 @@ _LONGEST = 100
 
 
 @click.command(cls=Command, context_settings={"allow_interspersed_args": False})
-@click.option("-m", "--label", metavar="<label>", help="A label for the checkpoint.")
-@click.option("--best-effort", is_flag=True, help="Run the command even if the checkpoint fails.")
-@click.option("--allow-home", is_flag=True, help="Allow a worktree that is your home directory.")
+@option("-m, --label <label>", "A label for the checkpoint.")
+@option("--best-effort", "Run the command even if the checkpoint fails.")
+@option("--allow-home", "Allow a worktree that is your home directory.")
 @click.argument(
     "command",
     nargs=-1,

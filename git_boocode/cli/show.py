@@ -16,7 +16,7 @@ from git_boocode.cli.candidates import age_of, checkpoint_or_edit, paths
 from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.diff import READER_GONE, print_page
 from git_boocode.cli.edit_list import edit_state
-from git_boocode.cli.framework import Command, json_option, refuse_together
+from git_boocode.cli.framework import Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
     encode_text,
     label_of,
@@ -60,8 +60,8 @@ _LINES = ("agent", "session", "chat", "message", "trigger", "state")
     default="@",
     shell_complete=checkpoint_or_edit,
 )
-@click.option("--stat", is_flag=True, help="Show a summary of the changes instead.")
-@click.option("--head", is_flag=True, help="Show what differs from HEAD instead of the turn.")
+@option("--stat", "Show a summary of the changes instead.")
+@option("--head", "Show what differs from HEAD instead of the turn.")
 @json_option
 def show(name: str, stat: bool, head: bool) -> int:
     """Show a checkpoint's metadata and what its turn changed; by default the newest.
@@ -179,9 +179,7 @@ _WHO, _LABEL, _AGE = 12, 24, 13
 
 
 @click.command(cls=Command)
-@click.option(
-    "-L", "lines", metavar="<range>", default="", help="Only these lines, as in git blame."
-)
+@option("-L <range>", "Only these lines, as in git blame.", "lines", default="")
 @click.argument("path", metavar="<path>", shell_complete=paths)
 @json_option
 def blame(path: str, lines: str) -> int:

@@ -12,7 +12,7 @@ from git_boocode.checkpoints.worktree.pathspecs import unrecorded_repositories
 from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.candidates import age_of, proposed
 from git_boocode.cli.doctor import interruptions
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     encode_text,
     first_lines,
@@ -38,8 +38,8 @@ from git_boocode.repo.store import Ref, ShortIds
 
 @click.command(cls=Command)
 @click.argument("paths", nargs=-1, metavar="[--] [<path>...]", shell_complete=proposed)
-@click.option("--porcelain", is_flag=True, help="List only the files of the proposal, for scripts.")
-@click.option("-z", "nul", is_flag=True, help="End each file with NUL; implies --porcelain.")
+@option("--porcelain", "List only the files of the proposal, for scripts.")
+@option("-z", "End each file with NUL; implies --porcelain.", "nul")
 @buffer_options
 @json_option
 def status(paths: tuple[str, ...], porcelain: bool, nul: bool, buffers: BufferOptions) -> int:

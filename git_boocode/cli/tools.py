@@ -7,7 +7,7 @@ import json
 import click
 
 from git_boocode.cli.candidates import one_of
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import config_here, print_json, print_text, wants_json
 from git_boocode.editing.tool_schemas import TOOLS, allowed_tools, guidance
 from git_boocode.repo.errors import RefusedError, UsageError
@@ -15,7 +15,7 @@ from git_boocode.repo.errors import RefusedError, UsageError
 
 @click.command(cls=Command)
 @click.argument("format_", metavar="[<format>]", required=False, shell_complete=one_of(TOOLS))
-@click.option("--guide", is_flag=True, help="Print guidance for a system prompt instead.")
+@option("--guide", "Print guidance for a system prompt instead.")
 @json_option
 def tools(format_: str | None, guide: bool) -> int:
     """Print the edit formats as tool definitions, ready for the API of a model.

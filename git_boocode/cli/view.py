@@ -8,7 +8,7 @@ import sys
 import click
 
 from git_boocode.cli.candidates import paths
-from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
+from git_boocode.cli.framework import AtLeast, Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
     counted,
     print_feedback,
@@ -32,28 +32,23 @@ _BEGINNING = 4096  # bytes of a page, which contain its title
 
 
 @click.command(cls=Command)
-@click.option(
-    "-o",
-    "--output",
-    metavar="<file>",
-    help="Write the page to this file, '-' for standard output, and do not open it.",
+@option(
+    "-o, --output <file>",
+    "Write the page to this file, '-' for standard output, and do not open it.",
     shell_complete=paths,
 )
-@click.option("--serve", is_flag=True, help="Serve the page on this machine until Ctrl-C.")
-@click.option(
-    "--port",
+@option("--serve", "Serve the page on this machine until Ctrl-C.")
+@option(
+    "--port <number>",
+    "With --serve, listen on this port; by default, one that is free.",
     type=AtLeast(0),
-    metavar="<number>",
-    help="With --serve, listen on this port; by default, one that is free.",
 )
-@click.option("--no-open", is_flag=True, help="Do not open a browser.")
-@click.option(
-    "-n",
-    "--max-count",
+@option("--no-open", "Do not open a browser.")
+@option(
+    "-n, --max-count <n>",
+    f"Show the newest <n> turns; by default, {_MOST:,}.",
     type=AtLeast(1),
     default=_MOST,
-    metavar="<n>",
-    help=f"Show the newest <n> turns; by default, {_MOST:,}.",
 )
 @json_option
 def view(output: str | None, serve: bool, port: int | None, no_open: bool, max_count: int) -> int:
