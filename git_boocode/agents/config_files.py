@@ -339,8 +339,9 @@ def saved(path: str, baseline: Baseline | None) -> FileEdit:
     try:
         before = read_file(path, replace_link=True)
     except RefusedError as error:
-        error.hints += ("delete it; 'git boocode doctor --fix' does so in the git directory",)
-        raise
+        hint = "delete it; 'git boocode doctor --fix' does so in the git directory"
+        hints = (*error.hints, hint)
+        raise RefusedError(error.message, code=error.code, hints=hints) from None
     if baseline is None:
         return FileEdit(path, before, None, None, "", replace_link=True)
     stored = {

@@ -210,11 +210,11 @@ def sharing_notes(plan: HooksPlan, command: str, *, dry_run: bool = False) -> li
         notes.append(f"tracked, so others {get} them with the next commit: {names}")
     addable = [path for path in found.addable if not (plan.exclude and makes_file(changes[path]))]
     if addable:
-        exclude = shown_path(plan.locations, exclude_path(repository))
-        notes.append(
-            f"not ignored, so they {can} be committed: {shown(addable)}\n"
-            f"lines in {exclude} keep them to yourself; --exclude adds them"
-        )
+        note = f"not ignored, so they {can} be committed: {shown(addable)}"
+        if any(makes_file(changes[path]) for path in addable):
+            exclude = shown_path(plan.locations, exclude_path(repository))
+            note += f"\nlines in {exclude} keep them to yourself; --exclude adds them"
+        notes.append(note)
     if notes and not command.startswith("git "):
         program = shell_command(*installed_program())
         notes.append(f"they {use} this machine's path '{program}'; do not commit them")
