@@ -20,7 +20,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.repo.durable import sync, sync_directory
+from git_boocode.repo.durable import sync, sync_path
 from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
 from git_boocode.repo.files import (
     FileState,
@@ -125,7 +125,7 @@ class WriteStep(NamedTuple):
             with suppress(FileNotFoundError):
                 os.rename(self.spelling, self.real)
         with suppress(OSError):
-            sync_directory(os.path.dirname(self.real))
+            sync_path(os.path.dirname(self.real))
 
 
 def fingerprint(data: bytes | None) -> str | None:
@@ -155,7 +155,7 @@ class Journal:
     def sync(self, directories: Iterable[str]) -> None:
         """Called after all files are written: flush the entries of their directories to disk."""
         for directory in directories:
-            sync_directory(directory)
+            sync_path(directory)
 
     def commit(self) -> None:
         """Called after that; if it raises, the files are rolled back.

@@ -42,22 +42,16 @@ def sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def sync_file(path: str) -> None:
-    """Flush a file's content, or a directory's entries, to disk."""
+def sync_path(path: str) -> None:
+    """Flush a file's content, or a directory's entries if the file system supports it, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         sync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP) or not os.path.isdir(path):
+            raise
     finally:
         os.close(descriptor)
-
-
-def sync_directory(directory: str) -> None:
-    """Flush a directory's entries to disk, if the file system supports it."""
-    try:
-        sync_file(directory)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
 
 
 def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> None:
@@ -84,7 +78,7 @@ def sync_all(paths: Sequence[str]) -> None:
         try:
             for path in share:
                 with suppress(FileNotFoundError, NotADirectoryError):
-                    sync_directory(path) if os.path.isdir(path) else sync_file(path)
+                    sync_path(path)
         except (OSError, ValueError) as error:
             errors.append(error)
 
@@ -242,7 +236,7 @@ def make_state_dir(state_dir: str) -> None:
         os.mkdir(making)
         write_private(os.path.join(making, WORKTREE_ID), os.urandom(16).hex().encode("ascii"))
         os.rename(making, state_dir)
-        sync_directory(git_dir)
+        sync_path(git_dir)
     except OSError as error:
         with suppress(OSError):
             remove(making)

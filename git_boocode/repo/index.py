@@ -10,7 +10,7 @@ from mmap import ACCESS_READ, mmap
 from typing import NamedTuple
 from zlib import crc32
 
-from git_boocode.repo.durable import sync_directory, sync_file
+from git_boocode.repo.durable import sync_path
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 from git_boocode.repo.lock import fresh_path
@@ -264,7 +264,7 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
 
 def _sync(path: str) -> None:
     try:
-        sync_directory(path) if os.path.isdir(path) else sync_file(path)
+        sync_path(path)
     except OSError as error:
         raise FatalError(f"cannot sync '{path}': {error.strerror}", code="io") from error
 

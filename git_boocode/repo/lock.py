@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from git_boocode.repo.durable import (
-    is_blocked,
     make_state_dir,
     open_private,
     read_private_json,
@@ -229,8 +228,7 @@ def scratch_directory(state_dir: str, *, read_only: bool = False) -> Iterator[st
     For a `read_only` command it may lie elsewhere, and `state_dir` is not created. FatalError
     (`io`) if nothing is writable.
     """
-    is_there = os.path.isdir(state_dir) and _may_write(state_dir)
-    if read_only and (not is_there or is_blocked(state_dir)):
+    if read_only and not (os.path.isdir(state_dir) and _may_write(state_dir)):
         # Imported late, because it is slow to import and rarely needed.
         import tempfile
 

@@ -115,5 +115,5 @@ def test_on_macos_the_cache_of_the_drive_is_flushed(
     monkeypatch.setattr(module, "F_FULLFSYNC", "full", raising=False)
     monkeypatch.setattr(module, "fcntl", fcntl)
     monkeypatch.setattr(os, "fsync", lambda _: calls.append("fsync"))
-    durable.sync_file(str(path))
+    durable.sync_path(str(path))
     assert calls == (["full"] if supported else ["full", "fsync"])

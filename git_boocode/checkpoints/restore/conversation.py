@@ -28,7 +28,7 @@ from git_boocode.repo.durable import (
     read_private,
     read_private_json,
     remove,
-    sync_directory,
+    sync_path,
     write_private,
 )
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
@@ -306,8 +306,8 @@ class ConversationFiles:
         ]
         note = json.dumps({"files": rows}).encode("ascii")
         write_private(os.path.join(self._directory, _NOTE), note)
-        sync_directory(self._directory)
-        sync_directory(os.path.dirname(self._directory))
+        sync_path(self._directory)
+        sync_path(os.path.dirname(self._directory))
 
     def _store(self, content: bytes | None) -> str | None:
         """Save a content under its hash; returns the hash."""

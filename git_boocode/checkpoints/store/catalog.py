@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from git_boocode.repo.durable import read_private, sync, sync_directory
+from git_boocode.repo.durable import read_private, sync, sync_path
 from git_boocode.repo.entries import EntryCatalog, Metadata, Unusable, refs_beginning
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.git import Git, nul_records
@@ -330,5 +330,5 @@ def _make_key(repository: Repository) -> bytes:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, key, 0)
             sync(descriptor)
-            sync_directory(os.path.dirname(path))
+            sync_path(os.path.dirname(path))
     return key

@@ -129,7 +129,11 @@ class WorktreeScan:
         self._start = _file_time(self._repository.worktree, self._scratch)
         self._listing = self._walk(self._user.index)
         self._rules = conversion_rules(self._repository)
-        self.cache = self._load_cache() if with_cache else None
+        cache = load_cache(self._repository, self._scratch, self._rules) if with_cache else None
+        # Only the user's index has the modes that the file system cannot represent.
+        if cache and self._repository.index_knows_modes:
+            cache = cache if cache.user_index == self._user.fingerprint else None
+        self.cache = cache
         if self.cache is not None:
             self._index = Index(self._quarantine.git, self.cache.path)
             self._index.invalidate(self.cache.recent)
@@ -144,14 +148,6 @@ class WorktreeScan:
         running = index.git.begin(*LISTING)
         self._walks.append(running)
         return running
-
-    def _load_cache(self) -> IndexCache | None:
-        cache = load_cache(self._repository, self._scratch, self._rules)
-        if cache is None:
-            return None
-        # Only the user's index has the modes that the file system cannot represent.
-        same = cache.user_index == self._user.fingerprint or not self._repository.index_knows_modes
-        return cache if same else None
 
     def _prepare_copy(self) -> None:
         try:
@@ -222,8 +218,14 @@ class WorktreeScan:
         staging = changes.staging
         if staging is not None:
             self._indexer.resolve_failed(self._user.entry, staging.intended)
-        tree = self._unchanged_tree(changes)
-        trees = (tree, tree) if tree else write_trees(self._index, staging)
+        # Whether the private index stays as the last capture left it.
+        is_same = self.cache is not None and not self.cache.recent
+        is_same = is_same and not (changes.gone or changes.entries or changes.paths)
+        before = self.cache.content if self.cache and is_same else None
+        if before is None or before.special or staging is None or staging.special:
+            trees = write_trees(self._index, staging)
+        else:
+            trees = before.tree, before.tree
         keep = staging is not None and not self._left_out
         return Snapshot(
             self._quarantine,
@@ -234,7 +236,7 @@ class WorktreeScan:
             sorted({*self._skipped, *self._indexer.failed}),
             *trees,
             self._left_out,
-            self._new_cache(changes) if keep else None,
+            self._new_cache(changes, is_same=is_same) if keep else None,
         )
 
     @cached_property
@@ -262,10 +264,6 @@ class WorktreeScan:
                 raise
             return None
 
-    @property
-    def _ignores_case(self) -> bool:
-        return self._repository.config.boolean("core.ignoreCase", default=False)
-
     def _untracked(self) -> list[str]:
         done = self._listing.finish()
         if done.status:
@@ -283,7 +281,8 @@ class WorktreeScan:
     def _differing_in_case(self) -> list[str]:
         """The untracked files that git mistakes for missing tracked files of another case."""
         missing = {*self._indexer.removed, *(self.cache.missing if self.cache else ())}
-        if not missing or not self._ignores_case:
+        ignores_case = self._repository.config.boolean("core.ignoreCase", default=False)
+        if not missing or not ignores_case:
             return []
         present = self._user.index.copy()
         present.forget(missing)
@@ -315,13 +314,13 @@ class WorktreeScan:
         entries = filter(None, map(self._user.entry, closed))
         return [entry for entry in entries if entry.mode == GITLINK]
 
-    def _new_cache(self, changes: _Changes) -> IndexCache:
+    def _new_cache(self, changes: _Changes, *, is_same: bool) -> IndexCache:
         cache = self.cache
         modules, recent = (cache.modules, cache.recent) if cache else ((), ())
         recorded = frozenset(changes.paths)
         return IndexCache(
             path=self._index.path,
-            since=cache.since if cache and self._is_unchanged(changes) else self._start,
+            since=cache.since if cache and is_same else self._start,
             ref="",
             commit="",
             content=None,
@@ -333,19 +332,6 @@ class WorktreeScan:
             modules=frozenset(filter(self._disk.has_repository, recorded.union(modules))),
             rules=self._rules,
         )
-
-    def _unchanged_tree(self, changes: _Changes) -> str:
-        """The tree of the last capture; empty if git has to write another one."""
-        before, staging = self.cache and self.cache.content, changes.staging
-        if before is None or before.special or staging is None or staging.special:
-            return ""
-        return before.tree if self._is_unchanged(changes) else ""
-
-    def _is_unchanged(self, changes: _Changes) -> bool:
-        """Whether the private index stays as the last capture left it."""
-        if self.cache is None or self.cache.recent:
-            return False
-        return not (changes.gone or changes.entries or changes.paths)
 
     def _recent(self, paths: Iterable[str]) -> frozenset[str]:
         """The paths recorded in the second of their last change, with an older modification time.

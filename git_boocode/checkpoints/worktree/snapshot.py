@@ -32,6 +32,7 @@ NO_VALUE = "-"
 LARGEST = 256 << 20
 """The maximum size of the note, in bytes; it lists every untracked file."""
 _VERSION = 5
+_PATHS = ("extra", "missing", "recent", "modules")
 
 
 class ExactFile(NamedTuple):
@@ -92,9 +93,10 @@ class IndexCache(NamedTuple):
 def load_cache(repository: Repository, scratch: str, rules: str) -> IndexCache | None:
     """Read the cache of the last capture; None if it is damaged, or made by other rules."""
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, AttributeError):
-        note: Any = read_private_json(_file(repository, INDEX_CACHE_NOTE), largest=LARGEST)
+        note_path = os.path.join(repository.state_dir, INDEX_CACHE_NOTE)
+        note: Any = read_private_json(note_path, largest=LARGEST)
         cache = _parse(note, fresh_path(os.path.join(scratch, "worktree.index")))
-        path = _file(repository, INDEX_CACHE)
+        path = os.path.join(repository.state_dir, INDEX_CACHE)
         if cache.rules == rules and is_regular(path) and borrow_index(path, cache.path):
             return cache if crc_of(cache.path) == note["crc"] else None
     return None
@@ -117,11 +119,8 @@ def _parse(note: dict[str, Any], path: str) -> IndexCache:
         content=content,
         user_index=str(note["user_index"]),
         head_tree=str(note["head_tree"]),
-        extra=frozenset(map(str, note["extra"])),
-        missing=frozenset(map(str, note["missing"])),
-        recent=frozenset(map(str, note["recent"])),
-        modules=frozenset(map(str, note["modules"])),
         rules=str(note["rules"]),
+        **{name: frozenset(map(str, note[name])) for name in _PATHS},
     )
 
 
@@ -129,53 +128,42 @@ def save_cache(repository: Repository, cache: IndexCache) -> None:
     """Store a private index for the next capture; a parallel capture may replace it."""
     # The checkpoint exists; a slower next capture is no reason to fail.
     with suppress(OSError):
+        making = fresh_path(cache.path)
+        borrow_index(cache.path, making)
+        # The user's index may be private, but git writes indexes with the mode of the umask.
+        os.chmod(making, 0o600)
+        # Git compares files that are as new as the index: those that changed during the scan.
+        os.utime(making, ns=(cache.since, cache.since))
         note = {
             "version": _VERSION,
-            "crc": _replace(cache, _file(repository, INDEX_CACHE)),
+            "crc": crc_of(making),
             "since": cache.since,
             "ref": cache.ref,
             "commit": cache.commit,
             "content": cache.content,
             "user_index": cache.user_index,
             "head_tree": cache.head_tree,
-            "extra": sorted(cache.extra),
-            "missing": sorted(cache.missing),
-            "recent": sorted(cache.recent),
-            "modules": sorted(cache.modules),
             "rules": cache.rules,
+            **{name: sorted(getattr(cache, name)) for name in _PATHS},
         }
-        write_private(_file(repository, INDEX_CACHE_NOTE), json.dumps(note).encode(), to_disk=False)
-
-
-def _replace(cache: IndexCache, path: str) -> int:
-    making = fresh_path(cache.path)
-    borrow_index(cache.path, making)
-    # The user's index may be private, but git writes indexes with the mode of the umask.
-    os.chmod(making, 0o600)
-    # Git compares files that are as new as the index, or newer: those that changed during the scan.
-    os.utime(making, ns=(cache.since, cache.since))
-    crc = crc_of(making)
-    os.replace(making, path)
-    return crc
+        os.replace(making, os.path.join(repository.state_dir, INDEX_CACHE))
+        path = os.path.join(repository.state_dir, INDEX_CACHE_NOTE)
+        write_private(path, json.dumps(note).encode(), to_disk=False)
 
 
 def forget_content(repository: Repository) -> None:
     """Note that the newest checkpoint records another state than that of the cached index."""
     with suppress(OSError):
-        note = read_private_json(_file(repository, INDEX_CACHE_NOTE), largest=LARGEST)
+        path = os.path.join(repository.state_dir, INDEX_CACHE_NOTE)
+        note = read_private_json(path, largest=LARGEST)
         if isinstance(note, dict):
-            data = json.dumps({**note, "content": None}).encode()
-            write_private(_file(repository, INDEX_CACHE_NOTE), data, to_disk=False)
+            write_private(path, json.dumps({**note, "content": None}).encode(), to_disk=False)
 
 
 def discard_cache(repository: Repository) -> None:
     """Let the next capture start from a copy of the user's index."""
     with suppress(OSError):
-        remove(_file(repository, INDEX_CACHE_NOTE))
-
-
-def _file(repository: Repository, name: str) -> str:
-    return os.path.join(repository.state_dir, name)
+        remove(os.path.join(repository.state_dir, INDEX_CACHE_NOTE))
 
 
 class Snapshot(NamedTuple):
