@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import click
 
@@ -13,7 +12,14 @@ from git_boocode.cli.apply_edit import LETTERS
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import proposed
 from git_boocode.cli.colour import diff_painter
-from git_boocode.cli.framework import AtLeast, Command, json_option, refuse_together
+from git_boocode.cli.framework import (
+    AtLeast,
+    Command,
+    gathered,
+    json_option,
+    option,
+    refuse_together,
+)
 from git_boocode.cli.output import (
     ask,
     can_ask,
@@ -46,7 +52,7 @@ a - {verb} this hunk and all later ones of the file
 d - leave this hunk and all later ones of the file
 ? - print help"""
 
-force_option = click.option("--force", is_flag=True, help="Proceed even if a turn is running.")
+force_option = option("--force", "Proceed even if a turn is running.")
 
 
 class ReviewOptions(NamedTuple):
@@ -77,46 +83,34 @@ class ReviewOptions(NamedTuple):
         return hunks_of_one_file(workspace, self.paths, self.numbers, verb)
 
 
-def review_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options that select a part of a proposal, as one argument `chosen`."""
-
-    @wraps(command)
-    def with_options(**given: Any) -> int:  # noqa: ANN401 - click's own
-        chosen = ReviewOptions(**{name: given.pop(name) for name in ReviewOptions._fields})
-        return command(**given, chosen=chosen)
-
-    decorated: Callable[..., int] = with_options
-    for option in reversed(_REVIEW_OPTIONS):
-        decorated = option(decorated)
-    return decorated
-
-
 paths_argument = click.argument(
     "paths", nargs=-1, metavar="[--] [<path>...]", shell_complete=proposed
 )
-_REVIEW_OPTIONS = (
+review_options = gathered(
+    "chosen",
+    ReviewOptions,
     paths_argument,
-    click.option(
-        "--hunk",
+    option(
+        "--hunk <n>",
+        "Only this hunk of the file; several may be given.",
         "numbers",
         type=AtLeast(1),
         multiple=True,
-        metavar="<n>",
-        help="Only this hunk of the file; several may be given.",
     ),
-    click.option("-p", "--patch", is_flag=True, help="Choose hunks interactively."),
+    option("-p, --patch", "Choose hunks interactively."),
     buffer_options,
     force_option,
 )
+"""The options that select a part of a proposal; the argument is `chosen`."""
 
 
 @click.command(cls=Command)
 @review_options
-@click.option("--merge", is_flag=True, help="Merge with your changes.")
-@click.option("--overwrite", is_flag=True, help="Replace your changes.")
-@click.option("--markers", is_flag=True, help="With --merge, mark conflicts in the files.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be done.")
-@click.option("--diff", "show_diff", is_flag=True, help="Show the resulting diff.")
+@option("--merge", "Merge with your changes.")
+@option("--overwrite", "Replace your changes.")
+@option("--markers", "With --merge, mark conflicts in the files.")
+@option("-n, --dry-run", "Only show what would be done.")
+@option("--diff", "Show the resulting diff.", "show_diff")
 @encoding_option
 @json_option
 def accept(

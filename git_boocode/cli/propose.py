@@ -10,7 +10,7 @@ from git_boocode.cli.apply_edit import EditRequest, edit_options, print_edits
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import proposed
 from git_boocode.cli.checkpoint import warn_of_skipped
-from git_boocode.cli.framework import AtLeast, Command, CommandInfo, LazyGroup, json_option
+from git_boocode.cli.framework import AtLeast, Command, CommandInfo, LazyGroup, json_option, option
 from git_boocode.cli.output import (
     print_feedback,
     print_json,
@@ -40,12 +40,7 @@ from git_boocode.repo.running_turn import read_turn
 @edit_options
 @encoding_option
 @json_option
-@click.option(
-    "--retry-of",
-    metavar="<id>",
-    default="",
-    help="The proposal or the refused attempt that this one repeats.",
-)
+@option("--retry-of <id>", "The proposal or the refused attempt that this one repeats.", default="")
 def propose(request: EditRequest, retry_of: str, encoding: str) -> int:
     """Apply a model's edits to what it has seen, and store the result beside the files.
 
@@ -111,22 +106,16 @@ def turn() -> None:
 
 
 @click.command(cls=Command)
-@click.option(
-    "-m", "--message", default="", metavar="<text>", help="What is asked for; it labels the turn."
+@option("-m, --message <text>", "What is asked for; it labels the turn.", default="")
+@option(
+    "--pid <pid>", "The process that works on it; the turn ends with that process.", type=AtLeast(1)
 )
-@click.option(
-    "--pid",
-    type=AtLeast(1),
-    metavar="<pid>",
-    help="The process that works on it; the turn ends with that process.",
-)
-@click.option(
-    "--timeout",
+@option(
+    "--timeout <seconds>",
+    "End the turn after <seconds>, instead of boocode.turnTimeout; 0 means no limit.",
     type=AtLeast(0),
-    metavar="<seconds>",
-    help="End the turn after <seconds>, instead of boocode.turnTimeout; 0 means no limit.",
 )
-@click.option("--force", is_flag=True, help="Replace a turn that is running.")
+@option("--force", "Replace a turn that is running.")
 @buffer_options
 @json_option
 def begin(

@@ -8,24 +8,23 @@ from typing import Any
 import click
 
 from git_boocode.cli.candidates import paths, server_agents
-from git_boocode.cli.framework import Command, json_option, misused, refuse_together
+from git_boocode.cli.framework import Command, json_option, misused, option, refuse_together
 from git_boocode.cli.output import print_hints, wants_json
 
 
 @click.command(cls=Command)
-@click.option(
-    "--repo",
-    metavar="<path>",
+@option(
+    "--repo <path>",
+    "Serve only this worktree, not those that the client names.",
     shell_complete=paths,
-    help="Serve only this worktree, not those that the client names.",
 )
-@click.option("--read-only", is_flag=True, help="Offer no tool that changes anything.")
-@click.option("--install", is_flag=True, help="Add the server to the configuration of agents.")
-@click.option("--uninstall", is_flag=True, help="Remove it from there; by default from all.")
-@click.option("--project", is_flag=True, help="In files of the worktree that may be shared.")
-@click.option("--user", is_flag=True, help="In your home directory, for all repositories.")
-@click.option("--exclude", is_flag=True, help="Add the files that it makes to .git/info/exclude.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would change, as a diff.")
+@option("--read-only", "Offer no tool that changes anything.")
+@option("--install", "Add the server to the configuration of agents.")
+@option("--uninstall", "Remove it from there; by default from all.")
+@option("--project", "In files of the worktree that may be shared.")
+@option("--user", "In your home directory, for all repositories.")
+@option("--exclude", "Add the files that it makes to .git/info/exclude.")
+@option("-n, --dry-run", "Only show what would change, as a diff.")
 @click.argument("agents", nargs=-1, metavar="[<agent>...]", shell_complete=server_agents)
 @json_option
 def serve(

@@ -21,7 +21,7 @@ from git_boocode.checkpoints.removal import (
     parts,
     users_settings,
 )
-from git_boocode.cli.framework import Command, json_option
+from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.hooks_plan import HooksPlan
 from git_boocode.cli.output import (
     agrees,
@@ -49,8 +49,8 @@ _WORDS = {
 
 
 @click.command(cls=Command)
-@click.option("--everything", is_flag=True, help="Remove all that is left, too, without asking.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only show what would be removed.")
+@option("--everything", "Remove all that is left, too, without asking.")
+@option("-n, --dry-run", "Only show what would be removed.")
 @json_option
 def uninstall(everything: bool, dry_run: bool) -> int:
     """Remove the hooks, and all that git-boocode keeps in this repository.
