@@ -10,11 +10,14 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Lock, Thread
@@ -40,19 +43,74 @@ def run_forked(
         env: its whole environment.
         stdin: what it reads.
     """
-    request = {"code": code, "argv": argv, "cwd": str(cwd), "env": env, "umask": _umask()}
     out, err = _Reader(), _Reader()
     with tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
-            connection.connect(_address())
-            streams = [given.fileno(), out.writing, err.writing]
-            socket.send_fds(connection, [json.dumps(request).encode()], streams)
-            out.start()
-            err.start()
-            status = int(connection.recv(_LARGEST) or b"-9")
+        streams = [given.fileno(), out.writing, err.writing]
+        process = ForkedProcess(code, argv, cwd, env, streams)
+        out.start()
+        err.start()
+        status = process.wait()
     return subprocess.CompletedProcess(code, status, out.finish(), err.finish())
+
+
+class ForkedProcess:
+    """A program that runs, used like `subprocess.Popen`.
+
+    `streams` are its standard streams; without them, it gets pipes.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        argv: Sequence[str],
+        cwd: str | Path,
+        env: Mapping[str, str],
+        streams: Sequence[int] = (),
+    ) -> None:
+        # Not the directory of the server.
+        top = str(Path.cwd() / cwd) if not os.path.isabs(cwd) else str(cwd)
+        request = {"code": code, "argv": argv, "cwd": top, "env": env, "umask": _umask()}
+        ends = [] if streams else [os.pipe() for _ in range(_STREAMS)]
+        if ends:
+            streams = (ends[0][0], ends[1][1], ends[2][1])
+            self.stdin = os.fdopen(ends[0][1], "wb")
+            self.stdout, self.stderr = (os.fdopen(reading, "rb") for reading, _ in ends[1:])
+        self.returncode: int | None = None
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._connection.connect(_address())
+        socket.send_fds(self._connection, [json.dumps(request).encode()], list(streams))
+        if ends:
+            for stream in streams:
+                os.close(stream)
+        self.pid = int(self._connection.recv(_LARGEST))
+
+    def poll(self) -> int | None:
+        """How it ended, or None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """How it ends (TimeoutExpired)."""
+        if self.returncode is None:
+            self._connection.settimeout(timeout)
+            try:
+                self.returncode = int(self._connection.recv(_LARGEST) or b"-9")
+            except (BlockingIOError, TimeoutError):
+                raise subprocess.TimeoutExpired("forked", timeout or 0) from None
+            self._connection.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it."""
+        self.send_signal(signal.SIGKILL)
 
 
 class _Reader:
@@ -150,6 +208,7 @@ def _attend(connection: socket.socket) -> NoReturn:
         _become(json.loads(request), streams)
     for stream in streams:
         os.close(stream)
+    connection.send(str(child).encode())
     _, status = os.waitpid(child, 0)
     connection.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)

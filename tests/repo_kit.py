@@ -20,7 +20,7 @@ from hypothesis import settings
 from tests.forked import run_forked
 from tests.hint_kit import check_hints
 
-_BOOCODE = "from git_boocode.__main__ import program; program()"
+BOOCODE = "from git_boocode.__main__ import program; program()"
 LIMITED = pytest.mark.skipif(
     not hasattr(sys, "get_int_max_str_digits"), reason="this Python reads numbers of any length"
 )
@@ -118,7 +118,7 @@ class Repo:
         if any(key.startswith(_AT_THE_START) for key in env or ()):
             return self.installed(*args, stdin=stdin, cwd=cwd, env=env)
         done = run_forked(
-            _BOOCODE,
+            BOOCODE,
             *args,
             cwd=self.top / cwd,
             env={**os.environ, **(env or {})},

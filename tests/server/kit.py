@@ -1,4 +1,4 @@
-"""A client of the installed `git boocode serve`, which speaks raw lines on pipes.
+"""A client of `git boocode serve`, which speaks raw lines on pipes.
 
 Every read has a time limit, so a server that hangs fails the test.
 """
@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.repo_kit import Repo
+from tests.forked import ForkedProcess
+from tests.repo_kit import BOOCODE, Repo
 
 LIMIT = 30.0
 """Seconds to wait for a message; far more than any answer takes on a busy machine."""
 NEWEST = "2025-11-25"
 Message = dict[str, Any]
+Process = subprocess.Popen[bytes] | ForkedProcess
 
 
 class ClosedError(Exception):
@@ -38,7 +40,7 @@ class Client:
     """
 
     def __init__(
-        self, process: subprocess.Popen[bytes], roots: Sequence[Any] | None, *, exact: bool = True
+        self, process: Process, roots: Sequence[Any] | None, *, exact: bool = True
     ) -> None:
         self.process = process
         self.roots = roots
@@ -279,17 +281,22 @@ def serving(
     cwd: str | Path,
     roots: Sequence[Any] | None = None,
     env: Mapping[str, str] | None = None,
-    program: Sequence[str] = ("git-boocode",),
+    program: Sequence[str] = (),
 ) -> Iterator[Client]:
-    """A server that has been started, with its client; at the end, it must not have failed."""
-    process = subprocess.Popen(
-        [*program, "serve", *options],
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **(env or {})},
-    )
+    """A server, by default a forked one, with its client; at the end, it must not have failed."""
+    process: Process
+    environment = {**os.environ, **(env or {})}
+    if program:
+        process = subprocess.Popen(
+            [*program, "serve", *options],
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+    else:
+        process = ForkedProcess(BOOCODE, ("serve", *options), cwd, environment)
     client = Client(process, roots)
     try:
         yield client

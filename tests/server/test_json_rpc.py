@@ -282,7 +282,9 @@ def test_lines_that_are_too_long(
     assert _Pipes(monkeypatch, [*pieces]).lines() == lines
 
 
-def test_a_message_over_the_limit(client: Client) -> None:
+def test_a_message_over_the_limit(work: Repo, serve: Serve) -> None:
+    client = serve(program=["git-boocode"])
+    client.begin()
     piece = b"x" * (1 << 20)
     client.raw(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"')
     for _ in range(json_rpc.MAX_LINE // len(piece)):
