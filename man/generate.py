@@ -19,7 +19,7 @@ import click
 
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS, GROUPS, commands_of
-from git_boocode.cli.manual_page import TOPICS
+from git_boocode.cli.help import TOPICS
 from git_boocode.cli.tool_definitions import ANSWERS
 
 TOP = Path(__file__).parents[1]

@@ -73,7 +73,7 @@ def test_no_module_imports_another_in_a_circle() -> None:
 
 def test_only_repo_runs_git_or_uses_libgit2() -> None:
     """Other programs run in four places: the demo's commands, the pager, `man`, the callback."""
-    cli = {f"git_boocode/cli/{name}.py" for name in ("demo", "manual_page", "output")}
+    cli = {f"git_boocode/cli/{name}.py" for name in ("demo", "help", "output")}
     exempt = {*map(Path, cli), Path("git_boocode/checkpoints/callback.py")}
     for path, source in SOURCES.items():
         if layer_of(path) != "repo" and path not in exempt:

@@ -11,7 +11,6 @@ import click
 from git_boocode.cli.apply_edit import LETTERS
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import proposed
-from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import (
     AtLeast,
     Command,
@@ -23,6 +22,7 @@ from git_boocode.cli.framework import (
 from git_boocode.cli.output import (
     ask,
     can_ask,
+    diff_painter,
     first_lines,
     print_feedback,
     print_hints,

@@ -13,7 +13,6 @@ import click
 
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import one_of, paths, profiles
-from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.framework import (
     AtLeast,
     Command,
@@ -23,6 +22,7 @@ from git_boocode.cli.framework import (
     refuse_together,
 )
 from git_boocode.cli.output import (
+    diff_painter,
     encode_json,
     print_feedback,
     print_json,

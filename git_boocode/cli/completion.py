@@ -16,7 +16,7 @@ import click
 
 from git_boocode.cli.candidates import one_of
 from git_boocode.cli.framework import Command, boocode
-from git_boocode.cli.manual_page import bundled
+from git_boocode.cli.help import bundled
 from git_boocode.cli.output import print_text
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.process import TimeLimit, end_group, lead_group

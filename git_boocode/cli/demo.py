@@ -14,9 +14,15 @@ from typing import Any
 import click
 
 from git_boocode.agents.config_program import isolated_command
-from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, json_option, option
-from git_boocode.cli.output import config_here, print_json, print_text, wants_json
+from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
+    config_here,
+    print_json,
+    print_text,
+    wants_json,
+)
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import shipped_file
 

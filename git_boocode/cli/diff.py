@@ -12,10 +12,18 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turns import compared_states, comparison_json
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import checkpoint_or_range, or_paths
-from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted
 from git_boocode.cli.framework import Command, json_option, misused, option, refuse_together
 from git_boocode.cli.options import AFTER_DASHES
-from git_boocode.cli.output import encode_text, paged, print_json, progress, wants_json
+from git_boocode.cli.output import (
+    Style,
+    colour_forbidden,
+    colour_wanted,
+    encode_text,
+    paged,
+    print_json,
+    progress,
+    wants_json,
+)
 from git_boocode.repo.errors import EXIT_FATAL, RefusedError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.object_writer import temporary_objects

@@ -105,9 +105,7 @@ def _print_help(context: click.Context, option: click.Parameter, wanted: bool) -
     if not wanted or context.resilient_parsing:
         return
     if option.opts == ["--help"] and sys.stdout.isatty():
-        from git_boocode.cli.manual_page import open_page
-
-        open_page("".join(context.command_path.split()[2:3]))
+        import_module(COMMANDS["help"].module).open_page("".join(context.command_path.split()[2:3]))
     print_text(context.get_help())
     context.exit(EXIT_USAGE if option.opts == ["-h"] else 0)
 
@@ -370,7 +368,8 @@ GROUPS = {
 # Commands that are in the module of another one; the module of `hook` itself is free of click.
 _MODULES = {
     "locate": "apply_edit",
-    "redo": "undo",
+    "undo": "restore",
+    "redo": "restore",
     "discard": "accept",
     "sync": "accept",
     "preview": "propose",

@@ -29,9 +29,9 @@ from git_boocode.agents.install import (
     wanted_server,
 )
 from git_boocode.agents.registry import PROJECT, SERVER_AGENTS, USER, Agent, find_agent
-from git_boocode.cli.colour import diff_painter
 from git_boocode.cli.output import (
     agrees,
+    diff_painter,
     print_feedback,
     print_hints,
     print_json,

@@ -7,15 +7,14 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from itertools import chain
-from typing import IO, Any, NamedTuple
+from itertools import chain, count, islice
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS
 from git_boocode.checkpoints.turn_log import ListedTurn, LogRequest, TurnLog
 from git_boocode.cli.candidates import agents, paths, remotes
-from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.diff import diff_into
 from git_boocode.cli.framework import (
     AtLeast,
@@ -27,11 +26,14 @@ from git_boocode.cli.framework import (
 )
 from git_boocode.cli.options import AFTER_DASHES, output_options
 from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
     counted,
     encode_text,
     paged,
     print_hints,
     print_json,
+    printable,
     progress,
     quote_path,
     wants_json,
@@ -42,18 +44,24 @@ from git_boocode.cli.turn_rows import (
     Dates,
     TurnRow,
     cut,
+    edit_state,
     group_of,
     heading,
     prompt_lines,
     terminal_width,
     turn_label,
     turn_lines,
+    warn_of_unreadable,
 )
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
+if TYPE_CHECKING:
+    from git_boocode.editing.records import EditRecord
+
 _COUNT = re.compile(r"-[0-9]+")
+_SHOWN_FILES = 3  # of an edit
 _ONLY_OF_TURNS = ("since", "until", "grep", "agent", "session")
 
 
@@ -164,16 +172,50 @@ def _warn(turns: TurnLog) -> None:
 
 
 def _list_edits(repository: Repository, request: LogRequest, shown: _Shown) -> int:
-    from git_boocode.cli.edit_list import list_edits
-
     printed = (("--oneline", shown.oneline), ("--stat", shown.stat), ("--patch", shown.patch))
     searched = [("-S" if request.text is not None else "-G", request.changes)]
     searched += [(f"--{key}", getattr(request, key)) for key in _ONLY_OF_TURNS]
     for name, value in (*printed, *searched, ("paths", request.pathspecs)):
         refuse_together(("--edits", True), (name, value))
+    from git_boocode.editing.records import Records
+
     limit = None if request.max_count is None else min(request.max_count, sys.maxsize)
-    everywhere = request.everywhere
-    return list_edits(repository, limit, shown.date, everywhere=everywhere)
+    records = Records(repository)
+    found = [*islice(records.history(everywhere=request.everywhere), limit)]
+    if wants_json():
+        print_json({"ok": True, "edits": [record.as_json() for record in found]})
+        warn_of_unreadable(records)
+        return 0
+    style, short = Style(enabled=colour_wanted(repository.config)), ShortIds(records.store)
+    number = count()
+    times = Dates(repository, shown.date)(found)
+    with paged(repository.users_git) as stream:
+        for record, time in zip(found, times, strict=True):
+            name = f"({record.meta.worktree_name})"
+            # `@~N` counts the edits of this worktree alone.
+            if records.is_ours(record):
+                name = f"@~{back}" if (back := next(number)) else "@"
+            about = (printable(name).ljust(4), time.rjust(11))
+            stream.write(encode_text(_edit_line(record, about, short, style)))
+    warn_of_unreadable(records)
+    return 0
+
+
+def _edit_line(record: EditRecord, about: Sequence[str], short: ShortIds, style: Style) -> str:
+    more = len(record.files) - _SHOWN_FILES
+    shown = ", ".join(quote_path(file.path) for file in record.files[:_SHOWN_FILES])
+    what = counted(len(record.edits), "edit")
+    if record.rewinds:
+        what = f"rewinds {printable(short(record.rewinds))}"
+    state = edit_state(record)
+    parts = (
+        style(short(record.id), "yellow"),
+        *about,
+        shown + (f" and {more} more" if more > 0 else ""),
+        what,
+        style(f"[{state}]", "cyan") if state else "",
+    )
+    return "  ".join(filter(None, parts)) + "\n"
 
 
 def _refuse_missing(repository: Repository, given: Iterable[str]) -> None:

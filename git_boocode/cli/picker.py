@@ -34,8 +34,7 @@ from prompt_toolkit.layout import (
 from prompt_toolkit.output import ColorDepth, create_output
 
 from git_boocode.checkpoints.turns import Turn
-from git_boocode.cli.colour import Style, colour_forbidden, colour_wanted, diff_painter
-from git_boocode.cli.output import printable
+from git_boocode.cli.output import Style, colour_forbidden, colour_wanted, diff_painter, printable
 from git_boocode.cli.turn_rows import (
     PAGE,
     PREVIEW_SIZE,

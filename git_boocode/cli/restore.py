@@ -1,4 +1,4 @@
-"""`git boocode restore`, and the options and the output that `undo` and `redo` share with it."""
+"""`git boocode restore`, `undo` and `redo`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from git_boocode.checkpoints.restore.request import (
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Change
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
-from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.framework import Command, Decorator, gathered, json_option, option
 from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import (
+    Style,
     agrees,
     ask,
     can_ask,
+    colour_wanted,
     counted,
     first_lines,
     label_of,
@@ -62,7 +63,7 @@ _IGNORED_HELP = (
 _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 
-def surplus_hint(name: str) -> str:
+def _surplus_hint(name: str) -> str:
     """The hint for a name, which neither undo nor redo takes."""
     given = shell_command(name)
     if os.path.lexists(name):
@@ -71,7 +72,7 @@ def surplus_hint(name: str) -> str:
     return f"{ways}, 'git boocode rewind {given}' undoes an edit"
 
 
-no_head_option = option("--no-head", "Leave HEAD where it is, even if the restore moved it.")
+_no_head_option = option("--no-head", "Leave HEAD where it is, even if the restore moved it.")
 
 
 def _request(
@@ -92,7 +93,7 @@ def _request(
     )
 
 
-def restore_options(kind: str) -> Decorator:
+def _restore_options(kind: str) -> Decorator:
     """The options that restore, undo and redo have, as one request."""
     *others, _ = REFUSALS[kind]
     return gathered(
@@ -121,7 +122,7 @@ def restore_options(kind: str) -> Decorator:
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
 @option("--head", "Also move HEAD and its branch back.")
 @option("--session <id>", "Refuse checkpoints of another session.", default="")
-@restore_options(RESTORE)
+@_restore_options(RESTORE)
 def restore(
     checkpoint: str | None,
     paths: tuple[str, ...],
@@ -150,7 +151,7 @@ def restore(
         return _restore_chosen(repository, request)
     try:
         work = partial(restore_with_edits.restore, repository, checkpoint)
-        return carry_out(repository, work, request)
+        return _carry_out(repository, work, request)
     except RefusedError as error:
         if error.code != "not_found" or not (hint := _meant(repository, checkpoint, request)):
             raise
@@ -189,22 +190,22 @@ def _restore_chosen(repository: Repository, request: RestoreRequest) -> int:
         return 1
     work = partial(restore_with_edits.restore, repository, name)
     expected = work(request._replace(dry_run=True))
-    print_result(repository, expected, request)
+    _print_result(repository, expected, request)
     if request.dry_run:
         return 0
     if _can_move_head(repository, expected, request) and agrees("move HEAD back, too?"):
         request = request._replace(head=True)
         expected = work(request._replace(dry_run=True))
-        print_result(repository, expected, request)
+        _print_result(repository, expected, request)
     if not expected.changes_something:
         return 0
     scope: RestoreRequest | None = request
     if expected.callback and (expected.changed or expected.index_reset or expected.head_moved):
         scope = _ask_scope(request)
         if scope is not None and scope != request:
-            print_result(repository, work(scope._replace(dry_run=True)), scope)
+            _print_result(repository, work(scope._replace(dry_run=True)), scope)
     if scope is not None and agrees("restore this?"):
-        return carry_out(repository, work, scope)
+        return _carry_out(repository, work, scope)
     print_text("nothing was changed")
     return 1
 
@@ -225,10 +226,42 @@ def _ask_scope(request: RestoreRequest) -> RestoreRequest | None:
     return None
 
 
+@click.command(cls=Command, surplus=_surplus_hint)
+@_no_head_option
+@_restore_options(UNDO)
+def undo(request: RestoreRequest) -> int:
+    """Undo the latest restore, or the latest accept, discard or sync of a proposal.
+
+    An interrupted restore comes first. Called again, it undoes the one before. `git boocode redo`
+    takes an undo back. To take back what an agent did, use `git boocode restore`; for a single
+    edit, `git boocode rewind`.
+    """
+    request = request.checked(UNDO)
+    repository = Repository.discover()
+    work = partial(restore_with_edits.undo, repository)
+    return _carry_out(repository, work, request)
+
+
+@click.command(cls=Command, surplus=_surplus_hint)
+@_no_head_option
+@_restore_options(REDO)
+def redo(request: RestoreRequest) -> int:
+    """Redo the restore that was undone last.
+
+    Files and staging return to their state before the undo. An interrupted restore that was undone
+    is completed. Called again, it redoes the next one. A new restore ends the chain.
+    """
+    request = request.checked(REDO)
+    repository = Repository.discover()
+    warn_of_interruption(repository)
+    work = partial(restore_with_edits.redo, repository)
+    return _carry_out(repository, work, request)
+
+
 # What is printed.
 
 
-def carry_out(
+def _carry_out(
     repository: Repository,
     work: Callable[[RestoreRequest], RestoreResult],
     request: RestoreRequest,
@@ -246,15 +279,15 @@ def carry_out(
             raise
         # The last two are of what follows here.
         warn(error.message, error.hints[:-2])
-        print_result(repository, run(request._replace(dry_run=True)), request)
+        _print_result(repository, run(request._replace(dry_run=True)), request)
         if not agrees("replace that, too?"):
             print_text("nothing was changed")
             return 1
         result = run(request._replace(force=request.force | {NEWER_TURNS, LATER_CHANGES}))
-    return print_result(repository, result, request)
+    return _print_result(repository, result, request)
 
 
-def print_result(repository: Repository, result: RestoreResult, request: RestoreRequest) -> int:
+def _print_result(repository: Repository, result: RestoreResult, request: RestoreRequest) -> int:
     """Print a result; returns the exit code."""
     if wants_json():
         print_json(result.as_json())

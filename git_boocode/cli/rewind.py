@@ -10,7 +10,6 @@ import click
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.cli.apply_edit import diff_option, print_diffs, refuse, summary, trim_option
 from git_boocode.cli.candidates import edits, or_paths
-from git_boocode.cli.edit_list import warn_of_unreadable
 from git_boocode.cli.framework import Command, json_option, misused, option
 from git_boocode.cli.options import AFTER_DASHES
 from git_boocode.cli.output import (
@@ -22,6 +21,7 @@ from git_boocode.cli.output import (
     quote_path,
     wants_json,
 )
+from git_boocode.cli.turn_rows import warn_of_unreadable
 from git_boocode.editing import rewind_edit as service
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.records import EditRecord, Records

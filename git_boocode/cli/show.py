@@ -13,11 +13,11 @@ from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
 from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, Turn
 from git_boocode.cli.candidates import age_of, checkpoint_or_edit, paths
-from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.diff import READER_GONE, print_page
-from git_boocode.cli.edit_list import edit_state
 from git_boocode.cli.framework import Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
+    Style,
+    colour_wanted,
     encode_text,
     label_of,
     paged,
@@ -27,7 +27,7 @@ from git_boocode.cli.output import (
     quote_path,
     wants_json,
 )
-from git_boocode.cli.turn_rows import Dates, counts_text, fitted, prompt_lines
+from git_boocode.cli.turn_rows import Dates, counts_text, edit_state, fitted, prompt_lines
 from git_boocode.editing.records import EditRecord
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import EXIT_FATAL

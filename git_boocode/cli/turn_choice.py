@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.restore.request import RestoreRequest
-from git_boocode.cli.colour import Style, colour_wanted
 from git_boocode.cli.output import (
+    Style,
     ask,
+    colour_wanted,
     print_hints,
     print_json,
     print_text,

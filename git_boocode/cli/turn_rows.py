@@ -16,15 +16,14 @@ from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, re
 from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import age_of
-from git_boocode.cli.colour import Style
-from git_boocode.cli.output import counted, label_of, printable, quote_path
+from git_boocode.cli.output import Style, counted, label_of, printable, quote_path, warn
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.git import GitError, Running
 from git_boocode.repo.ids import ID, SHORT_ID, time_of
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
-    from git_boocode.editing.records import EditRecord
+    from git_boocode.editing.records import EditRecord, Records
 
 _SHOWN_PATHS = 2
 _SESSION_LENGTH = 8
@@ -192,6 +191,20 @@ def _padded(
         painted = style(text, colour) if colour and text else text
         padded.append((whole, space + painted if align_right else painted + space))
     return padded
+
+
+def edit_state(record: EditRecord) -> str:
+    """Whether an edit is rewound, in words; empty if it is not."""
+    if record.rewound:
+        return "rewound"
+    return "rewound in part" if record.rewound_paths else ""
+
+
+def warn_of_unreadable(records: Records) -> None:
+    """Warn of the edit records that were read and cannot be used."""
+    if found := len(records.unreadable):
+        what = counted(found, "edit record")
+        warn(f"{what} cannot be read", ("'git boocode doctor' shows which, and why",))
 
 
 def terminal_width() -> int | None:

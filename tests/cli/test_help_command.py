@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.cli import manual_page as module
+from git_boocode.cli import help as module
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
