@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from git_boocode.agents.file_edits import FileEdit, read_file
 from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import (
-    LOCAL,
-    PROJECT,
+    HOOKS,
+    PARTS,
     SCOPES,
+    SERVER,
     USER,
     Agent,
     Program,
@@ -36,7 +37,6 @@ from git_boocode.repo.layout import HOOK_BASELINES
 from git_boocode.repo.repository import Repository
 
 JSON, TOML, PROGRAM = "json", "toml", "program"
-HOOKS, SERVER = "hooks", "server"
 # Of records; the settings of an agent may hold keys and passwords.
 _FORMAT, _MODE, _LARGEST = 1, 0o600, 64 << 20
 _MARK = b"# git-boocode: file of an agent, excluded when hooks or the server were installed\n"
@@ -44,10 +44,10 @@ _EXCLUDE_TITLE = "git (exclude)"
 
 
 class ConfigFile(NamedTuple):
-    """A file of an agent that may hold our hooks, for one `event` only unless that is empty.
+    """A file of an agent that may hold `parts`: our HOOKS, our SERVER, or both.
 
-    `kind` is JSON, TOML or PROGRAM; `record` is the file in which its baseline is kept. `parts`
-    are what it may hold: our HOOKS, our SERVER, or both.
+    `kind` is JSON, TOML or PROGRAM; `record` is the file in which its baseline is kept. A program
+    is for one `event` only, unless that is empty.
     """
 
     agent: Agent
@@ -147,48 +147,28 @@ class Locations(NamedTuple):
         marked = top and any(os.path.lexists(os.path.join(top, mark)) for mark in agent.marks)
         return bool(marked) or os.path.isdir(home_of(agent, self.home))
 
-    def scopes(self, agent: Agent) -> list[str]:
-        """The scopes of an agent that exist here, the narrowest first."""
-        known = [scope for scope in SCOPES if scope in agent.config.places]
+    def scopes(self, agent: Agent, part: str) -> list[str]:
+        """The scopes that exist here in which an agent may have a part, the narrowest first."""
+        known = [scope for scope in SCOPES if scope in agent.places(part)]
         return known if self.repository else [scope for scope in known if scope == USER]
 
-    def files(self, agent: Agent, scope: str) -> list[ConfigFile]:
-        """All files of an agent and a scope; FatalError if the scope needs a repository."""
-        config = agent.config
-        given = config.places[scope]
-        if isinstance(config, Program):
-            events = agent.events() if "{event}" in given else [""]
-            return [
-                self._file(agent, scope, PROGRAM, given.replace("{event}", event), event)
-                for event in events
-            ]
-        found = [self._file(agent, scope, JSON, given)]
-        if scope in config.toml:
-            found.append(self._file(agent, scope, TOML, config.toml[scope]))
-        return found
+    def files(self, agent: Agent, scope: str, part: str) -> list[ConfigFile]:
+        """The files for a part and a scope; FatalError if the scope needs a repository."""
+        return [
+            self._file(agent, scope, place, event)
+            for place in agent.places(part)[scope]
+            for event in (agent.events() if "{event}" in place else [""])
+        ]
 
-    def server_scopes(self, agent: Agent) -> list[str]:
-        """The scopes that exist here in which an agent lists servers, the narrowest first."""
-        known = [scope for scope in SCOPES if agent.servers and scope in agent.servers.places]
-        return known if self.repository else [scope for scope in known if scope == USER]
+    def all_files(self, agent: Agent) -> Iterable[ConfigFile]:
+        """All files that exist here in which an agent may have a part of ours, each once."""
+        places = ((scope, part) for part in PARTS for scope in self.scopes(agent, part))
+        files = (file for place in places for file in self.files(agent, *place))
+        return {file.path: file for file in files}.values()
 
-    def server_files(self, agent: Agent, scope: str) -> list[ConfigFile]:
-        """The files in which an agent lists servers; FatalError if the scope needs a repository."""
-        places = agent.servers.places[scope] if agent.servers else ()
-        kinds = ((TOML if path.endswith(".toml") else JSON, path) for path in places)
-        return [self._file(agent, scope, kind, path) for kind, path in kinds]
-
-    def all_files(self, agent: Agent) -> Iterator[ConfigFile]:
-        """All files that exist here in which an agent may have hooks or servers, each once."""
-        files = [file for scope in self.scopes(agent) for file in self.files(agent, scope)]
-        for scope in self.server_scopes(agent):
-            files += self.server_files(agent, scope)
-        yield from {file.path: file for file in files}.values()
-
-    def _file(
-        self, agent: Agent, scope: str, kind: str, relative: str, event: str = ""
-    ) -> ConfigFile:
-        repository = self.repository
+    def _file(self, agent: Agent, scope: str, place: str, event: str) -> ConfigFile:
+        repository, relative = self.repository, place.replace("{event}", event)
+        parts = frozenset(part for part in PARTS if place in agent.places(part).get(scope, ()))
         if scope == USER:
             path = name = os.path.join(self._home(agent, relative), relative)
             state = xdg_directory("XDG_STATE_HOME", self.home, ".local/state")
@@ -208,7 +188,10 @@ class Locations(NamedTuple):
             name = os.path.join(name, relative)
         short = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
         record = os.path.join(state, HOOK_BASELINES, f"{agent.name}-{short}.json")
-        return ConfigFile(agent, scope, kind, path, record, event, _parts(agent, scope, relative))
+        kind = TOML if place.endswith(".toml") else JSON
+        if HOOKS in parts and isinstance(agent.config, Program):
+            kind = PROGRAM
+        return ConfigFile(agent, scope, kind, path, record, event, parts)
 
     def _home(self, agent: Agent, relative: str) -> str:
         """The directory below which the user's file of an agent is."""
@@ -232,20 +215,6 @@ class Locations(NamedTuple):
         except RefusedError as error:
             hints = ("--user changes the file in your home directory",)
             raise RefusedError(error.message, code=error.code, hints=hints) from None
-
-
-def _parts(agent: Agent, scope: str, relative: str) -> frozenset[str]:
-    """What a file may hold of git-boocode."""
-    tables = agent.config.toml if isinstance(agent.config, Settings) else {}
-    servers = agent.servers.places.get(scope, ()) if agent.servers else ()
-    is_servers = relative in servers
-    is_hooks = relative in (agent.config.places.get(scope), tables.get(scope)) or not is_servers
-    return frozenset((*((HOOKS,) if is_hooks else ()), *((SERVER,) if is_servers else ())))
-
-
-def default_scope(agent: Agent) -> str:
-    """The scope in which an agent's hooks are for this worktree alone."""
-    return LOCAL if LOCAL in agent.config.places else PROJECT
 
 
 class Wanted(NamedTuple):

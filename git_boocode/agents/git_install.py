@@ -49,7 +49,7 @@ _PART_ENDS = re.compile(rb"^%s(?:\r?\n|\Z)" % _END, re.MULTILINE)
 _INSTALLED, _OTHER, _MISSING = "installed", "other", "missing"
 
 
-class Status(NamedTuple):
+class GitHookState(NamedTuple):
     """How one git hook is installed.
 
     `state` is `installed`, `other` if it calls another command than an installation would write
@@ -111,7 +111,7 @@ def plan_git_hooks(repository: Repository, *, remove: bool) -> list[FileEdit]:
     return edits + _plan_config(repository, wanted if configured else ())
 
 
-def git_hooks_status(repository: Repository) -> list[Status]:
+def git_hooks_status(repository: Repository) -> list[GitHookState]:
     """The status of each git hook here; FatalError if a file cannot be read."""
     chosen, there = chosen_events(repository.config), _configured(repository)
     directory = os.path.dirname(repository.hook_path("pre-commit"))
@@ -286,8 +286,8 @@ def _is_below(path: str, top: str) -> bool:
     return os.path.commonpath((os.path.realpath(path), top)) == top
 
 
-def _status_in_file(repository: Repository, event: str, path: str) -> Status:
-    missing = Status(event, _MISSING, "", path, "")
+def _status_in_file(repository: Repository, event: str, path: str) -> GitHookState:
+    missing = GitHookState(event, _MISSING, "", path, "")
     if is_blocked(os.path.dirname(path)):
         return missing._replace(note=f"hooks are switched off by {_HOOKS_PATH}")
     content = _read(path)
@@ -296,9 +296,9 @@ def _status_in_file(repository: Repository, event: str, path: str) -> Status:
         title = _title(repository, event, path)
         note = title.partition("(")[2].removesuffix(")")
         note = note if os.access(path, os.X_OK) else "not executable, so that git ignores it"
-        return Status(event, _INSTALLED if is_right else _OTHER, "file", path, note)
+        return GitHookState(event, _INSTALLED if is_right else _OTHER, "file", path, note)
     if content is not None and _why_not(path, content) and _calls_us(path, event):
-        return Status(event, _INSTALLED, "file", path, "added by hand")
+        return GitHookState(event, _INSTALLED, "file", path, "added by hand")
     return missing
 
 
@@ -352,10 +352,10 @@ def _configured(repository: Repository) -> dict[str, list[str]]:
 
 def _status_in_config(
     repository: Repository, event: str, there: dict[str, list[str]], *, is_read: bool
-) -> Status | None:
+) -> GitHookState | None:
     command = there.get(f"hook.boocode-{event}.command")
     if not command or event not in there.get(f"hook.boocode-{event}.event", ()):
         return None
     state = _INSTALLED if command == [_configured_command(event)] else _OTHER
     note = "" if is_read else "this git ignores hooks in the configuration"
-    return Status(event, state, "config", os.path.join(repository.common_dir, "config"), note)
+    return GitHookState(event, state, "config", os.path.join(repository.common_dir, "config"), note)

@@ -6,14 +6,13 @@ import math
 import os
 import stat
 from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from git_boocode.agents import config_program, config_server, config_settings
 from git_boocode.agents.config_files import (
-    HOOKS,
     PROGRAM,
-    SERVER,
     TOML,
     UNKNOWN,
     Baseline,
@@ -31,8 +30,8 @@ from git_boocode.agents.config_server import WantedServer
 from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
 from git_boocode.agents.hook_call import hook_timeout
 from git_boocode.agents.hook_state import last_calls
-from git_boocode.agents.own_hooks import is_own_program, server_paths
-from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, USER, Agent, Program
+from git_boocode.agents.own_hooks import is_own_program
+from git_boocode.agents.registry import AGENTS, HOOKS, PARTS, SERVER, SERVER_AGENTS, Agent, Program
 from git_boocode.agents.trust import untrusted_events
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
@@ -45,6 +44,8 @@ _EXECUTABLE = 0o755
 NOT_INSTALLED, INSTALLED, PARTLY = "not_installed", "installed", "partly"
 OTHER_COMMAND, UNUSABLE = "other_command", "unusable"
 OTHER_SERVER = "other_server"
+PRESENT = (INSTALLED, PARTLY, OTHER_COMMAND)
+"""The states in which something of ours is there, and is renewed there."""
 
 
 # Each format has its own: `Wanted`, or `WantedServer`.
@@ -131,6 +132,9 @@ class ServerState(NamedTuple):
     message: str = ""
 
 
+_State = TypeVar("_State", State, ServerState)
+
+
 def wanted_server(*options: str, tracked: bool = False) -> WantedServer:
     """Our server as an agent has to start it.
 
@@ -145,67 +149,45 @@ def wanted_hooks(agent: Agent, config: Config) -> Wanted:
     per_tool = config.boolean("boocode.perTool", default=False)
     events = agent.events(per_tool=per_tool or agent.tool_begins)
     commands = {event: installed_command("hook", agent.name, event) for event in events}
-    if isinstance(agent.config, Program) and "{event}" not in agent.config.places[USER]:
+    places = (place for each in agent.config.places.values() for place in each)
+    if isinstance(agent.config, Program) and not any("{event}" in place for place in places):
         commands = {"": installed_command("hook", agent.name)}
     return Wanted(commands, math.ceil(hook_timeout(config)) + _GRACE, per_tool)
 
 
 def plan_install(
-    locations: Locations, agent: Agent, scope: str, wanted: Wanted
+    locations: Locations, agent: Agent, scope: str, wanted: Wanted | WantedServer
 ) -> list[PlannedChange]:
-    """The changes that install the hooks of an agent; RefusedError if that is impossible."""
-    changes = []
-    files = locations.files(agent, scope)
+    """The changes that install what is wanted for an agent; RefusedError if that is impossible."""
+    part = SERVER if isinstance(wanted, WantedServer) else HOOKS
+    files = locations.files(agent, scope, part)
     for file in files:
         locations.check(file)
+    if isinstance(wanted, WantedServer):
+        lists = [file for file in files if _has(file, SERVER, _read(file))]
+        exist = [file for file in files if os.path.lexists(file.path)]
+        return [_install((lists or exist or files)[0], SERVER, wanted)]
+    changes = []
+    for file in files:
         chosen = _is_chosen(file, files) and (not file.event or file.event in wanted.commands)
-        changes.append(
-            _install(file, HOOKS, wanted) if chosen else _uninstall(file, frozenset((HOOKS,)))
-        )
+        changes.append(_install(file, HOOKS, wanted) if chosen else _uninstall(file, {HOOKS}))
     return changes
 
 
-def plan_uninstall(locations: Locations, agent: Agent, scope: str) -> list[PlannedChange]:
-    """The changes that remove all our hooks from the files of an agent.
-
-    Raises RefusedError if a file that may contain our hooks cannot be changed.
-    """
-    files = _usable(locations, locations.files(agent, scope))
-    return [_uninstall(file, frozenset((HOOKS,))) for file in files]
-
-
-def plan_server(
-    locations: Locations, agent: Agent, scope: str, wanted: WantedServer
+def plan_uninstall(
+    locations: Locations, files: Iterable[ConfigFile], parts: Collection[str] = PARTS
 ) -> list[PlannedChange]:
-    """The changes that put our server into an agent's list; RefusedError if that is impossible."""
-    files = locations.server_files(agent, scope)
-    for file in files:
-        locations.check(file)
-    lists = [file for file in files if _has(file, SERVER, _read(file))]
-    exist = [file for file in files if os.path.lexists(file.path)]
-    return [_install((lists or exist or files)[0], SERVER, wanted)]
+    """The changes that remove parts of ours from files, by default all.
 
-
-def plan_server_removal(locations: Locations, agent: Agent, scope: str) -> list[PlannedChange]:
-    """The changes that remove our server from an agent's list; RefusedError as `plan_uninstall`."""
-    files = _usable(locations, locations.server_files(agent, scope))
-    return [_uninstall(file, frozenset((SERVER,))) for file in files]
-
-
-def plan_removal(locations: Locations) -> list[PlannedChange]:
-    """The changes that remove hooks and server from all files; RefusedError as `plan_uninstall`."""
-    files = (file for agent in SERVER_AGENTS.values() for file in locations.all_files(agent))
-    return [_uninstall(file, file.parts) for file in _usable(locations, files)]
-
-
-def _usable(locations: Locations, files: Iterable[ConfigFile]) -> list[ConfigFile]:
-    """The files through which we may write: not through a link that points out of the worktree."""
+    Raises RefusedError if a file that may contain them cannot be changed. One to which a link leads
+    out of the worktree is left alone.
+    """
     usable = []
     for file in files:
         with suppress(RefusedError):
             locations.check(file)
             usable.append(file)
-    return usable
+    return [_uninstall(file, file.parts.intersection(parts)) for file in usable]
 
 
 def makes_file(change: PlannedChange) -> bool:
@@ -233,7 +215,7 @@ def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -
 
 def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> State:
     """Compare the installed hooks of an agent in one scope with the expected ones."""
-    files = locations.files(agent, scope)
+    files = locations.files(agent, scope, HOOKS)
     paths = tuple(file.path for file in files)
     state = State(agent.name, agent.title, scope, NOT_INSTALLED, paths[:1], ())
     try:
@@ -269,26 +251,20 @@ def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> 
 
 def states_here(locations: Locations, config: Config, *, every: bool = False) -> list[State]:
     """The state of each scope of the agents that are used here, or have our hooks, or of all."""
-    repository = locations.repository
-    calls = last_calls(repository) if repository else {}
+    calls = last_calls(locations.repository) if locations.repository else {}
     states: list[State] = []
     for agent in AGENTS.values():
-        wanted = wanted_hooks(agent, config)
-        found = [state_of(locations, agent, scope, wanted) for scope in locations.scopes(agent)]
-        if (
-            every
-            or any(state.state != NOT_INSTALLED for state in found)
-            or locations.is_used(agent)
-        ):
-            states += (state._replace(last_call=calls.get(agent.name)) for state in found)
-    return states
+        wanted, call = wanted_hooks(agent, config), calls.get(agent.name)
+        found = (state_of(locations, agent, s, wanted) for s in locations.scopes(agent, HOOKS))
+        states += (state._replace(last_call=call) for state in found)
+    return _relevant(locations, states, every=every)
 
 
 def server_state(
     locations: Locations, agent: Agent, scope: str, tracked: Collection[str]
 ) -> ServerState:
     """Compare our server in an agent's list with the expected one; `tracked` holds paths."""
-    files = locations.server_files(agent, scope)
+    files = locations.files(agent, scope, SERVER)
     state = ServerState(agent.name, agent.title, scope, NOT_INSTALLED, files[0].path)
     for file in files:
         try:
@@ -311,20 +287,28 @@ def server_state(
 def servers_here(locations: Locations, *, every: bool = False) -> list[ServerState]:
     """Our server in each scope of the agents that are used here, or list it, or of all."""
     tracked = tracked_server_files(locations)
-    states: list[ServerState] = []
+    states = [
+        server_state(locations, agent, scope, tracked)
+        for agent in SERVER_AGENTS.values()
+        for scope in locations.scopes(agent, SERVER)
+    ]
+    return _relevant(locations, states, every=every)
+
+
+def _relevant(locations: Locations, states: list[_State], *, every: bool) -> list[_State]:
+    """The states of agents that are used here, or have something of ours, or of all."""
+    there = {state.agent for state in states if state.state != NOT_INSTALLED}
     for agent in SERVER_AGENTS.values():
-        scopes = locations.server_scopes(agent)
-        found = [server_state(locations, agent, scope, tracked) for scope in scopes]
-        if every or any(each.state != NOT_INSTALLED for each in found) or locations.is_used(agent):
-            states += found
-    return states
+        if every or locations.is_used(agent):
+            there.add(agent.name)
+    return [state for state in states if state.agent in there]
 
 
 def tracked_server_files(locations: Locations) -> set[str]:
     """The paths of the files in the worktree that may list our server and that git tracks."""
     if locations.repository is None:
         return set()
-    files = {path for agent in SERVER_AGENTS.values() for _, path in server_paths(agent)}
+    files = {path for a in SERVER_AGENTS.values() for _, path in a.worktree_paths(SERVER)}
     top = locations.repository.worktree
     return {os.path.join(top, path) for path in sort_paths(locations.repository, files).tracked}
 
@@ -370,7 +354,7 @@ def _before_us(file: ConfigFile, data: bytes | None, baseline: Baseline | None) 
     return (baseline or UNKNOWN)._replace(before=without)
 
 
-def _uninstall(file: ConfigFile, parts: frozenset[str]) -> PlannedChange:
+def _uninstall(file: ConfigFile, parts: AbstractSet[str]) -> PlannedChange:
     before, baseline = _read(file), load(file.record)
     forget = saved(file.record, None) if baseline is not None else None
     if before is None:

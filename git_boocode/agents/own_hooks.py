@@ -6,9 +6,9 @@ A restore reads this, so it imports nothing heavy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from git_boocode.agents.registry import USER, Agent, Program, Settings
+from git_boocode.agents.registry import SERVER, Agent, Program
 
 MARKER = "git-boocode: made by 'git boocode hooks install'"
 """What a file of our own says in its first lines."""
@@ -40,29 +40,10 @@ def server_options(words: Sequence[str]) -> list[str] | None:
     return None if end is None else list(words[end:])
 
 
-def has_own_server(data: bytes) -> bool:
-    """Whether the content of an agent's file seems to start our server."""
-    return _SERVE_IN_FILE.search(data) is not None
-
-
-def has_own_hooks(agent: Agent, data: bytes) -> bool:
-    """Whether the content of an agent's file includes our hooks."""
+def has_own(agent: Agent, part: str, data: bytes) -> bool:
+    """Whether the content of an agent's file seems to hold our hooks, or to start our server."""
+    if part == SERVER:
+        return _SERVE_IN_FILE.search(data) is not None
     if isinstance(agent.config, Program):
         return is_own_program(data)
     return is_own_call(agent, data.decode("utf-8", "replace"))
-
-
-def server_paths(agent: Agent) -> Iterator[tuple[str, str]]:
-    """The scopes of an agent other than the user's, each with a path that may hold our server."""
-    for scope, places in agent.servers.places.items() if agent.servers else ():
-        yield from ((scope, path) for path in places if scope != USER)
-
-
-def worktree_paths(agent: Agent) -> Iterator[tuple[str, str]]:
-    """The scopes of an agent other than the user's, each with a path below the worktree."""
-    tables = agent.config.toml if isinstance(agent.config, Settings) else {}
-    for scope, place in agent.config.places.items():
-        for path in filter(None, (place, tables.get(scope))) if scope != USER else ():
-            # A file for each event, or one for all.
-            events = agent.events() if "{event}" in path else [""]
-            yield from ((scope, path.replace("{event}", event)) for event in events)

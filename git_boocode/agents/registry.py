@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 USER, PROJECT, LOCAL = "user", "project", "local"
 SCOPES = (LOCAL, PROJECT, USER)
+HOOKS, SERVER = "hooks", "server"
+PARTS = (HOOKS, SERVER)
+"""What the files of an agent may hold of ours."""
 
 
 class Fields(NamedTuple):
@@ -37,22 +40,21 @@ class Settings(NamedTuple):
     """A JSON file that lists hooks by event.
 
     `places` holds the file by scope: the user's below the agent's home, others below the worktree.
-    `entry` is added to an event's list, with `{command}` and `{timeout}` filled in; `seconds` is
-    how many of the file's units of time make a second. `preface` is added where it is missing.
-    `toml` names, by scope, a TOML file that is used instead if it already lists hooks.
+    A TOML file beside it is used instead if it already lists hooks. `entry` is added to an event's
+    list, with `{command}` and `{timeout}` filled in; `seconds` is how many of the file's units of
+    time make a second. `preface` is added where it is missing.
     """
 
-    places: Mapping[str, str]
+    places: Mapping[str, tuple[str, ...]]
     entry: Mapping[str, Any]
     seconds: int = 1
     preface: Mapping[str, Any] = {}
-    toml: Mapping[str, str] = {}
 
 
 class Program(NamedTuple):
     """A file of our own, made of a shipped template; one per event where its path has `{event}`."""
 
-    places: Mapping[str, str]
+    places: Mapping[str, tuple[str, ...]]
     template: str
     executable: bool = False
 
@@ -144,6 +146,19 @@ class Agent(NamedTuple):
         """The events of turns, and with `per_tool` the one before a tool."""
         return [*self.turn_events, *([self.tool] if per_tool else [])]
 
+    def places(self, part: str) -> Mapping[str, tuple[str, ...]]:
+        """The files that may hold our HOOKS or our SERVER, by scope; `{event}` is in some names."""
+        if part == HOOKS:
+            return self.config.places
+        return self.servers.places if self.servers else {}
+
+    def worktree_paths(self, part: str) -> Iterator[tuple[str, str]]:
+        """The scopes for a part other than the user's, each with a path below the worktree."""
+        for scope, places in self.places(part).items():
+            for place in places if scope != USER else ():
+                events = self.events() if "{event}" in place else [""]
+                yield from ((scope, place.replace("{event}", event)) for event in events)
+
 
 # Several agents list a command in a group of hooks, as Claude Code does.
 _GROUP = {"hooks": [{"type": "command", "command": "{command}", "timeout": "{timeout}"}]}
@@ -169,9 +184,9 @@ _ALL = (
         callback="claude-code",
         config=Settings(
             {
-                LOCAL: ".claude/settings.local.json",
-                PROJECT: ".claude/settings.json",
-                USER: "settings.json",
+                LOCAL: (".claude/settings.local.json",),
+                PROJECT: (".claude/settings.json",),
+                USER: ("settings.json",),
             },
             _GROUP,
         ),
@@ -195,9 +210,11 @@ _ALL = (
         tool="PreToolUse",
         end="Stop",
         config=Settings(
-            {PROJECT: ".codex/hooks.json", USER: "hooks.json"},
+            {
+                PROJECT: (".codex/hooks.json", ".codex/config.toml"),
+                USER: ("hooks.json", "config.toml"),
+            },
             _GROUP,
-            toml={PROJECT: ".codex/config.toml", USER: "config.toml"},
         ),
         callback="trim-jsonl",
         resume="codex resume {session}",
@@ -227,7 +244,7 @@ _ALL = (
         tool="BeforeTool",
         end="AfterAgent",
         config=Settings(
-            {PROJECT: ".gemini/settings.json", USER: "settings.json"}, _GROUP, seconds=1000
+            {PROJECT: (".gemini/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
         ),
         callback="trim-jsonl",
         resume="gemini --resume {session}",
@@ -249,7 +266,7 @@ _ALL = (
         tool="PreToolUse",
         end="Stop",
         config=Settings(
-            {PROJECT: ".qwen/settings.json", USER: "settings.json"}, _GROUP, seconds=1000
+            {PROJECT: (".qwen/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
         ),
         callback="trim-jsonl",
         resume="qwen --resume {session}",
@@ -273,7 +290,7 @@ _ALL = (
         tool="preToolUse",
         end="stop",
         config=Settings(
-            {PROJECT: ".cursor/hooks.json", USER: "hooks.json"},
+            {PROJECT: (".cursor/hooks.json",), USER: ("hooks.json",)},
             {"command": "{command}"},
             preface={"version": 1},
         ),
@@ -303,7 +320,7 @@ _ALL = (
         end="agentStop",
         config=Settings(
             # Every file in the directory is read: ours leaves the others alone.
-            {PROJECT: ".github/hooks/boocode.json", USER: "hooks/boocode.json"},
+            {PROJECT: (".github/hooks/boocode.json",), USER: ("hooks/boocode.json",)},
             {"type": "command", "bash": "{command}", "timeoutSec": "{timeout}"},
             preface={"version": 1},
         ),
@@ -339,7 +356,7 @@ _ALL = (
         turn="pre_user_prompt",
         tool="pre_write_code",
         config=Settings(
-            {PROJECT: ".windsurf/hooks.json", USER: "hooks.json"},
+            {PROJECT: (".windsurf/hooks.json",), USER: ("hooks.json",)},
             {"command": "{command}", "show_output": False},
         ),
         servers=Servers({USER: ("mcp_config.json",)}),
@@ -363,7 +380,9 @@ _ALL = (
         tool="PreToolUse",
         end="TaskComplete",
         config=Program(
-            {PROJECT: ".clinerules/hooks/{event}", USER: "Hooks/{event}"}, "cline", executable=True
+            {PROJECT: (".clinerules/hooks/{event}",), USER: ("Hooks/{event}",)},
+            "cline",
+            executable=True,
         ),
         answer='{"cancel":false}\n',
         servers=Servers({USER: ("data/settings/cline_mcp_settings.json",)}, home=".cline"),
@@ -388,7 +407,8 @@ _ALL = (
         tool="tool.execute.before",
         end="session.idle",
         config=Program(
-            {PROJECT: ".opencode/plugins/boocode.ts", USER: "plugins/boocode.ts"}, "opencode.ts"
+            {PROJECT: (".opencode/plugins/boocode.ts",), USER: ("plugins/boocode.ts",)},
+            "opencode.ts",
         ),
         callback="sqlite",
         callback_environment={

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -10,26 +9,24 @@ from typing import Any
 
 import click
 
-from git_boocode.agents.config_files import Locations, Wanted, default_scope, stop_excluding
-from git_boocode.agents.config_program import installed_command
+from git_boocode.agents.config_files import Locations
 from git_boocode.agents.file_edits import FileEdit
-from git_boocode.agents.git_install import git_hooks_status, plan_git_hooks
+from git_boocode.agents.git_install import GitHookState, git_hooks_status, plan_git_hooks
 from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_COMMAND,
     PARTLY,
-    UNUSABLE,
+    PRESENT,
     PlannedChange,
     ServerState,
     State,
     plan_install,
-    plan_uninstall,
     servers_here,
     state_of,
     states_here,
     wanted_hooks,
 )
-from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, find_agent
+from git_boocode.agents.registry import AGENTS, HOOKS, LOCAL, PROJECT, USER, Agent
 from git_boocode.agents.trust import trust_note
 from git_boocode.cli.candidates import agents
 from git_boocode.cli.framework import (
@@ -43,14 +40,16 @@ from git_boocode.cli.framework import (
 from git_boocode.cli.hook import run_hook
 from git_boocode.cli.hooks_plan import (
     HooksPlan,
-    PlanResult,
-    changed_hooks,
     configuration,
-    exclusion,
     finish,
+    left_at_home,
+    named_agents,
     package_notes,
+    plan_removal,
+    scopes_to_install,
     sharing_notes,
     shown_path,
+    with_exclusion,
 )
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
@@ -64,7 +63,6 @@ from git_boocode.cli.output import (
     warn,
 )
 from git_boocode.repo.errors import (
-    BoocodeError,
     FatalError,
     RefusedError,
     UsageError,
@@ -162,17 +160,67 @@ def status() -> int:
     config, repository = configuration(locations), locations.repository
     states = states_here(locations, config, every=output_options().verbose)
     servers = servers_here(locations, every=output_options().verbose)
-    git = [state._asdict() for state in git_hooks_status(repository)] if repository else []
+    git = git_hooks_status(repository) if repository else []
     if wants_json():
-        agents = [state._asdict() for state in states]
-        rows = [state._asdict() for state in servers]
-        print_json({"ok": True, "agents": agents, "servers": rows, "git": git})
+        agents = [agent_row(state) for state in states]
+        rows = [_server_row(state) for state in servers]
+        print_json(
+            {
+                "ok": True,
+                "agents": agents,
+                "servers": rows,
+                "git": [git_row(state) for state in git],
+            }
+        )
         return 0
     lines = (*_agent_lines(locations, states), *_server_lines(locations, servers))
     for line in (*lines, *_git_lines(git)):
         print_text(printable(line))
     print_hints((*_agent_hints(states), *_server_hints(servers), *_git_hints(git)))
     return 0
+
+
+def agent_row(state: State) -> dict[str, Any]:
+    """What is installed for an agent, as in the JSON answer."""
+    return {
+        "agent": state.agent,
+        "title": state.title,
+        "scope": state.scope,
+        "state": state.state,
+        "paths": state.paths,
+        "events": state.events,
+        "missing": state.missing,
+        "extra": state.extra,
+        "message": state.message,
+        "trusted": state.trusted,
+        "untrusted": state.untrusted,
+        "last_call": state.last_call,
+    }
+
+
+def _server_row(state: ServerState) -> dict[str, Any]:
+    return {
+        "agent": state.agent,
+        "title": state.title,
+        "scope": state.scope,
+        "state": state.state,
+        "path": state.path,
+        "command": state.command,
+        "options": state.options,
+        "message": state.message,
+    }
+
+
+def git_row(state: GitHookState) -> dict[str, Any]:
+    """How a git hook is installed, as in the JSON answer."""
+    return {
+        "event": state.event,
+        "state": state.state,
+        "place": state.place,
+        "path": state.path,
+        "note": state.note,
+        "chosen": state.chosen,
+    }
 
 
 def _server_lines(locations: Locations, servers: list[ServerState]) -> Iterator[str]:
@@ -223,14 +271,14 @@ def last_called(state: State) -> str:
     return f"last called {ago(seconds)} ({local})"
 
 
-def _git_lines(states: list[dict[str, Any]]) -> Iterator[str]:
-    there = [state for state in states if state["state"] != "missing"]
+def _git_lines(states: list[GitHookState]) -> Iterator[str]:
+    there = [state for state in states if state.state != "missing"]
     if states and not there:
         yield "git: not installed"
     for state in there:
-        word = "installed" if state["state"] == "installed" else "installed with another command"
-        note = f" ({state['note']})" if state["note"] else ""
-        yield f"git {state['event']}: {word}{note}"
+        word = "installed" if state.state == "installed" else "installed with another command"
+        note = f" ({state.note})" if state.note else ""
+        yield f"git {state.event}: {word}{note}"
 
 
 def _agent_hints(states: list[State]) -> Iterator[str]:
@@ -252,11 +300,11 @@ def trust_advice(states: Iterable[State]) -> list[str]:
     return list(dict.fromkeys(trust.advice for trust in named if trust))
 
 
-def _git_hints(states: list[dict[str, Any]]) -> Iterator[str]:
-    there = [state for state in states if state["state"] != "missing"]
-    wrong = [each for each in states if each["chosen"] is not (each["state"] == "installed")]
+def _git_hints(states: list[GitHookState]) -> Iterator[str]:
+    there = [state for state in states if state.state != "missing"]
+    wrong = [state for state in states if state.chosen is not (state.state == "installed")]
     if there and wrong:
-        named = ", ".join(each["event"] for each in wrong)
+        named = ", ".join(state.event for state in wrong)
         yield f"not as boocode.gitHooks asks: {named}; 'git boocode hooks install --git' fixes it"
 
 
@@ -281,12 +329,14 @@ def install(
     installed already, those are renewed. Where boocode.perTool is true, agents report each tool
     that writes files, too.
     """
-    named = _named(names, scope, git=git)
-    locations = Locations.here()
+    _refuse_git_in_scope(names, scope, git=git)
+    named, locations = named_agents(names, HOOKS), Locations.here()
     asks = not (git or names)
     agents = _found(locations, scope) if asks else named
     changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
-    plan = HooksPlan(locations, changes, _git_edits(locations, remove=False) if git else [])
+    plan = HooksPlan(locations, changes)
+    if git:
+        plan = plan._replace(git=_git_edits(locations, remove=False))
     if not wants_json():
         for message, *hints in (each.split("\n") for each in left_out):
             warn(message, tuple(hints))
@@ -295,14 +345,12 @@ def install(
         if not _agreed(plan, scope, notes):
             return 1
         notes = []
-    asks_to_exclude = not (exclude or dry_run or wants_json()) and can_ask()
-    if exclude or asks_to_exclude:
-        plan = plan._replace(exclude=exclusion(plan, asks=asks_to_exclude))
+    if exclude or (can_ask() and not (dry_run or wants_json())):
+        plan = with_exclusion(plan, asks=not exclude)
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
-    notes += sharing_notes(plan, installed_command("hook"), dry_run=dry_run)
-    done = PlanResult(changed_hooks(plan, "installed"), "nothing to install", notes)
-    return finish(plan, done, dry_run=dry_run)
+    notes += sharing_notes(plan, dry_run=dry_run)
+    return finish(plan, "installed", "nothing to install", notes, dry_run=dry_run)
 
 
 @click.command(cls=Command, surplus=_agent_hint)
@@ -313,40 +361,21 @@ def uninstall(git: bool, names: tuple[str, ...], dry_run: bool, scope: str | Non
     Without --agent, --git or a scope, all hooks of this repository are removed; those in your home
     directory need --user.
     """
-    named = _named(names, scope, git=git)
-    locations = Locations.here()
+    _refuse_git_in_scope(names, scope, git=git)
+    named, locations = named_agents(names, HOOKS), Locations.here()
     agents = named if git or names else list(AGENTS.values())
-    changes = []
-    for agent in agents:
-        for each in _scopes_to_uninstall(locations, agent, scope, named=bool(names)):
-            changes += plan_uninstall(locations, agent, each)
-    everything = not names and scope is None
-    git_edits = _git_edits(locations, remove=True) if git or everything else []
-    notes = [] if scope == USER else list(_left(locations, agents))
-    plan = HooksPlan(locations, changes, git_edits)
-    if locations.repository is not None:
-        unlisted = stop_excluding(locations.repository, plan.released())
-        plan = plan._replace(exclude=list(unlisted))
-    notes += package_notes(plan)
-    done = PlanResult(changed_hooks(plan, "uninstalled"), "no hooks are installed", notes)
-    return finish(plan, done, dry_run=dry_run)
+    plan = plan_removal(locations, agents, HOOKS, scope, named=bool(names))
+    if git or not (names or scope):
+        plan = plan._replace(git=_git_edits(locations, remove=True))
+    notes = [*left_at_home(plan, agents), *package_notes(plan)]
+    return finish(plan, "uninstalled", "no hooks are installed", notes, dry_run=dry_run)
 
 
-def _named(names: Sequence[str], scope: str | None, *, git: bool) -> list[Agent]:
-    """The agents of some names, each once."""
+def _refuse_git_in_scope(names: Sequence[str], scope: str | None, *, git: bool) -> None:
     if git and scope is not None and not names:
-        raise UsageError(
-            f"options '--git' and '--{scope}' cannot be used together",
-            hints=(
-                f"git's hooks belong to one repository; omit --{scope}, or name an agent: --agent",
-            ),
-        )
-    agents = {name: find_agent(name) for name in names}
-    for name, agent in agents.items():
-        if agent is None:
-            hint = f"the agents are: {', '.join(AGENTS)}"
-            raise UsageError(f"unknown agent '{name}'", hints=(hint,))
-    return list({agent.name: agent for agent in agents.values() if agent}.values())
+        hint = f"git's hooks belong to one repository; omit --{scope}, or name an agent: --agent"
+        message = f"options '--git' and '--{scope}' cannot be used together"
+        raise UsageError(message, hints=(hint,))
 
 
 def _found(locations: Locations, scope: str | None) -> list[Agent]:
@@ -375,7 +404,11 @@ def _planned(
     for agent in agents:
         wanted = wanted_hooks(agent, config)
         try:
-            scopes = _scopes_to_install(locations, agent, scope, wanted)
+            known = (
+                state_of(locations, agent, each, wanted) for each in locations.scopes(agent, HOOKS)
+            )
+            present = (state.scope for state in known if state.state in PRESENT)
+            scopes = scopes_to_install(locations, agent, HOOKS, scope, present)
             planned = [plan_install(locations, agent, each, wanted) for each in scopes]
         except RefusedError as error:
             message = f"{agent.title} is left out: {error.message}"
@@ -385,45 +418,6 @@ def _planned(
         else:
             changes += [change for each in planned for change in each]
     return changes, left_out
-
-
-def _scopes_to_install(
-    locations: Locations, agent: Agent, asked: str | None, wanted: Wanted
-) -> list[str]:
-    """The scope that is asked for, else those that hold our hooks already, else the narrowest.
-
-    In a home directory that is a worktree two scopes are the same file, which counts once.
-    """
-    if asked is not None:
-        return [_checked_scope(agent, asked)]
-    there: dict[tuple[str, ...], str] = {}
-    for scope in locations.scopes(agent):
-        if state_of(locations, agent, scope, wanted).state not in (NOT_INSTALLED, UNUSABLE):
-            files = (os.path.realpath(file.path) for file in locations.files(agent, scope))
-            there.setdefault(tuple(files), scope)
-    return [*there.values()] or [default_scope(agent)]
-
-
-def _checked_scope(agent: Agent, asked: str) -> str:
-    """The scope that is asked for; RefusedError if the agent does not have it."""
-    if asked not in agent.config.places:
-        hint = f"it has {' and '.join(f'--{name}' for name in agent.config.places)}"
-        message = f"{agent.title} has no files for --{asked}"
-        raise RefusedError(message, code="no_such_scope", hints=(hint,))
-    return asked
-
-
-def _scopes_to_uninstall(
-    locations: Locations, agent: Agent, asked: str | None, *, named: bool
-) -> list[str]:
-    """The scope that is asked for, or all of this worktree."""
-    if asked is not None:
-        return [_checked_scope(agent, asked)] if named or asked in agent.config.places else []
-    scopes = [scope for scope in agent.config.places if scope != USER]
-    if locations.repository is None:
-        # It fails, and mentions --user.
-        locations.files(agent, scopes[0])
-    return scopes
 
 
 def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
@@ -455,15 +449,3 @@ def _agreed(plan: HooksPlan, scope: str | None, notes: list[str]) -> bool:
         return True
     print_text("nothing was installed", to_stderr=True)
     return False
-
-
-def _left(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:
-    """What is still installed in the home directory."""
-    for agent in agents:
-        try:
-            changes = plan_uninstall(locations, agent, USER)
-        except BoocodeError:
-            continue
-        if any(change.edit is not None for change in changes):
-            command = f"git boocode hooks uninstall --user --agent {agent.name}"
-            yield f"{agent.title} has hooks in your home directory, too: '{command}' removes them"

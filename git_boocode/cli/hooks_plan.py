@@ -1,4 +1,4 @@
-"""A change of hooks or of our server in agents' files: carried out or shown, with notes."""
+"""A change of hooks or of our server in agents' files: planned, carried out or shown."""
 
 from __future__ import annotations
 
@@ -16,19 +16,28 @@ from git_boocode.agents.config_files import (
 from git_boocode.agents.config_program import installed_program
 from git_boocode.agents.file_edits import FileEdit, diff_text
 from git_boocode.agents.install import (
-    NOT_INSTALLED,
     OTHER_SERVER,
-    UNUSABLE,
+    PRESENT,
     PlannedChange,
     carry_out,
     makes_file,
-    plan_server,
-    plan_server_removal,
+    plan_install,
+    plan_uninstall,
     server_state,
     tracked_server_files,
     wanted_server,
 )
-from git_boocode.agents.registry import PROJECT, SERVER_AGENTS, USER, Agent, find_agent
+from git_boocode.agents.registry import (
+    AGENTS,
+    HOOKS,
+    PROJECT,
+    SCOPES,
+    SERVER,
+    SERVER_AGENTS,
+    USER,
+    Agent,
+    find_agent,
+)
 from git_boocode.cli.output import (
     agrees,
     diff_painter,
@@ -59,11 +68,12 @@ def shown_path(locations: Locations, path: str) -> str:
 
 
 class HooksPlan(NamedTuple):
-    """What will change, for agents and for git."""
+    """What will change, for agents and for git; `part` is what changes for agents."""
 
     locations: Locations
-    changes: list[PlannedChange]
-    git: list[FileEdit]
+    changes: Sequence[PlannedChange]
+    part: str = HOOKS
+    git: Sequence[FileEdit] = ()
     exclude: Sequence[FileEdit] = ()  # the change of `info/exclude`, if there is one
 
     @property
@@ -78,10 +88,6 @@ class HooksPlan(NamedTuple):
         prefix = f"{repository.worktree}/" if repository else ""
         changes = (change for change in self.changes if change.file.scope != USER)
         return {change.file.path.removeprefix(prefix): change for change in changes}
-
-    def released(self) -> list[str]:
-        """The paths below the worktree in which nothing of git-boocode is left."""
-        return [path for path, change in self.in_worktree().items() if not change.stays]
 
     def rows(self) -> list[dict[str, Any]]:
         """Each file that changes, as in the JSON answer."""
@@ -102,17 +108,18 @@ class HooksPlan(NamedTuple):
                 path = shown_path(self.locations, row["path"])
                 yield f" {_LETTERS[row['action']]} {path}: {row['title']}"
 
-
-class PlanResult(NamedTuple):
-    """What to say of a plan that was carried out; if nothing changes, `nothing`.
-
-    `key` is that of the files in the JSON answer.
-    """
-
-    changed: str
-    nothing: str
-    notes: list[str]
-    key: str = "hooks"
+    def summary(self, done: str) -> str:
+        """What was done, and for whom; empty if nothing was."""
+        titles = dict.fromkeys(change.file.agent.title for change in self.changes if change.edit)
+        *most, last = ["", *titles, *(["git"] if self.git else [])]
+        if not last:
+            return ""
+        if done == "installed" and any(edit.after is None for edit in self.edits):
+            # Git's hooks that boocode.gitHooks no longer names go when the others come.
+            done = "changed"
+        listed = ", ".join(filter(None, most))
+        what = "the server" if self.part == SERVER else "hooks"
+        return f"{done} {what} for {listed}{' and ' if listed else ''}{last}"
 
 
 def configuration(locations: Locations) -> Config:
@@ -122,13 +129,14 @@ def configuration(locations: Locations) -> Config:
     return Config.read(Git(".", clean_environment(os.environ)))
 
 
-def finish(plan: HooksPlan, result: PlanResult, *, dry_run: bool) -> int:
-    """Carry out a plan, or show it, and answer."""
+def finish(plan: HooksPlan, done: str, nothing: str, notes: list[str], *, dry_run: bool) -> int:
+    """Carry out a plan, or show it, and answer: that it is `done`, or that there is `nothing`."""
     diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
         carry_out(plan.changes, (*plan.git, *plan.exclude))
     if wants_json():
-        answer = {"ok": True, "dry_run": dry_run, result.key: plan.rows(), "notes": result.notes}
+        key = "files" if plan.part == SERVER else "hooks"
+        answer = {"ok": True, "dry_run": dry_run, key: plan.rows(), "notes": notes}
         print_json({**answer, "diff": diff} if dry_run else answer)
         return 0
     paint = diff_painter(configuration(plan.locations))
@@ -137,22 +145,104 @@ def finish(plan: HooksPlan, result: PlanResult, *, dry_run: bool) -> int:
     for line in () if dry_run else plan.lines():
         print_feedback(printable(line))
     if not plan.edits:
-        print_feedback(result.nothing, dry_run=dry_run)
-    elif not dry_run and result.changed:
-        print_feedback(result.changed)
-    print_hints(tuple(result.notes))
+        print_feedback(nothing, dry_run=dry_run)
+    elif not dry_run and (summary := plan.summary(done)):
+        print_feedback(summary)
+    print_hints(tuple(notes))
     return 0
 
 
-def changed_hooks(plan: HooksPlan, done: str) -> str:
-    """Whose hooks were changed; empty if none were."""
-    if done == "installed" and any(edit.after is None for edit in plan.edits):
-        # Git's hooks that boocode.gitHooks no longer names go when the others come.
-        done = "changed"
-    titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
-    *most, last = ["", *titles, *(["git"] if plan.git else [])]
-    listed = ", ".join(filter(None, most))
-    return last and f"{done} hooks for {listed}{' and ' if listed else ''}{last}"
+# For whom, and in which scopes.
+
+
+def named_agents(names: Iterable[str], part: str) -> list[Agent]:
+    """The agents of some names, each once; UsageError if one is unknown."""
+    known = SERVER_AGENTS if part == SERVER else AGENTS
+    agents = {}
+    for name in names:
+        agent = find_agent(name, known)
+        if agent is None:
+            who = "these can start the server" if part == SERVER else "the agents are"
+            hint = f"{who}: {', '.join(known)}"
+            raise UsageError(f"unknown agent '{name}'", hints=(hint,))
+        agents[agent.name] = agent
+    return list(agents.values())
+
+
+def scopes_to_install(
+    locations: Locations, agent: Agent, part: str, asked: str | None, present: Iterable[str]
+) -> list[str]:
+    """The scope that is asked for, else those where the part is `present`, else the narrowest.
+
+    In a home directory that is a worktree two scopes are the same file, which counts once.
+    """
+    if asked is not None:
+        return [_checked_scope(agent, part, asked)]
+    there: dict[tuple[str, ...], str] = {}
+    for scope in present:
+        files = (os.path.realpath(file.path) for file in locations.files(agent, scope, part))
+        there.setdefault(tuple(files), scope)
+    narrowest = next(scope for scope in SCOPES if scope in agent.places(part))
+    return [*there.values()] or [narrowest]
+
+
+def _checked_scope(agent: Agent, part: str, asked: str) -> str:
+    """The scope that is asked for; RefusedError if the agent does not have it."""
+    places = agent.places(part)
+    if asked in places:
+        return asked
+    message = f"{agent.title} has no files for --{asked}"
+    hint = f"it has {' and '.join(f'--{name}' for name in places)}"
+    if part == SERVER:
+        message = f"{agent.title} lists servers only in your home directory"
+        hint = f"omit --{asked}, or use --user"
+    raise RefusedError(message, code="no_such_scope", hints=(hint,))
+
+
+def plan_removal(
+    locations: Locations, agents: list[Agent], part: str, asked: str | None, *, named: bool
+) -> HooksPlan:
+    """The plan that removes a part of some agents in the scope that is asked for.
+
+    By default that are all scopes of this worktree; those of agents that have none are the user's
+    if they are `named`. Our lines in `info/exclude` go with the last part of a file.
+    """
+    changes: list[PlannedChange] = []
+    for agent in agents:
+        places = agent.places(part)
+        scopes = [scope for scope in places if scope == asked or (not asked and scope != USER)]
+        if named and not scopes:
+            scopes = [_checked_scope(agent, part, asked or USER)]
+        for scope in scopes:
+            changes += plan_uninstall(locations, locations.files(agent, scope, part), {part})
+    plan = HooksPlan(locations, changes, part)
+    if locations.repository is None:
+        return plan
+    released = [path for path, change in plan.in_worktree().items() if not change.stays]
+    return plan._replace(exclude=[*stop_excluding(locations.repository, released)])
+
+
+def left_at_home(plan: HooksPlan, agents: Iterable[Agent]) -> Iterator[str]:
+    """What of the part is still installed in the home directory, beside what the plan removes."""
+    done = {os.path.realpath(change.file.path) for change in plan.changes}
+    for agent in agents:
+        files = plan.locations.files(agent, USER, plan.part)
+        try:
+            changes = plan_uninstall(plan.locations, files, {plan.part})
+        except BoocodeError:
+            continue
+        edits = (change.edit for change in changes if change.edit is not None)
+        if all(os.path.realpath(edit.path) in done for edit in edits):
+            continue
+        if plan.part == SERVER:
+            command = f"git boocode serve --uninstall {agent.name} --user"
+            yield f"the server for {agent.title} is in your home directory: '{command}' removes it"
+        else:
+            command = f"git boocode hooks uninstall --user --agent {agent.name}"
+            yield f"{agent.title} has hooks in your home directory, too: '{command}' removes them"
+
+
+# Notes.
 
 
 def package_notes(plan: HooksPlan) -> list[str]:
@@ -175,21 +265,21 @@ def package_notes(plan: HooksPlan) -> list[str]:
     return list(notes.values())
 
 
-def exclusion(plan: HooksPlan, *, asks: bool) -> list[FileEdit]:
-    """The change that keeps the files that are made from git, unless the user declines."""
+def with_exclusion(plan: HooksPlan, *, asks: bool = False) -> HooksPlan:
+    """The plan that also keeps the files that are made from git, unless the user declines."""
     repository = plan.locations.repository
     made = [path for path, change in plan.in_worktree().items() if makes_file(change)]
     if repository is None or not made:
-        return []
+        return plan
     paths = sort_paths(repository, made).addable
     where = shown_path(plan.locations, exclude_path(repository))
     if not paths or (asks and not agrees(f"add {', '.join(paths)} to {where}?")):
-        return []
-    return [exclude_paths(repository, paths)]
+        return plan
+    return plan._replace(exclude=[exclude_paths(repository, paths)])
 
 
-def sharing_notes(plan: HooksPlan, command: str, *, dry_run: bool = False) -> list[str]:
-    """Notes about files that others get with git; `command` is what is written to them."""
+def sharing_notes(plan: HooksPlan, *, dry_run: bool) -> list[str]:
+    """Notes about files that others get with git, and about the program that they name."""
     repository, changes = plan.locations.repository, plan.in_worktree()
     below = {
         path: change.edit.path
@@ -215,181 +305,77 @@ def sharing_notes(plan: HooksPlan, command: str, *, dry_run: bool = False) -> li
             exclude = shown_path(plan.locations, exclude_path(repository))
             note += f"\nlines in {exclude} keep them to yourself; --exclude adds them"
         notes.append(note)
-    if notes and not command.startswith("git "):
-        program = shell_command(*installed_program())
-        notes.append(f"they {use} this machine's path '{program}'; do not commit them")
+    # Servers in tracked files have no path.
+    without = found.tracked if plan.part == SERVER else []
+    program = installed_program()
+    if notes and len(without) < len(below) and program[0] != "git":
+        path = shell_command(*program)
+        notes.append(f"they {use} this machine's path '{path}'; do not commit them")
+    if without and program[0] != "git":
+        notes.append("tracked files name no path: 'git boocode' has to be on the agents' PATH")
     return notes
 
 
-class Registration(NamedTuple):
-    """The agents by name, the scope that is asked for, and how to answer."""
-
-    names: tuple[str, ...]
-    project: bool
-    user: bool
-    exclude: bool
-    dry_run: bool
-
-    @property
-    def scope(self) -> str | None:
-        """The scope that is asked for."""
-        return PROJECT if self.project else USER if self.user else None
-
-    @property
-    def agents(self) -> list[Agent]:
-        """The agents, each once; UsageError if one is unknown."""
-        found = {name: find_agent(name, SERVER_AGENTS) for name in self.names}
-        for name, agent in found.items():
-            if agent is None:
-                hint = f"these can start the server: {', '.join(SERVER_AGENTS)}"
-                raise UsageError(f"unknown agent '{name}'", hints=(hint,))
-        return list({agent.name: agent for agent in found.values() if agent}.values())
+# The server.
 
 
-def install_server(asked: Registration, repo: str | None, *, read_only: bool) -> int:
-    """Have agents start the server with these options, all of them or none; return the exit code.
+def install_server(
+    names: Sequence[str], scope: str | None, options: Sequence[str], *, exclude: bool, dry_run: bool
+) -> int:
+    """Have agents start the server with some options, all of them or none; return the exit code.
 
     Raises UsageError without agents and for a path in a tracked file, RefusedError if a file cannot
     take the server, and FatalError outside a repository unless the user's files are meant.
     """
-    if not asked.names:
+    if not names:
         hint = f"name some: {', '.join(SERVER_AGENTS)}"
         raise UsageError("'--install' needs the names of agents", hints=(hint,))
     locations = Locations.here()
-    options: list[str] = []
-    if repo is not None:
-        options += ["--repo", os.path.realpath(repo)]
+    if "--repo" in options:
         # The server would not start elsewhere.
-        Repository.discover(options[-1])
-    options += ["--read-only"] if read_only else []
-    tracked, notes, changes = tracked_server_files(locations), list[str](), []
-    for agent in asked.agents:
-        for scope in _scopes_to_install(locations, agent, asked.scope, tracked):
-            shared = [f.path for f in locations.server_files(agent, scope) if f.path in tracked]
-            if shared and repo is not None:
+        Repository.discover(options[1])
+    tracked, advice, changes = tracked_server_files(locations), list[str](), []
+    for agent in named_agents(names, SERVER):
+        known = (
+            server_state(locations, agent, each, tracked)
+            for each in locations.scopes(agent, SERVER)
+        )
+        present = (state.scope for state in known if state.state in PRESENT)
+        for each in scopes_to_install(locations, agent, SERVER, scope, present):
+            files = locations.files(agent, each, SERVER)
+            shared = [file.path for file in files if file.path in tracked]
+            if shared and "--repo" in options:
                 raise UsageError(
                     f"'--repo' cannot go into {shown_path(locations, shared[0])}, which git tracks",
                     hints=("omit --repo: the agent names its worktree to the server",),
                 )
             wanted = wanted_server(*options, tracked=bool(shared))
-            planned = plan_server(locations, agent, scope, wanted)
+            planned = plan_install(locations, agent, each, wanted)
             changes += planned
-            if agent.servers and scope == PROJECT and any(each.edit for each in planned):
-                notes += filter(None, [agent.servers.advice])
-    plan = HooksPlan(locations, changes, [])
-    if asked.exclude:
-        plan = plan._replace(exclude=exclusion(plan, asks=False))
-    notes += _sharing_notes(plan, tracked, dry_run=asked.dry_run)
-    result = PlanResult(_changed(plan, "installed"), "nothing to install", notes, "files")
-    return finish(plan, result, dry_run=asked.dry_run)
+            if agent.servers and each == PROJECT and any(change.edit for change in planned):
+                advice += filter(None, [agent.servers.advice])
+    plan = HooksPlan(locations, changes, SERVER)
+    plan = with_exclusion(plan) if exclude else plan
+    notes = [*advice, *sharing_notes(plan, dry_run=dry_run)]
+    return finish(plan, "installed", "nothing to install", notes, dry_run=dry_run)
 
 
-def uninstall_server(asked: Registration) -> int:
-    """Remove the server from agents' lists, by default from all of this repository.
+def uninstall_server(names: Sequence[str], scope: str | None, *, dry_run: bool) -> int:
+    """Remove the server from agents' lists, by default from all of this worktree.
 
     Raises RefusedError if a file cannot be changed, and FatalError outside a repository unless the
     user's files are meant.
     """
     locations = Locations.here()
-    agents = asked.agents or list(SERVER_AGENTS.values())
-    changes, notes = [], list[str]()
-    for agent in agents:
-        for scope in _scopes_to_uninstall(locations, agent, asked):
-            changes += plan_server_removal(locations, agent, scope)
-            notes += _foreign(locations, agent, scope)
-    left = [] if asked.scope is not None else [*_left(locations, agents, changes)]
-    notes += left
-    plan = HooksPlan(locations, changes, [])
-    if locations.repository is not None:
-        plan = plan._replace(exclude=[*stop_excluding(locations.repository, plan.released())])
+    agents = named_agents(names, SERVER) or list(SERVER_AGENTS.values())
+    plan = plan_removal(locations, agents, SERVER, scope, named=bool(names))
+    notes = []
+    planned = {(c.file.agent.name, c.file.scope): c.file.agent for c in plan.changes}
+    for (_, each), agent in planned.items():
+        state = server_state(locations, agent, each, ())
+        if state.state == OTHER_SERVER:
+            path = shown_path(locations, state.path)
+            notes.append(f"'boocode' in {path} is another server, and stays")
+    left = [] if scope else list(left_at_home(plan, agents))
     nothing = f"no server is installed{' in this worktree' if left else ''}"
-    result = PlanResult(_changed(plan, "uninstalled"), nothing, notes, "files")
-    return finish(plan, result, dry_run=asked.dry_run)
-
-
-def _scopes_to_install(
-    locations: Locations, agent: Agent, asked: str | None, tracked: set[str]
-) -> list[str]:
-    """The scope that is asked for, else those that list our server already, else the narrowest.
-
-    In a home directory that is a worktree two scopes are the same file, which counts once.
-    """
-    if asked is not None:
-        return [_checked_scope(agent, asked)]
-    there: dict[str, str] = {}
-    for scope in locations.server_scopes(agent):
-        state = server_state(locations, agent, scope, tracked)
-        if state.state not in (NOT_INSTALLED, OTHER_SERVER, UNUSABLE):
-            there.setdefault(os.path.realpath(state.path), scope)
-    return [*there.values()] or _scopes(agent)[:1]
-
-
-def _scopes_to_uninstall(locations: Locations, agent: Agent, asked: Registration) -> list[str]:
-    """The scope that is asked for; else that of this worktree, or of agents with none for it."""
-    if asked.scope is not None:
-        return (
-            [_checked_scope(agent, asked.scope)]
-            if asked.names
-            else [scope for scope in _scopes(agent) if scope == asked.scope]
-        )
-    scopes = _scopes(agent)
-    if locations.repository is None and not asked.names:
-        # It fails, and mentions --user.
-        locations.server_files(SERVER_AGENTS["claude-code"], PROJECT)
-    return scopes[:1] if asked.names or scopes[0] != USER else []
-
-
-def _scopes(agent: Agent) -> list[str]:
-    """The scopes in which an agent lists servers, the narrowest first."""
-    places = agent.servers.places if agent.servers else ()
-    return [scope for scope in (PROJECT, USER) if scope in places]
-
-
-def _checked_scope(agent: Agent, asked: str) -> str:
-    """The scope that is asked for; RefusedError if the agent does not have it."""
-    if asked in _scopes(agent):
-        return asked
-    message = f"{agent.title} lists servers only in your home directory"
-    raise RefusedError(message, code="no_such_scope", hints=("omit --project, or use --user",))
-
-
-def _changed(plan: HooksPlan, done: str) -> str:
-    titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
-    *most, last = ["", *titles]
-    listed = ", ".join(filter(None, most))
-    return last and f"{done} the server for {listed}{' and ' if listed else ''}{last}"
-
-
-def _sharing_notes(plan: HooksPlan, tracked: set[str], *, dry_run: bool) -> list[str]:
-    """Notes about files that others get, and about what tracked ones take for granted."""
-    edits = [change.edit for change in plan.changes if change.edit and change.file.scope != USER]
-    program = wanted_server().program
-    if not any(edit.path not in tracked for edit in edits):
-        program = wanted_server(tracked=True).program
-    notes = sharing_notes(plan, shell_command(*program), dry_run=dry_run)
-    if any(edit.path in tracked for edit in edits) and wanted_server().program[0] != "git":
-        notes.append("tracked files name no path: 'git boocode' has to be on the agents' PATH")
-    return notes
-
-
-def _foreign(locations: Locations, agent: Agent, scope: str) -> Iterator[str]:
-    """What has our server's name and is not ours."""
-    state = server_state(locations, agent, scope, ())
-    if state.state == OTHER_SERVER:
-        yield f"'boocode' in {shown_path(locations, state.path)} is another server, and stays"
-
-
-def _left(
-    locations: Locations, agents: Iterable[Agent], removed: Iterable[PlannedChange]
-) -> Iterator[str]:
-    """What is still installed in the home directory, beside what is removed."""
-    done = {os.path.realpath(change.file.path) for change in removed}
-    for agent in agents:
-        try:
-            changes = plan_server_removal(locations, agent, USER)
-        except BoocodeError:
-            continue
-        edits = (change.edit for change in changes if change.edit is not None)
-        if any(os.path.realpath(edit.path) not in done for edit in edits):
-            command = f"git boocode serve --uninstall {agent.name} --user"
-            yield f"the server for {agent.title} is in your home directory: '{command}' removes it"
+    return finish(plan, "uninstalled", nothing, [*notes, *left], dry_run=dry_run)

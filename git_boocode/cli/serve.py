@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -52,14 +53,19 @@ def serve(
         from git_boocode.server.tools import DefinedTools
 
         return serve_requests(repo, DefinedTools(_definitions), read_only=read_only)
-    from git_boocode.cli.hooks_plan import Registration, install_server, uninstall_server
+    from git_boocode.agents.registry import PROJECT, USER
+    from git_boocode.cli.hooks_plan import install_server, uninstall_server
 
-    asked = Registration(agents, **options)
-    if install:
-        return install_server(asked, repo, read_only=read_only)
-    refuse_together(("--uninstall", True), ("--repo", repo), ("--read-only", read_only))
-    refuse_together(("--uninstall", True), ("--exclude", options["exclude"]))
-    return uninstall_server(asked)
+    scope = PROJECT if options["project"] else USER if options["user"] else None
+    dry_run, exclude = options["dry_run"], options["exclude"]
+    if uninstall:
+        refuse_together(("--uninstall", True), ("--repo", repo), ("--read-only", read_only))
+        refuse_together(("--uninstall", True), ("--exclude", exclude))
+        return uninstall_server(agents, scope, dry_run=dry_run)
+    given = ["--read-only"] if read_only else []
+    if repo is not None:
+        given = ["--repo", os.path.realpath(repo), *given]
+    return install_server(agents, scope, given, exclude=exclude, dry_run=dry_run)
 
 
 def _refuse_without_install(agents: tuple[str, ...], options: dict[str, bool]) -> None:

@@ -157,7 +157,7 @@ def _hooks(repository: Repository) -> OverviewSection:
     from git_boocode.agents.config_files import Locations
     from git_boocode.agents.git_install import git_hooks_status
     from git_boocode.agents.install import NOT_INSTALLED, State, states_here
-    from git_boocode.cli.hooks import last_called, trust_advice
+    from git_boocode.cli.hooks import agent_row, git_row, last_called, trust_advice
 
     def described(state: State) -> str:
         distrust = "not trusted yet, " if state.untrusted else ""
@@ -173,8 +173,8 @@ def _hooks(repository: Repository) -> OverviewSection:
     if not installed:
         hints.append("'git boocode hooks install' has agents take checkpoints")
     value = {
-        "agents": [state._asdict() for state in installed],
-        "git": [each._asdict() for each in git],
+        "agents": [agent_row(state) for state in installed],
+        "git": [git_row(each) for each in git],
     }
     return OverviewSection("hooks", value, lines, hints)
 

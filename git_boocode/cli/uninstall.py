@@ -10,7 +10,8 @@ import click
 
 from git_boocode.agents.config_files import Locations, stop_excluding
 from git_boocode.agents.git_install import plan_git_hooks
-from git_boocode.agents.install import PlannedChange, carry_out, plan_removal
+from git_boocode.agents.install import PlannedChange, carry_out, plan_uninstall
+from git_boocode.agents.registry import SERVER_AGENTS
 from git_boocode.checkpoints.removal import (
     FILES,
     REFS,
@@ -100,13 +101,16 @@ def _hooks(repository: Repository) -> HooksPlan:
     changes: dict[str, PlannedChange] = {}
     paths: set[str] = set()
     for other in _worktrees(repository):
-        for change in plan_removal(Locations.of(other)):
+        locations = Locations.of(other)
+        files = (file for agent in SERVER_AGENTS.values() for file in locations.all_files(agent))
+        for change in plan_uninstall(locations, files):
             paths.add(os.path.relpath(change.file.path, other.worktree))
             # In a home directory that is a worktree two scopes are the same file.
             changes.setdefault(os.path.realpath(change.file.path), change)
     git = plan_git_hooks(repository, remove=True)
     exclude = list(stop_excluding(repository, sorted(paths)))
-    return HooksPlan(Locations.of(repository), list(changes.values()), git, exclude)
+    changed = list(changes.values())
+    return HooksPlan(Locations.of(repository), changed, git=git, exclude=exclude)
 
 
 def _worktrees(repository: Repository) -> Iterator[Repository]:

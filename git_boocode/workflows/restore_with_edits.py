@@ -15,14 +15,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.agents.own_hooks import (
-    has_own_hooks,
-    has_own_server,
-    server_paths,
-    worktree_paths,
-)
+from git_boocode.agents.own_hooks import has_own
 from git_boocode.agents.registry import (
     AGENTS,
+    HOOKS,
+    SERVER,
     SERVER_AGENTS,
     find_agent,
     transcript_directories,
@@ -177,13 +174,15 @@ def agent_callbacks() -> dict[str, AgentCallback]:
 def _hook_files() -> Iterator[tuple[str, HookFile]]:
     """The paths in the worktree that may hold our hooks or our server."""
     for agent in AGENTS.values():
-        for scope, path in worktree_paths(agent):
+        for scope, path in agent.worktree_paths(HOOKS):
             install = f"git boocode hooks install --agent {agent.name} --{scope}"
-            yield path, HookFile(f"hooks of {agent.title}", install, partial(has_own_hooks, agent))
+            found = partial(has_own, agent, HOOKS)
+            yield path, HookFile(f"hooks of {agent.title}", install, found)
     for agent in SERVER_AGENTS.values():
-        for scope, path in server_paths(agent):
+        for scope, path in agent.worktree_paths(SERVER):
             install = f"git boocode serve --install {agent.name} --{scope}"
-            yield path, HookFile(f"server for {agent.title}", install, has_own_server)
+            found = partial(has_own, agent, SERVER)
+            yield path, HookFile(f"server for {agent.title}", install, found)
 
 
 class FileEditor:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from git_boocode.agents.config_files import UNKNOWN, Baseline, ConfigFile, Locations
 from git_boocode.agents.config_server import WantedServer, find, install, installed, uninstall
-from git_boocode.agents.own_hooks import has_own_server, server_options
-from git_boocode.agents.registry import SERVER_AGENTS, USER
+from git_boocode.agents.own_hooks import has_own, server_options
+from git_boocode.agents.registry import SERVER, SERVER_AGENTS, USER
 from git_boocode.repo.errors import RefusedError
 from tests.agents.test_config_settings import NOTE, written
 from tests.repo_kit import examples
@@ -33,7 +33,7 @@ MOVED = WantedServer(("/opt/new place/git-boocode", "serve"))
 def file_of(name: str) -> ConfigFile:
     """The user's file of an agent; of several the first."""
     with TemporaryDirectory() as home:
-        return Locations(None, home).server_files(SERVER_AGENTS[name], USER)[0]
+        return Locations(None, home).files(SERVER_AGENTS[name], USER, SERVER)[0]
 
 
 CURSOR, CODEX, OPENCODE, VSCODE = map(file_of, ("cursor", "codex", "opencode", "vscode"))
@@ -72,7 +72,7 @@ def test_in_and_out_again(case: tuple[str, Any]) -> None:
     assert there.count(NOTE.encode()) == data.count(NOTE.encode())
     assert install(CURSOR, there, WANTED)[0] == there
     assert installed(CURSOR, there, WANTED) == {"boocode": True}
-    assert has_own_server(there)
+    assert has_own(CURSOR.agent, SERVER, there)
     back = uninstall(CURSOR, there, made(*added))
     assert back is not None
     assert read(back) == before
@@ -84,7 +84,7 @@ def test_the_entry_of_each_agent(file: ConfigFile) -> None:
     found = find(file, there)
     assert found is not None
     assert (found.words, found.options) == ([*READ_ONLY.words], ["--read-only"])
-    assert has_own_server(there)
+    assert has_own(file.agent, SERVER, there)
     assert uninstall(file, there, Baseline(None, "", added)) is None
 
 
@@ -123,7 +123,7 @@ trust_level = "trusted"
 def test_toml_in_and_out_again(before: bytes) -> None:
     there, added = install(CODEX, before, WANTED)
     assert install(CODEX, there, WANTED)[0] == there
-    assert has_own_server(there)
+    assert has_own(CODEX.agent, SERVER, there)
     assert (b"\r\n" in before) is (b"\r\n" in there)
     found = tomllib.loads(there.decode())
     assert found["mcp_servers"].pop("boocode") == ENTRY

@@ -16,7 +16,7 @@ from git_boocode.agents.config_files import JSON, UNKNOWN, Baseline, ConfigFile,
 from git_boocode.agents.config_settings import install, installed, uninstall
 from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
 from git_boocode.agents.own_hooks import is_own_call
-from git_boocode.agents.registry import AGENTS, USER, Agent, Settings, find_agent
+from git_boocode.agents.registry import AGENTS, HOOKS, USER, Agent, Settings, find_agent
 from git_boocode.repo.errors import RefusedError
 from tests.repo_kit import examples
 
@@ -147,7 +147,7 @@ def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) ->
     )
     with TemporaryDirectory() as home:
         where = Locations(None, home)
-        path = Path(where.files(agent, USER)[0].path)
+        path = Path(where.files(agent, USER, HOOKS)[0].path)
         path.parent.mkdir(parents=True)
         path.write_bytes(text.encode())
         carry_out(plan_install(where, agent, USER, wanted(agent)))
@@ -155,7 +155,7 @@ def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) ->
         assert there != text.encode()
         carry_out(plan_install(where, agent, USER, wanted(agent)))
         assert path.read_bytes() == there
-        carry_out(plan_uninstall(where, agent, USER))
+        carry_out(plan_uninstall(where, where.files(agent, USER, HOOKS)))
         assert path.read_bytes() == text.encode()
 
 

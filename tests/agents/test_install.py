@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.config_files import Locations, default_scope
+from git_boocode.agents.config_files import Locations
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.install import (
     carry_out,
@@ -23,7 +23,17 @@ from git_boocode.agents.install import (
     wanted_hooks,
 )
 from git_boocode.agents.own_hooks import MARKER
-from git_boocode.agents.registry import AGENTS, LOCAL, PROJECT, USER, Agent, Program, find_agent
+from git_boocode.agents.registry import (
+    AGENTS,
+    HOOKS,
+    LOCAL,
+    PROJECT,
+    SCOPES,
+    USER,
+    Agent,
+    Program,
+    find_agent,
+)
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.files import shipped_file
@@ -111,7 +121,11 @@ def install(agent: Agent, scope: str) -> None:
 
 
 def uninstall(agent: Agent, scope: str) -> None:
-    carry_out(plan_uninstall(where(), agent, scope))
+    carry_out(plan_uninstall(where(), where().files(agent, scope, HOOKS)))
+
+
+def narrowest(agent: Agent) -> str:
+    return next(scope for scope in SCOPES if scope in agent.places(HOOKS))
 
 
 def config() -> Config:
@@ -131,7 +145,7 @@ def agent_of(name: str) -> Agent:
 
 
 def first_path(agent: Agent, scope: str) -> Path:
-    return Path(where().files(agent, scope)[0].path)
+    return Path(where().files(agent, scope, HOOKS)[0].path)
 
 
 def tree(*tops: Path) -> dict[str, tuple[int, bytes]]:
@@ -217,7 +231,7 @@ def test_comments_in_a_file_stay(repo: Repo) -> None:
 def test_tools_are_told_of_where_that_is_asked_for(repo: Repo) -> None:
     claude, cursor, cline, opencode = map(agent_of, ("claude-code", "cursor", "cline", "opencode"))
     for agent in (claude, cursor, cline, opencode):
-        install(agent, default_scope(agent))
+        install(agent, narrowest(agent))
     assert "PreToolUse" not in repo.read(".claude/settings.local.json").decode()
     assert "preToolUse" in repo.read(".cursor/hooks.json").decode()
     turns = ["TaskComplete", "TaskStart", "UserPromptSubmit"]
@@ -225,20 +239,20 @@ def test_tools_are_told_of_where_that_is_asked_for(repo: Repo) -> None:
     assert "const PER_TOOL = false" in repo.read(".opencode/plugins/boocode.ts").decode()
     repo.git("config", "boocode.perTool", "true")
     for agent in (claude, cline, opencode):
-        found = state_of(where(), agent, default_scope(agent), wanted_hooks(agent, config()))
+        found = state_of(where(), agent, narrowest(agent), wanted_hooks(agent, config()))
         assert (found.state, found.missing) == ("partly", (agent.tool,))
-        install(agent, default_scope(agent))
-        assert state(agent, default_scope(agent)) == "installed"
+        install(agent, narrowest(agent))
+        assert state(agent, narrowest(agent)) == "installed"
     assert "PreToolUse" in repo.read(".claude/settings.local.json").decode()
     assert sorted(os.listdir(".clinerules/hooks")) == ["PreToolUse", *turns]
     assert "const PER_TOOL = true" in repo.read(".opencode/plugins/boocode.ts").decode()
     repo.git("config", "boocode.perTool", "false")
     for agent in (claude, cline, opencode):
-        found = state_of(where(), agent, default_scope(agent), wanted_hooks(agent, config()))
+        found = state_of(where(), agent, narrowest(agent), wanted_hooks(agent, config()))
         assert (found.state, found.extra) == ("installed", (agent.tool,))
-        install(agent, default_scope(agent))
+        install(agent, narrowest(agent))
     for agent in (claude, cursor, cline, opencode):
-        uninstall(agent, default_scope(agent))
+        uninstall(agent, narrowest(agent))
     assert repo.git("status", "--short") == ""
 
 
@@ -455,9 +469,7 @@ def test_all_or_none(repo: Repo) -> None:
     plans = [
         change
         for agent in (claude, cursor)
-        for change in plan_install(
-            where(), agent, default_scope(agent), wanted_hooks(agent, config())
-        )
+        for change in plan_install(where(), agent, narrowest(agent), wanted_hooks(agent, config()))
     ]
     with pytest.raises(BoocodeError, match=r"hooks\.json' is read-only; nothing was changed"):
         carry_out(plans)
@@ -521,7 +533,7 @@ def test_what_killed_installations_left_is_swept(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claude = agent_of("claude-code")
-    (place,) = where().files(claude, LOCAL)
+    (place,) = where().files(claude, LOCAL, HOOKS)
     hook = FileEdit(str(repo.top / ".git/hooks/pre-commit"), None, b"#!/bin/sh\n", 0o755, "git")
     left = []
     for path in map(Path, (place.path, place.record, hook.path)):

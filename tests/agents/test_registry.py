@@ -16,7 +16,9 @@ def test_each_is_found_by_its_names() -> None:
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)
 def test_what_is_known_of_it(agent: Agent) -> None:
     assert set(agent.config.places) <= set(SCOPES)
-    assert not any(place.startswith(("/", "~")) for place in agent.config.places.values())
+    assert not any(
+        p.startswith(("/", "~")) for places in agent.config.places.values() for p in places
+    )
     assert agent.turn != agent.tool
     assert agent.fields.session
     assert agent.fields.directories

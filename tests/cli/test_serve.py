@@ -17,7 +17,7 @@ import pytest
 
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.install import wanted_server
-from git_boocode.agents.registry import PROJECT, SERVER_AGENTS, USER, Agent
+from git_boocode.agents.registry import PROJECT, SERVER, SERVER_AGENTS, USER, Agent
 from git_boocode.cli.tool_definitions import definitions
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.formats import FORMATS
@@ -43,7 +43,7 @@ OTHERS = {
 
 
 def path_of(agent: Agent, scope: str) -> Path:
-    return Path(Locations.here().server_files(agent, scope)[0].path)
+    return Path(Locations.here().files(agent, scope, SERVER)[0].path)
 
 
 def states(repo: Repo) -> dict[tuple[str, str], str]:
