@@ -10,7 +10,6 @@ import hmac
 import json
 import os
 import secrets
-import socket
 import socketserver
 import sys
 import threading
@@ -36,9 +35,8 @@ from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn
 _HOST = "127.0.0.1"
 _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
-_MOST_CONNECTIONS = 32
-_PATIENCE = 10  # seconds in which a request has to be there
-_GRACE = 1  # seconds that a connection has to end whose place is taken
+_MOST_ANSWERS = 32  # that are made at once
+_PATIENCE = 10  # seconds without a byte of a request after which its connection is closed
 _FAREWELL = 5  # seconds for requests that are being answered at the end
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -102,7 +100,10 @@ def _open(entrance: str) -> None:
 
 
 class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """A server of one page of one worktree, at `url`; `changing` is held during a restore."""
+    """A server of one page of one worktree, at `url`.
+
+    `changing` is held during a restore, `answering` while an answer is made.
+    """
 
     allow_reuse_address = True
     daemon_threads = True
@@ -114,9 +115,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         self.changing = threading.Lock()
         self.token = secrets.token_urlsafe(32)
         self._worktree, self._git_dir = repository.worktree, repository.git_dir
-        self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        self._silent: dict[socket.socket, None] = {}
-        self._lock = threading.Lock()
+        self.answering = threading.BoundedSemaphore(_MOST_ANSWERS)
         super().__init__((_HOST, port), _Handler)
         self.port = self.server_address[1]
         self.url = f"http://{_HOST}:{self.port}/{self.token}/"
@@ -132,50 +131,11 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             )
         return found
 
-    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver's own
-        """Handle a connection in a thread; if there are too many, instead of a silent one."""
-        if not (self._connections.acquire(blocking=False) or self._take_place()):
-            self.shutdown_request(request)
-            return
-        with self._lock:
-            self._silent[request] = None
-        try:
-            super().process_request(request, client_address)
-        except RuntimeError:
-            # No thread can be started.
-            self.has_asked(request)
-            self._connections.release()
-            raise
-
-    def _take_place(self) -> bool:
-        """Close the oldest connection without a request, and take its place, if there is one."""
-        with self._lock:
-            oldest = next(iter(self._silent), None)
-            if oldest is None:
-                return False
-            del self._silent[oldest]
-            with suppress(OSError):
-                oldest.shutdown(socket.SHUT_RDWR)
-        return self._connections.acquire(timeout=_GRACE)
-
-    def has_asked(self, request: socket.socket) -> None:
-        """Note that a connection has a request, or has ended."""
-        with self._lock:
-            self._silent.pop(request, None)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver's own
-        """Handle a connection."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self.has_asked(request)
-            self._connections.release()
-
     def wait_for_requests(self) -> None:
         """Wait a while for what is being answered, whose private files are removed at its end."""
         deadline = time.monotonic() + _FAREWELL
-        for _ in range(_MOST_CONNECTIONS):
-            self._connections.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        for _ in range(_MOST_ANSWERS):
+            self.answering.acquire(timeout=max(0.0, deadline - time.monotonic()))
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - socketserver's own
         """Report errors that are no fault of the client."""
@@ -259,25 +219,12 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "git-boocode"
     sys_version = ""
 
-    def setup(self) -> None:
-        """Give a client a limit for its whole request, not only for each read."""
-        super().setup()
-        self._limit = threading.Timer(_PATIENCE, self._stop_reading)
-        self._limit.daemon = True
-        self._limit.start()
-
-    def finish(self) -> None:
-        """End the limit with the request."""
-        self._limit.cancel()
-        super().finish()
-
-    def _stop_reading(self) -> None:
-        with suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RD)
-
     def do_GET(self) -> None:
         """Answer the page, its news, and the details of a turn."""
-        self.server.has_asked(self.connection)
+        with self.server.answering:
+            self._get()
+
+    def _get(self) -> None:
         if not self._is_own(changes=False):
             self._reply(HTTPStatus.FORBIDDEN)
         elif _same(self.path, f"/{self.server.token}/"):
@@ -299,13 +246,13 @@ class _Handler(BaseHTTPRequestHandler):
             "/restore": self.server.restore,
             "/undo": self.server.undo,
         }
-        self.server.has_asked(self.connection)
         if not (self._is_own(changes=True) and self._has_token()):
             self._reply(HTTPStatus.FORBIDDEN)
         elif self.path not in actions:
             self._reply(HTTPStatus.NOT_FOUND)
         elif (body := self._body()) is not None:
-            self._answer(lambda: actions[self.path](body))
+            with self.server.answering:
+                self._answer(lambda: actions[self.path](body))
 
     def _is_own(self, *, changes: bool) -> bool:
         """Whether Host is this server's, and Origin, if given or needed, that of its page."""
