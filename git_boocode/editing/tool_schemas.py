@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
-
-import tomlkit
 
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, shortened
 
 JsonObject = dict[str, Any]
 SETTING = "boocode.formats"
-_DATA = tomlkit.parse(
-    files("git_boocode.editing").joinpath("tools.toml").read_text("utf-8")
-).unwrap()
+_TEXT = Path(__file__).with_name("tools.toml").read_text(encoding="utf-8")
+if sys.version_info >= (3, 11):
+    import tomllib
+
+    _DATA = tomllib.loads(_TEXT)
+else:
+    import tomlkit
+
+    _DATA = tomlkit.parse(_TEXT).unwrap()
 
 
 class Tool(NamedTuple):
