@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
 import click
@@ -43,10 +42,9 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import Candidate
 from git_boocode.matching.rungs import PROFILES
 from git_boocode.matching.text import lines_of
-from git_boocode.repo.atomic_write import write_new
 from git_boocode.repo.config import Config
+from git_boocode.repo.durable import write_private
 from git_boocode.repo.errors import RefusedError, UsageError
-from git_boocode.repo.files import mode_only
 
 LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
 _CANDIDATE_LINES = 8
@@ -118,16 +116,14 @@ class EditRequest(NamedTuple):
         return self.buffers.fill(workspace._replace(from_here=self.path is not None))
 
     @contextmanager
-    def explaining(self, workspace: Workspace) -> Iterator[None]:
+    def explaining(self) -> Iterator[None]:
         """Write the retry context of a refusal in the block, and describe it for people."""
         _check_retry_context(self.retry_context)
         _keep_retry_context(self.retry_context, "")
         try:
             yield
         except EditsRefusedError as error:
-            paths = [failure.path for failure in error.failures if failure.path]
-            read = [os.path.join(workspace.top, path) for path in paths]
-            _keep_retry_context(self.retry_context, error.retry_context, read)
+            _keep_retry_context(self.retry_context, error.retry_context)
             if wants_json():
                 raise
             refuse(error)
@@ -182,7 +178,7 @@ def apply_edit(request: EditRequest, no_record: bool, no_index: bool, encoding: 
     how = MatchOptions(request.profile, request.verbatim)
     options = Options(how, request.format_, request.dry_run, not no_record)
     with (
-        request.explaining(workspace),
+        request.explaining(),
         progress(workspace.repository, "applying edits"),
     ):
         answer = apply_edits(sources, workspace, options)
@@ -228,33 +224,20 @@ def _check_retry_context(name: str | None) -> None:
         )
 
 
-def _keep_retry_context(name: str | None, text: str, read: Sequence[str] = ()) -> None:
+def _keep_retry_context(name: str | None, text: str) -> None:
     """Write a retry context, or empty the file: one from an earlier call must not reach a model.
 
-    Nobody may read it who may not read the files that it quotes. It is replaced, never written in
-    place.
+    It quotes files, so only the user may read it.
     """
     if name is None:
         return
     data = text.encode("utf-8", "backslashreplace")
-    real = os.path.realpath(name)
-    if os.path.exists(real) and not os.path.isfile(real):
-        # Such as /dev/stderr. A FIFO that nobody reads would block for ever.
-        descriptor = os.open(name, os.O_WRONLY | os.O_NONBLOCK)
-        os.set_blocking(descriptor, True)
-        with open(descriptor, "wb") as stream:
+    if os.path.exists(name) and not os.path.isfile(name):
+        # Such as /dev/stderr.
+        with open(name, "wb") as stream:
             stream.write(data)
-        return
-    mode = stat.S_IMODE(os.stat(real).st_mode) if os.path.exists(real) else 0o600
-    for path in filter(os.path.exists, read):
-        mode &= stat.S_IMODE(os.stat(path).st_mode) | 0o600
-    staged = f"{real}.{os.urandom(6).hex()}.tmp"
-    try:
-        write_new(staged, data, real, mode_only(mode))
-        os.replace(staged, real)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(staged)
+    else:
+        write_private(os.path.realpath(name), data, to_disk=False)
 
 
 def _print_answer(answer: Answer, workspace: Workspace, request: EditRequest) -> None:
