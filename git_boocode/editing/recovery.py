@@ -21,7 +21,7 @@ from git_boocode.repo.atomic_write import (
     fingerprint_at,
     write_new,
 )
-from git_boocode.repo.durable import is_regular, read_private, remove, write_private
+from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
 from git_boocode.repo.errors import FatalError, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, make_directories, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
@@ -210,16 +210,12 @@ def _path(state_dir: str) -> str:
 def _load(state_dir: str) -> dict[str, Any] | None:
     """Read the journal; None if it does not exist, empty if it is damaged."""
     path = _path(state_dir)
+    if not is_regular(path):
+        return None
     try:
-        if not is_regular(path):
-            return None
-        data = read_private(path, largest=MAX_BYTES)
+        note = read_private_json(path, largest=MAX_BYTES)
     except OSError as error:
         raise from_os(error) from None
-    try:
-        note = json.loads(data or b"")
-    except (ValueError, RecursionError):
-        return {}
     return note if isinstance(note, dict) else {}
 
 
@@ -236,23 +232,18 @@ def _step_json(step: WriteStep, worktree: str) -> dict[str, str | None]:
 
 
 def _step(row: Mapping[str, Any], worktree: str) -> WriteStep:
+    def below(path: str) -> str:
+        return os.path.normpath(os.path.join(worktree, path))
+
     spelling = row.get("spelling")
     return WriteStep(
         row["path"],
-        _inside(worktree, row["real"]),
-        _inside(worktree, row["beside"]),
+        below(row["real"]),
+        below(row["beside"]),
         row["before"],
         row["after"],
-        None if spelling is None else _inside(worktree, spelling),
+        None if spelling is None else below(spelling),
     )
-
-
-def _inside(top: str, path: str) -> str:
-    found = os.path.normpath(os.path.join(top, path))
-    parent = os.path.realpath(os.path.dirname(found))
-    if parent != top and not parent.startswith(os.path.join(top, "")):
-        raise ValueError(f"'{path}' is outside the worktree")
-    return found
 
 
 def _listed(paths: Sequence[str]) -> str:

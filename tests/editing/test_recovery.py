@@ -250,21 +250,6 @@ def test_a_file_with_a_new_spelling_is_written_then_renamed(
         assert contents(repo) == {"Name": b"new\n", **({"other": other} if other else {})}
 
 
-def test_a_note_that_leads_out_is_refused(repo: Repo, tmp_path: Path) -> None:
-    interrupt(repo)
-    note = Path(".git/boocode", EDIT_NOTE)
-    other = tmp_path / "other"
-    other.write_text("new\n")
-    found = json.loads(note.read_text())
-    found["files"][0]["real"] = os.path.relpath(other, repo.top)
-    note.write_text(json.dumps(found))
-    done = repo.boocode("apply-edit", stdin=json.dumps(replace("c", "x", "y")))
-    assert done.code == 128
-    assert "is outside the worktree" in done.err
-    assert repo.boocode("doctor", "--fix").code == 0
-    assert other.read_text() == "new\n"
-
-
 def test_the_old_content_comes_from_git_if_nothing_is_kept_beside_the_file(repo: Repo) -> None:
     repo.write("a", "old\n", 0o750)
     interrupt(repo)
