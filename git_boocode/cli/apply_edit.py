@@ -233,8 +233,10 @@ def _keep_retry_context(name: str | None, text: str) -> None:
         return
     data = text.encode("utf-8", "backslashreplace")
     if os.path.exists(name) and not os.path.isfile(name):
-        # Such as /dev/stderr.
-        with open(name, "wb") as stream:
+        # Such as /dev/stderr. A FIFO that nobody reads would block for ever.
+        descriptor = os.open(name, os.O_WRONLY | os.O_NONBLOCK)
+        os.set_blocking(descriptor, True)
+        with open(descriptor, "wb") as stream:
             stream.write(data)
     else:
         write_private(os.path.realpath(name), data, to_disk=False)

@@ -415,3 +415,12 @@ def test_a_retry_context_may_go_to_a_device(repo: Repo) -> None:
     edit = json.dumps({"path": "f", "old_string": "nothing", "new_string": "x"})
     assert repo.boocode("apply-edit", "--retry-context", "/dev/null", stdin=edit).code == 1
     assert not os.path.isfile("/dev/null")
+
+
+def test_a_retry_context_to_a_pipe_that_nobody_reads_is_an_error(repo: Repo) -> None:
+    repo.write("f", "text\n")
+    os.mkfifo("pipe")
+    edit = json.dumps({"path": "f", "old_string": "nothing", "new_string": "x"})
+    done = repo.boocode("apply-edit", "--retry-context", "pipe", stdin=edit)
+    assert done.code == 128
+    assert "pipe" in done.err
