@@ -32,7 +32,7 @@ from git_boocode.agents.registry import Agent, home_of
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
-from git_boocode.repo.layout import private_dir
+from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.lock import inside_restore
 from git_boocode.repo.process import TimeLimit, TimeUpError
 from git_boocode.repo.repository import Repository
@@ -158,7 +158,7 @@ def _state_dir_of(directory: str) -> str:
         git = Git(directory or os.getcwd(), clean_environment(os.environ))
         done = git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir")
         if done.status == 0:
-            return private_dir(os.fsdecode(done.stdout).removesuffix("\n"))
+            return os.path.join(os.fsdecode(done.stdout).removesuffix("\n"), PRIVATE)
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from git_boocode.repo.errors import FatalError, shortened
@@ -75,8 +76,11 @@ class Config:
 
     def section(self, name: str, end: str = "") -> list[tuple[str, str | None]]:
         """The keys of a section that end in `end`, sorted, with their values."""
-        keys = (key for key in self.settings if key.startswith(f"{name}.") and key.endswith(end))
-        return [(key, self.settings[key].value) for key in sorted(keys)]
+        found = []
+        for key, setting in self.settings.items():
+            if key.startswith(f"{name}.") and key.endswith(end):
+                found.append((key, setting.value))
+        return sorted(found, key=itemgetter(0))
 
     def text(self, key: str, default: str | None = None) -> str | None:
         """A value as text."""
@@ -143,9 +147,9 @@ class Config:
         environ, text = os.environ.get, self.text
         name = environ("GIT_COMMITTER_NAME") or text("committer.name") or text("user.name")
         email = environ("GIT_COMMITTER_EMAIL") or text("committer.email") or text("user.email")
-        parts = (name or "", email or environ("EMAIL") or "")
-        cleaned = Identity(*(part.translate(_NOT_IN_IDENTITIES).strip() for part in parts))
-        return cleaned if all(cleaned) else FALLBACK_IDENTITY
+        name = (name or "").translate(_NOT_IN_IDENTITIES).strip()
+        email = (email or environ("EMAIL") or "").translate(_NOT_IN_IDENTITIES).strip()
+        return Identity(name, email) if name and email else FALLBACK_IDENTITY
 
 
 def parse_age(text: str) -> float | None:

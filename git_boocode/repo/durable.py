@@ -61,10 +61,14 @@ def sync_refs(git_dir: str, names: Iterable[str], *, packed: bool = False) -> No
     A reftable needs nothing, because git syncs it. Set `packed` if `packed-refs` may have been
     written as well, as when a ref is deleted.
     """
-    files = [*names, *(["packed-refs"] if packed else [])]
-    # Git may have created these directories.
-    above = {name[:end] for name in files for end, sign in enumerate(name) if sign == "/"}
-    sync_all([os.path.join(git_dir, path) for path in (*files, "", *above)])
+    paths = {"": None}
+    for name in (*names, *(["packed-refs"] if packed else [])):
+        # Git may have created the directories as well.
+        above = name
+        while above:
+            paths[above] = None
+            above = above.rpartition("/")[0]
+    sync_all([f"{git_dir}/{path}" for path in paths])
 
 
 def sync_all(paths: Sequence[str]) -> None:

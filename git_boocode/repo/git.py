@@ -486,7 +486,7 @@ def nul_records(output: bytes) -> list[str]:
 
 def nul_lines(paths: Iterable[str]) -> bytes:
     """Encode paths for git's `-z --stdin` options."""
-    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+    return os.fsencode("\0".join((*paths, "")))
 
 
 def quoted_lines(paths: Iterable[str]) -> bytes:

@@ -1,6 +1,6 @@
 """The names of all refs and private files; other modules spell none.
 
-A ref is one of these prefixes with an id. Private files are in the directory `private_dir` of a git
+A ref is one of these prefixes with an id. Private files are in the directory `PRIVATE` of a git
 directory: each worktree has its own, and the main worktree's is also common to all.
 """
 
@@ -59,18 +59,14 @@ MAKING = "new-"
 SCRATCH = "tmp-"
 """Prefix of the names of scratch directories."""
 
-_STATE = "boocode"
-_STATE_ASIDE = re.compile(rf"{_STATE}\.[0-9a-f]{{16}}")
+PRIVATE = "boocode"
+"""The name of the private directory in a git directory."""
+_ASIDE = re.compile(rf"{PRIVATE}\.[0-9a-f]{{16}}")
 
 
 def served_page(token: str) -> str:
     """The name of the file that leads a browser to a page that is being served."""
     return f"view-serve-{token}.html"
-
-
-def private_dir(git_dir: str) -> str:
-    """The private directory in a git directory."""
-    return os.path.join(git_dir, _STATE)
 
 
 def aside(path: str) -> str:
@@ -80,10 +76,10 @@ def aside(path: str) -> str:
 
 def is_aside(path: str) -> bool:
     """Whether a path has such a name."""
-    return _STATE_ASIDE.fullmatch(os.path.basename(path)) is not None
+    return _ASIDE.fullmatch(os.path.basename(path)) is not None
 
 
 def private_dirs(git_dir: str) -> list[str]:
     """The private directory in a git directory, and what killed commands left of others."""
     names = sorted(os.listdir(git_dir)) if os.path.isdir(git_dir) else []
-    return [os.path.join(git_dir, name) for name in names if name == _STATE or is_aside(name)]
+    return [os.path.join(git_dir, name) for name in names if name == PRIVATE or is_aside(name)]

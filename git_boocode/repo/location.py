@@ -18,7 +18,7 @@ from git_boocode.repo.git import (
     Watcher,
     clean_environment,
 )
-from git_boocode.repo.layout import private_dir
+from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
 
 _L = TypeVar("_L", bound="Location")
@@ -66,8 +66,8 @@ class Location:
         self.object_format = object_format
         self.empty_tree, self.empty_blob = _EMPTY[object_format]
         self.zero_id = "0" * len(self.empty_blob)
-        self.state_dir = private_dir(git_dir)
-        self.common_state_dir = private_dir(common_dir)
+        self.state_dir = os.path.join(git_dir, PRIVATE)
+        self.common_state_dir = os.path.join(common_dir, PRIVATE)
         path = os.path.join(git_dir, "index")
         self.index_path = os.path.realpath(path) if os.path.islink(path) else path
         self._config: Config | None = None
@@ -202,7 +202,7 @@ class Location:
 
     def state_dirs(self) -> list[str]:
         """The private directories of all worktrees, the main one first; they need not exist yet."""
-        below = (private_dir(os.path.join(self._linked_dir, name)) for name in self._linked())
+        below = (os.path.join(self._linked_dir, name, PRIVATE) for name in self._linked())
         return [self.common_state_dir, *below]
 
     def _linked(self) -> list[str]:

@@ -109,12 +109,13 @@ class Quarantine:
 
     def keep_packs(self, content: bytes) -> list[str]:
         """Write a `.keep` file for each pack; returns their paths after `release`."""
-        packs = [path for path in self._finished() if path.endswith(".pack")]
-        kept = [f"{path.removesuffix('.pack')}.keep" for path in packs]
-        for path in kept:
-            with open(path, "wb") as file:
-                file.write(content)
-        return [self._target(path) for path in kept]
+        kept = []
+        for path, target in self._finished().items():
+            if path.endswith(".pack"):
+                with open(f"{path.removesuffix('.pack')}.keep", "wb") as file:
+                    file.write(content)
+                kept.append(f"{target.removesuffix('.pack')}.keep")
+        return kept
 
     def release(self) -> None:
         """Sync the new objects and move them to the object directory.
@@ -122,42 +123,41 @@ class Quarantine:
         OSError if there is no space or permission; on a full disk, nothing is moved.
         """
         files = self._finished()
-        sync_all(files)
-        directories = {os.path.dirname(self._target(path)): path for path in files}
-        present = set(os.listdir(self.target)) if files else set()
+        if not files:
+            return
+        sync_all([*files])
+        directories = {os.path.dirname(target): path for path, target in files.items()}
+        present = set(os.listdir(self.target))
         missing = [path for path in directories if os.path.basename(path) not in present]
         try:
             # Directories first, because they need space.
             for directory in missing:
                 self._make_directory(directory, directories[directory])
-            for path in sorted(files, key=lambda path: path.endswith(_LAST)):
-                self._move(path)
+            for path, target in files.items():
+                self._move(path, target)
         except OSError:
             for directory in missing:
                 with suppress(OSError):
                     os.rmdir(directory)
             raise
         # If `git gc` has packed the objects meanwhile and removed a directory, it has synced them.
-        sync_all([self.target, *directories] if files else [])
+        sync_all([self.target, *directories])
 
-    def _finished(self) -> list[str]:
-        """The complete files."""
-        found = os.listdir(self._path)
-        return [f"{self._path}/{name}" for name in found if OBJECT_ID.fullmatch(name)] + [
-            f"{self._path}/{directory}/{name}"
-            for directory in found
-            if directory == "pack" or len(directory) == _FAN_OUT
-            for name in os.listdir(f"{self._path}/{directory}")
-            if not name.startswith("tmp_")
-        ]
+    def _finished(self) -> dict[str, str]:
+        """The complete files, and where they go; the indexes of packs come last."""
+        files, last = dict[str, str](), dict[str, str]()
+        for name in os.listdir(self._path):
+            path = f"{self._path}/{name}"
+            if OBJECT_ID.fullmatch(name):
+                files[path] = f"{self.target}/{name[:_FAN_OUT]}/{name[_FAN_OUT:]}"
+            elif name == "pack" or len(name) == _FAN_OUT:
+                for inner in os.listdir(path):
+                    if not inner.startswith("tmp_"):
+                        found = last if inner.endswith(_LAST) else files
+                        found[f"{path}/{inner}"] = f"{self.target}/{name}/{inner}"
+        return files | last
 
-    def _target(self, path: str) -> str:
-        name = path.removeprefix(f"{self._path}/")
-        below = name if "/" in name else f"{name[:_FAN_OUT]}/{name[_FAN_OUT:]}"
-        return f"{self.target}/{below}"
-
-    def _move(self, path: str, attempts: int = _ATTEMPTS) -> None:
-        target = self._target(path)
+    def _move(self, path: str, target: str, attempts: int = _ATTEMPTS) -> None:
         try:
             os.rename(path, target)
         except FileNotFoundError:
@@ -165,7 +165,7 @@ class Quarantine:
             if attempts == 1 or not os.path.lexists(path):
                 raise
             self._make_directory(os.path.dirname(target), path)
-            self._move(path, attempts - 1)
+            self._move(path, target, attempts - 1)
 
     def _make_directory(self, directory: str, path: str) -> None:
         with suppress(FileExistsError, FileNotFoundError):

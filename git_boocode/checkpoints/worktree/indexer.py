@@ -173,7 +173,11 @@ class Indexer:
             return
         done = self._index.add(paths)
         if not done.status:
-            self._note_ignored(paths, os.fsdecode(done.stderr))
+            # Git skips names that mean `.git` on some file system, such as `git~1`.
+            stderr = os.fsdecode(done.stderr)
+            for path in paths if IGNORED_PATH in stderr else ():
+                if f"{IGNORED_PATH}{path}\n" in stderr and self._disk.exists(path):
+                    self.failed.append(Skipped(path, "git does not allow this name"))
             return
         self._index.break_lock()
         if len(paths) > 1:
@@ -187,12 +191,6 @@ class Indexer:
         if done.status:
             self._index.break_lock()
             self.failed.append(Skipped(paths[0], _reason(paths[0], done)))
-
-    def _note_ignored(self, paths: list[str], stderr: str) -> None:
-        # Git skips names that mean `.git` on some file system, such as `git~1`.
-        for path in paths if IGNORED_PATH in stderr else ():
-            if f"{IGNORED_PATH}{path}\n" in stderr and self._disk.exists(path):
-                self.failed.append(Skipped(path, "git does not allow this name"))
 
     def _add_bytes(self, path: str) -> Completed:
         full = os.path.join(self._disk.worktree, path)
@@ -217,6 +215,8 @@ class Indexer:
         `entry_of` returns the entry of a path in the user's index; the entry of an `intended` path
         has no content.
         """
+        if not self.failed:
+            return
         failed = {path for path, _ in self.failed}
         entries = {path: None if path in intended else entry_of(path) for path in failed}
         self._index.forget(path for path, entry in entries.items() if entry is None)
@@ -247,7 +247,7 @@ def _reason(path: str, done: Completed) -> str:
 
 def unreadable_directories(stderr: str) -> list[Skipped]:
     """The directories that git could not read, from its warnings when it listed files."""
-    found = re.findall(UNREADABLE_DIRECTORY, stderr) if stderr else ()
+    found = re.findall(UNREADABLE_DIRECTORY, stderr)
     return [Skipped(path, reason.lower()) for path, reason in found]
 
 

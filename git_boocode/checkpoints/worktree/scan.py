@@ -268,7 +268,8 @@ class WorktreeScan:
         done = self._listing.finish()
         if done.status:
             raise GitError(LISTING, done.status, os.fsdecode(done.stderr))
-        self._skipped += unreadable_directories(os.fsdecode(done.stderr))
+        if done.stderr:
+            self._skipped += unreadable_directories(os.fsdecode(done.stderr))
         paths = [*nul_records(done.stdout), *self._differing_in_case()]
         wanted, skipped = select_untracked(self._repository.worktree, paths, self._limit)
         self._skipped += skipped

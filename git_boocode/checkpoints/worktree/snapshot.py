@@ -86,6 +86,8 @@ class IndexCache(NamedTuple):
         """The staging area, with absent files checked again; None if it is not known."""
         if self.content is None or self.content.staged is None:
             return None
+        if not self.content.special:
+            return Staging(self.content.staged, ())
         special = decode_special(os.fsencode(self.content.special))
         return Staging(self.content.staged, special).rechecked(worktree)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.worktree.indexer import Disk
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import is_dot_git, make_directories
-from git_boocode.repo.git import Git, GitError, nul_records
+from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index, borrow_index, fingerprint, is_whole
 from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.messages import is_disk_full
@@ -47,7 +47,7 @@ class Staging(NamedTuple):
 
     def encode(self) -> bytes:
         """The special entries as the bytes of a blob."""
-        return os.fsencode("".join(f"{entry}\0" for entry in self.special))
+        return nul_lines(map(str, self.special))
 
     def rechecked(self, worktree: str) -> Staging:
         """A copy that reflects which entries of a sparse checkout are on disk now."""
@@ -220,6 +220,6 @@ def _put_intent_to_add(index: Index, entries: list[Entry]) -> None:
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             os.chmod(target, mode & 0o777)
     git = index.git.bind(cwd=scratch, GIT_WORK_TREE=scratch, GIT_LITERAL_PATHSPECS="1")
-    paths = os.fsencode("".join(f"{entry.path}\0" for entry in entries))
+    paths = nul_lines(entry.path for entry in entries)
     command = ("add", "--intent-to-add", "--force", "--sparse")
     git.run(*command, "--pathspec-from-file=-", "--pathspec-file-nul", stdin=paths)
