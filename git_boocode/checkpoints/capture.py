@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
@@ -102,13 +103,8 @@ def capture(repository: Repository, request: Request) -> Captured:
     """
     if not request.allow_home:
         _refuse_home(repository)
-
-    def take() -> Captured:
-        with scratch_directory(repository.state_dir) as scratch:
-            return _capture(repository, request, scratch)
-
     with worktree_lock(repository.state_dir, shared=True, patience=request.patience):
-        return protect_from_gc(take)
+        return protect_from_gc(partial(_capture, repository, request))
 
 
 def _refuse_home(repository: Repository) -> None:
@@ -124,8 +120,11 @@ def _refuse_home(repository: Repository) -> None:
         )
 
 
-def _capture(repository: Repository, request: Request, scratch: str) -> Captured:
-    with WorktreeScan(repository, scratch) as scan:
+def _capture(repository: Repository, request: Request) -> Captured:
+    with (
+        scratch_directory(repository.state_dir) as scratch,
+        WorktreeScan(repository, scratch) as scan,
+    ):
         catalog = Catalog(repository)
         while True:
             snapshot = scan.finish()
@@ -312,8 +311,8 @@ def write_checkpoint(
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
         }
     )
-    reachable = (snapshot.head.commit, *(meta.part(key, "commit") for key in ("index", "exact")))
-    parents = [parent for parent in reachable if parent]
+    reachable = (snapshot.head.commit, meta.part("index", "commit"), meta.part("exact", "commit"))
+    parents = [*filter(None, reachable)]
     meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
@@ -323,8 +322,9 @@ def write_checkpoint(
     if kind == TURN_END_KIND:
         ref = f"{below}{values['turn']}"
         old = next((each.target for each in catalog.store.refs(ref)), None)
-    checked = [] if cache is None else [RefChange(cache.ref, cache.commit, cache.commit)]
-    changes = [*(each for each in checked if each.name != ref), RefChange(ref, commit, old)]
+    changes = [RefChange(ref, commit, old)]
+    if cache is not None and cache.ref != ref:
+        changes.insert(0, RefChange(cache.ref, cache.commit, cache.commit))
     made = Commit(commit, snapshot.tree, tuple(parents), message)
     checkpoint = Checkpoint(identifier, ref, made, meta)
     create_refs(repository, snapshot.quarantine, changes, checkpoint.commits)

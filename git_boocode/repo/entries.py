@@ -67,7 +67,7 @@ class Metadata:
 
     def message(self) -> str:
         """The commit message: a subject, a blank line, one JSON object."""
-        kind, label = (" ".join(self.text(key).split()) for key in ("kind", "label"))
+        kind, label = " ".join(self.text("kind").split()), " ".join(self.text("label").split())
         subject = f"boocode {kind}: {label}" if label else f"boocode {kind}"
         if not subject.isprintable():
             subject = re.sub(_CONTROL, "?", subject)

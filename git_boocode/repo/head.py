@@ -66,19 +66,14 @@ def _read_files(repository: Repository) -> tuple[str | None, str | None]:
 
 def operation_in_progress(repository: Repository) -> str | None:
     """The name of an unfinished operation, such as `merge` or `rebase`, or None."""
-    present = _state_refs(repository)
+    present: list[str] = []
+    if not repository.has_plain_refs:
+        command = ("for-each-ref", "--include-root-refs", "--format=%(refname)", *_STATE_REFS)
+        present = os.fsdecode(repository.git.attempt(*command).stdout).splitlines()
     for name, state in _STATES:
         if name in present or os.path.exists(os.path.join(repository.git_dir, name)):
             return state
     return None
-
-
-def _state_refs(repository: Repository) -> list[str]:
-    """Those of `_STATE_REFS` that exist, in a repository that does not keep refs in files."""
-    if repository.has_plain_refs:
-        return []
-    command = ("for-each-ref", "--include-root-refs", "--format=%(refname)", *_STATE_REFS)
-    return os.fsdecode(repository.git.attempt(*command).stdout).splitlines()
 
 
 # Files in which an operation in progress records the branch that it will return to.

@@ -232,9 +232,12 @@ class Location:
 
     def _without_configured_hooks(self) -> tuple[str, ...]:
         """Settings that disable configured hooks, which git 2.54 runs with any hooks path."""
-        keys = (key.removesuffix(".event") for key, _ in self.config.section("hook", ".event"))
-        # A name with `=` cannot be set on the command line.
-        return tuple(f"{key}.enabled=false" for key in keys if "=" not in key)
+        found = []
+        for key, _ in self.config.section("hook", ".event"):
+            # A name with `=` cannot be set on the command line.
+            if "=" not in key:
+                found.append(f"{key.removesuffix('.event')}.enabled=false")
+        return tuple(found)
 
     @property
     def has_plain_refs(self) -> bool:

@@ -267,8 +267,18 @@ def sweep(state_dir: str) -> None:
 
 def leftovers(state_dir: str) -> list[str]:
     """The leftovers of killed processes in a private directory, which need not exist."""
-    names = sorted(os.listdir(state_dir)) if os.path.isdir(state_dir) else []
-    return [path for name in names if _is_leftover(name, path := os.path.join(state_dir, name))]
+    found = []
+    for name in sorted(os.listdir(state_dir)) if os.path.isdir(state_dir) else ():
+        path = os.path.join(state_dir, name)
+        if name.startswith(MAKING):
+            # A file system has its own clock; that of the system may be ahead.
+            made, now = _made(path), _made(state_dir)
+            is_left = made is not None and now is not None and now - made > _ABANDONED
+        else:
+            is_left = name.startswith(SCRATCH) and not _in_use(os.path.join(path, _GUARD))
+        if is_left:
+            found.append(path)
+    return found
 
 
 def leftover_index_lock(state_dir: str, leftover: str) -> bool:
@@ -282,14 +292,6 @@ def leftover_index_lock(state_dir: str, leftover: str) -> bool:
 
 def _index_lock(state_dir: str) -> str:
     return os.path.join(os.path.dirname(state_dir), "index.lock")
-
-
-def _is_leftover(name: str, path: str) -> bool:
-    if name.startswith(MAKING):
-        # A file system has its own clock; that of the system may be ahead.
-        made, now = _made(path), _made(os.path.dirname(path))
-        return made is not None and now is not None and now - made > _ABANDONED
-    return name.startswith(SCRATCH) and not _in_use(os.path.join(path, _GUARD))
 
 
 def _in_use(guard: str) -> bool:

@@ -35,7 +35,7 @@ _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
 def raw_commit(tree: str, parents: Sequence[str], message: str, by: Identity, when: float) -> bytes:
     """The bytes of a commit object, independent of the user's signing, dates and encoding."""
     who = f"{by.name} <{by.email}> {int(when)} +0000"
-    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+    lines = [f"tree {tree}", *map("parent {}".format, parents)]
     lines += [f"author {who}", f"committer {who}", "", message]
     return "\n".join(lines).encode("utf-8", "surrogateescape")
 
@@ -177,19 +177,13 @@ class Quarantine:
 def _reading_from(repository: Location, objects: str, new: str) -> dict[str, str]:
     """The environment for git to write objects to `new`, and to read from `objects` as well."""
     others = repository.git.env.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-    places = [_quoted(os.path.abspath(objects)), *([others] if others else [])]
-    return {
-        "GIT_OBJECT_DIRECTORY": new,
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(places),
-    }
-
-
-def _quoted(path: str) -> str:
-    # Git's syntax for a directory whose name contains the separator.
-    if os.pathsep not in path and not path.startswith('"'):
-        return path
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    path = os.path.abspath(objects)
+    if os.pathsep in path or path.startswith('"'):
+        # Git's syntax for a directory whose name contains the separator.
+        escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+        path = f'"{escaped}"'
+    places = f"{path}{os.pathsep}{others}" if others else path
+    return {"GIT_OBJECT_DIRECTORY": new, "GIT_ALTERNATE_OBJECT_DIRECTORIES": places}
 
 
 def object_id(object_format: str, kind: bytes, body: bytes) -> str:

@@ -215,8 +215,6 @@ class Indexer:
         `entry_of` returns the entry of a path in the user's index; the entry of an `intended` path
         has no content.
         """
-        if not self.failed:
-            return
         failed = {path for path, _ in self.failed}
         entries = {path: None if path in intended else entry_of(path) for path in failed}
         self._index.forget(path for path, entry in entries.items() if entry is None)
@@ -256,22 +254,19 @@ def select_untracked(
 ) -> tuple[list[str], list[Skipped]]:
     """Split untracked files into those to record and those to skip: e.g. above `limit` bytes."""
     wanted, skipped = [], []
+    too_large = f"larger than boocode.maxFileSize ({limit} bytes)"
     for path in paths:
-        if reason := _skip_reason(worktree, path, limit):
-            skipped.append(Skipped(path.rstrip("/"), reason))
-        else:
-            wanted.append(path)
+        if path.endswith("/"):
+            skipped.append(Skipped(path.rstrip("/"), NESTED))
+            continue
+        try:
+            if os.lstat(f"{worktree}/{path}").st_size > limit:
+                skipped.append(Skipped(path, too_large))
+            else:
+                wanted.append(path)
+        except OSError as error:
+            skipped.append(Skipped(path, f"{error.strerror}".lower()))
     return wanted, skipped
-
-
-def _skip_reason(worktree: str, path: str, limit: int) -> str:
-    if path.endswith("/"):
-        return NESTED
-    try:
-        size = os.lstat(f"{worktree}/{path}").st_size
-    except OSError as error:
-        return f"{error.strerror}".lower()
-    return f"larger than boocode.maxFileSize ({limit} bytes)" if size > limit else ""
 
 
 # How git converts the bytes of files: by settings, and by attributes.
@@ -283,7 +278,7 @@ def conversion_rules(repository: Repository) -> str:
     With other attributes, `git add` makes another blob of an unchanged file, for example if it is
     UTF-16. If the rules change, all files must be read again.
     """
-    found: list[object] = [repository.config.section(name) for name in _SECTIONS]
+    found: list[object] = [*map(repository.config.section, _SECTIONS)]
     found.append(repository.git.env.get(_SOURCE))
     for path in _outside_attributes(repository):
         # A missing or unreadable file counts as empty, as in git.

@@ -130,13 +130,16 @@ class WorktreeScan:
         self._listing = self._walk(self._user.index)
         self._rules = conversion_rules(self._repository)
         cache = load_cache(self._repository, self._scratch, self._rules) if with_cache else None
-        # Only the user's index has the modes that the file system cannot represent.
-        if cache and self._repository.index_knows_modes:
-            cache = cache if cache.user_index == self._user.fingerprint else None
+        # Whether the user's index is unchanged since the last capture.
+        self._same_index = cache is not None and cache.user_index == self._user.fingerprint
+        if cache is not None and not self._same_index:
+            # Only the user's index has the modes that the file system cannot represent.
+            cache = None if self._repository.index_knows_modes else cache
         self.cache = cache
-        if self.cache is not None:
-            self._index = Index(self._quarantine.git, self.cache.path)
-            self._index.invalidate(self.cache.recent)
+        if cache is not None:
+            self._index = Index(self._quarantine.git, cache.path)
+            if cache.recent:
+                self._index.invalidate(cache.recent)
         else:
             self._index = self._user.index.copy(self._quarantine.git)
             self._prepare_copy()
@@ -211,12 +214,14 @@ class WorktreeScan:
         )
 
     def _record(self, changes: _Changes) -> Snapshot:
-        self._index.forget(changes.gone)
-        # Put the entries first: they may have modes that the file system cannot represent.
-        self._index.put(changes.entries)
+        if changes.gone:
+            self._index.forget(changes.gone)
+        if changes.entries:
+            # First: they may have modes that the file system cannot represent.
+            self._index.put(changes.entries)
         self._indexer.add(changes.paths)
         staging = changes.staging
-        if staging is not None:
+        if staging is not None and self._indexer.failed:
             self._indexer.resolve_failed(self._user.entry, staging.intended)
         # Whether the private index stays as the last capture left it.
         is_same = self.cache is not None and not self.cache.recent
@@ -245,11 +250,6 @@ class WorktreeScan:
         content = None if cache is None else cache.content
         earlier = cache and content and Head(None, content.head, cache.head_tree)
         return read_head(self._repository, earlier)
-
-    @property
-    def _same_index(self) -> bool:
-        """Whether the user's index is unchanged since the last capture."""
-        return self.cache is not None and self.cache.user_index == self._user.fingerprint
 
     def _staging(self) -> Staging | None:
         """The staging area; None if the user's index cannot be read."""
@@ -310,6 +310,8 @@ class WorktreeScan:
             return []
         modules = self.cache.modules.union(self._indexer.removed)
         candidates = modules if self._same_index else self._user.modules
+        if not candidates:
+            return []
         directories = filter(self._disk.is_directory, candidates)
         closed = (path for path in directories if not self._disk.has_repository(path))
         entries = filter(None, map(self._user.entry, closed))
@@ -340,13 +342,12 @@ class WorktreeScan:
         Git compares whole seconds, so it would miss another change in that second. Programs can set
         the modification time, but not the time of the status change.
         """
-        second = self._start // 1_000_000_000
-        found = {path: self._disk.status(path) for path in paths}
-        return frozenset(
-            path
-            for path, status in found.items()
-            if status and status.st_ctime >= second > status.st_mtime
-        )
+        second, found = self._start // 1_000_000_000, set[str]()
+        for path in paths:
+            status = self._disk.status(path)
+            if status and status.st_ctime >= second > status.st_mtime:
+                found.add(path)
+        return frozenset(found)
 
 
 def _file_time(worktree: str, scratch: str) -> int:

@@ -109,7 +109,8 @@ def _parse(note: dict[str, Any], path: str) -> IndexCache:
     if note["content"] is not None:
         content = Content(*note["content"])
         ids += [content.tree, content.tree if content.staged is None else content.staged]
-        decode_special(os.fsencode(content.special))
+        if content.special:
+            decode_special(os.fsencode(content.special))
     supported = note["version"] == _VERSION and note["ref"].startswith(ALL_REFS)
     if not supported or not all(map(OBJECT_ID.fullmatch, ids)):
         raise ValueError("another version wrote it")
@@ -220,7 +221,7 @@ class Snapshot(NamedTuple):
 def write_trees(index: Index, staging: Staging | None) -> tuple[str, str]:
     """Write the tree of a private index, and that with what a sparse checkout omits."""
     tree = index.write_tree()
-    if staging is None or not staging.absent:
+    if staging is None or not staging.special or not staging.absent:
         return tree, tree
     # In a partial clone, the objects of absent files may be missing.
     return tree, complete_index(index, staging).write_tree("--missing-ok")
