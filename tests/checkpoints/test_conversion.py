@@ -259,19 +259,6 @@ def test_a_relative_path_to_attributes(
     assert after.tree != before.tree
 
 
-def test_settings_of_one_command(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    start(repo)
-    before = held()
-    with monkeypatch.context() as one:
-        one.setenv("GIT_CONFIG_COUNT", "1")
-        one.setenv("GIT_CONFIG_KEY_0", "core.autocrlf")
-        one.setenv("GIT_CONFIG_VALUE_0", "input")
-        after = held()
-        assert after == held_without_history()
-        assert after.tree != before.tree
-    assert held() == held_without_history()
-
-
 def test_attributes_that_appear_in_a_second_capture(repo: Repo) -> None:
     start(repo)
     before = held()
@@ -295,16 +282,6 @@ def test_attributes_of_another_branch(repo: Repo) -> None:
     repo.git("checkout", "-q", "other")
     assert held() == held_without_history()
     repo.git("checkout", "-q", "main")
-    assert held() == held_without_history()
-
-
-def test_attributes_for_named_paths_only(repo: Repo) -> None:
-    start(repo)
-    held()
-    repo.write(".gitattributes", "*.txt text\n")
-    done = repo.boocode("checkpoint", "--json", "--", ".gitattributes", "sub/new.txt")
-    assert done.code == 0
-    # Whatever was taken of the files then, the next one is right.
     assert held() == held_without_history()
 
 

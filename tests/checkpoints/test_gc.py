@@ -158,13 +158,6 @@ def test_leftovers_of_a_killed_gc_delay_nothing(repo: Repo, content: str) -> Non
     assert repo.boocode("checkpoint").code == 0
 
 
-def test_a_gc_whose_lock_cannot_be_read(repo: Repo) -> None:
-    repo.write(".git/gc.pid", "1 elsewhere", mode=0)
-    repo.write("a", "a\n")
-    done = repo.unprivileged("checkpoint")
-    assert (done.code, done.err) == (0, "")
-
-
 def test_objects_that_are_deleted_repeatedly(repo: Repo, tmp_path: Path) -> None:
     repo.commit(a="a\n")
     repo.write("b", "b\n")

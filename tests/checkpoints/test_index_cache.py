@@ -347,20 +347,6 @@ def test_nothing_is_read_again_because_the_index_changed(paths_with_filter: Repo
     assert held() == held_without_history()
 
 
-def test_files_that_a_restore_did_not_change_are_not_read_again(paths_with_filter: Repo) -> None:
-    next_second()
-    first = take()
-    change(paths_with_filter, "same")
-    take()
-    back(first.id)
-    next_second()
-    take()
-    read(paths_with_filter)
-    assert paths_with_filter.read("same") == b"s\n"
-    take()
-    assert set(read(paths_with_filter)) <= {"same"}
-
-
 @pytest.mark.parametrize("is_link", [False, True])
 def test_a_file_where_a_submodule_is_staged(repo: Repo, is_link: bool) -> None:
     set_up(repo)

@@ -66,12 +66,6 @@ def test_an_index_damaged_in_its_middle_costs_no_file(repo: Repo, how: str) -> N
     assert repo.files() == on_disk
 
 
-def test_the_reason_for_a_damaged_index_names_no_private_file(repo: Repo) -> None:
-    base(repo)
-    repo.write(".git/index", b"garbage")
-    assert "boocode/tmp-" not in skipped(take())[".git/index"]
-
-
 def test_an_index_that_may_not_be_read_is_named(repo: Repo) -> None:
     base(repo)
     index = repo.top / ".git/index"
@@ -96,37 +90,6 @@ def test_names_that_git_refuses_are_reported(repo: Repo, name: str) -> None:
     repo.write("a.txt", "mess\n")
     back(taken.id)
     assert repo.read(name) == b"untracked\n"
-    assert repo.read("a.txt") == b"a changed\n"
-
-
-@pytest.mark.parametrize("content", ["garbage\n", "gitdir: /nowhere\n"])
-def test_a_git_file_without_a_target(repo: Repo, content: str) -> None:
-    base(repo)
-    repo.write("broken/.git", content)
-    repo.write("broken/x", "x\n")
-    taken = take()
-    assert {"a.txt", "new.txt"} <= set(tree(repo, taken))
-    assert "broken/x" in tree(repo, taken) or "broken" in skipped(taken)
-    repo.write("a.txt", "mess\n")
-    back(taken.id)
-    assert repo.read("a.txt") == b"a changed\n"
-    assert repo.read("broken/x") == b"x\n"
-
-
-def test_a_path_that_is_only_too_long_when_absolute(repo: Repo) -> None:
-    base(repo)
-    before = os.getcwd()
-    parts = ["l" * 250] * 16
-    for part in parts:
-        os.mkdir(part)
-        os.chdir(part)
-    Path("deep").write_text("deep\n")
-    os.chdir(before)
-    taken = take()
-    path = "/".join([*parts, "deep"])
-    assert tree(repo, taken).get(path) == "deep\n" or path in skipped(taken)
-    repo.write("a.txt", "mess\n")
-    back(taken.id)
     assert repo.read("a.txt") == b"a changed\n"
 
 
@@ -163,18 +126,6 @@ def test_a_very_deep_directory(deep: Repo, monkeypatch: pytest.MonkeyPatch) -> N
     assert deep.read(f"{BOTTOM}x.log") == b"*.log\n"
     assert deep.status() == status
     sound(deep)
-
-
-def test_a_file_renamed_by_case_where_case_is_ignored(repo: Repo) -> None:
-    base(repo)
-    repo.git("config", "core.ignoreCase", "true")
-    (repo.top / "b.txt").rename(repo.top / "B.TXT")
-    repo.write("B.TXT", "changed\n")
-    on_disk = repo.files()
-    taken = take()
-    repo.write("B.TXT", "mess\n")
-    back(taken.id)
-    assert repo.files() == on_disk
 
 
 @pytest.mark.parametrize("paths", [(), ("foo",), ("Foo", "foo"), (".",), ("dir",)])
@@ -234,24 +185,6 @@ def test_a_required_filter_that_is_missing_or_fails(repo: Repo, program: str, dr
         b"mess\n",
         b"new\n",
     )
-
-
-def test_attributes_that_changed_in_between(repo: Repo) -> None:
-    repo.git("config", "filter.up.clean", "tr a-z A-Z")
-    repo.git("config", "filter.up.smudge", "tr A-Z a-z")
-    repo.commit(**{".gitattributes": "*.up filter=up\n", "x.up": "x\n", "y": "y\n"})
-    repo.write("x.up", "changed\n")
-    repo.write("new.up", "new\n")
-    before = seen(repo)
-    taken = take()
-    repo.write(".gitattributes", "*.up -filter text\n")
-    (repo.top / "new.up").unlink()
-    repo.write("x.up", "mess\n")
-    mess = seen(repo)
-    back(taken.id)
-    assert seen(repo) == before
-    undone()
-    assert seen(repo) == mess
 
 
 def test_git_dir_and_work_tree_from_the_environment(

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from git_boocode.repo.errors import BoocodeError
-from tests.agents.kit import fire, recorded
 from tests.checkpoints.kit import back, refs, take
 from tests.checkpoints.states import base
 from tests.repo_kit import Repo
@@ -122,25 +121,6 @@ def test_any_lost_object(repo: Repo, monkeypatch: pytest.MonkeyPatch, lost: str)
 
 def no_links(*_: object, **__: object) -> None:
     raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-
-
-@pytest.mark.parametrize("failing", ["trees", "blob"])
-def test_before_a_tool(repo: Repo, failing: str) -> None:
-    repo.git("config", "boocode.perTool", "true")
-    repo.commit(**{"src/main.py": "a\n"})
-    payload = recorded(repo, "claude-code", "UserPromptSubmit")
-    fire(repo, "claude-code", "UserPromptSubmit", payload=payload)
-    repo.write("src/main.py", "b\n")
-    repo.git("add", "-A")
-    if failing == "trees":
-        lose_the_newest_trees(repo)
-    else:
-        stage_a_missing_blob(repo)
-    with untouched(repo):
-        payload = recorded(repo, "claude-code", "PreToolUse")
-        fire(repo, "claude-code", "PreToolUse", payload=payload)
-    newest = refs(repo, "checkpoints")[-1].split()[0]
-    assert repo.git("show", f"{newest}:src/main.py") == "b\n"
 
 
 @pytest.fixture

@@ -86,27 +86,6 @@ def test_a_moved_worktree_keeps_its_checkpoints(repo: Repo, linked: Repo) -> Non
     assert moved.read("a") == b"changed\n"
 
 
-def test_checkpoints_of_earlier_versions_are_found(repo: Repo, linked: Repo) -> None:
-    private = repo.top / ".git/worktrees/linked/boocode"
-    (private / "worktree-id").unlink()
-    for line in refs(repo, "checkpoints", "safety", "edits"):
-        name, commit = line.split()
-        raw = repo.git("cat-file", "commit", commit)
-        head, _, message = raw.partition("\n\n")
-        subject, _, body = message.partition("\n\n")
-        values = json.loads(body)
-        del values["worktree"]["id"]
-        changed = f"{head}\n\n{subject}\n\n{json.dumps(values)}\n"
-        again = repo.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=changed).strip()
-        repo.git("update-ref", name, again)
-    assert [row["label"] for row in log(linked)] == ["first"]
-    assert linked.boocode("checkpoint", "-m", "second").code == 0
-    assert [row["label"] for row in log(linked)] == ["second", "first"]
-    assert linked.boocode("undo", "--force", "newer-turns").code == 0
-    repo.git("worktree", "remove", "--force", str(linked.top))
-    inherits_nothing(add(repo))
-
-
 def test_read_only_commands_leave_nothing_behind(repo: Repo) -> None:
     repo.commit(a="a\n")
     linked = add(repo)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,9 @@ from git_boocode.repo.index import (
     Index,
     borrow_index,
     copy_index,
-    crc_of,
     fingerprint,
     install_index,
     is_whole,
-    refuse_if_locked,
 )
 from tests.repo_kit import Repo
 
@@ -36,22 +33,6 @@ def private(repo: Repo, git: Git) -> Index:
 def paths(index: Index) -> list[str]:
     """The paths in an index."""
     return [Entry.parse(os.fsdecode(row)).path for row in index.dump().split(b"\0")[:-1]]
-
-
-@pytest.mark.parametrize(
-    "record", ["H 100644 abc 0\ta", "m 120000 abc 3\tnew\nline", "S 100755 abc 0\ttab\t\udcff"]
-)
-def test_entries_are_read_and_written(record: str) -> None:
-    assert str(Entry.parse(record)) == record
-
-
-def test_a_copy_keeps_its_time(repo: Repo, git: Git) -> None:
-    index = repo.top / ".git/index"
-    os.utime(index, ns=(1, 1_600_000_000_123_456_789))
-    assert copy_index(str(index), str(repo.top / ".git/copy"))
-    copied = repo.top / ".git/copy"
-    assert copied.stat().st_mtime_ns == 1_600_000_000_123_456_789
-    assert copied.read_bytes() == index.read_bytes()
 
 
 def test_a_private_index_touches_nothing_of_the_users(repo: Repo, private: Index) -> None:
@@ -74,11 +55,6 @@ def test_put_sets_and_removes(repo: Repo, git: Git, private: Index) -> None:
     assert git.line("ls-tree", "-r", "--name-only", private.write_tree()) == "a/below\nb"
 
 
-def test_what_changed_on_disk(repo: Repo, private: Index) -> None:
-    repo.write("a", "changed\n")
-    assert private.changed_on_disk() == ["a"]
-
-
 def test_breaking_a_private_lock(repo: Repo, private: Index) -> None:
     repo.write("a", "changed\n")
     Path(f"{private.path}.lock").touch()
@@ -86,15 +62,6 @@ def test_breaking_a_private_lock(repo: Repo, private: Index) -> None:
     private.break_lock()
     private.break_lock()
     assert private.add(["a"]).status == 0
-
-
-def test_refuse_if_locked(repo: Repo) -> None:
-    index = str(repo.top / ".git/index")
-    refuse_if_locked(index)
-    Path(f"{index}.lock").touch()
-    with pytest.raises(RefusedError) as caught:
-        refuse_if_locked(index)
-    assert (caught.value.code, caught.value.exit_code) == ("locked", 1)
 
 
 def test_install(repo: Repo, git: Git, private: Index) -> None:
@@ -201,13 +168,6 @@ def borrow(index: Path, target: Path) -> bool:
     return borrow_index(str(index), str(target))
 
 
-def test_what_is_borrowed_is_the_same_with_its_time(index: Path, target: Path) -> None:
-    assert borrow(index, target)
-    assert target.read_bytes() == index.read_bytes()
-    assert target.stat().st_mtime_ns == OLD
-    assert fingerprint(str(target)) == fingerprint(str(index))
-
-
 @pytest.mark.parametrize("links", [True, False])
 def test_git_writing_the_one_leaves_the_other(
     repo: Repo, git: Git, index: Path, target: Path, links: bool, monkeypatch: pytest.MonkeyPatch
@@ -224,17 +184,6 @@ def test_git_writing_the_one_leaves_the_other(
     Index(git, str(target)).forget(["a"])
     assert index.read_bytes() == changed
     assert target.read_bytes() != before
-
-
-@pytest.mark.parametrize("number", [errno.EPERM, errno.EXDEV])
-def test_without_hard_links_it_is_copied(
-    index: Path, target: Path, number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_links(monkeypatch, number)
-    assert borrow(index, target)
-    assert not target.samefile(index)
-    assert target.read_bytes() == index.read_bytes()
-    assert target.stat().st_mtime_ns == OLD
 
 
 def test_of_a_symlink_what_it_leads_to_is_borrowed(
@@ -264,18 +213,6 @@ def test_fingerprints_tell_of_size_time_and_content(index: Path) -> None:
     seen.add(fingerprint(str(index)))
     assert len(seen) == 4
     assert "" not in seen
-
-
-def test_a_crc_tells_of_every_byte(index: Path) -> None:
-    content = index.read_bytes()
-    assert crc_of(str(index)) == zlib.crc32(content)
-    for place in (0, len(content) // 2, len(content) - 1):
-        changed = bytearray(content)
-        changed[place] ^= 0x10
-        index.write_bytes(changed)
-        assert crc_of(str(index)) != zlib.crc32(content)
-    index.write_bytes(content[:-1])
-    assert crc_of(str(index)) != zlib.crc32(content)
 
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
@@ -322,18 +259,6 @@ def test_what_is_doubted_is_read_again(repo: Repo, git: Git, index: Path, target
     # The name is no pattern, and neither entries nor the flags of others change.
     assert private.dump() == entries
     assert "*" in private.changed_on_disk()
-
-
-def test_many_are_doubted_at_once(repo: Repo, git: Git, index: Path, target: Path) -> None:
-    names = [f"f{number:04}" for number in range(1001)]
-    blob = git.line("hash-object", "-w", "--stdin", stdin=b"x")
-    rows = "".join(f"100644 {blob} 0\t{name}\n" for name in names)
-    repo.git("update-index", "--index-info", stdin=rows)
-    borrow(index, target)
-    private = Index(git, str(target))
-    before = private.dump()
-    private.invalidate(iter(names))
-    assert private.dump() == before
 
 
 @pytest.mark.sha1

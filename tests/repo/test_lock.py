@@ -58,12 +58,6 @@ def test_a_directory_that_is_made_and_removed(state: Path) -> None:
     assert list(state.iterdir()) == []
 
 
-def test_it_is_removed_after_an_error(state: Path) -> None:
-    with pytest.raises(ZeroDivisionError), scratch_directory(str(state)):
-        _ = 1 / 0
-    assert list(state.iterdir()) == []
-
-
 def test_what_a_killed_process_left_is_swept(state: Path) -> None:
     end(child(SCRATCH, state), kill=True)
     (left,) = state.iterdir()
@@ -80,15 +74,6 @@ def test_what_is_in_use_is_left_alone(state: Path) -> None:
     assert list(state.iterdir()) == []
 
 
-def test_other_names_are_left_alone(state: Path) -> None:
-    (state / "lock").mkdir(parents=True)
-    (state / "tmp").mkdir()
-    (state / "records").mkdir()
-    with scratch_directory(str(state)):
-        pass
-    assert {path.name for path in state.iterdir()} == {"lock", "tmp", "records"}
-
-
 def test_a_half_made_directory_goes_once_it_is_old(state: Path) -> None:
     for name in ("new-tmp-1-old", "new-tmp-1-young"):
         (state / name).mkdir(parents=True)
@@ -96,12 +81,6 @@ def test_a_half_made_directory_goes_once_it_is_old(state: Path) -> None:
     with scratch_directory(str(state)):
         pass
     assert [path.name for path in state.iterdir()] == ["new-tmp-1-young"]
-
-
-def test_a_leftover_without_a_guard_is_swept(state: Path) -> None:
-    (state / "tmp-1-x").mkdir(parents=True)
-    with scratch_directory(str(state)):
-        assert not (state / "tmp-1-x").exists()
 
 
 def test_the_lock_of_an_index_that_a_killed_process_installed_is_broken(state: Path) -> None:
@@ -176,10 +155,3 @@ def child_waiting(state: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", program, str(state)], stdout=subprocess.PIPE, text=True
     )
-
-
-def test_the_lock_is_let_go_after_an_error(state: Path) -> None:
-    with pytest.raises(ZeroDivisionError), worktree_lock(str(state), shared=False, patience=0):
-        _ = 1 / 0
-    with worktree_lock(str(state), shared=False, patience=0):
-        pass

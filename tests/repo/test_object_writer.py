@@ -59,21 +59,6 @@ def test_others_see_nothing_until_it_is_released(repo: Repo, quarantine: Quarant
     assert repo.git("fsck", "--no-dangling") == ""
 
 
-def test_what_is_there_already_is_not_written_again(repo: Repo, quarantine: Quarantine) -> None:
-    assert store(quarantine, b"a\n") == repo.git("rev-parse", "HEAD:a").strip()
-    repo.git("repack", "-adq")
-    assert store(quarantine, b"a\n")
-    assert objects(repo, ".git/scratch/objects") == {}
-
-
-def test_an_object_that_another_one_wrote_meanwhile(repo: Repo, quarantine: Quarantine) -> None:
-    blob = store(quarantine, b"both\n")
-    assert repo.git("hash-object", "-w", "--stdin", stdin="both\n").strip() == blob
-    quarantine.release()
-    assert repo.git("cat-file", "blob", blob) == "both\n"
-    assert repo.git("fsck", "--no-dangling") == ""
-
-
 @pytest.mark.parametrize("shared", ["group", "all", "0640", "umask"])
 def test_modes_are_as_git_gives_them(repo: Repo, shared: str) -> None:
     repo.commit(a="a\n")
@@ -261,17 +246,6 @@ def test_files_are_synced_before_they_are_moved_and_directories_afterwards(
     monkeypatch.setattr(os, "rename", watch)
     quarantine.release()
     assert set(synced[len(at) :]) >= {str(new / path[:2]) for path in at}
-
-
-def test_alternates_of_the_repository_count(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    repo.commit(a="a\n")
-    repo.git("clone", "-q", "--shared", ".", "clone")
-    monkeypatch.chdir(repo.top / "clone")
-    quarantine = quarantine_of(Repo(repo.top / "clone"))
-    assert quarantine.git.line("cat-file", "blob", "HEAD:a") == "a"
-    store(quarantine, b"a\n")
-    quarantine.release()
-    assert objects(repo, "clone/.git/objects").keys() == {"info/alternates"}
 
 
 def test_sha256(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

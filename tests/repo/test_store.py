@@ -24,7 +24,6 @@ from git_boocode.repo.store import (
 )
 from tests.repo_kit import Repo
 
-BY = Identity("Ä <not> é", "a@example.com")
 NOBODY = "1234567890" * 4
 
 
@@ -88,15 +87,6 @@ def test_refs_come_in_descending_order(repo: Repo, store: Store) -> None:
     ]  # fmt: skip
     assert [ref.name for ref in store.refs("refs/x/", newest=2)] == ["refs/x/c", "refs/x/b"]
     assert [ref.name for ref in store.refs("refs/x/", "refs/y/", newest=1)] == ["refs/y/z"]
-
-
-def test_refs_of_a_whole_name_or_a_beginning(repo: Repo, store: Store) -> None:
-    (one,) = targets(repo, 1)
-    create(store, a=one, ab=one)
-    repo.git("update-ref", "refs/xy/a", one)
-    assert [ref.name for ref in store.refs("refs/x/a")] == ["refs/x/a"]
-    assert [ref.name for ref in store.refs("refs/x/")] == ["refs/x/ab", "refs/x/a"]
-    assert store.refs("refs/x/none", "refs/nothing/") == store.refs() == []
 
 
 def test_refs_come_in_the_order_of_their_bytes(repo: Repo, store: Store) -> None:
@@ -283,11 +273,6 @@ def test_trees_that_are_missing(repo: Repo, store: Store) -> None:
     for path in ("none", "lost", "lost/x"):
         with pytest.raises(GitError):
             store.file(tree, path)
-
-
-def test_more_commits_than_a_batch(repo: Repo, store: Store) -> None:
-    wanted = targets(repo, 3) * (Store.BATCH + 1)
-    assert [commit and commit.id for commit in store.commits(wanted)] == wanted
 
 
 def test_damaged_objects_are_none_and_hide_no_other(repo: Repo, store: Store) -> None:
