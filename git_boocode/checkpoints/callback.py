@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from git_boocode.repo.durable import is_regular, remove, try_lock
-from git_boocode.repo.errors import FatalError, RefusedError, shell_command
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError, shell_command
 from git_boocode.repo.files import find_shipped, shipped_file
 from git_boocode.repo.head import worktrees
 from git_boocode.repo.layout import CALLBACK_LOCK
@@ -103,8 +103,7 @@ class Callback(NamedTuple):
             raise RefusedError(
                 f"callback '{self.program}' vetoed the restore: {reason}",
                 code="vetoed",
-                hints=("--files-only restores without the callback",),
-                next_steps=("files_only",),
+                hints=(NextStep("{} restores without the callback", "files_only"),),
             )
 
     def commit(self, name: str) -> CallbackAnswer:
@@ -191,8 +190,7 @@ class Callback(NamedTuple):
         return FatalError(
             f"callback '{self.program}' {problem}{output}",
             code="callback",
-            hints=(hint or "fix the callback, or skip it with --files-only",),
-            next_steps=("files_only",),
+            hints=(NextStep(hint or "fix the callback, or skip it with {}", "files_only"),),
         )
 
 
@@ -236,7 +234,7 @@ def find_callback(
             f"callback '{program}' does not exist",
             code="missing_file",
             hints=(
-                "fix --callback or boocode.callback, or skip it with --files-only",
+                NextStep("fix --callback or boocode.callback, or skip it with {}", "files_only"),
                 f"the callbacks that come with git-boocode are: {', '.join(SHIPPED)}",
             ),
         )

@@ -29,7 +29,7 @@ from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, de
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import is_regular
 from git_boocode.repo.entries import DAY, VERSION, Metadata, MetadataError
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError
 from git_boocode.repo.gc import create_refs, pack_many_refs, protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
@@ -116,7 +116,11 @@ def _refuse_home(repository: Repository) -> None:
             f"the worktree '{top}' is the home directory or the root directory; a checkpoint would "
             "record everything in it that is not ignored",
             code="home_worktree",
-            hints=("to take it anyway: --allow-home, or git config boocode.allowHome true",),
+            hints=(
+                NextStep(
+                    "to take it anyway: {}, or git config boocode.allowHome true", "allow_home"
+                ),
+            ),
         )
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.repo.config import FALLBACK_IDENTITY
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.git import GitError
 from git_boocode.repo.layout import TURN_ENDS
@@ -111,7 +111,8 @@ def line_history(repository: Repository) -> Iterator[LineHistory]:
     catalog = Catalog(repository)
     taken = [*catalog.history()][::-1]
     if not taken:
-        hint = "'git boocode checkpoint' takes one; until then, use 'git blame'"
+        text = "{} takes one; until then, use 'git blame'"
+        hint = NextStep(text, "checkpoint", typed="'git boocode checkpoint'")
         raise RefusedError("this worktree has no checkpoints", code="not_found", hints=(hint,))
     with (
         temporary_objects(repository),

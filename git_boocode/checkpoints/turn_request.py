@@ -7,7 +7,7 @@ import time
 from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import PATIENCE, Captured, Request, capture, capture_turn_end
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError
 from git_boocode.repo.layout import TURN_LOCK
 from git_boocode.repo.lock import file_lock, worktree_lock
 from git_boocode.repo.repository import Repository
@@ -97,9 +97,8 @@ def end_turn(repository: Repository) -> EndedTurn:
     RefusedError if none is running (`not_found`), and all errors of `capture`. After a FatalError,
     the turn is over although its end is not recorded.
     """
-    none = RefusedError(
-        "no turn is running", code="not_found", hints=("'git boocode turn begin' begins one",)
-    )
+    begin = NextStep("{} begins one", "turn", "begin", typed="'git boocode turn begin'")
+    none = RefusedError("no turn is running", code="not_found", hints=(begin,))
     if not is_marked(repository):
         raise none
     with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE):

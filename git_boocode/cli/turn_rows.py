@@ -346,7 +346,7 @@ class TurnList:
 
     def is_empty(self) -> UsageError:
         """The error if there is nothing to choose from."""
-        hint = NO_CHECKPOINTS
+        hint: str = NO_CHECKPOINTS
         if self._catalog.latest() is not None:
             named = ", ".join(f"'{path}'" for path in self._paths)
             hint = f"no turn changed {named}; 'git boocode log' lists the turns"

@@ -26,7 +26,14 @@ from git_boocode.repo.entries import (
     MetadataError,
     Unusable,
 )
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os, shortened
+from git_boocode.repo.errors import (
+    BoocodeError,
+    FatalError,
+    NextStep,
+    RefusedError,
+    from_os,
+    shortened,
+)
 from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.ids import id_time, timestamp
 from git_boocode.repo.layout import EDITS, REFUSAL_LOG
@@ -133,7 +140,7 @@ class Record:
             raise FatalError(
                 f"cannot record the old content of the files: {why.message}; nothing was changed",
                 code="record" if why.code != "disk_full" else "disk_full",
-                hints=("--no-record edits without an edit record",),
+                hints=(NextStep("{} edits without an edit record", "no_record"),),
                 details={"applied": False},
             ) from error
 
@@ -212,7 +219,7 @@ class Records(EntryCatalog[EditRecord]):
 
     noun = "edit record"
     prefixes = (EDITS,)
-    listing_hint = "'git boocode log --edits' lists the edits"
+    listing_hint = NextStep("{} lists the edits", "log", "edits", typed="'git boocode log --edits'")
 
     def __init__(self, repository: Repository) -> None:
         super().__init__(repository)

@@ -18,7 +18,7 @@ from git_boocode.editing.recovery import recover
 from git_boocode.editing.revert import ALREADY, Revert
 from git_boocode.editing.service import Options, apply_inputs
 from git_boocode.editing.workspace import Workspace
-from git_boocode.repo.errors import RefusedError, first_few, shell_command
+from git_boocode.repo.errors import NextStep, RefusedError, first_few, shell_command
 from git_boocode.repo.layout import EDITS
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import refuse_if_running
@@ -87,7 +87,8 @@ def rewind(
     except EditsRefusedError as error:
         hints = _later(records, record, error.failures)
         if record.rewound:
-            hints.append("this edit was rewound before; 'git boocode log --edits' shows it")
+            text, command = "this edit was rewound before; {} shows it", "'git boocode log --edits'"
+            hints.append(NextStep(text, "log", "edits", typed=command))
         failures = [_advised(failure, record) for failure in error.failures]
         raise EditsRefusedError(failures, 1, rewinds=record.id, hints=hints) from None
     unchanged = (
@@ -115,7 +116,12 @@ def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) ->
     """Hints about newer records of the same files, which may cause the conflict."""
     paths = {failure.path for failure in failures if failure.code == "conflict"}
     found = (
-        f"the edit {other.id} changed '{path}' since; rewind it first"
+        NextStep(
+            "{} changed '" + path + "' since; rewind it first",
+            "rewind",
+            other.id,
+            typed=f"the edit {other.id}",
+        )
         for other in takewhile(lambda other: other.id != record.id, records.history())
         if not other.rewound and other.rewinds != record.id
         for path in [file.path for file in other.files if file.path in paths][:1]

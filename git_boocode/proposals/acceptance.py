@@ -38,7 +38,13 @@ from git_boocode.proposals.review import (
     recover_if_killed,
 )
 from git_boocode.repo.atomic_write import FileChange, write_files
-from git_boocode.repo.errors import RefusedError, first_few, refuse_combined, refuse_without
+from git_boocode.repo.errors import (
+    NextStep,
+    RefusedError,
+    first_few,
+    refuse_combined,
+    refuse_without,
+)
 from git_boocode.repo.files import Symlink
 from git_boocode.repo.repository import Repository
 
@@ -47,9 +53,11 @@ _CLEAN = ("M", "A", "D", "R")
 _SHOWN_LINES = 5
 MERGE, MARKERS, OVERWRITE = "--merge", "--markers", "--overwrite"
 _HINTS = {
-    MERGE: "--merge merges the proposal with your changes",
-    MARKERS: "--markers writes both versions with conflict markers",
-    OVERWRITE: "--overwrite replaces your changes, which 'git boocode undo' brings back",
+    MERGE: NextStep("{} merges the proposal with your changes", "merge"),
+    MARKERS: NextStep("{} writes both versions with conflict markers", "markers"),
+    OVERWRITE: NextStep(
+        "{} replaces your changes, which 'git boocode undo' brings back", "overwrite"
+    ),
 }
 
 
@@ -105,15 +113,13 @@ class AcceptRefusedError(RefusedError):
         more = f" (and {len(conflicts) - 1} more)" if len(conflicts) > 1 else ""
         ways = {way for each in conflicts for way in each.ways}
         hints = [hint for way, hint in _HINTS.items() if way in ways]
-        steps = [way.removeprefix("--") for way in _HINTS if way in ways]
         if not all(each.ways for each in conflicts):
-            hints.append("'git boocode discard <path>' drops what is proposed for a file")
-            steps.append("discard")
+            text, command = "{} drops what is proposed for a file", "'git boocode discard <path>'"
+            hints.append(NextStep(text, "discard", typed=command))
         super().__init__(
             f"{self.messages[0]}{more}",
             code="conflict",
             hints=tuple(hints),
-            next_steps=tuple(steps),
             details={"applied": False, "conflicts": [each.as_json() for each in conflicts]},
         )
 

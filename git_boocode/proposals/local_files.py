@@ -18,7 +18,7 @@ from git_boocode.proposals.proposal import (
     Proposals,
     Versions,
 )
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError
 from git_boocode.repo.files import Symlink, is_in_dot_git
 from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index
@@ -246,8 +246,7 @@ def proposal_trees(
         raise RefusedError(
             "no change of these files is proposed" if files else "no change is proposed",
             code="not_found",
-            hints=("'git boocode status' shows what is proposed",),
-            next_steps=("status",),
+            hints=(NextStep("{} shows what is proposed", "status", typed="'git boocode status'"),),
         )
     names = sorted({path for file in chosen for path in file.paths})
     on_disk = [path for path in names if path_kind(workspace.top, path) == "file"]
@@ -315,9 +314,12 @@ def _missing(path: str, version: BlobVersion) -> FatalError:
         code="missing_objects",
         hints=(
             "nothing was changed",
-            "'git boocode discard' and then 'git boocode sync' start from the file as it is",
+            NextStep(
+                "{} and then 'git boocode sync' start from the file as it is",
+                "discard",
+                typed="'git boocode discard'",
+            ),
         ),
-        next_steps=("discard", "sync"),
     )
 
 

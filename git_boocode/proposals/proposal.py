@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from git_boocode.repo.entries import VERSION, EntryCatalog, Metadata, MetadataError
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.gc import create_refs, protect_from_gc
 from git_boocode.repo.git import Git
@@ -180,7 +180,7 @@ class Proposals(EntryCatalog[Proposal]):
 
     noun = "proposal"
     prefixes = (PROPOSALS,)
-    listing_hint = "'git boocode status' shows the newest proposal"
+    listing_hint = NextStep("{} shows the newest proposal", "status", typed="'git boocode status'")
 
     @staticmethod
     def read(ref: Ref, commit: Commit) -> Proposal:
@@ -316,8 +316,7 @@ class ProposalMovedError(RefusedError):
         super().__init__(
             "another process changed the proposal meanwhile",
             code="conflict",
-            hints=("nothing was changed; run the command again",),
-            next_steps=("retry",),
+            hints=(NextStep("nothing was changed; run the command again", "retry"),),
         )
 
 

@@ -52,7 +52,7 @@ from git_boocode.proposals.proposal import (
     store_proposal,
 )
 from git_boocode.repo.atomic_write import Target
-from git_boocode.repo.errors import RefusedError, UsageError, first_few, shell_command
+from git_boocode.repo.errors import NextStep, RefusedError, UsageError, first_few, shell_command
 from git_boocode.repo.files import FileState, Symlink
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.running_turn import refuse_if_running
@@ -159,8 +159,13 @@ class Review:
             raise RefusedError(
                 f"there is nothing to {verb}: no change is proposed",
                 code="not_found",
-                hints=("'git boocode propose' stores a model's edits as a proposal",),
-                next_steps=("propose",),
+                hints=(
+                    NextStep(
+                        "{} stores a model's edits as a proposal",
+                        "propose",
+                        typed="'git boocode propose'",
+                    ),
+                ),
             )
         chosen = dict[str, ContextFile]()
         for path in paths:
@@ -171,8 +176,7 @@ class Review:
                 raise RefusedError(
                     f"no change of '{name}' is proposed",
                     code="not_found",
-                    hints=(f"changes are proposed of {shown}",),
-                    next_steps=("status",),
+                    hints=(NextStep(f"changes are proposed of {shown}", "status"),),
                 )
             chosen |= {file.path: file for file in found}
         return [*chosen.values()] if paths else pending
@@ -183,8 +187,7 @@ class Review:
             raise RefusedError(
                 "the proposal has changed since you looked at it",
                 code="conflict",
-                hints=("nothing was changed; look at it again",),
-                next_steps=("status", "preview"),
+                hints=(NextStep("nothing was changed; look at it again", "status"),),
             )
         files = self.pending(part.paths, verb)
         if others := sorted(part.hunks.keys() - {file.path for file in files}):
@@ -243,7 +246,6 @@ class Review:
                 f"'{file.path}' has no hunks: it is {'renamed' if file.source else 'binary'}",
                 code="invalid_input",
                 hints=("leave out --hunk to take the whole change",),
-                next_steps=("preview",),
             )
         return text_hunks(old.text, new.text)
 
@@ -299,9 +301,10 @@ def recover_if_killed(workspace: Workspace) -> None:
 def _no_hunk(file: ContextFile, number: int, hunks: Sequence[TextHunk]) -> RefusedError:
     count = "no hunks" if not hunks else f"only {len(hunks)} hunk{'s' * (len(hunks) > 1)}"
     shown = [f"{hunk.number} at line {hunk.start_line}" for hunk in hunks]
-    hints = (f"the hunks are: {first_few(shown, _SHOWN_HUNKS)}",) if hunks else ()
+    hint = f"the hunks are: {first_few(shown, _SHOWN_HUNKS)}"
+    hints = (NextStep(hint, "preview"),) if hunks else ()
     message = f"'{file.path}' has {count}, not a hunk {number}"
-    return RefusedError(message, code="not_found", hints=hints, next_steps=("preview",))
+    return RefusedError(message, code="not_found", hints=hints)
 
 
 def discard(
@@ -463,8 +466,13 @@ def _to_sync(review: Review, paths: Sequence[str]) -> list[ContextFile]:
             raise RefusedError(
                 "there is nothing to sync: no file is part of a proposal",
                 code="not_found",
-                hints=("'git boocode sync <path>...' adds files to the context",),
-                next_steps=("paths",),
+                hints=(
+                    NextStep(
+                        "{} adds files to the context",
+                        "paths",
+                        typed="'git boocode sync <path>...'",
+                    ),
+                ),
             )
         return known
     chosen = dict[str, ContextFile]()
@@ -479,8 +487,13 @@ def _to_sync(review: Review, paths: Sequence[str]) -> list[ContextFile]:
                 raise RefusedError(
                     f"'{path}' is neither a file nor part of a proposal",
                     code="not_found",
-                    hints=("'git boocode status' lists the files of the proposal",),
-                    next_steps=("status",),
+                    hints=(
+                        NextStep(
+                            "{} lists the files of the proposal",
+                            "status",
+                            typed="'git boocode status'",
+                        ),
+                    ),
                 )
             found = [ContextFile(name, "", None, None)]
         chosen |= {file.path: file for file in found}

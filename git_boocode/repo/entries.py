@@ -15,7 +15,7 @@ from itertools import tee
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from git_boocode.repo.config import Config
-from git_boocode.repo.errors import RefusedError, shortened
+from git_boocode.repo.errors import NextStep, RefusedError, shortened
 from git_boocode.repo.ids import ID, ID_PART, id_time, relative_offset
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, loose_ref
@@ -150,7 +150,7 @@ class EntryCatalog(Generic[AnyEntry]):
 
     noun: str
     prefixes: tuple[str, ...]
-    listing_hint: str
+    listing_hint: NextStep
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository

@@ -6,6 +6,10 @@ import errno
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 EXIT_REFUSED = 1
 EXIT_FATAL = 128
@@ -30,13 +34,47 @@ def shell_command(*words: str) -> str:
     return shlex.join(words)
 
 
+class NextStep(str):
+    """A hint that names something that works, which programs get as data.
+
+    It is a string in the words of the command line, made from `text`, whose last `{}` stands for
+    what to type: `typed`, or the option `name` with its `value`. `name` is an option of the command
+    that failed, or else another command, and `value` an argument of it.
+    """
+
+    __slots__ = ("name", "text", "value")
+    text: str
+    name: str
+    value: str
+
+    def __new__(cls, text: str, name: str, value: str = "", *, typed: str = "") -> Self:
+        """See the class."""
+        option = f"--{name.replace('_', '-')} {value}".rstrip()
+        step = super().__new__(cls, _filled(text, typed or option))
+        step.text, step.name, step.value = text, name, value
+        return step
+
+    def worded(self, step: str) -> str:
+        """The hint of a front end that calls the step by another name."""
+        return _filled(self.text, step)
+
+    def as_json(self) -> str:
+        """Such as `undo`, `files_only` or `force=ignored`."""
+        return f"{self.name}={self.value}" if self.value else self.name
+
+
+def _filled(text: str, step: str) -> str:
+    before, place, after = text.rpartition("{}")
+    return f"{before}{step}{after}" if place else text
+
+
 class BoocodeError(Exception):
     """An error to show to the user.
 
     `message` names what failed and where, in lowercase and without a full stop. `code` is the
-    stable identifier in `--json`. `hints` suggest what to do next; `next_steps` are the options and
-    tools that do it, for programs. `details` are further keys of the JSON answer. `usage` is the
-    usage line of a command that was called wrongly.
+    stable identifier in `--json`. `hints` suggest what to do next; each `NextStep` among them is in
+    the JSON answer as well. `details` are further keys of that answer. `usage` is the usage line of
+    a command that was called wrongly.
     """
 
     exit_code = EXIT_FATAL
@@ -48,15 +86,18 @@ class BoocodeError(Exception):
         *,
         code: str,
         hints: tuple[str, ...] = (),
-        next_steps: tuple[str, ...] = (),
         details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.hints = hints
-        self.next_steps = next_steps
         self.details = dict(details or {})
+
+    @property
+    def next_steps(self) -> tuple[str, ...]:
+        """What works, for programs: options and other commands."""
+        return tuple(hint.as_json() for hint in self.hints if isinstance(hint, NextStep))
 
     def as_json(self) -> dict[str, object]:
         """The JSON answer that reports this error."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.repo.durable import sync_refs
-from git_boocode.repo.errors import RefusedError, from_os, shell_command
+from git_boocode.repo.errors import NextStep, RefusedError, from_os, shell_command
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import loose_ref, read_ref_file, ref_error
@@ -136,36 +136,46 @@ def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove
     RefusedError with the codes `other_branch`, `in_progress`, `branch_in_use`, `missing_objects`,
     or, if HEAD is at none of the commits in `target.leave`, `head_moved`.
     """
-    stay = f"{'without --head' if target.leave is None else 'with --no-head'}, HEAD stays"
     if now.ref != target.ref:
-        raise _other_branch(now.ref, target.ref, stay)
+        raise _other_branch(now.ref, target)
     if now.commit == target.commit:
         return None
     if state := operation_in_progress(repository):
-        hint = f"finish or abort the {state} first; {stay}"
+        hint = _staying(f"finish or abort the {state} first; {{}}, HEAD stays", target)
         message = f"HEAD cannot be moved: a {state} is in progress"
         raise RefusedError(message, code="in_progress", hints=(hint,))
     if target.ref is not None and (where := _in_use(repository, target.ref)):
-        hint = f"another process may be using it there; {stay}"
+        hint = _staying("another process may be using it there; {}, HEAD stays", target)
         message = f"branch '{_short(target.ref)}' is also checked out at '{where}'"
         raise RefusedError(message, code="branch_in_use", hints=(hint,))
     commit = target.commit
     if commit and repository.store.commit(commit) is None:
         message = f"HEAD cannot be moved: commit '{commit}' is missing"
-        raise RefusedError(message, code="missing_objects", hints=(stay,))
+        raise RefusedError(
+            message, code="missing_objects", hints=(_staying("{}, HEAD stays", target),)
+        )
     if target.leave is not None and now.commit not in target.leave:
-        hint = f"{stay} where it is, and everything else is restored"
+        hint = _staying("{}, HEAD stays where it is, and everything else is restored", target)
         message = f"HEAD has been moved since, to {now.commit or 'an unborn branch'}"
         raise RefusedError(message, code="head_moved", hints=(hint,))
     return HeadMove(target.ref, now.commit, commit)
 
 
-def _other_branch(now: str | None, then: str | None, stay: str) -> RefusedError:
+def _staying(text: str, target: HeadTarget) -> str:
+    """A hint in which the last `{}` is how HEAD stays."""
+    way = "without --head" if target.leave is None else "with {}"
+    hint = way.join(text.rsplit("{}", 1))
+    return hint if target.leave is None else NextStep(hint, "no_head")
+
+
+def _other_branch(now: str | None, target: HeadTarget) -> RefusedError:
+    then = target.ref
     where = f"on branch '{_short(now)}'" if now else "detached"
     was = f"on '{_short(then)}'" if then else "detached"
     switch = shell_command("git", "switch", _short(then) if then else "--detach")
     message = f"HEAD is {where}, but was {was} at the checkpoint"
-    return RefusedError(message, code="other_branch", hints=(f"switch with '{switch}'; {stay}",))
+    hint = _staying(f"switch with '{switch}'; {{}}, HEAD stays", target)
+    return RefusedError(message, code="other_branch", hints=(hint,))
 
 
 def _short(ref: str) -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.repo.durable import read_private_json, remove, write_private
-from git_boocode.repo.errors import RefusedError, shortened
+from git_boocode.repo.errors import NextStep, RefusedError, shortened
 from git_boocode.repo.ids import ID, ago, timestamp
 from git_boocode.repo.layout import TURN_MARK
 from git_boocode.repo.repository import Repository
@@ -112,15 +112,17 @@ def is_marked(repository: Repository) -> bool:
     return os.path.lexists(_path(repository))
 
 
-def refuse_if_running(repository: Repository, override: str = "--force") -> None:
-    """Raise RefusedError (`locked`) while a turn runs; `override` is the option to go on anyway."""
+def refuse_if_running(repository: Repository, kind: str = "") -> None:
+    """Raise RefusedError (`locked`) while a turn runs; `kind` is what `--force` has to name."""
     turn = read_turn(repository)
     if turn is not None:
         raise RefusedError(
             f"a turn is running: {turn.describe()}",
             code="locked",
-            hints=("'git boocode turn end' ends it", f"{override} does it anyway"),
-            next_steps=("end_turn", "force"),
+            hints=(
+                NextStep("{} ends it", "turn", "end", typed="'git boocode turn end'"),
+                NextStep("{} does it anyway", "force", kind),
+            ),
         )
 
 

@@ -306,12 +306,9 @@ class CallRun:
         """A result that says what failed; for edits, what the model can send instead."""
         answer = error.as_json()
         context = answer.get("retry_context")
-        lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in error.hints)]
-        text = (
-            context
-            if isinstance(context, str)
-            else self._calls.defined.worded("\n".join(lines), self._tool)
-        )
+        hints = (self._calls.defined.worded(hint, self._tool) for hint in error.hints)
+        lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in hints)]
+        text = context if isinstance(context, str) else "\n".join(lines)
         return {
             "content": [{"type": "text", "text": text}],
             "structuredContent": answer,

@@ -46,7 +46,7 @@ from git_boocode.repo.atomic_write import (
     WriteStep,
     write_files,
 )
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, shell_command
+from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError, shell_command
 from git_boocode.repo.files import mode_only, read_state
 from git_boocode.repo.layout import EDIT_NOTE, EDITS, SAFETY
 from git_boocode.repo.lock import INSIDE_RESTORE, interrupted_restore, worktree_lock
@@ -114,7 +114,8 @@ def _rewind_hint(repository: Repository) -> Iterator[None]:
     except RefusedError as error:
         if error.code not in _REFUSED_FOR_LATER or not _is_edit_newest(repository):
             raise
-        hints = ("'git boocode rewind' undoes the latest edit", *error.hints)
+        rewind = NextStep("{} undoes the latest edit", "rewind", typed="'git boocode rewind'")
+        hints = (rewind, *error.hints)
         raise RefusedError(
             error.message, code=error.code, hints=hints, details=error.details
         ) from None
@@ -326,7 +327,8 @@ def interruptions(repository: Repository) -> list[Interruption]:
     except RefusedError:
         return []
     if safety is not None and is_kept(repository, safety):
-        way_back = "'git boocode undo' or 'git boocode doctor --fix' goes back to it"
+        text = "{} or 'git boocode doctor --fix' goes back to it"
+        way_back = NextStep(text, "undo", typed="'git boocode undo'")
         found.append(Interruption(half_way(safety), (way_back,)))
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from git_boocode.cli.tool_definitions import definitions
+from git_boocode.repo.errors import NextStep
 from git_boocode.server.tools import ADDS, READS, REPLACES, TOOLS, DefinedTools
 from tests.hostile.test_path_escapes import FORMATS, OUTSIDE, PATHS
 from tests.repo_kit import Repo
@@ -445,47 +446,29 @@ def test_two_names_of_one_argument(client: Client, work: Repo) -> None:
     assert client.refuse("rewind", edit="")["code"] == "not_found"
 
 
-@pytest.mark.parametrize(
-    ("tool", "hint", "text"),
-    [
-        *(
-            ("log", f"'git boocode {command}' shows it", f"the tool {call} shows it")
-            for command, call in (
-                ("log --edits", "'log' with {\"edits\": true}"),
-                ("undo -n", "'undo' with {\"dry_run\": true}"),
-                ("undo --force newer-turns", '\'undo\' with {"force": ["newer-turns"]}'),
-                (
-                    "undo --force ignored,later-changes",
-                    '\'undo\' with {"force": ["ignored", "later-changes"]}',
-                ),
-                ("turn end", '\'turn\' with {"action": "end"}'),
-                ("restore @", '\'restore\' with {"checkpoint": "@"}'),
-                ("sync <path>...", '\'sync\' with {"paths": ["<path>"]}'),
-                ("diff --proposal", "'diff' with {\"proposal\": true}"),
-            )
-        ),
-        (
-            "accept",
-            "name one file: git boocode accept --hunk 1 a",
-            'name one file: the tool \'accept\' with {"hunk": [1], "paths": ["a"]}',
-        ),
-        ("undo", "--force running-turn does it", "'force': [\"running-turn\"] does it"),
-        ("undo", "--force does it anyway", "'force' does it anyway"),
-        ("restore", "omit --head, not --color", "omit 'head', not --color"),
-        ("undo", "omit --hunk", "omit --hunk"),
-        *(
-            ("log", same, same)
-            for same in (
-                "run 'git boocode doctor --fix'",
-                "'git fetch --all' and 'git boocode prune --all'",
-                "'git boocode restore --head --callback x'",
-                "it's 'git boocode' and 'unclosed",
-            )
-        ),
-    ],
-)
-def test_hints_are_about_tools(tool: str, hint: str, text: str) -> None:
-    assert DefinedTools(definitions).worded(hint, TOOLS[tool]) == text
+def test_hints_are_about_tools() -> None:
+    flag = NextStep("{} does it anyway", "force")
+    kinds = NextStep("{} does it anyway", "force", "ignored,later-changes")
+    edits = NextStep("{} lists the edits", "log", "edits", typed="'git boocode log --edits'")
+    end = NextStep("{} ends it", "turn", "end", typed="'git boocode turn end'")
+    latest = NextStep("go back: {}", "restore", "@", typed="git boocode restore @")
+    undo = NextStep("{} brings it back", "undo", typed="'git boocode undo'")
+    callback = NextStep("fix {}", "callback")
+    assert kinds == "--force ignored,later-changes does it anyway"
+    assert end == "'git boocode turn end' ends it"
+    found = {
+        flag: "'force' does it anyway",
+        kinds: '\'force\': ["ignored", "later-changes"] does it anyway',
+        edits: "the tool 'log' with {\"edits\": true} lists the edits",
+        end: 'the tool \'turn\' with {"action": "end"} ends it',
+        latest: 'go back: the tool \'restore\' with {"checkpoint": "@"}',
+        undo: "the tool 'undo' brings it back",
+        # What no tool does is for the user.
+        callback: "fix --callback",
+        "run 'git boocode doctor --fix'": "run 'git boocode doctor --fix'",
+    }
+    defined = DefinedTools(definitions)
+    assert {hint: defined.worded(hint, TOOLS["undo"]) for hint in found} == found
 
 
 def test_a_model_reads_hints_about_tools(client: Client) -> None:
@@ -501,10 +484,11 @@ def test_next_steps_of_refusals(client: Client, work: Repo) -> None:
     assert client.refuse("accept")["next"] == ["merge", "overwrite"]
     assert client.refuse("accept", merge=True)["next"] == ["markers", "overwrite"]
     client.succeed("turn", action="begin")
-    assert client.refuse("accept", overwrite=True)["next"] == ["end_turn", "force"]
+    assert client.refuse("accept", overwrite=True)["next"] == ["turn=end", "force"]
     client.succeed("accept", overwrite=True, force=True)
     client.succeed("turn", action="end")
-    assert "next" not in client.refuse("show", name="nowhere")
+    assert client.refuse("show", name="nowhere")["next"] == ["log"]
+    assert "next" not in client.refuse("diff", nonsense=1)
 
 
 def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
@@ -513,5 +497,8 @@ def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
     client.succeed("restore", checkpoint="@")
     work.write("a", "changed again\n")
     refused = client.refuse("undo")
-    assert (refused["code"], refused["next"]) == ("later_changes", ["dry_run", "force"])
+    assert (refused["code"], refused["next"]) == (
+        "later_changes",
+        ["dry_run", "force=later-changes"],
+    )
     client.succeed("undo", force=["later-changes"])

@@ -41,7 +41,7 @@ from git_boocode.checkpoints.restore.transaction import Operation, Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.repo.entries import Metadata
-from git_boocode.repo.errors import BoocodeError, RefusedError, shell_command
+from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError, shell_command
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.head import HeadMove, HeadTarget
 from git_boocode.repo.layout import ARCHIVE, SAFETY
@@ -98,7 +98,7 @@ def undo(
             raise RefusedError(
                 "another restore was made, or this one was undone",
                 code="conflict",
-                hints=("'git boocode undo' undoes the latest one",),
+                hints=(NextStep("{} undoes the latest one", "undo", typed="'git boocode undo'"),),
             )
         if not operation.plan.repairs:
             _refuse_running_turn(repository, request)
@@ -313,18 +313,11 @@ class _OperationPlanner:
         if not newer or not request.files:
             return
         kind = operation.step
-        request = request._replace(paths=())
-        forced = request._replace(force=request.force | {NEWER_TURNS})
         turns = "a turn was" if newer == 1 else f"{newer} turns were"
         raise RefusedError(
             f"{turns} recorded since that restore; {kind} would replace those changes, too",
             code="newer_turns",
-            hints=(
-                self.catalog.way_to_latest(),
-                f"'{request.command(kind, '-n')}' shows what would be replaced",
-                f"'{forced.command(kind)}' does it anyway",
-            ),
-            next_steps=("dry_run", "force"),
+            hints=(self.catalog.way_to_latest(), *request.ways_over(kind, NEWER_TURNS)),
             details={"newer_turns": newer},
         )
 
@@ -364,7 +357,11 @@ class _OperationPlanner:
         plans = [plan for plan in map(read_plan, self._safety.values()) if plan.kind]
         if plans and plans[0].kind == RESTORE and (ended := History(plans[:0:-1]).undone):
             yield "the latest restore cleared the redo history"
-            yield f"'git boocode restore {ended[-1].id}' restores the state before the undo"
+            before = ended[-1].id
+            command = f"'git boocode restore {before}'"
+            yield NextStep(
+                "{} restores the state before the undo", "restore", before, typed=command
+            )
 
     def _with_log_change(self, operation: Operation) -> Operation:
         """A restore or redo with the checkpoints that it archives, or returns to the log."""
@@ -412,38 +409,46 @@ def _refuse(interrupted: Checkpoint, remedy: str) -> NoReturn:
     raise RefusedError(
         f"a restore was interrupted; {remedy}",
         code="interrupted",
-        hints=(f"'git boocode undo' restores the state before it, saved as {interrupted.id}",),
-        next_steps=("undo",),
+        hints=(
+            NextStep(
+                f"{{}} restores the state before it, saved as {interrupted.id}",
+                "undo",
+                typed="'git boocode undo'",
+            ),
+        ),
     )
 
 
 def _refuse_running_turn(repository: Repository, request: RestoreRequest) -> None:
     if not request.dry_run and RUNNING_TURN not in request.force:
-        refuse_if_running(repository, f"--force {RUNNING_TURN}")
+        refuse_if_running(repository, RUNNING_TURN)
 
 
 def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreRequest) -> None:
     """Refuse a checkpoint of another repository, worktree or session, unless forced."""
-    foreign: list[tuple[str, str, str]] = []
+    foreign: list[tuple[str, str, tuple[str, ...]]] = []
     session = target.meta.text("session")
     if target.remote:
         # Worktree names of another repository mean nothing here.
-        hint = f"it was fetched; look at it first: git boocode show {target.id}"
-        foreign.append(("repository", target.remote, hint))
+        command = f"git boocode show {target.id}"
+        hint = NextStep("it was fetched; look at it first: {}", "show", target.id, typed=command)
+        foreign.append(("repository", target.remote, (hint,)))
     elif target.meta.worktree_key != repository.worktree_key:
         where = target.meta.part("worktree", "path") or target.meta.worktree_name
         exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
         there = os.path.join(where, repository.prefix) if request.paths else where
         command = request.command("restore", target.id).removeprefix("git ")
-        hint = f"restore it there: {shell_command('git', '-C', there)} {command}"
-        foreign.append(("worktree", where, hint if exists else "that worktree no longer exists"))
+        way = f"restore it there: {shell_command('git', '-C', there)} {command}"
+        if not exists:
+            way = "that worktree no longer exists"
+        foreign.append(("worktree", where, (way,)))
     if request.session and session and session != request.session:
-        foreign.append(("session", session, ""))
-    for kind, name, hint in foreign:
-        if f"other-{kind}" not in request.force:
+        foreign.append(("session", session, ()))
+    for kind, name, hints in foreign:
+        if (refusal := f"other-{kind}") not in request.force:
+            force = NextStep("{} restores it here anyway", "force", refusal)
             raise RefusedError(
                 f"checkpoint '{target.id}' belongs to another {kind}: '{name}'",
                 code=f"other_{kind}",
-                hints=(*filter(None, [hint]), f"--force other-{kind} restores it here anyway"),
-                next_steps=("show", "force") if kind == "repository" else ("force",),
+                hints=(*hints, force),
             )

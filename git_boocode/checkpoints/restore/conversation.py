@@ -31,7 +31,7 @@ from git_boocode.repo.durable import (
     sync_path,
     write_private,
 )
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError
 from git_boocode.repo.layout import SAFETY, TRANSCRIPTS
 from git_boocode.repo.repository import Repository
 
@@ -69,8 +69,7 @@ class Conversation:
                 f"no callback is called for checkpoint '{self._plan.root.id}': nothing proves "
                 "that it was taken in this repository",
                 code="untrusted",
-                hints=("--files-only restores without the conversation",),
-                next_steps=("files_only",),
+                hints=(NextStep("{} restores without the conversation", "files_only"),),
             )
         callback = find_callback(self._repository, request.callback, self._of_agent())
         if callback is None and not request.files and not self.has_edits_to_revert:
@@ -365,8 +364,7 @@ def _load(directory: str, top: str) -> list[HostFile]:
         raise FatalError(
             f"cannot read the saved host files in '{directory}': {error}",
             code="unreadable",
-            hints=("--files-only restores without them",),
-            next_steps=("files_only",),
+            hints=(NextStep("{} restores without them", "files_only"),),
         ) from None
 
 

@@ -34,7 +34,7 @@ from git_boocode.checkpoints.worktree.indexer import (
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, changed_submodules
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import is_in_dot_git, walk_directories
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.object_writer import SYMLINK
@@ -415,7 +415,13 @@ class FilePlanner:
             raise RefusedError(
                 "the index is damaged; paths in it cannot be restored",
                 code="bad_index",
-                hints=("restore the whole index with 'git boocode restore' without paths",),
+                hints=(
+                    NextStep(
+                        "restore the whole index with {} without paths",
+                        "restore",
+                        typed="'git boocode restore'",
+                    ),
+                ),
             )
         current = before or Staging(self._repository.empty_tree, ())
         differing = self._compare(current.tree, target.tree)

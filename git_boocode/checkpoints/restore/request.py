@@ -7,7 +7,13 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from git_boocode.checkpoints.callback import AgentCallback, HostFunction
-from git_boocode.repo.errors import ArgumentError, refuse_combined, refuse_unknown, shell_command
+from git_boocode.repo.errors import (
+    ArgumentError,
+    NextStep,
+    refuse_combined,
+    refuse_unknown,
+    shell_command,
+)
 
 RESTORE = "restore"
 UNDO = "undo"
@@ -82,6 +88,17 @@ class RestoreRequest(NamedTuple):
         )
         options = (word for is_given, option in given if is_given for word in option)
         return " ".join(filter(None, ("git boocode", *words, shell_command(*options))))
+
+    def ways_over(self, step: str, refusal: str) -> tuple[NextStep, NextStep]:
+        """The hints of an undo or redo that is refused unless this refusal is overridden."""
+        request = self._replace(paths=())
+        forced = request._replace(force=request.force | {refusal})
+        look, force = request.command(step, "-n"), forced.command(step)
+        kinds = ",".join(sorted(forced.force))
+        return (
+            NextStep("{} shows what would be replaced", "dry_run", typed=f"'{look}'"),
+            NextStep("{} does it anyway", "force", kinds, typed=f"'{force}'"),
+        )
 
 
 class ProposalStep(NamedTuple):

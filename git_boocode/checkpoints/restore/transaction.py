@@ -44,7 +44,7 @@ from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, c
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.entries import Metadata, MetadataError
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
+from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError, from_os
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import HeadMove, HeadTarget, plan_move
@@ -370,7 +370,12 @@ class Transaction:
                 warnings.append(f"the conversation may be incomplete: {second.message}")
         message = "\nand ".join((reason, *failures, *warnings))
         if failures:
-            hint = f"the state before the restore is saved: git boocode restore {safety.id}"
+            hint = NextStep(
+                "the state before the restore is saved: {}",
+                "restore",
+                safety.id,
+                typed=f"git boocode restore {safety.id}",
+            )
             hints = cause.hints if isinstance(cause, FatalError) else ()
             raise FatalError(message, code="rollback", hints=(*hints, hint)) from error
         if isinstance(error, FatalError):
@@ -379,7 +384,6 @@ class Transaction:
                 message,
                 code=error.code,
                 hints=hints,
-                next_steps=error.next_steps,
                 details=error.details,
             )
         if warnings and isinstance(error, RefusedError):
@@ -387,7 +391,6 @@ class Transaction:
                 message,
                 code=error.code,
                 hints=error.hints,
-                next_steps=error.next_steps,
                 details=error.details,
             )
         return None
@@ -421,8 +424,11 @@ def _check_callback_stays(
         raise RefusedError(
             f"the restore would change the callback '{callback.program}'",
             code="conflict",
-            hints=("move it out of the worktree or ignore it, or skip it with --files-only",),
-            next_steps=("files_only",),
+            hints=(
+                NextStep(
+                    "move it out of the worktree or ignore it, or skip it with {}", "files_only"
+                ),
+            ),
         )
 
 
@@ -431,15 +437,10 @@ def _later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
     # A name must not look like a line of its own.
     named = ", ".join(f"'{' '.join(path.splitlines())}'" for path in paths[:_NAMED])
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    request, step = operation.plan.request._replace(paths=()), operation.step
-    forced = request._replace(force=request.force | {LATER_CHANGES})
+    request, step = operation.plan.request, operation.step
     return RefusedError(
         f"{step} would replace later changes: {named}{more}",
         code="later_changes",
-        hints=(
-            f"'{request.command(step, '-n')}' shows what would be replaced",
-            f"'{forced.command(step)}' does it anyway",
-        ),
-        next_steps=("dry_run", "force"),
+        hints=request.ways_over(step, LATER_CHANGES),
         details={"later_changes": [*paths]},
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.repo.durable import read_private, sync, sync_path
 from git_boocode.repo.entries import EntryCatalog, Metadata, Unusable, refs_beginning
-from git_boocode.repo.errors import RefusedError, shortened
+from git_boocode.repo.errors import NextStep, RefusedError, shortened
 from git_boocode.repo.git import Git, nul_records
 from git_boocode.repo.ids import OBJECT_ID, relative_offset
 from git_boocode.repo.layout import (
@@ -31,7 +31,11 @@ from git_boocode.repo.store import Commit, Ref
 
 SAFETY_KIND = "pre-restore"
 TURN_END_KIND = "turn-end"
-NO_CHECKPOINTS = "this worktree has no checkpoints; 'git boocode checkpoint' takes one"
+NO_CHECKPOINTS = NextStep(
+    "this worktree has no checkpoints; {} takes one",
+    "checkpoint",
+    typed="'git boocode checkpoint'",
+)
 # Override the user's `diff.ignoreSubmodules`.
 _DIFF_TREE = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none")
 _ACTIONS = {"A": "create", "D": "delete"}
@@ -83,7 +87,7 @@ class Catalog(EntryCatalog[Checkpoint]):
 
     noun = "checkpoint"
     prefixes = (CHECKPOINTS, SAFETY, ARCHIVE, REMOTES)
-    listing_hint = "'git boocode log' lists the checkpoints"
+    listing_hint = NextStep("{} lists the checkpoints", "log", typed="'git boocode log'")
 
     @staticmethod
     def read(ref: Ref, commit: Commit) -> Checkpoint:
@@ -102,7 +106,14 @@ class Catalog(EntryCatalog[Checkpoint]):
         raise RefusedError(
             f"'{shortened(name)}' is a proposal, not a checkpoint",
             code="not_found",
-            hints=("'git boocode status' and 'git boocode diff --proposal' show the newest one",),
+            hints=(
+                NextStep(
+                    "'git boocode status' and {} show the newest one",
+                    "diff",
+                    "proposal",
+                    typed="'git boocode diff --proposal'",
+                ),
+            ),
         )
 
     def _not_found(self, message: str) -> RefusedError:
@@ -114,11 +125,12 @@ class Catalog(EntryCatalog[Checkpoint]):
         """The newest checkpoint of this worktree; None if there is none."""
         return next(self.history(), None)
 
-    def way_to_latest(self) -> str:
+    def way_to_latest(self) -> NextStep:
         """The hint at the latest checkpoint, or at how to take the first one."""
         if self.latest() is None:
             return NO_CHECKPOINTS
-        return "'git boocode restore @' goes back to before the latest turn"
+        text = "{} goes back to before the latest turn"
+        return NextStep(text, "restore", "@", typed="'git boocode restore @'")
 
     def safety(self) -> list[Checkpoint]:
         """The safety checkpoints of this worktree, newest first."""

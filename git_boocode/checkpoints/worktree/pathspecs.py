@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from git_boocode.checkpoints.worktree.indexer import LISTING, NESTED, Skipped
-from git_boocode.repo.errors import RefusedError, shell_command
+from git_boocode.repo.errors import NextStep, RefusedError, shell_command
 from git_boocode.repo.files import make_directories
 from git_boocode.repo.git import Completed, Git, GitError, nul_records
 from git_boocode.repo.index import Index
@@ -69,7 +69,7 @@ def refuse_unmatched(git: Git, pathspecs: Sequence[str], unmatched: Iterable[str
     if not complaints:
         return
     text = " ".join(pathspecs)
-    hints = ["--ignore-unmatch allows paths that do not exist yet"]
+    hints: list[str] = [NextStep("{} allows paths that do not exist yet", "ignore_unmatch")]
     missing = complaints[0].split("'")[1]
     for path in (each.partition("'")[2].rpartition("'")[0] for each in complaints):
         if os.path.lexists(os.path.join(git.cwd, path)) and _is_ignored(git, path):
