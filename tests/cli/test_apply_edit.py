@@ -143,28 +143,28 @@ CHANGES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_git_applies_the_diff_of_a_dry_run(name: str, repo: Repo) -> None:
-    change = CHANGES[name]
-    given = change if isinstance(change, str) else json.dumps(change)
+def test_git_applies_the_diff_of_a_dry_run(repo: Repo) -> None:
     for path, data in FILES.items():
         repo.write(path, data, 0o755 if path == "old-tool" else 0o644)
     repo.commit()
     before = repo.files()
-    command = ["git-boocode", "apply-edit", "-n", "--diff"]
-    shown = subprocess.run(command, input=given.encode(), capture_output=True, check=True).stdout
-    answer = repo.boocode("apply-edit", "--json", stdin=given)
-    assert answer.code == 0
-    wanted = repo.files()
-    assert wanted != before
-    diffs = "".join(file["diff"] for file in answer.json["files"])
-    for diff in (shown, diffs.encode("utf-8", "surrogateescape")):
+    for name, change in CHANGES.items():
+        given = change if isinstance(change, str) else json.dumps(change)
+        answer = repo.boocode("apply-edit", "--json", stdin=given)
+        assert answer.code == 0, name
+        wanted = repo.files()
+        assert wanted != before, name
+        command = ["git-boocode", "apply-edit", "-n", "--diff"]
         repo.git("reset", "-q", "--hard")
         repo.git("clean", "-fdq")
-        assert repo.files() == before
-        subprocess.run(["git", "apply", "--index"], input=diff, check=True)
-        assert repo.files() == wanted
-        assert repo.git("diff", "--stat") == ""
+        done = subprocess.run(command, input=given.encode(), capture_output=True, check=True)
+        diffs = "".join(file["diff"] for file in answer.json["files"])
+        for diff in (done.stdout, diffs.encode("utf-8", "surrogateescape")):
+            assert repo.files() == before, name
+            subprocess.run(["git", "apply", "--index"], input=diff, check=True)
+            assert (repo.files(), repo.git("diff", "--stat")) == (wanted, ""), name
+            repo.git("reset", "-q", "--hard")
+            repo.git("clean", "-fdq")
 
 
 def test_a_trimmed_diff_lacks_the_common_indentation(repo: Repo) -> None:
@@ -257,20 +257,17 @@ def test_a_one_liner_is_relative_to_the_current_directory(repo: Repo) -> None:
     assert repo.read("a") == b"z\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
+def test_usage_errors(repo: Repo) -> None:
+    for arguments, said in (
         (("--path", "a"), "must be used together"),
         (("--replace-all",), "must be used together"),
         (("--path", "a", "--old", "x", "--new", "y", "file"), "<file> cannot be used together"),
         (("--profile", "none"), "unknown profile 'none'"),
         (("--format", "none"), "unknown format 'none'"),
-    ],
-)
-def test_usage_errors(repo: Repo, arguments: tuple[str, ...], said: str) -> None:
-    done = repo.boocode("apply-edit", *arguments)
-    assert done.code == 129
-    assert said in done.err
+    ):
+        done = repo.boocode("apply-edit", *arguments)
+        assert done.code == 129
+        assert said in done.err
 
 
 def test_the_help_names_every_format(repo: Repo) -> None:

@@ -84,23 +84,18 @@ def test_a_restore_takes_the_line_back(file: Repo) -> None:
     assert file.read("src/a").split()[-1] == b"hand"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "word"),
-    [
+def test_what_cannot_be_blamed(file: Repo) -> None:
+    for arguments, code, word in (
         (("missing",), "missing_file", "'missing' is not a file of the worktree"),
         (("src",), "missing_file", "'src' is not a file of the worktree"),
         (("../a",), "outside_worktree", "outside the worktree"),
         (("-L", "9,12", "src/a"), "invalid_input", "has only 7 lines"),
         (("-L", "x", "src/a"), "invalid_input", "'x'\nhint: examples of a range: 10,20 "),
-    ],
-)
-def test_what_cannot_be_blamed(
-    arguments: tuple[str, ...], code: str, word: str, file: Repo
-) -> None:
-    done = file.boocode("blame", *arguments, "--json")
-    error = json.loads(done.out)["error"]
-    assert (done.code, error["code"]) == (1, code)
-    assert word in "\nhint: ".join((error["message"], error.get("hint", "")))
+    ):
+        done = file.boocode("blame", *arguments, "--json")
+        error = json.loads(done.out)["error"]
+        assert (done.code, error["code"]) == (1, code)
+        assert word in "\nhint: ".join((error["message"], error.get("hint", "")))
 
 
 def test_without_a_checkpoint_git_blame_is_named(repo: Repo) -> None:

@@ -133,9 +133,9 @@ def test_locate_in_a_buffer(files: Repo) -> None:
     assert files.boocode("locate", "a", stdin="as typed").code == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
+def test_bad_input(files: Repo) -> None:
+    files.write("list.json", '["a"]')
+    for arguments, code, message in (
         (("--buffer", "a"), 129, "'a' is not of the form <path>=<file>"),
         (("--buffer", "=x"), 129, "'=x' is not of the form"),
         (("--buffer", "a=nowhere"), 128, "nowhere"),
@@ -145,10 +145,7 @@ def test_locate_in_a_buffer(files: Repo) -> None:
         (("--buffers", "-"), 129, "edits and buffers cannot both come on standard input"),
         (("--buffers", "-", "--buffer", "a=unsaved"), 129, "cannot be used together"),
         (("--position-encoding", "latin-1"), 129, "latin-1"),
-    ],
-)
-def test_bad_input(files: Repo, arguments: tuple[str, ...], code: int, message: str) -> None:
-    files.write("list.json", '["a"]')
-    done = files.boocode("apply-edit", *arguments, stdin="{}")
-    assert (done.code, done.out) == (code, "")
-    assert message in done.err
+    ):
+        done = files.boocode("apply-edit", *arguments, stdin="{}")
+        assert (done.code, done.out) == (code, "")
+        assert message in done.err

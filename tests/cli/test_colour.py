@@ -85,16 +85,14 @@ def test_standard_error_is_no_terminal_because_standard_output_is(repo: Repo) ->
 COMMANDS = (("log",), ("diff",), ("show",), ("restore", "-n", "@"), ("restore", "nowhere"))
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_is_painted_where_no_color_is_asked_for(
-    changed: Repo, command: tuple[str, ...]
-) -> None:
-    assert ESCAPE in on_terminal(changed, *command)
-    assert ESCAPE in on_terminal(changed, *command, NO_COLOR="")
-    assert ESCAPE not in on_terminal(changed, *command, NO_COLOR="1")
-    assert ESCAPE not in on_terminal(changed, *command, TERM="dumb")
-    assert ESCAPE not in on_terminal(changed, *command, "--no-color")
-    assert ESCAPE not in on_terminal(changed, "--no-color", *command)
+def test_nothing_is_painted_where_no_color_is_asked_for(changed: Repo) -> None:
+    for command in COMMANDS:
+        assert ESCAPE in on_terminal(changed, *command)
+        assert ESCAPE in on_terminal(changed, *command, NO_COLOR="")
+        assert ESCAPE not in on_terminal(changed, *command, NO_COLOR="1")
+        assert ESCAPE not in on_terminal(changed, *command, TERM="dumb")
+        assert ESCAPE not in on_terminal(changed, *command, "--no-color")
+        assert ESCAPE not in on_terminal(changed, "--no-color", *command)
 
 
 @pytest.mark.parametrize("key", ["color.ui", "color.diff"])

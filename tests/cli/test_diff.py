@@ -110,10 +110,6 @@ def test_the_users_taste_shows_in_what_people_read(repo: Repo, two: list[Checkpo
     assert "+++ a\x1b" in out
 
 
-def test_a_summary(repo: Repo, two: list[Checkpoint]) -> None:
-    assert " a       | 2 +-\n" in repo.boocode("diff", "--stat").out
-
-
 def test_bytes_that_are_no_text(repo: Repo) -> None:
     repo.commit()
     take()
@@ -123,9 +119,8 @@ def test_bytes_that_are_no_text(repo: Repo) -> None:
     assert "+\udce9\n" in answer["diff"]
 
 
-@pytest.mark.parametrize(
-    ("args", "code", "name"),
-    [
+def test_what_makes_no_sense(repo: Repo, two: list[Checkpoint]) -> None:
+    for args, code, name in (
         (("nonsense",), 1, "not_found"),
         (("@", "nonsense"), 1, "not_found"),
         (("nonsense", "--", "a"), 1, "not_found"),
@@ -137,16 +132,12 @@ def test_bytes_that_are_no_text(repo: Repo) -> None:
         (("@", "@", "@", "--"), 129, "usage"),
         (("@", "@", "a", "--", "a"), 129, "usage"),
         (("--nonsense",), 129, "usage"),
-    ],
-)
-def test_what_makes_no_sense(
-    repo: Repo, two: list[Checkpoint], args: tuple[str, ...], code: int, name: str
-) -> None:
-    done = repo.boocode("diff", *args)
-    assert (done.code, done.out) == (code, "")
-    assert done.err.startswith("error: ")
-    answer = repo.boocode("diff", "--json", *args)
-    assert (answer.code, answer.json["error"]["code"]) == (code, name)
+    ):
+        done = repo.boocode("diff", *args)
+        assert (done.code, done.out) == (code, "")
+        assert done.err.startswith("error: ")
+        answer = repo.boocode("diff", "--json", *args)
+        assert (answer.code, answer.json["error"]["code"]) == (code, name)
 
 
 def test_an_absolute_path_through_a_symlink(
@@ -161,19 +152,6 @@ def test_nothing_of_the_users_is_touched(repo: Repo, two: list[Checkpoint]) -> N
     index, known = repo.read(".git/index"), repo.git("for-each-ref")
     repo.boocode("diff")
     assert (repo.read(".git/index"), repo.git("for-each-ref")) == (index, known)
-
-
-def test_help(repo: Repo) -> None:
-    done = repo.boocode("diff", "-h")
-    assert done.code == 129
-    assert done.out.startswith("usage: git boocode diff [<options>]")
-
-
-def test_the_reader_closes_the_pipe(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    take()
-    repo.write("a", "a line that is changed\n" * 20_000)
-    assert repo.reader_that_leaves("git", "boocode", "diff") == (141, b"")
 
 
 def test_a_turn(repo: Repo) -> None:

@@ -76,9 +76,3 @@ def test_damaged_notes_are_removed(repo: Repo) -> None:
         assert "the note of an interrupted restore cannot be read" in done.out
     assert not (repo.top / ".git/boocode/edit-in-progress").exists()
     assert repo.boocode("doctor").code == 0
-
-
-def test_outside_a_repository(repo: Repo, tmp_path: Path) -> None:
-    done = repo.boocode("doctor", cwd=tmp_path)
-    assert done.code == 128
-    assert "not a git repository" in done.err

@@ -22,16 +22,12 @@ def below(repo: Repo) -> Repo:
     return repo
 
 
-@pytest.mark.parametrize(
-    "command", [("checkpoint",), ("checkpoint", "--meta", "a=b"), ("log", "--all")]
-)
-def test_directories_count_from_the_one_before(
-    below: Repo, command: tuple[str, ...], tmp_path: Path
-) -> None:
-    done = below.boocode("-C", str(below.top), "-C", "", "-C", "sub", "-C", "dir", *command)
-    assert (done.code, done.err) == (0, "")
-    relative = os.path.relpath(below.top, tmp_path.parent)
-    assert below.boocode("-C", relative, *command, cwd=tmp_path.parent).code == 0
+def test_directories_count_from_the_one_before(below: Repo, tmp_path: Path) -> None:
+    for command in (("checkpoint",), ("checkpoint", "--meta", "a=b"), ("log", "--all")):
+        done = below.boocode("-C", str(below.top), "-C", "", "-C", "sub", "-C", "dir", *command)
+        assert (done.code, done.err) == (0, "")
+        relative = os.path.relpath(below.top, tmp_path.parent)
+        assert below.boocode("-C", relative, *command, cwd=tmp_path.parent).code == 0
 
 
 def test_paths_count_from_the_directory(below: Repo) -> None:
@@ -42,13 +38,13 @@ def test_paths_count_from_the_directory(below: Repo) -> None:
     assert below.read("sub/dir/b") == b"b\n"
 
 
-@pytest.mark.parametrize("command", ["checkpoint", "log", "no-such-command"])
-def test_a_missing_directory_is_fatal(below: Repo, command: str) -> None:
-    done = below.boocode("-C", "nowhere", command)
-    expected = "fatal: cannot change to 'nowhere': no such file or directory\n"
-    assert done == (128, "", expected)
-    answer = below.boocode("-C", "nowhere", command, "--json")
-    assert answer.json["error"]["code"] == "no_such_directory"
+def test_a_missing_directory_is_fatal(below: Repo) -> None:
+    for command in ("checkpoint", "log", "no-such-command"):
+        done = below.boocode("-C", "nowhere", command)
+        expected = "fatal: cannot change to 'nowhere': no such file or directory\n"
+        assert done == (128, "", expected)
+        answer = below.boocode("-C", "nowhere", command, "--json")
+        assert answer.json["error"]["code"] == "no_such_directory"
 
 
 def test_an_option_for_a_directory_needs_one(below: Repo) -> None:

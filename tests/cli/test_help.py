@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 
 import click
-import pytest
 
 from git_boocode.cli.framework import COMMANDS, LazyGroup, boocode
 
@@ -50,16 +49,16 @@ def help_text(name: str) -> str:
     return shown.get_help(shown.context_class(shown, info_name=name, parent=parent)) + "\n"
 
 
-@pytest.mark.parametrize("name", ["git-boocode", *all_commands()])
-def test_help_text(name: str) -> None:
-    assert help_text(name).rstrip() == help_file(name).read_text(encoding="utf-8").rstrip()
+def test_help_text() -> None:
+    for name in ("git-boocode", *all_commands()):
+        assert help_text(name).rstrip() == help_file(name).read_text(encoding="utf-8").rstrip()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_says_what_the_command_is_about(name: str) -> None:
-    summary = COMMANDS[name].summary
-    assert re.fullmatch(r"[A-Z][^.]{10,58}\.", summary)
-    assert command(name).help
+def test_the_list_of_commands_says_what_the_command_is_about() -> None:
+    for name in COMMANDS:
+        summary = COMMANDS[name].summary
+        assert re.fullmatch(r"[A-Z][^.]{10,58}\.", summary)
+        assert command(name).help
 
 
 if __name__ == "__main__":

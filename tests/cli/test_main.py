@@ -42,17 +42,17 @@ def test_without_a_command_it_prints_the_usage(repo: Repo) -> None:
     assert result.out == ""
 
 
-@pytest.mark.parametrize("argv", [("--json",), ("--json", "log")])
-def test_json_is_asked_of_a_command(repo: Repo, argv: tuple[str, ...]) -> None:
-    done = repo.boocode(*argv)
-    assert (done.code, done.err) == (129, "")
-    error = done.json["error"]
-    assert error == {
-        "code": "usage",
-        "message": "unknown option '--json'",
-        "usage": "usage: git boocode [<options>] <command> [<args>]",
-        "hint": "it goes after the command: git boocode <command> --json",
-    }
+def test_json_is_asked_of_a_command(repo: Repo) -> None:
+    for argv in (("--json",), ("--json", "log")):
+        done = repo.boocode(*argv)
+        assert (done.code, done.err) == (129, "")
+        error = done.json["error"]
+        assert error == {
+            "code": "usage",
+            "message": "unknown option '--json'",
+            "usage": "usage: git boocode [<options>] <command> [<args>]",
+            "hint": "it goes after the command: git boocode <command> --json",
+        }
 
 
 def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
@@ -65,9 +65,8 @@ def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("word", "hint"),
-    [
+def test_a_word_of_another_tool_gets_a_hint(repo: Repo) -> None:
+    for word, hint in (
         ("info", "'git boocode status' "),
         ("list", "'git boocode log' "),
         ("save", "'git boocode checkpoint' "),
@@ -76,11 +75,9 @@ def test_an_unknown_command_names_the_nearest(repo: Repo) -> None:
         ("edit", "'git boocode apply-edit' "),
         ("gc", "'git boocode prune' "),
         ("lgo", "the most similar command is: log\n"),
-    ],
-)
-def test_a_word_of_another_tool_gets_a_hint(repo: Repo, word: str, hint: str) -> None:
-    assert f"\nhint: {hint}" in repo.boocode(word).err
-    assert f"\nhint: {hint}" in repo.boocode("help", word).err
+    ):
+        assert f"\nhint: {hint}" in repo.boocode(word).err
+        assert f"\nhint: {hint}" in repo.boocode("help", word).err
 
 
 def test_a_word_that_is_like_no_command_gets_no_hint(repo: Repo) -> None:
@@ -121,26 +118,18 @@ def test_a_restore_of_an_edit_is_a_rewind(repo: Repo) -> None:
     assert f"hint: '{edit}' is an edit: 'git boocode rewind {edit}' undoes it\n" in done.err
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_an_unknown_option_is_a_usage_error(command: str, repo: Repo) -> None:
-    result = repo.boocode(command, "--no-such-option")
-    assert result.code == 129
-    assert result.err.startswith("error: unknown option '--no-such-option'\nusage: git boocode ")
-    assert result.out == ""
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_an_unknown_option_in_json(command: str, repo: Repo) -> None:
-    result = repo.boocode(command, "--json", "--no-such-option")
-    assert result.code == 129
-    assert result.json["ok"] is False
-    error = result.json["error"]
-    assert error["code"] == "usage"
-    # A hook, help and a group have no JSON answer but this one.
-    assert error["message"].startswith("unknown option '--")
-    assert "\n" not in error["message"]
-    assert error["usage"].startswith(f"usage: git boocode {command} ")
-    assert result.err == ""
+def test_an_unknown_option_is_a_usage_error(repo: Repo) -> None:
+    for command in COMMANDS:
+        plain = repo.boocode(command, "--no-such-option")
+        assert (plain.code, plain.out) == (129, ""), command
+        said = "error: unknown option '--no-such-option'\nusage: git boocode "
+        assert plain.err.startswith(said), command
+        answer = repo.boocode(command, "--json", "--no-such-option")
+        error = answer.json["error"]
+        assert (answer.code, answer.err, error["code"]) == (129, "", "usage"), command
+        # A hook, help and a group have no JSON answer but this one.
+        assert error["message"].startswith("unknown option '--"), command
+        assert error["usage"].startswith(f"usage: git boocode {command} "), command
 
 
 REPOSITORY_COMMANDS = {
@@ -158,27 +147,26 @@ REPOSITORY_COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", REPOSITORY_COMMANDS)
 def test_outside_a_repository(
-    command: str, sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    arguments = REPOSITORY_COMMANDS[command]
-    plain = Repo(tmp_path).boocode(command, *arguments)
-    assert plain.code == 128
-    assert plain.err.startswith("fatal: not a git repository")
-    answer = Repo(tmp_path).boocode(command, "--json", *arguments)
-    assert answer.code == 128
-    assert answer.json["error"]["code"] == "not_a_repository"
-    assert answer.err == ""
+    for command, arguments in REPOSITORY_COMMANDS.items():
+        plain = Repo(tmp_path).boocode(command, *arguments)
+        assert plain.code == 128
+        assert plain.err.startswith("fatal: not a git repository")
+        answer = Repo(tmp_path).boocode(command, "--json", *arguments)
+        assert answer.code == 128
+        assert answer.json["error"]["code"] == "not_a_repository"
+        assert answer.err == ""
 
 
-@pytest.mark.parametrize("command", [name for name in REPOSITORY_COMMANDS if name != "locate"])
-def test_a_bare_repository_is_refused(command: str, repo: Repo) -> None:
+def test_a_bare_repository_is_refused(repo: Repo) -> None:
     repo.git("init", "-q", "--bare", "bare.git")
-    result = repo.boocode(command, *REPOSITORY_COMMANDS[command], cwd="bare.git")
-    assert result.code == 128
-    assert "has no worktree" in result.err
+    for command in [name for name in REPOSITORY_COMMANDS if name != "locate"]:
+        result = repo.boocode(command, *REPOSITORY_COMMANDS[command], cwd="bare.git")
+        assert result.code == 128
+        assert "has no worktree" in result.err
 
 
 def test_hints_can_be_silenced(repo: Repo) -> None:

@@ -275,23 +275,21 @@ def test_the_message_of_the_callback_is_printed(
     assert done.out == f"restored the conversation to {taken.id[:13]} (before)\n{shown}"
 
 
-@pytest.mark.parametrize(
-    ("script", "code", "name"),
-    [({"prepare": "exit 1"}, 1, "vetoed"), ({"trim": "exit 1"}, 128, "callback"),
-     ({"trim": "echo x"}, 128, "callback")],
-)  # fmt: skip
-def test_a_callback_that_fails(
-    repo: Repo, taken: Checkpoint, script: dict[str, str], code: int, name: str
-) -> None:
+def test_a_callback_that_fails(repo: Repo, taken: Checkpoint) -> None:
     before = seen(repo)
-    host = Host(repo, **script)
-    done = repo.boocode("restore", "@", "--callback", host.path)
-    assert (done.code, done.out) == (code, "")
-    assert done.err.startswith("error: " if code == 1 else "fatal: ")
-    answer = repo.boocode("restore", "@", "--json", "--callback", host.path)
-    assert answer.code == code
-    assert (answer.json["ok"], answer.json["error"]["code"]) == (False, name)
-    assert seen(repo) == before
+    for script, code, name in (
+        ({"prepare": "exit 1"}, 1, "vetoed"),
+        ({"trim": "exit 1"}, 128, "callback"),
+        ({"trim": "echo x"}, 128, "callback"),
+    ):
+        host = Host(repo, **script)
+        done = repo.boocode("restore", "@", "--callback", host.path)
+        assert (done.code, done.out) == (code, "")
+        assert done.err.startswith("error: " if code == 1 else "fatal: ")
+        answer = repo.boocode("restore", "@", "--json", "--callback", host.path)
+        assert answer.code == code
+        assert (answer.json["ok"], answer.json["error"]["code"]) == (False, name)
+        assert seen(repo) == before
 
 
 def test_what_a_callback_says_cannot_steer_a_terminal(repo: Repo, taken: Checkpoint) -> None:
@@ -344,34 +342,12 @@ def test_usage_errors(repo: Repo, taken: Checkpoint) -> None:
     assert seen(repo) == before
 
 
-@pytest.mark.parametrize(
-    ("name", "code"), [("nonsense", "not_found"), ("@~1", "not_found"), ("label:no", "not_found")]
-)
-def test_there_is_no_such_checkpoint(repo: Repo, taken: Checkpoint, name: str, code: str) -> None:
-    done = repo.boocode("restore", name, "--json")
-    assert (done.code, done.json["error"]["code"]) == (1, code)
-
-
 def test_a_path_that_is_not_utf_8(repo: Repo, taken: Checkpoint) -> None:
     repo.write("caf\udce9", "x")
     answer = repo.boocode("restore", "-n", "@", "--json")
     lines = {"added": 0, "removed": 1}
     assert {"path": "caf\udce9", "action": "delete", "lines": lines} in answer.json["changed"]
     assert ' D "caf\\351"\n' in repo.boocode("restore", "@").out
-
-
-def test_in_c_locale(repo: Repo, taken: Checkpoint) -> None:
-    repo.write("ä", "x")
-    done = repo.boocode("restore", "@", "--json", env={"LC_ALL": "C", "LANG": "C"})
-    assert {"path": "ä", "action": "delete"} in json.loads(done.out)["changed"]
-
-
-def test_help(repo: Repo) -> None:
-    done = repo.boocode("restore", "-h")
-    assert done.code == 129
-    assert done.out.startswith(
-        "usage: git boocode restore [<options>] [<checkpoint>] [--] [<path>...]\n"
-    )
 
 
 def test_of_many_paths_the_first_are_listed(repo: Repo) -> None:
@@ -393,22 +369,6 @@ def test_of_many_paths_the_first_are_listed(repo: Repo) -> None:
     done = repo.boocode("undo", "-n", "-v")
     assert len(done.out.splitlines()) == len(paths) + 1
     assert len(repo.boocode("undo", "-n", "--json").json["changed"]) == 24
-
-
-def test_of_many_paths_that_are_left_alone_the_first_are_listed(repo: Repo) -> None:
-    for number in range(23):
-        repo.write(f"{number:02}", "a\n")
-    taken = take()
-    for number in range(23):
-        (repo.top / f"{number:02}").unlink()
-        repo.write(f"{number:02}/own", "b\n")
-    repo.write(".git/info/exclude", "own\n")
-    done = repo.boocode("restore", taken.id)
-    warnings = [line for line in done.err.splitlines() if line.startswith("warning: ")]
-    assert warnings[0].startswith("warning: left alone: 00: ")
-    assert warnings[20:] == ["warning: … and 3 more (-v lists all)"]
-    assert done.err.count("left alone: ") == 20
-    assert repo.boocode("restore", "-v", taken.id).err.count("left alone: ") == 23
 
 
 def test_hooks_of_agents_stay_or_a_warning_says_how_to_install_them(repo: Repo) -> None:

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.cli.test_completion import PATHS, offered
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
@@ -120,29 +118,24 @@ def test_during_a_rebase(repo: Repo) -> None:
     assert repo.read("a") == b"2\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "code", "message"),
-    [
+def test_a_command_that_cannot_be_run(repo: Repo) -> None:
+    repo.write("a")
+    repo.write("sub/b")
+    for command, code, message in (
         (("no-such-command",), 127, "cannot run 'no-such-command': command not found"),
         (("",), 127, "cannot run '': command not found"),
         (("./nothing",), 127, "cannot run './nothing': command not found"),
         (("./a",), 126, "cannot run './a': permission denied"),
         (("./sub",), 126, "cannot run './sub': it is a directory"),
-    ],
-)
-def test_a_command_that_cannot_be_run(
-    repo: Repo, command: tuple[str, ...], code: int, message: str
-) -> None:
-    repo.write("a")
-    repo.write("sub/b")
-    done = repo.boocode("run", *command)
-    assert (done.code, done.out) == (code, "")
-    assert done.err.startswith(f"error: {message}\n")
-    assert refs(repo) == []
-    as_json = repo.boocode("run", "--json", *command)
-    assert (as_json.code, as_json.json["error"]["message"]) == (code, message)
-    not_meant = repo.boocode("run", *command, "--json")
-    assert (not_meant.code, not_meant.out) == (code, "")
+    ):
+        done = repo.boocode("run", *command)
+        assert (done.code, done.out) == (code, "")
+        assert done.err.startswith(f"error: {message}\n")
+        assert refs(repo) == []
+        as_json = repo.boocode("run", "--json", *command)
+        assert (as_json.code, as_json.json["error"]["message"]) == (code, message)
+        not_meant = repo.boocode("run", *command, "--json")
+        assert (not_meant.code, not_meant.out) == (code, "")
 
 
 def test_scripts_with_odd_beginnings(repo: Repo) -> None:
@@ -154,12 +147,12 @@ def test_scripts_with_odd_beginnings(repo: Repo) -> None:
     assert done.err.endswith("error: cannot run './odd': no such file or directory\n")
 
 
-@pytest.mark.parametrize("args", [(), ("--",), ("-m", "x"), ("--nonsense", "true"), ("-m",)])
-def test_usage_errors(repo: Repo, args: tuple[str, ...]) -> None:
-    done = repo.boocode("run", *args)
-    assert (done.code, done.out) == (129, "")
-    assert "usage: git boocode run [<options>] [--] <command> [<args>...]" in done.err
-    assert refs(repo) == []
+def test_usage_errors(repo: Repo) -> None:
+    for args in ((), ("--",), ("-m", "x"), ("--nonsense", "true"), ("-m",)):
+        done = repo.boocode("run", *args)
+        assert (done.code, done.out) == (129, "")
+        assert "usage: git boocode run [<options>] [--] <command> [<args>...]" in done.err
+        assert refs(repo) == []
 
 
 def test_without_the_checkpoint_it_is_not_run(repo: Repo, tmp_path: Path) -> None:

@@ -76,24 +76,11 @@ def test_there_is_nothing_to_undo(repo: Repo) -> None:
     assert (answer.code, answer.json["error"]["code"]) == (1, "not_found")
 
 
-@pytest.mark.parametrize("args", [("@",), ("--files-only", "--conversation-only")])
-def test_usage_errors(restored: Repo, args: tuple[str, ...]) -> None:
-    done = restored.boocode("undo", *args)
-    assert (done.code, done.out) == (129, "")
-    assert restored.read("a") == b"a\n"
-
-
 def test_a_path_gets_a_hint(restored: Repo) -> None:
     restored.write("my notes", "x\n")
     for command in ("undo", "redo"):
         done = restored.boocode(command, "my notes")
         assert "hint: 'git boocode log -- 'my notes'' lists the turns that changed it" in done.err
-
-
-def test_help(repo: Repo) -> None:
-    done = repo.boocode("undo", "-h")
-    assert done.code == 129
-    assert done.out.startswith("usage: git boocode undo [<options>]\n")
 
 
 def test_changes_since_an_interruption_are_reported(
@@ -240,19 +227,6 @@ def test_a_terminal_asks_before_later_changes_are_replaced(
     shown = terminal.wait_for("replace that, too? [y/N]")
     assert "warning: undo would replace later changes: 'a'" in shown
     assert "--force" not in shown
-    terminal.type(f"{answer}\n")
-    assert terminal.end()[0] == code
-    assert restored.read("a") == left
-
-
-@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, b"mess\n"), ("n", 1, b"more\n")])
-def test_a_terminal_asks_before_newer_turns_are_replaced(
-    restored: Repo, answer: str, code: int, left: bytes
-) -> None:
-    restored.boocode("checkpoint")
-    restored.write("a", "more\n")
-    terminal = Terminal("git-boocode", "undo")
-    assert " M a" in terminal.wait_for("replace that, too? [y/N]")
     terminal.type(f"{answer}\n")
     assert terminal.end()[0] == code
     assert restored.read("a") == left

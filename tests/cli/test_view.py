@@ -95,20 +95,20 @@ def test_json_in_the_page_has_no_character_of_markup() -> None:
     assert json.loads(text) == {"<!--": [HOSTILE, "\udcff\x00"]}
 
 
-@pytest.mark.parametrize("served", [False, True])
-def test_the_page_loads_nothing_and_runs_only_its_own_script(served: bool) -> None:
-    page = Elements(page_html({"turns": []}, served=served).decode())
-    rules = dict(rule.split(" ", 1) for rule in page.policy.split("; "))
-    assert rules["default-src"] == "'none'"
-    assert rules["script-src"] == f"'sha256-{hashed(page.texts['script'])}'"
-    assert rules["style-src"] == f"'sha256-{hashed(page.texts['style'])}'"
-    assert rules.get("connect-src") == ("'self'" if served else None)
-    for tag, values in page.found:
-        assert not {name for name in values if name.startswith("on") or name == "style"}, tag
-        links = [values[name] for name in ("src", "href") if values.get(name)]
-        assert all((link or "").startswith("data:") for link in links)
-    assert "url(" not in page.texts["style"]
-    assert "@import" not in page.texts["style"]
+def test_the_page_loads_nothing_and_runs_only_its_own_script() -> None:
+    for served in (False, True):
+        page = Elements(page_html({"turns": []}, served=served).decode())
+        rules = dict(rule.split(" ", 1) for rule in page.policy.split("; "))
+        assert rules["default-src"] == "'none'"
+        assert rules["script-src"] == f"'sha256-{hashed(page.texts['script'])}'"
+        assert rules["style-src"] == f"'sha256-{hashed(page.texts['style'])}'"
+        assert rules.get("connect-src") == ("'self'" if served else None)
+        for tag, values in page.found:
+            assert not {name for name in values if name.startswith("on") or name == "style"}, tag
+            links = [values[name] for name in ("src", "href") if values.get(name)]
+            assert all((link or "").startswith("data:") for link in links)
+        assert "url(" not in page.texts["style"]
+        assert "@import" not in page.texts["style"]
 
 
 def test_the_script_makes_only_text_of_texts() -> None:
@@ -163,18 +163,15 @@ def test_other_files_are_not_replaced(repo: Repo) -> None:
     assert repo.boocode("view", "--output", "no/such/directory").code == 128
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_options_that_do_not_fit_are_refused(repo: Repo) -> None:
+    for options in (
         ("--serve", "--output", "x"),
         ("--port", "1"),
         ("--serve", "--port", "65536"),
         ("-n", "0"),
         ("--json", "--output", "-"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(repo: Repo, options: tuple[str, ...]) -> None:
-    assert repo.boocode("view", *options).code == 129
+    ):
+        assert repo.boocode("view", *options).code == 129
 
 
 def test_the_number_of_turns_is_limited(repo: Repo) -> None:
