@@ -11,6 +11,7 @@ import argparse
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode import MatchError, replace_text
@@ -18,7 +19,7 @@ from git_boocode.matching.rungs import PROFILES
 from tests.benchmarks import changed_lines
 from tests.benchmarks.changed_lines import CHANGES, CONTEXT, DEPTH, LINE, is_there
 from tests.benchmarks.drifts import RECOVER, REFUSE, Case, another_file
-from tests.benchmarks.hunks import Hunk, from_history, made
+from tests.benchmarks.hunks import Hunk, Unfit, from_history, made
 from tests.benchmarks.sources import installed, library, tracked
 
 Table = dict[str, Counter[str]]
@@ -108,10 +109,11 @@ def cases_of(hunks: list[Hunk], rng: random.Random) -> Iterator[tuple[str, Case]
     """The names of drifts, and what they make of the hunks."""
     for name, drift in {**RECOVER, **REFUSE}.items():
         for hunk in hunks:
-            case = drift(hunk, rng)
-            # A case whose answer is not determined proves nothing.
-            if case is not None and case.old != case.new and case.content != case.expected:
-                yield name, case
+            with suppress(Unfit):
+                case = drift(hunk, rng)
+                # A case whose answer is not determined proves nothing.
+                if case.old != case.new and case.content != case.expected:
+                    yield name, case
     for hunk, other in zip(hunks, [*hunks[1:], hunks[0]], strict=True):
         if hunk.path != other.path:
             yield "another file's", another_file(hunk, other)

@@ -14,11 +14,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
+from contextlib import suppress
 from itertools import islice, pairwise, product
 from typing import NamedTuple
 
 from tests.benchmarks.drifts import Case
-from tests.benchmarks.hunks import lines_of
+from tests.benchmarks.hunks import Unfit, lines_of, picked, require
 
 Piece = tuple[str, str]
 """Text before and after the edit; the same text where the edit leaves it alone."""
@@ -92,8 +93,8 @@ class Draft(NamedTuple):
         return Case(content, old, new, results[0], accept=tuple(results[1:]))
 
 
-Change = Callable[[Line, random.Random], "list[Piece] | None"]
-Drift = Callable[[Draft, random.Random], Case | None]
+Change = Callable[[Line, random.Random], list[Piece]]
+Drift = Callable[[Draft, random.Random], Case]
 CHANGES: dict[str, Change] = {}
 LINE: dict[str, Drift] = {}  # the changed line is written differently
 DEPTH: dict[str, Drift] = {}  # lines are at another depth
@@ -120,17 +121,12 @@ def _kind(table: dict[str, Drift], name: str) -> Callable[[Drift], Drift]:
 # The changes of a line.
 
 
-def _substituted(pattern: str, new: Callable[[re.Match[str], random.Random], str | None]) -> Change:
+def _substituted(pattern: str, new: Callable[[re.Match[str], random.Random], str]) -> Change:
     """Replace one match of a pattern, or insert at an empty one."""
 
-    def change(line: Line, rng: random.Random) -> list[Piece] | None:
-        found = list(re.finditer(pattern, line.body))
-        if not found:
-            return None
-        match = rng.choice(found)
+    def change(line: Line, rng: random.Random) -> list[Piece]:
+        match = picked(list(re.finditer(pattern, line.body)), rng)
         text = new(match, rng)
-        if text is None:
-            return None
         before, after = line.body[: match.start()], line.body[match.end() :]
         return [(before, before), (match[0], text), (after, after)]
 
@@ -199,17 +195,16 @@ for _name, _pattern, _new in (
 
 
 @_change("a comment added")
-def _comment_added(line: Line, rng: random.Random) -> list[Piece] | None:
-    if not line.mark or line.mark in line.body or "*" in line.body or line.body[-1] == "\\":
-        return None
+def _comment_added(line: Line, rng: random.Random) -> list[Piece]:
+    require(line.mark and line.mark not in line.body and "*" not in line.body)
+    require(line.body[-1] != "\\")
     return [(line.body, line.body), ("", f"  {line.mark} {rng.choice(('checked', 'see (a), b'))}")]
 
 
 @_change("two edits")
-def _two(line: Line, rng: random.Random) -> list[Piece] | None:
+def _two(line: Line, rng: random.Random) -> list[Piece]:
     words = list(re.finditer(r"[A-Za-z_]{3,}|\d+|(?<=\S)\s+(?=\S)", line.body))
-    if len(words) < 4:
-        return None
+    require(len(words) >= 4)
     first, second = sorted(rng.sample(words, 2), key=lambda found: found.start())
     new = [
         " - " if found[0].isspace() else word
@@ -225,10 +220,9 @@ _CALL = re.compile(r"(?<=\w)([(\[])([^()\[\]\n]{3,})([)\]])")
 
 
 @_change("a call wrapped, one argument a line")
-def _wrapped(line: Line, rng: random.Random) -> list[Piece] | None:
-    found = _CALL.search(line.body)
-    if found is None or not all(_balanced(part) for part in re.split(r",\s+", found[2])):
-        return None
+def _wrapped(line: Line, rng: random.Random) -> list[Piece]:
+    found = _matched(_CALL.search(line.body))
+    require(all(_balanced(part) for part in re.split(r",\s+", found[2])))
     head, tail = line.body[: found.start(2)], line.body[found.end(2) :]
     arguments = (
         (text, line.below(1) if text.isspace() else text)
@@ -244,10 +238,8 @@ def _wrapped(line: Line, rng: random.Random) -> list[Piece] | None:
 
 
 @_change("a call wrapped, all arguments on a line")
-def _wrapped_once(line: Line, rng: random.Random) -> list[Piece] | None:
-    found = _CALL.search(line.body)
-    if found is None:
-        return None
+def _wrapped_once(line: Line, rng: random.Random) -> list[Piece]:
+    found = _matched(_CALL.search(line.body))
     head, tail = line.body[: found.start(2)], line.body[found.end(2) :]
     added = ("", f",\n{line.indent}{line.unit}added_here,") if rng.random() < 0.3 else ("", "")
     return [(head, head), ("", line.below(1)), (found[2], found[2]), added,
@@ -255,44 +247,45 @@ def _wrapped_once(line: Line, rng: random.Random) -> list[Piece] | None:
 
 
 @_change("a condition wrapped")
-def _condition(line: Line, rng: random.Random) -> list[Piece] | None:
-    found = re.fullmatch(r"((?:\} else )?(?:if|while) \()([^\n]+)(\) \{)", line.body)
-    if found is None:
-        return None
+def _condition(line: Line, rng: random.Random) -> list[Piece]:
+    found = _matched(re.fullmatch(r"((?:\} else )?(?:if|while) \()([^\n]+)(\) \{)", line.body))
     return [(found[1], found[1]), ("", line.below(1)), (found[2], found[2]),
             ("", f" &&{line.below(1)}is_ready{line.below()}"), (found[3], found[3])]  # fmt: skip
 
 
 @_change("a value wrapped in an object")
-def _object(line: Line, rng: random.Random) -> list[Piece] | None:
-    found = re.fullmatch(r"([\w .]+ = )([^{}=]+?)(;?)", line.body)
-    if found is None or not _balanced(found[2]) or line.mark in found[2]:
-        return None
+def _object(line: Line, rng: random.Random) -> list[Piece]:
+    found = _matched(re.fullmatch(r"([\w .]+ = )([^{}=]+?)(;?)", line.body))
+    require(_balanced(found[2]) and line.mark not in found[2])
     return [(found[1], found[1]), ("", "{" + line.below(1) + "'value': "), (found[2], found[2]),
             ("", "," + line.below(1) + "'limit': 2," + line.below() + "}"),
             (found[3], found[3])]  # fmt: skip
 
 
 @_change("a line added above")
-def _line_above(line: Line, rng: random.Random) -> list[Piece] | None:
+def _line_above(line: Line, rng: random.Random) -> list[Piece]:
     return [("", line.statement + line.below()), (line.body, line.body)]
 
 
 @_change("a line added below, a word renamed")
-def _line_below(line: Line, rng: random.Random) -> list[Piece] | None:
+def _line_below(line: Line, rng: random.Random) -> list[Piece]:
     pieces = CHANGES["a word renamed"](line, rng)
-    if pieces is None or _opens(line.body) or line.body.startswith("- "):
-        return None
+    require(not _opens(line.body) and not line.body.startswith("- "))
     return [*pieces, ("", line.below() + line.statement)]
 
 
 @_change("nested in a new block")
-def _nested(line: Line, rng: random.Random) -> list[Piece] | None:
-    if _opens(line.body) or line.statement != _STATEMENT:
-        return None
+def _nested(line: Line, rng: random.Random) -> list[Piece]:
+    require(not _opens(line.body) and line.statement == _STATEMENT)
     head = "if is_ready:" if line.mark == "#" else "if (isReady) {"
     tail = "" if line.mark == "#" else line.below() + "}"
     return [("", head + line.below(1)), (line.body, line.body), ("", tail)]
+
+
+def _matched(found: re.Match[str] | None) -> re.Match[str]:
+    if found is None:
+        raise Unfit
+    return found
 
 
 def _opens(body: str) -> bool:
@@ -309,7 +302,7 @@ def _balanced(text: str) -> bool:
 # The drifts to recover from.
 
 
-def _written(draft: Draft, change: Callable[[str], str]) -> Case | None:
+def _written(draft: Draft, change: Callable[[str], str]) -> Case:
     """The model writes every piece differently; the file's own spelling stays where it can."""
 
     def as_model(piece: Piece) -> Piece:
@@ -325,30 +318,27 @@ def _written(draft: Draft, change: Callable[[str], str]) -> Case | None:
     return _drifted(draft, model, draft.old)
 
 
-def _file_differs(draft: Draft, change: Callable[[str], str]) -> Case | None:
+def _file_differs(draft: Draft, change: Callable[[str], str]) -> Case:
     """The file writes the line differently from what the model sees."""
     pieces = ((change(old), change(new) if old == new else new) for old, new in draft.pieces)
     mine = draft._replace(pieces=tuple(pieces))
     return _drifted(mine, draft, mine.old)
 
 
-def _drifted(mine: Draft, model: Draft, content: str) -> Case | None:
+def _drifted(mine: Draft, model: Draft, content: str) -> Case:
     """A case in which the file writes pieces in one way, and the model in another one.
 
     New text may be as either has it; so may the rest of a word or string that changes in part, and
     of a line that becomes several.
     """
-    if model.old == mine.old:
-        return None
-
+    require(model.old != mine.old)
     own = range(len(mine.pieces))
     changed = frozenset(at for at in own if mine.pieces[at][0] != mine.pieces[at][1])
     # What may be as the model has it, together or not at all.
     loose = [changed, mine.beside]
     if mine.spread:
         loose += [frozenset({at}) for at in own if at not in changed | mine.beside]
-    if len(loose) > _MAX_LOOSE:
-        return None
+    require(len(loose) <= _MAX_LOOSE)
     windows = []
     for chosen in product((False, True), repeat=len(loose)):
         as_model = {at for group, yes in zip(loose, chosen, strict=True) if yes for at in group}
@@ -358,9 +348,8 @@ def _drifted(mine: Draft, model: Draft, content: str) -> Case | None:
 
 
 def _swapped_characters(one: str, other: str) -> Drift:
-    def drift(draft: Draft, rng: random.Random) -> Case | None:
-        if other in draft.old + draft.new or draft.line.body.count(one) % 2:
-            return None
+    def drift(draft: Draft, rng: random.Random) -> Case:
+        require(other not in draft.old + draft.new and draft.line.body.count(one) % 2 == 0)
         return _written(draft, lambda text: text.replace(one, other))
 
     return drift
@@ -374,16 +363,13 @@ LINE["other quotes, common indentation dropped"] = lambda draft, rng: _both(
 
 
 @_kind(LINE, "typographic characters in the file")
-def _typographic(draft: Draft, rng: random.Random) -> Case | None:
-    found = [one for one in _TYPOGRAPHIC if one in draft.line.body]
-    if not found:
-        return None
-    plain = rng.choice(found)
+def _typographic(draft: Draft, rng: random.Random) -> Case:
+    plain = picked([one for one in _TYPOGRAPHIC if one in draft.line.body], rng)
     return _file_differs(draft, lambda text: text.replace(plain, _TYPOGRAPHIC[plain]))
 
 
 @_kind(LINE, "a no-break space in the file")
-def _no_break(draft: Draft, rng: random.Random) -> Case | None:
+def _no_break(draft: Draft, rng: random.Random) -> Case:
     # A gap apart from the change, which may be written anew with the gaps beside it.
     places = [
         (at, found.start())
@@ -391,9 +377,7 @@ def _no_break(draft: Draft, rng: random.Random) -> Case | None:
         for found in re.finditer(r"(?<=\S) (?=\S+\s)", old if old == new else "")
         if " " in old[: found.start()] or not at
     ]
-    if not places:
-        return None
-    at, start = rng.choice(places)
+    at, start = picked(places, rng)
     text = draft.pieces[at][0]
     own = f"{text[:start]}\xa0{text[start + 1 :]}"
     pieces = (*draft.pieces[:at], (own, own), *draft.pieces[at + 1 :])
@@ -402,11 +386,10 @@ def _no_break(draft: Draft, rng: random.Random) -> Case | None:
 
 
 @_kind(LINE, "decomposed accents in the file")
-def _decomposed(draft: Draft, rng: random.Random) -> Case | None:
+def _decomposed(draft: Draft, rng: random.Random) -> Case:
     # A word that is changed in part is replaced as a whole, with the model's accents.
     ends = zip(draft.pieces, draft.pieces[1:], strict=False)
-    if any(re.search(r"\w\0\w", f"{one[0]}\0{other[0]}") for one, other in ends):
-        return None
+    require(not any(re.search(r"\w\0\w", f"{one[0]}\0{other[0]}") for one, other in ends))
     accented = [(old.replace("e", "é"), new.replace("e", "é")) for old, new in draft.pieces]
     accented_draft = draft._replace(pieces=tuple(accented))
     return _file_differs(accented_draft, lambda text: unicodedata.normalize("NFD", text))
@@ -424,26 +407,22 @@ _SPACINGS: tuple[tuple[str, str], ...] = (
 
 
 @_kind(LINE, "spacing inside the lines")
-def _spacing(draft: Draft, rng: random.Random) -> Case | None:
+def _spacing(draft: Draft, rng: random.Random) -> Case:
     fitting = [(bad, good) for bad, good in _SPACINGS if re.search(bad, draft.line.body)]
-    if not fitting:
-        return None
-    pattern, text = rng.choice(fitting)
+    pattern, text = picked(fitting, rng)
     return _written(draft, lambda piece: re.sub(pattern, text, piece))
 
 
 def _only_in_file(mark: str) -> Drift:
     """The model leaves out what ends the lines."""
 
-    def drift(draft: Draft, rng: random.Random) -> Case | None:
+    def drift(draft: Draft, rng: random.Random) -> Case:
         pieces = list(draft.pieces)
         last = max((at for at, piece in enumerate(pieces) if piece[0]), default=0)
         own, to = pieces[last]
         left_out = own.removesuffix(mark)
-        if own != to or left_out == own or left_out.endswith(mark):
-            return None
-        if "".join(new for _, new in pieces[last + 1 :]).startswith(mark):
-            return None
+        require(own == to and left_out != own and not left_out.endswith(mark))
+        require(not "".join(new for _, new in pieces[last + 1 :]).startswith(mark))
         shown = list(pieces)
         shown[last] = (left_out, left_out)
         above, below = (text.replace(f"{mark}\n", "\n") for text in (draft.above, draft.below))
@@ -462,13 +441,13 @@ LINE["a trailing comma only in the file"] = _only_in_file(",")
 
 
 @_kind(LINE, "trailing spaces in the file")
-def _trailing(draft: Draft, rng: random.Random) -> Case | None:
+def _trailing(draft: Draft, rng: random.Random) -> Case:
     mine = draft._replace(below=draft.below, pieces=(*draft.pieces, ("  ", "  ")))
     return draft.case(draft.old, draft.new, draft.new, mine.new, mine=mine.old)
 
 
 @_kind(LINE, "trailing spaces in the text")
-def _trailing_text(draft: Draft, rng: random.Random) -> Case | None:
+def _trailing_text(draft: Draft, rng: random.Random) -> Case:
     old, new = (re.sub(r"(?m)(?<=\S)$", " ", text) for text in (draft.old, draft.new))
     return draft.case(old, new)
 
@@ -486,17 +465,14 @@ def _typo(text: str, rng: random.Random) -> str | None:
 def _misspelt(*, kept: bool, both: bool = False) -> Drift:
     """A typo in the changed line: in a word that stays, or in what is replaced."""
 
-    def drift(draft: Draft, rng: random.Random) -> Case | None:
-        if len(lines_of(draft.old)) < 3:
-            return None
+    def drift(draft: Draft, rng: random.Random) -> Case:
+        require(len(lines_of(draft.old)) >= 3)
         places = [
             at
             for at, (old, new) in enumerate(draft.pieces)
             if (old == new) == kept and at not in draft.beside and _typo(old, random.Random(0))
         ]
-        if not places:
-            return None
-        at = rng.choice(places)
+        at = picked(places, rng)
         pieces = list(draft.pieces)
         wrong = _typo(pieces[at][0], rng) or ""
         pieces[at] = wrong, wrong if both else pieces[at][1]
@@ -514,8 +490,8 @@ LINE["letters swapped in a word, old and new"] = _misspelt(kept=True, both=True)
 # Indentation: a function of a line says how the model writes it.
 
 Deepen = Callable[[str], str]
-Depth = Callable[[Draft, list[str]], "Deepen | None"]
-"""How the lines of a draft are written at another depth, if they can be."""
+Depth = Callable[[Draft, list[str]], Deepen]
+"""How the lines of a draft are written at another depth (Unfit if they cannot be)."""
 
 
 def _width(text: str) -> int:
@@ -531,30 +507,30 @@ def _shifted(text: str, write: Deepen, rows: slice = slice(None)) -> str:
     )
 
 
-def _reindented(draft: Draft, write: Deepen, rows: slice = slice(None)) -> Case | None:
+def _reindented(draft: Draft, write: Deepen, rows: slice = slice(None)) -> Case:
     """The model writes some lines of old and new at another depth."""
     old, new = (_shifted(text, write, rows) for text in (draft.old, draft.new))
-    return None if old == draft.old else draft.case(old, new)
+    require(old != draft.old)
+    return draft.case(old, new)
 
 
 def _filled(draft: Draft) -> list[str]:
     return [line for line in lines_of(draft.old + draft.new) if line.strip()]
 
 
-def _removed(prefix: str, lines: list[str]) -> Deepen | None:
-    every = bool(prefix) and all(line.startswith(prefix) for line in lines)
-    return (lambda line: line.removeprefix(prefix)) if every else None
+def _removed(prefix: str, lines: list[str]) -> Deepen:
+    require(prefix and all(line.startswith(prefix) for line in lines))
+    return lambda line: line.removeprefix(prefix)
 
 
-def _dedent(draft: Draft, lines: list[str]) -> Deepen | None:
+def _dedent(draft: Draft, lines: list[str]) -> Deepen:
     return _removed(min(lines, key=_width)[: min(map(_width, lines))], lines)
 
 
 def _shift(levels: float) -> Depth:
-    def deepen(draft: Draft, lines: list[str]) -> Deepen | None:
+    def deepen(draft: Draft, lines: list[str]) -> Deepen:
         unit = draft.line.unit
-        if unit == "\t" and levels % 1:
-            return None
+        require(unit != "\t" or levels % 1 == 0)
         by = unit * int(levels) if levels % 1 == 0 else unit[: int(abs(levels) * len(unit))]
         if levels < 0:
             return _removed(unit * int(-levels) or by, lines)
@@ -566,31 +542,29 @@ def _shift(levels: float) -> Depth:
 def _scaled(old: int, new: int) -> Depth:
     """The model indents by another number of spaces."""
 
-    def deepen(draft: Draft, lines: list[str]) -> Deepen | None:
+    def deepen(draft: Draft, lines: list[str]) -> Deepen:
         depths = {_width(line) for line in lines_of(draft.old) if line.strip()}
         regular = not any(_width(line) % old for line in lines)
         # At one depth alone a scale cannot be told from a shift.
         known = len(depths) > 1 or {*map(_width, lines)} == depths
-        if draft.line.unit != " " * old or not (regular and known):
-            return None
+        require(draft.line.unit == " " * old and regular and known)
         return lambda line: " " * (_width(line) * new // old) + line.lstrip(" ")
 
     return deepen
 
 
 def _tabs_as(width: int) -> Depth:
-    def deepen(draft: Draft, lines: list[str]) -> Deepen | None:
-        if draft.line.unit != "\t" or not draft.line.indent:
-            return None
+    def deepen(draft: Draft, lines: list[str]) -> Deepen:
+        require(draft.line.unit == "\t" and draft.line.indent)
         return lambda line: " " * width * _width(line) + line.lstrip("\t")
 
     return deepen
 
 
-def _spaces_as_tabs(draft: Draft, lines: list[str]) -> Deepen | None:
-    size, spaces = len(draft.line.unit), draft.line.unit != "\t"
-    if not (spaces and draft.line.indent) or any(_width(line) % size for line in lines):
-        return None
+def _spaces_as_tabs(draft: Draft, lines: list[str]) -> Deepen:
+    size = len(draft.line.unit)
+    require(draft.line.unit != "\t" and draft.line.indent)
+    require(not any(_width(line) % size for line in lines))
     return lambda line: "\t" * (_width(line) // size) + line.lstrip(" ")
 
 
@@ -609,11 +583,7 @@ _DEPTHS: dict[str, Depth] = {
 
 
 def _at_depth(deepen: Depth) -> Drift:
-    def drift(draft: Draft, rng: random.Random) -> Case | None:
-        write = deepen(draft, _filled(draft))
-        return _reindented(draft, write) if write else None
-
-    return drift
+    return lambda draft, rng: _reindented(draft, deepen(draft, _filled(draft)))
 
 
 DEPTH.update({name: _at_depth(deepen) for name, deepen in _DEPTHS.items()})
@@ -622,17 +592,15 @@ DEPTH.update({name: _at_depth(deepen) for name, deepen in _DEPTHS.items()})
 def _in_one_line(levels: float | None, *, first: bool) -> Drift:
     """Only the first or the last line of the window is at another depth, or has none (None)."""
 
-    def drift(draft: Draft, rng: random.Random) -> Case | None:
+    def drift(draft: Draft, rng: random.Random) -> Case:
         lines = lines_of(draft.old)
         # Nothing but the line itself shows at which depth the lines added below it are meant.
-        if len(lines) == 1 and draft.spread and (levels is not None or _opens(lines[0])):
-            return None
-        if not first and (len(lines) < 2 or (draft.spread and not draft.below)):
-            return None
+        alone = len(lines) == 1 and draft.spread
+        require(not alone or (levels is None and not _opens(lines[0])))
+        require(first or (len(lines) > 1 and not (draft.spread and not draft.below)))
         if levels is None:
             return _reindented(draft, lambda line: line.lstrip(" \t"), rows)
-        write = _shift(levels)(draft, lines[rows])
-        return _reindented(draft, write, rows) if write else None
+        return _reindented(draft, _shift(levels)(draft, lines[rows]), rows)
 
     rows = slice(0, 1) if first else slice(-1, None)
     return drift
@@ -648,34 +616,26 @@ for _where, _first in (("first", True), ("last", False)):
         DEPTH[f"the {_where} line {_how}"] = _in_one_line(_levels, first=_first)
 
 
-def _both(draft: Draft, case: Case | None, deepen: Depth) -> Case | None:
+def _both(draft: Draft, case: Case, deepen: Depth) -> Case:
     """A drift, and another depth on top of it."""
     write = deepen(draft, _filled(draft))
-    if case is None or write is None:
-        return None
     return case._replace(old=_shifted(case.old, write), new=_shifted(case.new, write))
 
 
 # The drifts of an unchanged line of the window.
 
 
-def _in_context(
-    draft: Draft, change: Callable[[str], str | None]
-) -> tuple[str, str, tuple[str, str]] | None:
-    """The contexts with one line written differently: above and below; None if none can be."""
+def _in_context(draft: Draft, change: Callable[[str], str | None]) -> tuple[Draft, tuple[str, str]]:
+    """The draft with one line around the changed one written differently, and that line (Unfit)."""
     for above, at in ((True, -1), (False, 0)):
         lines = lines_of(draft.above if above else draft.below)
         changed = change(lines[at]) if lines else None
         if changed is not None and changed != lines[at]:
-            own = lines[at]
+            line = (lines[at], changed)
             lines[at] = changed
-            context = "".join(lines)
-            return (
-                (context, draft.below, (own, changed))
-                if above
-                else (draft.above, context, (own, changed))
-            )
-    return None  # fmt: skip
+            text = "".join(lines)
+            return draft._replace(above=text) if above else draft._replace(below=text), line
+    raise Unfit
 
 
 def _accented(draft: Draft) -> Callable[[str], str | None]:
@@ -693,25 +653,15 @@ def _accented(draft: Draft) -> Callable[[str], str | None]:
 
 
 @_kind(CONTEXT, "accents only in the file, in an unchanged line")
-def _accents(draft: Draft, rng: random.Random) -> Case | None:
-    return _unchanged_line_in_file(draft, _accented(draft))
+def _accents(draft: Draft, rng: random.Random) -> Case:
+    mine, _ = _in_context(draft, _accented(draft))
+    return draft.case(draft.old, draft.new, mine.new, mine=mine.old)
 
 
 @_kind(CONTEXT, "accents only in the text, in an unchanged line")
-def _accents_text(draft: Draft, rng: random.Random) -> Case | None:
-    texts = _in_context(draft, _accented(draft))
-    if texts is None:
-        return None
-    model = draft._replace(above=texts[0], below=texts[1])
+def _accents_text(draft: Draft, rng: random.Random) -> Case:
+    model, _ = _in_context(draft, _accented(draft))
     return draft.case(model.old, model.new)
-
-
-def _unchanged_line_in_file(draft: Draft, change: Callable[[str], str | None]) -> Case | None:
-    texts = _in_context(draft, change)
-    if texts is None:
-        return None
-    mine = draft._replace(above=texts[0], below=texts[1])
-    return draft.case(draft.old, draft.new, mine.new, mine=mine.old)
 
 
 def _one_letter(known: Container[str] | None = None) -> Callable[[str], str | None]:
@@ -736,11 +686,9 @@ def _words(draft: Draft, *, new: bool = True) -> set[str]:
 
 
 @_kind(CONTEXT, "a wrong letter in an unchanged line")
-def _wrong_letter(draft: Draft, rng: random.Random) -> Case | None:
-    texts = _in_context(draft, _one_letter())
-    if texts is None or _changed_word(texts[2]) in _words(draft):
-        return None
-    model = draft._replace(above=texts[0], below=texts[1])
+def _wrong_letter(draft: Draft, rng: random.Random) -> Case:
+    model, line = _in_context(draft, _one_letter())
+    require(_changed_word(line) not in _words(draft))
     return draft.case(model.old, model.new)
 
 
@@ -757,42 +705,35 @@ def _has_comment(line: str) -> bool:
 
 
 @_kind(REFUSE, "another word of the file in an unchanged line")
-def _other_word_context(draft: Draft, rng: random.Random) -> Case | None:
-    if len(lines_of(draft.old)) > 2:
-        return None
-    texts = _in_context(draft, _one_letter(_words(draft, new=False)))
+def _other_word_context(draft: Draft, rng: random.Random) -> Case:
+    require(len(lines_of(draft.old)) <= 2)
+    model, line = _in_context(draft, _one_letter(_words(draft, new=False)))
     # A comment may be worded otherwise.
-    if texts is None or _has_comment(texts[2][0]):
-        return None
-    model = draft._replace(above=texts[0], below=texts[1])
+    require(not _has_comment(line[0]))
     return draft.case(model.old, model.new)._replace(expected=None)
 
 
 @_kind(REFUSE, "another word of the file in the changed line")
-def _other_word(draft: Draft, rng: random.Random) -> Case | None:
+def _other_word(draft: Draft, rng: random.Random) -> Case:
     change = _one_letter(_words(draft, new=False))
     pieces = list(draft.pieces)
-    if (draft.line.body,) * 2 in pieces or _has_comment(draft.line.body):
-        return None
+    require((draft.line.body,) * 2 not in pieces and not _has_comment(draft.line.body))
     for at, (old, new) in enumerate(pieces):
         wrong = change(old) if old == new else None
         if wrong is not None:
             pieces[at] = wrong, wrong
             model = draft._replace(pieces=tuple(pieces))
-            is_elsewhere = model.old in draft.file(draft.old)
-            return (
-                None if is_elsewhere else draft.case(model.old, model.new)._replace(expected=None)
-            )
-    return None
+            require(model.old not in draft.file(draft.old))
+            return draft.case(model.old, model.new)._replace(expected=None)
+    raise Unfit
 
 
 @_kind(REFUSE, "another word in the line replaced, the file's in new")
-def _word_of_file_in_new(draft: Draft, rng: random.Random) -> Case | None:
+def _word_of_file_in_new(draft: Draft, rng: random.Random) -> Case:
     """The model replaces a word that is not there by text with the word that is there."""
     words = list(re.finditer(r"[A-Za-z]{4,}", draft.line.body))
-    if not words or draft.pieces[0][0] != draft.pieces[0][1]:
-        return None
-    found = rng.choice(words)
+    require(draft.pieces[0][0] == draft.pieces[0][1])
+    found = picked(words, rng)
     head, tail = draft.line.body[: found.start()], draft.line.body[found.end() :]
     added = rng.choice((found[0] + " world", found[0] + "_twice", "my " + found[0]))
     model = draft._replace(pieces=((head, head), (rng.choice(_OTHER), added), (tail, tail)))
@@ -800,18 +741,14 @@ def _word_of_file_in_new(draft: Draft, rng: random.Random) -> Case | None:
 
 
 @_kind(REFUSE, "a wrong letter, two places in reach")
-def _two_places(draft: Draft, rng: random.Random) -> Case | None:
-    texts = _in_context(draft, _one_letter())
-    if texts is None or _has_comment(texts[2][0]):
-        return None
-    wrong = _changed_word(texts[2])
+def _two_places(draft: Draft, rng: random.Random) -> Case:
+    model, line = _in_context(draft, _one_letter())
+    wrong = _changed_word(line)
+    require(not _has_comment(line[0]) and wrong not in _words(draft))
     other = wrong[:-1] + ("x" if wrong[-1:] != "x" else "z")
     twin = draft._replace(
-        above=texts[0].replace(wrong, other), below=texts[1].replace(wrong, other)
+        above=model.above.replace(wrong, other), below=model.below.replace(wrong, other)
     )
-    model = draft._replace(above=texts[0], below=texts[1])
-    if wrong in _words(draft):
-        return None
     content = draft.file(draft.old) + "\n" + twin.old
     return Case(content, model.old, model.new, None)
 
@@ -832,37 +769,27 @@ def _bare(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def drafted(path: str, text: str, change: Change, rng: random.Random) -> Draft | None:
-    """A window of a file with a change of one of its lines."""
+def drafted(path: str, text: str, change: Change, rng: random.Random) -> Draft:
+    """A window of a file with a change of one of its lines (Unfit)."""
     rows = lines_of(text)
-    if len(rows) < 8:
-        return None
+    require(len(rows) >= 8)
     unit = unit_of(rows)
     at = rng.randrange(len(rows))
     size = rng.randint(1, MAX_LINES)
     first = max(0, at - rng.randrange(size))
     window = rows[first : first + size]
-    if (
-        len(_bare(rows[at])) < 8
-        or not (window[0].strip() and window[-1].strip())
-        or re.search(r"[^\S \t\n]", "".join(window))
-        or "".join(line[: _width(line)] for line in rows).strip(unit[0])
-        or not window[-1].endswith("\n")
-        or max(map(len, window)) > 200
-    ):
-        return None
+    require(len(_bare(rows[at])) >= 8 and window[0].strip() and window[-1].strip())
+    require(not re.search(r"[^\S \t\n]", "".join(window)))
+    require(not "".join(line[: _width(line)] for line in rows).strip(unit[0]))
+    require(window[-1].endswith("\n") and max(map(len, window)) <= 200)
     row = rows[at].rstrip("\n")
-    if row != row.rstrip():
-        return None
+    require(row == row.rstrip())
     width = _width(row)
     suffix = path[path.rfind(".") :]
     line = Line(row[:width], row[width:], unit, _MARKS.get(suffix, ""),
                 _STATEMENTS.get(suffix, _STATEMENT))  # fmt: skip
     pieces = change(line, rng)
-    if pieces is None:
-        return None
-    if "".join(new for _, new in pieces)[:1].strip() == "":
-        return None
+    require("".join(new for _, new in pieces)[:1].strip())
     pieces, beside = _split([piece for piece in pieces if any(piece)])
     start = sum(map(len, rows[:first]))
     stop = start + sum(map(len, window))
@@ -870,8 +797,8 @@ def drafted(path: str, text: str, change: Change, rng: random.Random) -> Draft |
     draft = Draft((text[:start], text[stop:]), "".join(window[:at]), line, tuple(pieces),
                   "".join(window[at + 1 :]), frozenset(beside))  # fmt: skip
     # The place is clear: nothing else in the file has these letters, in this order.
-    alone = _bare(text).count(_bare(draft.old)) == 1
-    return draft if alone and draft.old != draft.new else None
+    require(_bare(text).count(_bare(draft.old)) == 1 and draft.old != draft.new)
+    return draft
 
 
 def _split(pieces: list[Piece]) -> tuple[list[Piece], list[int]]:
@@ -917,11 +844,10 @@ def is_there(new: str, content: str) -> bool:
     return framed in there or new.strip() in content
 
 
-def _sound(case: Case | None) -> bool:
+def _sound(case: Case) -> bool:
     """Whether the edit changes something and its new text is not there already."""
     return (
-        case is not None
-        and case.old != case.new
+        case.old != case.new
         and case.content not in (case.expected, *case.accept)
         and not is_there(case.new, case.content)
     )
@@ -936,18 +862,24 @@ def cases(
     for change_name, change in CHANGES.items():
         found = dict.fromkeys(kinds, 0)
         for _ in range(400 * count):
-            draft = drafted(*rng.choice(pool), change, rng)
-            if draft is None:
-                continue
-            # A draft serves the kinds that have the fewest cases so far.
-            for name in sorted(found, key=lambda name: (found[name], rng.random())):
-                if found[name] >= count:
-                    break
-                case = kinds[name](draft, rng)
-                if case is not None and rng.random() < 0.5:
-                    old, new = (text.removesuffix("\n") for text in (case.old, case.new))
-                    case = case._replace(old=old, new=new)
-                if case is not None and _sound(case):
-                    found[name] += 1
-                    yield (name, change_name), case
-                    break
+            with suppress(Unfit):
+                draft = drafted(*rng.choice(pool), change, rng)
+                name, case = _first_case(draft, kinds, found, count, rng)
+                found[name] += 1
+                yield (name, change_name), case
+
+
+def _first_case(
+    draft: Draft, kinds: dict[str, Drift], found: dict[str, int], count: int, rng: random.Random
+) -> tuple[str, Case]:
+    """The case of a draft for one of the kinds that have the fewest cases so far (Unfit)."""
+    for name in sorted(found, key=lambda name: (found[name], rng.random())):
+        require(found[name] < count)
+        with suppress(Unfit):
+            case = kinds[name](draft, rng)
+            if rng.random() < 0.5:
+                old, new = (text.removesuffix("\n") for text in (case.old, case.new))
+                case = case._replace(old=old, new=new)
+            if _sound(case):
+                return name, case
+    raise Unfit

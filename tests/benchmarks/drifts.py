@@ -1,7 +1,7 @@
 """The ways in which a model's text drifts from the file, and the edits that must be refused.
 
 A drift takes a hunk and gives a case: the file, the texts that the model sends, and the file as it
-must be afterwards, byte for byte. Where a hunk has nothing that could drift so, there is no case.
+must be afterwards, byte for byte. Where a hunk has nothing that could drift so, it raises Unfit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from tests.benchmarks.hunks import Hunk, lines_of
+from tests.benchmarks.hunks import Hunk, lines_of, picked, require
 
 
 class Case(NamedTuple):
@@ -40,7 +40,7 @@ class Case(NamedTuple):
     accept: tuple[str, ...] = ()
 
 
-Drift = Callable[[Hunk, random.Random], Case | None]
+Drift = Callable[[Hunk, random.Random], Case]
 RECOVER: dict[str, Drift] = {}
 REFUSE: dict[str, Drift] = {}
 
@@ -61,11 +61,10 @@ def _refuse(name: str) -> Callable[[Drift], Drift]:
     return register
 
 
-def _of_model(hunk: Hunk, drifted: Callable[[str], str]) -> Case | None:
+def _of_model(hunk: Hunk, drifted: Callable[[str], str]) -> Case:
     """A drift of the model's two texts alike."""
     old, new = drifted(hunk.old), drifted(hunk.new)
-    if old == hunk.old or old == new:
-        return None
+    require(old != hunk.old and old != new)
     return Case(hunk.before, old, new, hunk.after)
 
 
@@ -82,14 +81,13 @@ def _context(hunk: Hunk) -> list[tuple[int, int]]:
 
 def _on_context(
     hunk: Hunk, rng: random.Random, change: Callable[[str], str | None], count: int = 1
-) -> tuple[str, str] | None:
-    """Both texts with some context lines changed alike; None if no line can be."""
+) -> tuple[str, str]:
+    """Both texts with some context lines changed alike (Unfit if no line can be)."""
     old, new = lines_of(hunk.old), lines_of(hunk.new)
     places = [
         place for place in _context(hunk) if change(old[place[0]]) not in (None, old[place[0]])
     ]
-    if len(places) < count:
-        return None
+    require(len(places) >= count)
     for at_old, at_new in rng.sample(places, count):
         changed = change(old[at_old])
         old[at_old] = new[at_new] = changed or ""
@@ -98,18 +96,15 @@ def _on_context(
 
 def _model_context(
     hunk: Hunk, rng: random.Random, change: Callable[[str], str | None], count: int = 1
-) -> Case | None:
-    texts = _on_context(hunk, rng, change, count)
-    return Case(hunk.before, *texts, hunk.after) if texts and texts[0] != texts[1] else None
+) -> Case:
+    old, new = _on_context(hunk, rng, change, count)
+    require(old != new)
+    return Case(hunk.before, old, new, hunk.after)
 
 
-def _file_context(
-    hunk: Hunk, rng: random.Random, change: Callable[[str], str | None]
-) -> Case | None:
+def _file_context(hunk: Hunk, rng: random.Random, change: Callable[[str], str | None]) -> Case:
     """A drift of the file: its context lines hold what the model does not see."""
     texts = _on_context(hunk, rng, change)
-    if texts is None:
-        return None
     content = hunk.before.replace(hunk.old, texts[0], 1)
     return Case(content, hunk.old, hunk.new, content.replace(texts[0], texts[1], 1))
 
@@ -127,7 +122,7 @@ def _in_text(change: Callable[[str], str]) -> Drift:
 
 
 @_recover("none")
-def _none(hunk: Hunk, rng: random.Random) -> Case | None:
+def _none(hunk: Hunk, rng: random.Random) -> Case:
     return Case(hunk.before, hunk.old, hunk.new, hunk.after)
 
 
@@ -138,16 +133,15 @@ _blanks_in_text = _recover("trailing blanks in the text")(
 
 
 @_recover("common indentation dropped")
-def _dedented(hunk: Hunk, rng: random.Random) -> Case | None:
+def _dedented(hunk: Hunk, rng: random.Random) -> Case:
     lines = [line for line in (hunk.old + hunk.new).split("\n") if line.strip()]
     width = min(len(line) - len(line.lstrip(" ")) for line in lines)
     return _of_model(hunk, _each_line(lambda line: line[width:] if line.strip() else line))
 
 
 @_recover("first line's indentation dropped")
-def _first_dedented(hunk: Hunk, rng: random.Random) -> Case | None:
-    if not _context(hunk) or _context(hunk)[0] != (0, 0):
-        return None
+def _first_dedented(hunk: Hunk, rng: random.Random) -> Case:
+    require(_context(hunk)[:1] == [(0, 0)])
     return _of_model(hunk, lambda text: text.lstrip(" \t"))
 
 
@@ -159,10 +153,9 @@ def _tabbed(hunk: Hunk) -> Hunk:
 
 
 def _tabs_as(width: int) -> Drift:
-    def drift(hunk: Hunk, rng: random.Random) -> Case | None:
+    def drift(hunk: Hunk, rng: random.Random) -> Case:
         tabbed = _tabbed(hunk)
-        if re.search(r"(?m)^\t* ", tabbed.old + tabbed.new):
-            return None
+        require(not re.search(r"(?m)^\t* ", tabbed.old + tabbed.new))
         return _of_model(tabbed, lambda text: text.expandtabs(width))
 
     return drift
@@ -173,9 +166,8 @@ for _width in (2, 4, 8):
 
 
 @_recover("half the file's indentation")
-def _half(hunk: Hunk, rng: random.Random) -> Case | None:
-    if re.search(r"(?m)^(?:    )* {1,3}\S", hunk.old + hunk.new):
-        return None
+def _half(hunk: Hunk, rng: random.Random) -> Case:
+    require(not re.search(r"(?m)^(?:    )* {1,3}\S", hunk.old + hunk.new))
     halve = re.compile(r"(?m)^ +")
     return _of_model(hunk, lambda text: halve.sub(lambda found: found[0][::2], text))
 
@@ -189,7 +181,7 @@ _recover("zero-width characters in the file")(
 
 
 @_recover("NFD in the file")
-def _decomposed(hunk: Hunk, rng: random.Random) -> Case | None:
+def _decomposed(hunk: Hunk, rng: random.Random) -> Case:
     def accented(text: str) -> str:
         return text.replace("e", "é")
 
@@ -202,19 +194,19 @@ _recover('quotes escaped as \\"')(_in_text(lambda text: text.replace('"', '\\"')
 
 
 @_recover("\\n and \\t as two characters")
-def _escaped_text(hunk: Hunk, rng: random.Random) -> Case | None:
-    if "\\" in hunk.old + hunk.new:
-        return None
+def _escaped_text(hunk: Hunk, rng: random.Random) -> Case:
+    require("\\" not in hunk.old + hunk.new)
     return _of_model(hunk, lambda text: text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
 @_recover("HTML entities")
-def _entities(hunk: Hunk, rng: random.Random) -> Case | None:
-    return _of_model(hunk, html.escape) if "&" not in hunk.old + hunk.new else None
+def _entities(hunk: Hunk, rng: random.Random) -> Case:
+    require("&" not in hunk.old + hunk.new)
+    return _of_model(hunk, html.escape)
 
 
 @_recover("blank lines dropped")
-def _blank_dropped(hunk: Hunk, rng: random.Random) -> Case | None:
+def _blank_dropped(hunk: Hunk, rng: random.Random) -> Case:
     old, new, context = lines_of(hunk.old), lines_of(hunk.new), set(_context(hunk))
     # Beside a change, a blank line above it could as well be the one below it.
     places = [
@@ -222,9 +214,7 @@ def _blank_dropped(hunk: Hunk, rng: random.Random) -> Case | None:
         for at, to in context
         if not old[at].strip() and {(at - 1, to - 1), (at + 1, to + 1)} <= context
     ]
-    if not places:
-        return None
-    at, to = rng.choice(sorted(places))
+    at, to = picked(sorted(places), rng)
     del old[at], new[to]
     return Case(hunk.before, "".join(old), "".join(new), hunk.after)
 
@@ -233,7 +223,7 @@ _recover("a blank line added")(_in_context(lambda line: line + "\n"))
 
 
 def _numbered(style: str) -> Drift:
-    def drift(hunk: Hunk, rng: random.Random) -> Case | None:
+    def drift(hunk: Hunk, rng: random.Random) -> Case:
         first = hunk.before[: hunk.before.index(hunk.old)].count("\n") + 1
 
         def number(text: str) -> str:
@@ -250,14 +240,15 @@ for _style in ("{:>6}\t", "{} | ", "{}→"):
 
 
 @_recover("line numbers and a typo")
-def _numbers_and_typo(hunk: Hunk, rng: random.Random) -> Case | None:
+def _numbers_and_typo(hunk: Hunk, rng: random.Random) -> Case:
     return _then(hunk, rng, _typo_context, _numbered("{:>6}\t"))
 
 
 @_recover("line numbers in new alone")
-def _numbered_new(hunk: Hunk, rng: random.Random) -> Case | None:
+def _numbered_new(hunk: Hunk, rng: random.Random) -> Case:
     case = _numbered("{:>6}\t")(hunk, rng)
-    return case._replace(old=hunk.old) if case and _context(hunk) else None
+    require(_context(hunk))
+    return case._replace(old=hunk.old)
 
 
 _recover("in a code fence")(_in_text(lambda text: f"```\n{text}```\n"))
@@ -267,19 +258,18 @@ _fence_below = _recover("the fence of the prompt below")(
 
 
 @_recover("the fence of the prompt below old alone")
-def _fence_below_old(hunk: Hunk, rng: random.Random) -> Case | None:
-    case = _fence_below(hunk, rng)
-    return case._replace(new=hunk.new) if case else None
+def _fence_below_old(hunk: Hunk, rng: random.Random) -> Case:
+    return _fence_below(hunk, rng)._replace(new=hunk.new)
 
 
 @_recover("the bars of an outline in front")
-def _outlined(hunk: Hunk, rng: random.Random) -> Case | None:
+def _outlined(hunk: Hunk, rng: random.Random) -> Case:
     old = lines_of(hunk.old)
     return _of_model(hunk, _each_line(lambda line: ("│" if line in old else "█") + line))
 
 
 @_recover("marks of a diff in front")
-def _marked(hunk: Hunk, rng: random.Random) -> Case | None:
+def _marked(hunk: Hunk, rng: random.Random) -> Case:
     kept_old, kept_new = (set(kept) for kept in zip(*_context(hunk), strict=True))
     old, new = (
         "".join((" " if at in kept else mark) + line for at, line in enumerate(lines_of(text)))
@@ -289,7 +279,7 @@ def _marked(hunk: Hunk, rng: random.Random) -> Case | None:
 
 
 @_recover("CRLF file")
-def _crlf(hunk: Hunk, rng: random.Random) -> Case | None:
+def _crlf(hunk: Hunk, rng: random.Random) -> Case:
     before, after = (text.replace("\n", "\r\n") for text in (hunk.before, hunk.after))
     return Case(before, hunk.old, hunk.new, after)
 
@@ -313,29 +303,27 @@ def typo(rng: random.Random) -> Callable[[str], str | None]:
 
 
 @_recover("a typo in a context line")
-def _typo_context(hunk: Hunk, rng: random.Random) -> Case | None:
+def _typo_context(hunk: Hunk, rng: random.Random) -> Case:
     return _model_context(hunk, rng, typo(rng))
 
 
 @_recover("two typos in context lines")
-def _two_typos(hunk: Hunk, rng: random.Random) -> Case | None:
+def _two_typos(hunk: Hunk, rng: random.Random) -> Case:
     return _model_context(hunk, rng, typo(rng), 2)
 
 
 @_recover("a typo in a removed line")
-def _typo_removed(hunk: Hunk, rng: random.Random) -> Case | None:
+def _typo_removed(hunk: Hunk, rng: random.Random) -> Case:
     old = lines_of(hunk.old)
     kept = {at for at, _ in _context(hunk)}
     removed = [at for at in range(len(old)) if at not in kept and typo(rng)(old[at])]
-    if not removed:
-        return None
-    at = rng.choice(removed)
+    at = picked(removed, rng)
     old[at] = typo(rng)(old[at]) or ""
     return Case(hunk.before, "".join(old), hunk.new, hunk.after)
 
 
 @_recover("a forgotten context line")
-def _forgotten(hunk: Hunk, rng: random.Random) -> Case | None:
+def _forgotten(hunk: Hunk, rng: random.Random) -> Case:
     context = set(_context(hunk))
     last = hunk.old.count("\n") - 1
     lines = lines_of(hunk.old)
@@ -349,7 +337,7 @@ def _forgotten(hunk: Hunk, rng: random.Random) -> Case | None:
 
 
 @_recover("a comment paraphrased")
-def _comment(hunk: Hunk, rng: random.Random) -> Case | None:
+def _comment(hunk: Hunk, rng: random.Random) -> Case:
     def paraphrase(line: str) -> str | None:
         found = re.match(r"(\s*(?:#|//) )(\w+ \w+ .*)\n", line)
         return f"{found[1]}{' '.join(reversed(found[2].split()))}\n" if found else None
@@ -363,7 +351,7 @@ _recover("spacing inside lines")(
 
 
 @_recover("context elided by ...")
-def _elided(hunk: Hunk, rng: random.Random) -> Case | None:
+def _elided(hunk: Hunk, rng: random.Random) -> Case:
     context = _context(hunk)
     runs = [
         at
@@ -374,9 +362,7 @@ def _elided(hunk: Hunk, rng: random.Random) -> Case | None:
             if 0 <= at + step < len(context)
         )
     ]
-    if not runs:
-        return None
-    at_old, at_new = context[rng.choice(runs)]
+    at_old, at_new = context[picked(runs, rng)]
     old, new = lines_of(hunk.old), lines_of(hunk.new)
     indent = old[at_old][: len(old[at_old]) - len(old[at_old].lstrip())]
     old[at_old : at_old + 3] = new[at_new : at_new + 3] = [f"{indent.rstrip(chr(10))}...\n"]
@@ -384,44 +370,38 @@ def _elided(hunk: Hunk, rng: random.Random) -> Case | None:
 
 
 @_recover("the last line cut short")
-def _cut_short(hunk: Hunk, rng: random.Random) -> Case | None:
+def _cut_short(hunk: Hunk, rng: random.Random) -> Case:
     old, new = lines_of(hunk.old), lines_of(hunk.new)
-    if old[-1] != new[-1] or len(old[-1].strip()) < 12:
-        return None
+    require(old[-1] == new[-1] and len(old[-1].strip()) >= 12)
     cut = len(old[-1]) - len(old[-1].strip()) // 3
     return _of_model(hunk, lambda text: text[: len(text) - (len(old[-1]) - cut)])
 
 
 @_recover("a near-duplicate elsewhere")
-def _near_duplicate(hunk: Hunk, rng: random.Random) -> Case | None:
+def _near_duplicate(hunk: Hunk, rng: random.Random) -> Case:
     lines = lines_of(hunk.old)
     at = max(range(len(lines)), key=lambda number: len(lines[number].strip()))
     twin = [*lines[:at], re.sub(r"\w{3,}", "something_else", lines[at]), *lines[at + 1 :]]
-    if twin == lines:
-        return None
+    require(twin != lines)
     drifted = _typo_context(hunk, rng)
-    if drifted is None:
-        return None
     addition = "\n" + "".join(twin)
     return Case(hunk.before + addition, drifted.old, drifted.new, hunk.after + addition)
 
 
 @_recover("indentation and a typo")
-def _indentation_and_typo(hunk: Hunk, rng: random.Random) -> Case | None:
+def _indentation_and_typo(hunk: Hunk, rng: random.Random) -> Case:
     return _then(hunk, rng, _typo_context, _dedented)
 
 
 @_recover("entities and trailing blanks")
-def _entities_and_blanks(hunk: Hunk, rng: random.Random) -> Case | None:
+def _entities_and_blanks(hunk: Hunk, rng: random.Random) -> Case:
     return _then(hunk, rng, _blanks_in_text, _entities)
 
 
-def _then(hunk: Hunk, rng: random.Random, first: Drift, second: Drift) -> Case | None:
+def _then(hunk: Hunk, rng: random.Random, first: Drift, second: Drift) -> Case:
     one = first(hunk, rng)
-    if one is None:
-        return None
     two = second(Hunk(hunk.path, one.old, one.old, one.new), rng)
-    return Case(one.content, two.old, two.new, one.expected) if two else None
+    return Case(one.content, two.old, two.new, one.expected)
 
 
 _NAME = re.compile(
@@ -484,7 +464,7 @@ def _renamed_block(line: str) -> str:
 
 def _on_spare(
     hunk: Hunk, rng: random.Random, change: Callable[[str], str], *, heads: bool = False
-) -> tuple[str, str] | None:
+) -> tuple[str, str]:
     """Both texts with one spare line changed alike; one that opens a changed block if ``heads``."""
     old, new = lines_of(hunk.old), lines_of(hunk.new)
     places = [
@@ -492,25 +472,24 @@ def _on_spare(
         for at, to in _spare(hunk)
         if change(old[at]) != old[at] and _heads(hunk, at) == heads
     ]
-    if not places or len(list(filter(str.strip, old))) < 4 or not _touched_once(hunk):
-        return None
-    at, to = rng.choice(places)
+    require(len(list(filter(str.strip, old))) >= 4 and _touched_once(hunk))
+    at, to = picked(places, rng)
     old[at], new[to] = change(old[at]), change(new[to])
     return "".join(old), "".join(new)
 
 
-def _model_spare(hunk: Hunk, rng: random.Random, change: Callable[[str], str]) -> Case | None:
+def _model_spare(hunk: Hunk, rng: random.Random, change: Callable[[str], str]) -> Case:
     texts = _on_spare(hunk, rng, change)
-    return Case(hunk.before, *texts, hunk.after) if texts else None
+    return Case(hunk.before, *texts, hunk.after)
 
 
 @_recover("a renamed word in an unchanged line")
-def _renamed_context(hunk: Hunk, rng: random.Random) -> Case | None:
+def _renamed_context(hunk: Hunk, rng: random.Random) -> Case:
     return _model_spare(hunk, rng, _renamed)
 
 
 @_recover("an invented context line")
-def _invented(hunk: Hunk, rng: random.Random) -> Case | None:
+def _invented(hunk: Hunk, rng: random.Random) -> Case:
     def invent(line: str) -> str:
         return f"{line}{line[: len(line) - len(line.lstrip())]}imagined = nothing(here)\n"
 
@@ -518,7 +497,7 @@ def _invented(hunk: Hunk, rng: random.Random) -> Case | None:
 
 
 @_recover("a comment or bracket left out")
-def _structural(hunk: Hunk, rng: random.Random) -> Case | None:
+def _structural(hunk: Hunk, rng: random.Random) -> Case:
     structure = re.compile(r"\s*(?:[\])};,]+|(?:#|//).*)\n")
     return _model_spare(hunk, rng, lambda line: "" if structure.fullmatch(line) else line)
 
@@ -528,16 +507,14 @@ def _applied(line: str) -> str:
 
 
 @_recover("partly applied")
-def _partly_applied(hunk: Hunk, rng: random.Random) -> Case | None:
+def _partly_applied(hunk: Hunk, rng: random.Random) -> Case:
     texts = _on_spare(hunk, rng, _applied)
-    if texts is None:
-        return None
     # The file has this line as the edit would make it; the model's old text has not.
     content = hunk.before.replace(hunk.old, texts[0], 1)
     return Case(content, hunk.old, texts[1], content.replace(texts[0], texts[1], 1))
 
 
-def _line_replaced(hunk: Hunk, rng: random.Random) -> tuple[int, str, str] | None:
+def _line_replaced(hunk: Hunk, rng: random.Random) -> tuple[int, str, str]:
     """A line of old, the line without one of its words, and another line in its place."""
     old = lines_of(hunk.old)
     filled = [at for at, line in enumerate(old) if re.search(r"\w{3}", line)]
@@ -548,19 +525,15 @@ def _line_replaced(hunk: Hunk, rng: random.Random) -> tuple[int, str, str] | Non
         for found in re.finditer(r"\S\s+([A-Za-z_]{3,})\b(?=\s+\S)", old[at])
         if found[1] not in ("not", "never", "without")
     ]
-    if not places or len(filled) < 4:
-        return None
-    at, word = rng.choice(places)
+    require(len(filled) >= 4)
+    at, word = picked(places, rng)
     indent = old[at][: len(old[at]) - len(old[at].lstrip())]
     return at, re.sub(rf"\s+{word}\b", "", old[at], count=1), f"{indent}updated_value = 1\n"
 
 
 @_recover("words missing in the line replaced")
-def _words_missing(hunk: Hunk, rng: random.Random) -> Case | None:
-    replaced = _line_replaced(hunk, rng)
-    if replaced is None:
-        return None
-    at, line, new = replaced
+def _words_missing(hunk: Hunk, rng: random.Random) -> Case:
+    at, line, new = _line_replaced(hunk, rng)
     lines = lines_of(hunk.old)
     above, below = "".join(lines[:at]), "".join(lines[at + 1 :])
     after = hunk.before.replace(hunk.old, above + new + below, 1)
@@ -568,15 +541,13 @@ def _words_missing(hunk: Hunk, rng: random.Random) -> Case | None:
 
 
 @_refuse("words missing in the line replaced, another line wrong")
-def _words_missing_twice(hunk: Hunk, rng: random.Random) -> Case | None:
+def _words_missing_twice(hunk: Hunk, rng: random.Random) -> Case:
     case = _words_missing(hunk, rng)
-    if case is None:
-        return None
     texts = _on_spare(Hunk(hunk.path, case.old, case.old, case.new), rng, _renamed)
-    return Case(hunk.before, *texts, None) if texts else None
+    return Case(hunk.before, *texts, None)
 
 
-def _joined_lines(hunk: Hunk, rng: random.Random) -> tuple[str, str] | None:
+def _joined_lines(hunk: Hunk, rng: random.Random) -> tuple[str, str]:
     """Both texts with two neighbouring context lines as one."""
     old, new, spare = lines_of(hunk.old), lines_of(hunk.new), dict(_spare(hunk))
     places = [
@@ -584,43 +555,41 @@ def _joined_lines(hunk: Hunk, rng: random.Random) -> tuple[str, str] | None:
         for at in spare
         if spare.get(at + 1) == spare[at] + 1 and not _is_comment(old[at] + old[at + 1])
     ]
-    if not places:
-        return None
-    at = rng.choice(places)
+    at = picked(places, rng)
     for lines, first in ((old, at), (new, spare[at])):
         lines[first : first + 2] = [f"{lines[first].rstrip()} {lines[first + 1].lstrip()}"]
     return "".join(old), "".join(new)
 
 
 @_recover("context wrapped otherwise")
-def _wrapped(hunk: Hunk, rng: random.Random) -> Case | None:
+def _wrapped(hunk: Hunk, rng: random.Random) -> Case:
     texts = _joined_lines(hunk, rng)
-    return Case(hunk.before, *texts, hunk.after) if texts else None
+    return Case(hunk.before, *texts, hunk.after)
 
 
 @_refuse("context wrapped otherwise, in two places")
-def _wrapped_twice(hunk: Hunk, rng: random.Random) -> Case | None:
+def _wrapped_twice(hunk: Hunk, rng: random.Random) -> Case:
     texts = _joined_lines(hunk, rng)
-    return Case(f"{hunk.before}\n{hunk.old}", *texts, None) if texts else None
+    return Case(f"{hunk.before}\n{hunk.old}", *texts, None)
 
 
 @_refuse("a context line wrong, touched lines in two places")
-def _two_cores(hunk: Hunk, rng: random.Random) -> Case | None:
+def _two_cores(hunk: Hunk, rng: random.Random) -> Case:
     state = rng.getstate()
     twin = _on_spare(hunk, rng, lambda line: _renamed(line, "name_of_a_twin"))
     rng.setstate(state)
     texts = _on_spare(hunk, rng, _renamed)
-    return Case(f"{hunk.before}\n{twin[0]}", *texts, None) if twin and texts else None
+    return Case(f"{hunk.before}\n{twin[0]}", *texts, None)
 
 
 @_refuse("a sibling block under another name")
-def _sibling(hunk: Hunk, rng: random.Random) -> Case | None:
+def _sibling(hunk: Hunk, rng: random.Random) -> Case:
     texts = _on_spare(hunk, rng, _renamed_block, heads=True)
-    return Case(hunk.before, *texts, None) if texts else None
+    return Case(hunk.before, *texts, None)
 
 
 @_refuse("a word of a touched line renamed")
-def _renamed_touched(hunk: Hunk, rng: random.Random) -> Case | None:
+def _renamed_touched(hunk: Hunk, rng: random.Random) -> Case:
     old, new, context = lines_of(hunk.old), lines_of(hunk.new), dict(_context(hunk))
     spare = {at for at, _ in _spare(hunk)}
     places = [
@@ -628,9 +597,7 @@ def _renamed_touched(hunk: Hunk, rng: random.Random) -> Case | None:
         for at, line in enumerate(old)
         if at not in spare and not _is_comment(line) and _renamed(line) != line
     ]
-    if not places:
-        return None
-    at = rng.choice(places)
+    at = picked(places, rng)
     word = (_NAME.search(old[at]) or [""])[0]
     new = [
         re.sub(rf"\b{word}\b", "another_name", line, count=1)
@@ -643,20 +610,19 @@ def _renamed_touched(hunk: Hunk, rng: random.Random) -> Case | None:
 
 
 @_refuse("a context line wrong, added lines there already")
-def _added_already(hunk: Hunk, rng: random.Random) -> Case | None:
-    if len(_context(hunk)) < hunk.old.count("\n"):
-        return None
+def _added_already(hunk: Hunk, rng: random.Random) -> Case:
+    require(len(_context(hunk)) >= hunk.old.count("\n"))
     texts = _on_spare(hunk, rng, _renamed)
-    return Case(hunk.after, *texts, None) if texts else None
+    return Case(hunk.after, *texts, None)
 
 
 @_refuse("twice in the file")
-def _twice(hunk: Hunk, rng: random.Random) -> Case | None:
+def _twice(hunk: Hunk, rng: random.Random) -> Case:
     return Case(hunk.before + "\n" + hunk.old, hunk.old, hunk.new, None)
 
 
 @_refuse("twice, at two indentations")
-def _twice_indented(hunk: Hunk, rng: random.Random) -> Case | None:
+def _twice_indented(hunk: Hunk, rng: random.Random) -> Case:
     again = "".join(f"  {line}" for line in lines_of(hunk.old))
     drifted = "".join(f"   {line}" for line in lines_of(hunk.old))
     new = "".join(f"   {line}" for line in lines_of(hunk.new))
@@ -664,28 +630,27 @@ def _twice_indented(hunk: Hunk, rng: random.Random) -> Case | None:
 
 
 @_refuse("another middle")
-def _other_middle(hunk: Hunk, rng: random.Random) -> Case | None:
+def _other_middle(hunk: Hunk, rng: random.Random) -> Case:
     lines = lines_of(hunk.old)
-    if len(lines) < 5:
-        return None
+    require(len(lines) >= 5)
     middle = [re.sub(r"\w+", lambda word: word[0][::-1] + "x", line) for line in lines[1:-1]]
     content = hunk.before.replace(hunk.old, "".join([lines[0], *middle, lines[-1]]), 1)
     # Lines without words stay as they are.
-    return Case(content, hunk.old, hunk.new, None) if re.search(r"\w", "".join(middle)) else None
+    require(re.search(r"\w", "".join(middle)))
+    return Case(content, hunk.old, hunk.new, None)
 
 
 @_refuse("deleted since")
-def _deleted(hunk: Hunk, rng: random.Random) -> Case | None:
+def _deleted(hunk: Hunk, rng: random.Random) -> Case:
     return Case(hunk.before.replace(hunk.old, "", 1), hunk.old, hunk.new, None)
 
 
 @_refuse("too short or bare")
-def _bare(hunk: Hunk, rng: random.Random) -> Case | None:
+def _bare(hunk: Hunk, rng: random.Random) -> Case:
     needle = rng.choice((" }", "   return", "\t)", " else:", "  pass "))
     known = any(line.strip() == needle.strip() for line in hunk.before.split("\n"))
-    return (
-        Case(hunk.before, needle, "changed", None) if known and needle not in hunk.before else None
-    )
+    require(known and needle not in hunk.before)
+    return Case(hunk.before, needle, "changed", None)
 
 
 def another_file(hunk: Hunk, other: Hunk) -> Case:
@@ -704,37 +669,36 @@ def _unit(hunk: Hunk) -> str:
     )
 
 
-def _short(lines: list[str], unit: str) -> list[str] | None:
-    """Lines without one level of indentation; None if one of them has none."""
-    if not all(line.startswith(unit) for line in lines if line.strip()):
-        return None
+def _short(lines: list[str], unit: str) -> list[str]:
+    """Lines without one level of indentation (Unfit if one of them has none)."""
+    require(all(line.startswith(unit) for line in lines if line.strip()))
     return [line.removeprefix(unit) for line in lines]
 
 
-def _short_from(hunk: Hunk, start: tuple[int, int]) -> Case | None:
+def _short_from(hunk: Hunk, start: tuple[int, int]) -> Case:
     """A drift of the model's lines from one of old and one of new on: one level is missing."""
     old, new = lines_of(hunk.old), lines_of(hunk.new)
     unit = _unit(hunk)
     short_old, short_new = _short(old[start[0] :], unit), _short(new[start[1] :], unit)
-    if not short_old or short_new is None:
-        return None
+    require(short_old)
     texts = "".join(old[: start[0]] + short_old), "".join(new[: start[1]] + short_new)
     return Case(hunk.before, *texts, hunk.after)
 
 
 @_recover("one level short")
-def _one_short(hunk: Hunk, rng: random.Random) -> Case | None:
+def _one_short(hunk: Hunk, rng: random.Random) -> Case:
     return _short_from(hunk, (0, 0))
 
 
 @_recover("first line right, the rest one level short")
-def _rest_short(hunk: Hunk, rng: random.Random) -> Case | None:
+def _rest_short(hunk: Hunk, rng: random.Random) -> Case:
     shared = _context(hunk)[:1] == [(0, 0)] and len(lines_of(hunk.old)) > 2
-    return _short_from(hunk, (1, 1)) if shared else None
+    require(shared)
+    return _short_from(hunk, (1, 1))
 
 
 @_recover("only the last lines one level short")
-def _last_short(hunk: Hunk, rng: random.Random) -> Case | None:
+def _last_short(hunk: Hunk, rng: random.Random) -> Case:
     old, new = lines_of(hunk.old), lines_of(hunk.new)
     count = rng.choice((1, 2))
     tail = [(len(old) - step, len(new) - step) for step in range(1, count + 1)]
@@ -742,20 +706,18 @@ def _last_short(hunk: Hunk, rng: random.Random) -> Case | None:
     above = next((step for step in range(count + 1, len(old)) if old[-step].strip()), count)
     known = {(len(old) - step, len(new) - step) for step in range(1, above + 1)}
     shared = known <= set(_context(hunk)) and any(old[at].strip() for at, _ in tail)
-    return _short_from(hunk, tail[-1]) if shared and len(old) > count + 1 else None
+    require(shared and len(old) > count + 1)
+    return _short_from(hunk, tail[-1])
 
 
 @_recover("old one level short, new as deep as the file")
-def _new_deep(hunk: Hunk, rng: random.Random) -> Case | None:
-    short = _one_short(hunk, rng)
-    return short._replace(new=hunk.new) if short else None
+def _new_deep(hunk: Hunk, rng: random.Random) -> Case:
+    return _one_short(hunk, rng)._replace(new=hunk.new)
 
 
 @_recover("added lines alone as deep as the file")
-def _added_deep(hunk: Hunk, rng: random.Random) -> Case | None:
+def _added_deep(hunk: Hunk, rng: random.Random) -> Case:
     short = _one_short(hunk, rng)
-    if short is None:
-        return None
     new, deep = lines_of(short.new), lines_of(hunk.new)
     kept = {at for _, at in _context(hunk)}
     lines = [line if at in kept else deep[at] for at, line in enumerate(new)]
@@ -765,13 +727,13 @@ def _added_deep(hunk: Hunk, rng: random.Random) -> Case | None:
         for at, line in enumerate(deep)
     ]
     literal = hunk.before.replace(hunk.old, "".join(deeper), 1)
-    return short._replace(new="".join(lines), accept=(literal,)) if kept else None
+    require(kept)
+    return short._replace(new="".join(lines), accept=(literal,))
 
 
 @_refuse("already applied")
-def _already_applied(hunk: Hunk, rng: random.Random) -> Case | None:
-    if not _added(hunk):
-        return None
+def _already_applied(hunk: Hunk, rng: random.Random) -> Case:
+    require(_added(hunk))
     return Case(hunk.after, hunk.old, hunk.new, None, code="already_applied")
 
 
@@ -782,17 +744,16 @@ def _added(hunk: Hunk) -> bool:
 
 
 @_recover("stale, changes apart")
-def _stale_apart(hunk: Hunk, rng: random.Random) -> Case | None:
+def _stale_apart(hunk: Hunk, rng: random.Random) -> Case:
     # A line that moves can be taken for a change in either of its places.
-    if Counter(lines_of(hunk.old)) == Counter(lines_of(hunk.new)):
-        return None
+    require(Counter(lines_of(hunk.old)) != Counter(lines_of(hunk.new)))
     return _changed_since(hunk, rng, range(2 if _replaces(hunk) else 4, 7))
 
 
 @_refuse("stale, changes that touch")
-def _stale_touching(hunk: Hunk, rng: random.Random) -> Case | None:
+def _stale_touching(hunk: Hunk, rng: random.Random) -> Case:
     case = _changed_since(hunk, rng, range(2 if _replaces(hunk) else 1))
-    return case._replace(expected=None, code="stale") if case else None
+    return case._replace(expected=None, code="stale")
 
 
 def _replaces(hunk: Hunk) -> bool:
@@ -804,7 +765,7 @@ def _replaces(hunk: Hunk) -> bool:
     return bool(old - new and new - old)
 
 
-def _changed_since(hunk: Hunk, rng: random.Random, away: range) -> Case | None:
+def _changed_since(hunk: Hunk, rng: random.Random, away: range) -> Case:
     """The file has another change since, so many lines from those that the edit changes."""
     wide = _widened(hunk, max(away))
     old, new = lines_of(wide.old), lines_of(wide.new)
@@ -815,13 +776,10 @@ def _changed_since(hunk: Hunk, rng: random.Random, away: range) -> Case | None:
         for row, line in enumerate(old)
         if re.search(r"\w{3,}", line) and min(_distance(row, *change) for change in changes) in away
     ]
-    if not rows:
-        return None
-    row = rng.choice(rows)
+    row = picked(rows, rng)
     changed = re.sub(r"\w{3,}", "changed_meanwhile", old[row], count=1)
     content = wide.before.replace(wide.old, "".join([*old[:row], changed, *old[row + 1 :]]), 1)
-    if _stripped(wide.old) in _stripped(content):
-        return None
+    require(_stripped(wide.old) not in _stripped(content))
     pairs = dict(_context(wide))
     if row not in pairs:
         return Case(content, wide.old, wide.new, "", versions=(wide.before,))

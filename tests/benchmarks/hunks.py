@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+T = TypeVar("T")
 _MAX_BYTES = 120_000
 _MAX_HUNK = 40
 TEXT = (
@@ -26,6 +27,22 @@ TEXT = (
     ".toml",
     ".yml",
 )
+
+
+class Unfit(Exception):  # noqa: N818 - no error: most sources lend themselves to few drifts
+    """Raised by a drift where there is nothing that could drift so."""
+
+
+def require(fits: object) -> None:
+    """Go on only if a source lends itself to a drift (Unfit)."""
+    if not fits:
+        raise Unfit
+
+
+def picked(places: Sequence[T], rng: random.Random) -> T:
+    """One of the places where something can drift (Unfit)."""
+    require(places)
+    return rng.choice(places)
 
 
 class Hunk(NamedTuple):

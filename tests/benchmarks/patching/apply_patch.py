@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
+from tests.benchmarks.hunks import require
 from tests.benchmarks.patching import drifts
 from tests.benchmarks.patching.cases import Case, Kinds, Told, case_of, files
 from tests.benchmarks.patching.edits import Edit, Hunk, hunks_of
@@ -84,10 +85,8 @@ KINDS.drifts(
 
 
 @KINDS.lands("@@ with classes and functions, one a line")
-def _nested(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _nested(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.twin_at_end(edit, "    def twin_of_it(self):\n", rng)
-    if told is None:
-        return None
     holder = told.edit.with_inserted(len(edit.lines), ["class TwinHolder:\n"])
     sent = update(
         holder, hunks_of(holder), lambda *_: "@@ class TwinHolder:\n@@ def twin_of_it(self):\n"
@@ -96,19 +95,17 @@ def _nested(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
 
 
 @KINDS.lands("two places, @@ with the function tells")
-def _narrowed(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _narrowed(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.twin_at_end(edit, "def twin_of_it():\n", rng)
-    if told is None:
-        return None
     return case_of(
         told, envelope(update(told.edit, told.hunks, lambda *_: "@@ def twin_of_it():\n"))
     )
 
 
 @KINDS.lands("two places, End of File tells")
-def _at_end(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _at_end(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.twin_at_end(edit, "# and again\n", rng)
-    return case_of(told, envelope(update(told.edit, told.hunks, end=_LAST))) if told else None
+    return case_of(told, envelope(update(told.edit, told.hunks, end=_LAST)))
 
 
 @KINDS.lands("End of File")
@@ -121,10 +118,11 @@ def _end(edit: Edit, other: Edit, rng: random.Random) -> Case:
 
 
 @KINDS.lands("blank context lines without their blank")
-def _stripped(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _stripped(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.clean(edit, rng)
     sent = re.sub(r"(?m)^ $", "", _plain(told))
-    return case_of(told, sent) if sent != _plain(told) else None
+    require(sent != _plain(told))
+    return case_of(told, sent)
 
 
 @KINDS.lands("context lines without their mark")

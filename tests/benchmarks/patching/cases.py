@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
+from tests.benchmarks.hunks import Unfit
 from tests.benchmarks.patching.edits import Edit, Hunk
 
 Files = Mapping[str, bytes]
@@ -37,9 +39,9 @@ class Told(NamedTuple):
     hunks: tuple[Hunk, ...]
 
 
-Drift = Callable[[Edit, random.Random], Told | None]
-Kind = Callable[[Edit, Edit, random.Random], Case | None]
-"""Makes a case of an edit, and of one of another file; None where there is nothing to drift."""
+Drift = Callable[[Edit, random.Random], Told]
+Kind = Callable[[Edit, Edit, random.Random], Case]
+"""Makes a case of an edit, and of one of another file (Unfit if there is nothing to drift)."""
 
 
 class Kinds:
@@ -68,13 +70,13 @@ class Kinds:
         """The cases of a kind that the edits give."""
         kind = {**self.recover, **self.refuse}[name]
         others = [*edits[1:], edits[0]]
-        found = (
-            kind(edit, other, rng)
-            for edit, other in zip(edits, others, strict=True)
-            if edit.path != other.path
-        )
+        found = []
+        for edit, other in zip(edits, others, strict=True):
+            if edit.path != other.path:
+                with suppress(Unfit):
+                    found.append(kind(edit, other, rng))
         # What would change nothing proves nothing.
-        return [case for case in found if case and case.before != case.expected]
+        return [case for case in found if case.before != case.expected]
 
 
 def _registering(kinds: dict[str, Kind], name: str) -> Callable[[Kind], Kind]:
@@ -88,9 +90,9 @@ def _registering(kinds: dict[str, Kind], name: str) -> Callable[[Kind], Kind]:
 def drifting(drift: Drift, send: Callable[[Told], str], *, land: bool = True) -> Kind:
     """The kind that sends what a drift made of an edit."""
 
-    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case:
         told = drift(edit, rng)
-        return case_of(told, send(told), land=land) if told else None
+        return case_of(told, send(told), land=land)
 
     return kind
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from tests.benchmarks.drifts import typo
-from tests.benchmarks.hunks import lines_of
+from tests.benchmarks.hunks import lines_of, picked, require
 from tests.benchmarks.patching.cases import Drift, Told
 from tests.benchmarks.patching.edits import Change, Edit, Hunk, distinct, hunks_of
 
@@ -23,13 +23,12 @@ def clean(edit: Edit, rng: random.Random) -> Told:
     return Told(edit, hunks_of(edit))
 
 
-def _rewritten(edit: Edit, change: Callable[[Hunk], Body]) -> Told | None:
+def _rewritten(edit: Edit, change: Callable[[Hunk], Body]) -> Told:
     """All hunks told otherwise."""
     hunks = hunks_of(edit)
     told = tuple(hunk._replace(body=tuple(change(hunk))) for hunk in hunks)
-    return (
-        Told(edit, told) if told != hunks and all(hunk.old != hunk.new for hunk in told) else None
-    )
+    require(told != hunks and all(hunk.old != hunk.new for hunk in told))
+    return Told(edit, told)
 
 
 def _context(hunks: tuple[Hunk, ...]) -> Iterator[tuple[Place, int, str]]:
@@ -79,17 +78,15 @@ def _spliced(hunks: tuple[Hunk, ...], place: Place, lines: Body, drop: int = 0) 
     return (*hunks[:which], changed, *hunks[which + 1 :])
 
 
-def one_typo(edit: Edit, rng: random.Random) -> Told | None:
+def one_typo(edit: Edit, rng: random.Random) -> Told:
     """A typo in a context line."""
     hunks, change = hunks_of(edit), typo(rng)
     places = [(place, line) for place, _, line in _around(hunks) if change(line)]
-    if not places:
-        return None
-    place, line = rng.choice(places)
+    place, line = picked(places, rng)
     return Told(edit, _spliced(hunks, place, [(" ", change(line) or "")], 1))
 
 
-def typo_removed(edit: Edit, rng: random.Random) -> Told | None:
+def typo_removed(edit: Edit, rng: random.Random) -> Told:
     """A typo in a line that goes."""
     hunks, change = hunks_of(edit), typo(rng)
     places = [
@@ -103,9 +100,7 @@ def typo_removed(edit: Edit, rng: random.Random) -> Told | None:
         for place, wrong in places
         if wrong and (("+", wrong) not in hunks[place[0]].body)
     ]
-    if not fitting:
-        return None
-    place, wrong = rng.choice(fitting)
+    place, wrong = picked(fitting, rng)
     return Told(edit, _spliced(hunks, place, [("-", wrong)], 1))
 
 
@@ -119,13 +114,12 @@ def _stands_out(body: Sequence[tuple[str, str]], at: int) -> bool:
 def left_out(count: int) -> Drift:
     """So many structural lines left out, each between two context lines."""
 
-    def drift(edit: Edit, rng: random.Random) -> Told | None:
+    def drift(edit: Edit, rng: random.Random) -> Told:
         hunks = hunks_of(edit, 5)
         places = [(which, at) for which, at in _inner(hunks) if _stands_out(hunks[which].body, at)]
         which = rng.choice(places)[0] if places else -1
         chosen = [place for place in places if place[0] == which][-count:]
-        if len(chosen) < count or chosen[0][1] + 1 == chosen[-1][1]:
-            return None
+        require(len(chosen) == count and chosen[0][1] + 1 != chosen[-1][1])
         for place in reversed(chosen):
             hunks = _spliced(hunks, place, [], 1)
         return Told(edit, hunks)
@@ -136,12 +130,10 @@ def left_out(count: int) -> Drift:
 def invented(count: int) -> Drift:
     """So many lines among the context that the file does not have."""
 
-    def drift(edit: Edit, rng: random.Random) -> Told | None:
+    def drift(edit: Edit, rng: random.Random) -> Told:
         hunks = hunks_of(edit)
         places = _inner(hunks)
-        if not places:
-            return None
-        which, at = rng.choice(places)
+        which, at = picked(places, rng)
         line = hunks[which].body[at][1]
         indent = line[: len(line) - len(line.lstrip(" \t"))]
         lines = [(" ", f"{indent}imagined_{number} = nothing(here)\n") for number in range(count)]
@@ -155,22 +147,21 @@ def unmarked(sent: str) -> str:
     return re.sub(r"(?m)^ (?=.)", "", sent)
 
 
-def among_shown(edit: Edit, rng: random.Random) -> Told | None:
+def among_shown(edit: Edit, rng: random.Random) -> Told:
     """A hunk without a change above the others."""
     hunks = hunks_of(edit)
-    if hunks[0].start < 4:
-        return None
+    require(hunks[0].start >= 4)
     body = tuple((" ", line) for line in edit.lines[:3])
     return Told(edit, (Hunk(0, 0, body), *hunks))
 
 
-def blanks_lost(edit: Edit, rng: random.Random) -> Told | None:
+def blanks_lost(edit: Edit, rng: random.Random) -> Told:
     """Trailing blanks of the file's context lines that the hunks do not have."""
     hunks = hunks_of(edit)
     return _with_blanks(edit, hunks, list(_context(hunks)), rng)
 
 
-def blanks_lost_around(edit: Edit, rng: random.Random) -> Told | None:
+def blanks_lost_around(edit: Edit, rng: random.Random) -> Told:
     """The same on the lines that old and new text alone tell to be context."""
     hunks = hunks_of(edit)
     return _with_blanks(edit, hunks, _around(hunks), rng)
@@ -178,19 +169,19 @@ def blanks_lost_around(edit: Edit, rng: random.Random) -> Told | None:
 
 def _with_blanks(
     edit: Edit, hunks: tuple[Hunk, ...], places: list[tuple[Place, int, str]], rng: random.Random
-) -> Told | None:
+) -> Told:
     lines = [(number, line) for _, number, line in places]
     chosen = rng.sample(lines, (len(lines) + 1) // 2)
     there = {
         number: line.rstrip("\n") + rng.choice((" ", "  ", "\t")) + "\n" for number, line in chosen
     }
-    return Told(edit.with_lines(there), hunks) if there else None
+    require(there)
+    return Told(edit.with_lines(there), hunks)
 
 
-def blanks_added(edit: Edit, rng: random.Random) -> Told | None:
+def blanks_added(edit: Edit, rng: random.Random) -> Told:
     """Trailing blanks in the hunks' context lines that the file does not have."""
-    if any(line.rstrip("\n").endswith((" ", "\t")) for line in _added(edit)):
-        return None
+    require(not any(line.rstrip("\n").endswith((" ", "\t")) for line in _added(edit)))
 
     def change(hunk: Hunk) -> Body:
         return [
@@ -205,7 +196,7 @@ def _added(edit: Edit) -> Iterator[str]:
     return (line for change in edit.changes for line in change.new)
 
 
-def dedented(edit: Edit, rng: random.Random) -> Told | None:
+def dedented(edit: Edit, rng: random.Random) -> Told:
     """The indentation that all lines of a hunk share, left out."""
 
     def change(hunk: Hunk) -> Body:
@@ -216,15 +207,14 @@ def dedented(edit: Edit, rng: random.Random) -> Told | None:
     return _rewritten(edit, change)
 
 
-def tabs_as_spaces(edit: Edit, rng: random.Random) -> Told | None:
+def tabs_as_spaces(edit: Edit, rng: random.Random) -> Told:
     """A file with tabs, told with spaces."""
 
     def tabs(line: str) -> str:
         return re.sub(r"^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), line)
 
     tabbed = edit.mapped(tabs)
-    if any(re.match("\t* ", line) for hunk in hunks_of(tabbed) for _, line in hunk.body):
-        return None
+    require(not any(re.match("\t* ", line) for hunk in hunks_of(tabbed) for _, line in hunk.body))
     return _rewritten(tabbed, lambda hunk: [(mark, line.expandtabs(4)) for mark, line in hunk.body])
 
 
@@ -242,11 +232,9 @@ def moved_since(edit: Edit, rng: random.Random) -> Told:
     return Told(now, hunks)
 
 
-def typo_and_dedented(edit: Edit, rng: random.Random) -> Told | None:
+def typo_and_dedented(edit: Edit, rng: random.Random) -> Told:
     """A typo, and the indentation left out."""
     first, second = one_typo(edit, rng), dedented(edit, rng)
-    if first is None or second is None:
-        return None
     hunks = []
     for wrong, bare in zip(first.hunks, second.hunks, strict=True):
         longer = max(len(line) - len(cut) for (_, line), (_, cut) in _pairs(wrong, bare))
@@ -280,7 +268,7 @@ LAND_AS_TEXTS: dict[str, Drift] = {**LAND, "trailing blanks lost": blanks_lost_a
 """The same where old and new text are sent, which do not say line by line what is kept."""
 
 
-def one_hunk(edit: Edit, rng: random.Random) -> Told | None:
+def one_hunk(edit: Edit, rng: random.Random) -> Told:
     """One of the hunks, if it lies inside the file, so that its end tells nothing of its place."""
     hunks = hunks_of(edit)
     which = rng.randrange(len(hunks))
@@ -289,40 +277,32 @@ def one_hunk(edit: Edit, rng: random.Random) -> Told | None:
         change for change in edit.changes if hunk.start <= change.start and change.stop <= hunk.stop
     ]
     alone = edit._replace(changes=tuple(inside))
-    if hunk.start == 0 or hunk.stop >= len(edit.lines) - 3:
-        return None
+    require(hunk.start > 0 and hunk.stop < len(edit.lines) - 3)
     return Told(alone, hunks_of(alone))
 
 
-def twice(edit: Edit, rng: random.Random) -> Told | None:
+def twice(edit: Edit, rng: random.Random) -> Told:
     """The text of a hunk in two places."""
     told = one_hunk(edit, rng)
-    if told is None:
-        return None
     end = ["\n", "# further down\n", *told.hunks[0].old, "# and on\n"]
     return Told(told.edit.with_inserted(len(edit.lines), end), told.hunks)
 
 
-def near_twin(edit: Edit, rng: random.Random) -> Told | None:
+def near_twin(edit: Edit, rng: random.Random) -> Told:
     """The text of a hunk a second time but for one line; and a typo in a context line."""
     told = one_hunk(edit, rng)
-    wrong = one_typo(told.edit, rng) if told else None
-    if told is None or wrong is None:
-        return None
+    wrong = one_typo(told.edit, rng)
     twin = list(told.hunks[0].old)
     longest = max(range(len(twin)), key=lambda at: len(twin[at].strip()))
     twin[longest] = re.sub(r"\w{3,}", "something_else", twin[longest])
     end = ["\n", "# further down\n", *twin, "# and on\n"]
-    if tuple(twin) == told.hunks[0].old:
-        return None
+    require(tuple(twin) != told.hunks[0].old)
     return Told(told.edit.with_inserted(len(edit.lines), end), wrong.hunks)
 
 
-def twice_indented(edit: Edit, rng: random.Random) -> Told | None:
+def twice_indented(edit: Edit, rng: random.Random) -> Told:
     """The text of a hunk at two indentations, told at a third one."""
     told = one_hunk(edit, rng)
-    if told is None:
-        return None
     end = ["\n", "# further down\n", *(f"  {line}" for line in told.hunks[0].old), "# and on\n"]
     body = tuple((mark, f"   {line}") for mark, line in told.hunks[0].body)
     hunk = told.hunks[0]._replace(body=body)
@@ -337,11 +317,10 @@ def deleted_since(edit: Edit, rng: random.Random) -> Told:
     return Told(Edit(edit.path, lines, ()), hunks)
 
 
-def bad_among_good(edit: Edit, rng: random.Random) -> Told | None:
+def bad_among_good(edit: Edit, rng: random.Random) -> Told:
     """Several hunks, the last of which speaks of code that is not there."""
     hunks = hunks_of(edit)
-    if len(hunks) < 2:
-        return None
+    require(len(hunks) > 1)
 
     def other(line: str) -> str:
         return re.sub(r"\w+", lambda word: f"{word[0][::-1]}q{len(word[0])}", line)
@@ -350,12 +329,11 @@ def bad_among_good(edit: Edit, rng: random.Random) -> Told | None:
     return Told(edit, (*hunks[:-1], hunks[-1]._replace(body=body)))
 
 
-def applied_already(edit: Edit, rng: random.Random) -> Told | None:
+def applied_already(edit: Edit, rng: random.Random) -> Told:
     """Hunks that are applied already, each of which has left nothing of what it expects."""
     hunks = hunks_of(edit)
     after = edit.after
-    if any(_bare(hunk.old) in _bare([after]) for hunk in hunks):
-        return None
+    require(not any(_bare(hunk.old) in _bare([after]) for hunk in hunks))
     return Told(Edit(edit.path, tuple(lines_of(after)), ()), hunks)
 
 
@@ -363,17 +341,17 @@ def _bare(lines: Sequence[str]) -> str:
     return "".join("".join(lines).split())
 
 
-def out_of_order(edit: Edit, rng: random.Random) -> Told | None:
+def out_of_order(edit: Edit, rng: random.Random) -> Told:
     """Hunks that do not stand in the order of the file."""
     hunks = hunks_of(edit)
-    return Told(edit, hunks[::-1]) if len(hunks) > 1 else None
+    require(len(hunks) > 1)
+    return Told(edit, hunks[::-1])
 
 
-def overlapping(edit: Edit, rng: random.Random) -> Told | None:
+def overlapping(edit: Edit, rng: random.Random) -> Told:
     """Two hunks that change the same line, each in its own way."""
     told = one_hunk(edit, rng)
-    if told is None or not _replaces(told.hunks[0]):
-        return None
+    require(_replaces(told.hunks[0]))
     hunk = told.hunks[0]
     body = [item for item in hunk.body if item[0] != "+"]
     last = max(at for at, (mark, _) in enumerate(body) if mark == "-")
@@ -402,11 +380,9 @@ def at_least(edit: Edit, context: int, margin: int) -> bool:
     )
 
 
-def twin_at_end(edit: Edit, head: str, rng: random.Random) -> Told | None:
+def twin_at_end(edit: Edit, head: str, rng: random.Random) -> Told:
     """The text of a hunk a second time below a line of its own; it is the second that changes."""
     told = one_hunk(edit, rng)
-    if told is None:
-        return None
     hunk = told.hunks[0]
     lines = (*edit.lines, "\n", head, *hunk.old)
     shift = len(edit.lines) + 2 - hunk.start

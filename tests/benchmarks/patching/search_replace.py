@@ -106,11 +106,9 @@ def _divider_in_old(edit: Edit, other: Edit, rng: random.Random) -> Case:
 
 
 @KINDS.lands("======= added to the code")
-def _divider_in_new(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _divider_in_new(edit: Edit, other: Edit, rng: random.Random) -> Case:
     """Text with a ruled heading; the true divider is told by the file, which has but one half."""
     told = drifts.one_hunk(edit, rng)
-    if told is None:
-        return None
     change = told.edit.changes[0]
     new = (*change.new, "Heading of it\n", "=======\n", "its text\n")
     ruled = told.edit._replace(changes=(change._replace(new=new), *told.edit.changes[1:]))

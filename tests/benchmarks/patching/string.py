@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from tests.benchmarks.hunks import require
 from tests.benchmarks.patching import drifts
 from tests.benchmarks.patching.cases import Case, Kinds, Told, as_json, case_of, files
 from tests.benchmarks.patching.edits import Edit, Hunk, hunks_of
@@ -46,19 +47,15 @@ def _spelled(edit: Edit, other: Edit, rng: random.Random) -> Case:
 
 
 @KINDS.lands("in the envelope of a tool call")
-def _enveloped(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _enveloped(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.one_hunk(edit, rng)
-    if told is None:
-        return None
     call = {"tool_name": "Edit", "tool_input": {"file_path": edit.path, **pair(told.hunks[0])}}
     return case_of(told, as_json(call))
 
 
 @KINDS.lands("later edits see earlier ones")
-def _sequential(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _sequential(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.one_hunk(edit, rng)
-    if told is None:
-        return None
     new, between = "".join(told.hunks[0].new), "between_the_two = steps()\n"
     edits = [
         {"old_string": "".join(told.hunks[0].old), "new_string": between + new},
@@ -68,16 +65,15 @@ def _sequential(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
 
 
 @KINDS.lands("in another order")
-def _shuffled(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _shuffled(edit: Edit, other: Edit, rng: random.Random) -> Case:
     hunks = hunks_of(edit)
-    return case_of(Told(edit, ()), multi(Told(edit, hunks[::-1]))) if len(hunks) > 1 else None
+    require(len(hunks) > 1)
+    return case_of(Told(edit, ()), multi(Told(edit, hunks[::-1])))
 
 
 @KINDS.lands("every place, replace_all")
-def _everywhere(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _everywhere(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.one_hunk(edit, rng)
-    if told is None:
-        return None
     old, new = "".join(told.hunks[0].old), "".join(told.hunks[0].new)
     before = f"{edit.before}# again\n{old}# again\n{old}"
     sent = as_json({"path": edit.path, "old_string": old, "new_string": new, "replace_all": True})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from tests.benchmarks.hunks import lines_of
+from tests.benchmarks.hunks import lines_of, require
 from tests.benchmarks.patching import drifts
 from tests.benchmarks.patching.cases import Case, Drift, Kinds, Told, as_json, case_of, files
 from tests.benchmarks.patching.edits import Edit, Hunk, hunks_of
@@ -98,10 +98,11 @@ KINDS.drifts(
 
 
 @KINDS.lands("blank context lines without their blank")
-def _stripped(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _stripped(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.clean(edit, rng)
     sent = _plain(told).replace("\n \n", "\n\n").replace("\n \n", "\n\n")
-    return case_of(told, sent) if sent != _plain(told) else None
+    require(sent != _plain(told))
+    return case_of(told, sent)
 
 
 @KINDS.lands("context lines without their mark")
@@ -110,10 +111,9 @@ def _unmarked(edit: Edit, other: Edit, rng: random.Random) -> Case:
     return case_of(told, f"```diff\n{drifts.unmarked(_bare(told))}```\n")
 
 
-def _with_context(count: int, margin: int, opening: Ranges) -> Callable[..., Case | None]:
-    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
-        if not drifts.at_least(edit, count, margin):
-            return None
+def _with_context(count: int, margin: int, opening: Ranges) -> Callable[..., Case]:
+    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case:
+        require(drifts.at_least(edit, count, margin))
         told = Told(edit, hunks_of(edit, count))
         return case_of(told, patch(edit.path, told.hunks, opening))
 
@@ -145,9 +145,9 @@ def _crlf_patch(edit: Edit, other: Edit, rng: random.Random) -> Case:
 
 
 @KINDS.lands("two places, the number is right")
-def _hinted(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _hinted(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.twice(edit, rng)
-    return case_of(told, _plain(told)) if told else None
+    return case_of(told, _plain(told))
 
 
 @KINDS.lands("JSON patch")
@@ -178,33 +178,29 @@ def _in_json(told: Told, how: dict[str, object], *, land: bool = True) -> Case:
     return case._replace(patch=None)
 
 
-def _cut(edit: Edit) -> Edit | None:
+def _cut(edit: Edit) -> Edit:
     """The edit in the upper part of its file, which there has no newline at its end."""
     end = edit.changes[-1].stop + 2
-    if end >= len(edit.lines) or not edit.lines[end - 1].strip():
-        return None
+    require(end < len(edit.lines) and edit.lines[end - 1].strip())
     return edit._replace(lines=(*edit.lines[: end - 1], edit.lines[end - 1].rstrip("\n")))
 
 
 @KINDS.lands("no newline at the end")
-def _no_newline(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _no_newline(edit: Edit, other: Edit, rng: random.Random) -> Case:
     cut = _cut(edit)
-    return case_of(Told(cut, ()), patch(cut.path, hunks_of(cut))) if cut else None
+    return case_of(Told(cut, ()), patch(cut.path, hunks_of(cut)))
 
 
 @KINDS.lands("no newline at the end, not said")
-def _unsaid(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _unsaid(edit: Edit, other: Edit, rng: random.Random) -> Case:
     cut = _cut(edit)
-    if cut is None:
-        return None
     return case_of(Told(cut, ()), patch(cut.path, hunks_of(cut)).replace(_NO_NEWLINE, ""))
 
 
 @KINDS.lands("newline at the end taken away")
-def _newline_away(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+def _newline_away(edit: Edit, other: Edit, rng: random.Random) -> Case:
     last = len(edit.lines) - 1
-    if edit.changes[-1].stop > last - 3:
-        return None
+    require(edit.changes[-1].stop <= last - 3)
     bare_end = edit.lines[last].rstrip("\n")
     changes = (*edit.changes, edit.changes[0]._replace(start=last, stop=last + 1, new=(bare_end,)))
     edit = edit._replace(changes=changes)
@@ -311,13 +307,11 @@ KINDS.drifts(
 )
 
 
-def _between(drift: Drift) -> Callable[..., Case | None]:
+def _between(drift: Drift) -> Callable[..., Case]:
     """Two places, and a number halfway between them."""
 
-    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case | None:
+    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case:
         told = drift(edit, rng)
-        if told is None:
-            return None
         shift = (len(edit.lines) + 2 - told.hunks[0].start) // 2
         sent = patch(edit.path, told.hunks, lambda hunk: ranges(hunk, shift))
         return case_of(told, sent, land=False)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-from tests.benchmarks.patching.edits import Edit
+from tests.benchmarks.hunks import Unfit, picked, require
+from tests.benchmarks.patching.edits import Change, Edit
 
 FAR = 10
 """Lines between a change far away and the nearest change of the edit."""
@@ -45,9 +47,9 @@ class Row(NamedTuple):
 
 
 Rows = list[Row]
-Later = Callable[[Rows, random.Random], Rows | None]
-"""Changes rows of a recorded edit; None if these rows do not lend themselves to it."""
-Kind = Callable[[Edit, random.Random], Case | None]
+Later = Callable[[Rows, random.Random], Rows]
+"""Changes rows of a recorded edit (Unfit if these rows do not lend themselves to it)."""
+Kind = Callable[[Edit, random.Random], Case]
 RECOVER: dict[str, Kind] = {}
 REFUSE: dict[str, Kind] = {}
 
@@ -74,27 +76,21 @@ def _new(rows: Rows) -> str:
     return "".join(line for row in rows for line in row.new)
 
 
-def _case(recorded: Rows, later: Rows | None, *, refuse: bool = False) -> Case | None:
-    if later is None:
-        return None
+def _case(recorded: Rows, later: Rows, *, refuse: bool = False) -> Case:
     texts = _old(recorded), _new(recorded), _new(later), _old(later)
     before, after, now, expected = (text.encode() for text in texts)
-    if before == after or (refuse and now in (before, after)):
-        return None
+    require(before != after and not (refuse and now in (before, after)))
     return Case(before, after, now, None if refuse else expected)
 
 
 def _recover(
-    name: str, record: Callable[[Edit], Edit | None] = lambda edit: edit
+    name: str, record: Callable[[Edit], Edit] = lambda edit: edit
 ) -> Callable[[Later], Later]:
     """Register a kind to recover; `record` changes the edit before it is recorded."""
 
     def register(later: Later) -> Later:
-        def kind(edit: Edit, rng: random.Random) -> Case | None:
-            recorded = record(edit)
-            if recorded is None:
-                return None
-            rows = rows_of(recorded)
+        def kind(edit: Edit, rng: random.Random) -> Case:
+            rows = rows_of(record(edit))
             return _case(rows, later(rows, rng))
 
         RECOVER[name] = kind
@@ -105,7 +101,7 @@ def _recover(
 
 def _refuse(name: str) -> Callable[[Later], Later]:
     def register(later: Later) -> Later:
-        def kind(edit: Edit, rng: random.Random) -> Case | None:
+        def kind(edit: Edit, rng: random.Random) -> Case:
             rows = rows_of(edit)
             return _case(rows, later(rows, rng), refuse=True)
 
@@ -142,22 +138,22 @@ def _gaps(rows: Rows) -> list[int]:
     return [min(abs(at - other) for other in changes) - 1 for at in range(len(rows))]
 
 
-def _shared(rows: Rows, least: int, most: int, rng: random.Random) -> int | None:
+def _shared(rows: Rows, least: int, most: int, rng: random.Random) -> int:
     """A shared row with a word, with so many rows between it and the nearest change."""
     fitting = [
         at
         for at, gap in enumerate(_gaps(rows))
         if least <= gap <= most and re.search(r"\w", "".join(rows[at].new))
     ]
-    return rng.choice(fitting) if fitting else None
+    return picked(fitting, rng)
 
 
 def _replaced(rows: Rows, at: int, by: Sequence[Row]) -> Rows:
     return [*rows[:at], *by, *rows[at + 1 :]]
 
 
-def _change_line(rows: Rows, at: int | None) -> Rows | None:
-    return None if at is None else _replaced(rows, at, [rows[at].mapped(_reworded)])
+def _change_line(rows: Rows, at: int) -> Rows:
+    return _replaced(rows, at, [rows[at].mapped(_reworded)])
 
 
 def _recognisable(rows: Rows, at: int) -> bool:
@@ -166,7 +162,7 @@ def _recognisable(rows: Rows, at: int) -> bool:
     return sum(map(str.isalnum, wrote)) >= TELLING and _new(rows).count(wrote) == 1
 
 
-def _written(rows: Rows, rng: random.Random, lines: int = 1) -> int | None:
+def _written(rows: Rows, rng: random.Random, lines: int = 1) -> int:
     """A change that wrote recognisable lines, with shared rows on both sides.
 
     With several lines, all of them are new: no diff can take one for a line that was there before.
@@ -180,10 +176,10 @@ def _written(rows: Rows, rng: random.Random, lines: int = 1) -> int | None:
         and _recognisable(rows, at)
         and all(row.shared for row in rows[at - 2 : at] + rows[at + 1 : at + 3])
     ]
-    return rng.choice(fitting) if fitting else None
+    return picked(fitting, rng)
 
 
-def _block(rows: Rows, rng: random.Random, around: int, *, alone: bool = True) -> slice | None:
+def _block(rows: Rows, rng: random.Random, around: int, *, alone: bool = True) -> slice:
     """A change with shared rows around it; `alone`: no other change is near."""
     fitting = []
     for at in _changes(rows):
@@ -192,10 +188,10 @@ def _block(rows: Rows, rng: random.Random, around: int, *, alone: bool = True) -
             others = rows[block.start - 1 : at] + rows[at + 1 : block.stop + 1]
             if not alone or all(row.shared for row in others):
                 fitting.append(block)
-    return rng.choice(fitting) if fitting else None
+    return picked(fitting, rng)
 
 
-def _places(rows: Rows, block: slice, rng: random.Random, count: int = 1) -> list[int] | None:
+def _places(rows: Rows, block: slice, rng: random.Random, count: int = 1) -> list[int]:
     """Rows far from a block and from all changes, before which something can be put."""
     gaps = _gaps(rows)
     fitting = [
@@ -203,7 +199,8 @@ def _places(rows: Rows, block: slice, rng: random.Random, count: int = 1) -> lis
         for at in range(1, len(rows))
         if min(gaps[at], gaps[at - 1]) >= 3 and not block.start - FAR < at < block.stop + FAR
     ]
-    return sorted(rng.sample(fitting, count)) if len(fitting) >= count else None
+    require(len(fitting) >= count)
+    return sorted(rng.sample(fitting, count))
 
 
 def _moved(rows: Rows, block: slice, place: int, by: str = "") -> Rows:
@@ -213,11 +210,10 @@ def _moved(rows: Rows, block: slice, place: int, by: str = "") -> Rows:
     return [*rows[: block.start], *rows[block.stop : place], *moved, *rows[place:]]
 
 
-def _wrapped(rows: Rows, block: slice, *, tried: bool = False) -> Rows | None:
+def _wrapped(rows: Rows, block: slice, *, tried: bool = False) -> Rows:
     inner = rows[block]
     depths = [_indent(line) for row in inner for line in row.new + row.old if line.strip()]
-    if not depths:
-        return None
+    require(depths)
     least = min(depths, key=len)
     head, foot = f"{least}{'try' if tried else 'if since'}:\n", []
     if tried:
@@ -226,18 +222,23 @@ def _wrapped(rows: Rows, block: slice, *, tried: bool = False) -> Rows | None:
     return [*rows[: block.start], _common(head), *deeper, *foot, *rows[block.stop :]]
 
 
-def _of_size(old: bool, new: bool) -> Callable[[Edit], Edit | None]:
+def _of_size(old: bool, new: bool) -> Callable[[Edit], Edit]:
     """Only the changes that took lines away, or not, and wrote lines, or not."""
 
-    def record(edit: Edit) -> Edit | None:
-        chosen = tuple(
+    def record(edit: Edit) -> Edit:
+        chosen = [
             change
             for change in edit.changes
             if (change.start < change.stop) == old and bool(change.new) == new
-        )
-        return edit._replace(changes=chosen) if chosen else None
+        ]
+        return _with_changes(edit, chosen)
 
     return record
+
+
+def _with_changes(edit: Edit, chosen: Sequence[Change]) -> Edit:
+    require(chosen)
+    return edit._replace(changes=tuple(chosen))
 
 
 def _units(text: str, new: str, step: int = 4) -> str:
@@ -246,7 +247,7 @@ def _units(text: str, new: str, step: int = 4) -> str:
     return new * (width // step) + " " * (width % step) + text[width:]
 
 
-def _regular(edit: Edit) -> Edit | None:
+def _regular(edit: Edit) -> Edit:
     """Only changes whose lines are all indented by whole units, some of them deeper than none."""
     chosen = []
     for change in edit.changes:
@@ -257,15 +258,11 @@ def _regular(edit: Edit) -> Edit | None:
         ]
         if not any(width % 4 for width in widths) and any(widths):
             chosen.append(change)
-    return edit._replace(changes=tuple(chosen)) if chosen else None
+    return _with_changes(edit, chosen)
 
 
-def _mapped(change: Callable[[str], str]) -> Callable[[Edit], Edit | None]:
-    def record(edit: Edit) -> Edit | None:
-        regular = _regular(edit)
-        return None if regular is None else regular.mapped(change)
-
-    return record
+def _mapped(change: Callable[[str], str]) -> Callable[[Edit], Edit]:
+    return lambda edit: _regular(edit).mapped(change)
 
 
 def _each(change: Callable[[str], str]) -> Later:
@@ -277,58 +274,56 @@ def _crlf(line: str) -> str:
 
 
 def _then(first: Later, second: Later) -> Later:
-    def both(rows: Rows, rng: random.Random) -> Rows | None:
-        made = first(rows, rng)
-        return None if made is None else second(made, rng)
+    return lambda rows, rng: second(first(rows, rng), rng)
 
-    return both
+
+def _near_changed(most: int) -> Later:
+    """A line is changed, at most so many lines from a change."""
+    return lambda rows, rng: _change_line(rows, _shared(rows, 1, most, rng))
 
 
 # To recover.
 
 
 @_recover("nothing since")
-def _nothing(rows: Rows, rng: random.Random) -> Rows | None:
+def _nothing(rows: Rows, rng: random.Random) -> Rows:
     return rows
 
 
 @_recover("a line changed far away")
-def _far_changed(rows: Rows, rng: random.Random) -> Rows | None:
+def _far_changed(rows: Rows, rng: random.Random) -> Rows:
     return _change_line(rows, _shared(rows, FAR, 9999, rng))
 
 
 @_recover("lines added far away")
-def _far_added(rows: Rows, rng: random.Random) -> Rows | None:
+def _far_added(rows: Rows, rng: random.Random) -> Rows:
     at = _shared(rows, FAR, 9999, rng)
-    return None if at is None else _replaced(rows, at, [*_fresh(rows[at].new[0], 3, rng), rows[at]])
+    return _replaced(rows, at, [*_fresh(rows[at].new[0], 3, rng), rows[at]])
 
 
 @_recover("lines removed far away")
-def _far_removed(rows: Rows, rng: random.Random) -> Rows | None:
+def _far_removed(rows: Rows, rng: random.Random) -> Rows:
     at = _shared(rows, FAR, 9999, rng)
-    return None if at is None else [*rows[:at], *rows[at + 2 :]]
+    return [*rows[:at], *rows[at + 2 :]]
 
 
 def _near(least: int, most: int) -> None:
     where = f"{least} to {most} lines" if least < most else f"{least} line"
 
     @_recover(f"a line changed, {where} between")
-    def _changed(rows: Rows, rng: random.Random) -> Rows | None:
+    def _changed(rows: Rows, rng: random.Random) -> Rows:
         return _change_line(rows, _shared(rows, least, most, rng))
 
     @_recover(f"lines added, {where} between")
-    def _added(rows: Rows, rng: random.Random) -> Rows | None:
+    def _added(rows: Rows, rng: random.Random) -> Rows:
         at = _shared(rows, least, most, rng)
-        if at is None:
-            return None
         nearest = min(_changes(rows), key=lambda change: abs(change - at))
         fresh = _fresh(rows[at].new[0], 2, rng)
         return _replaced(rows, at, [*fresh, rows[at]] if at < nearest else [rows[at], *fresh])
 
     @_recover(f"a line removed, {where} between")
-    def _removed(rows: Rows, rng: random.Random) -> Rows | None:
-        at = _shared(rows, least, most, rng)
-        return None if at is None else _replaced(rows, at, [])
+    def _removed(rows: Rows, rng: random.Random) -> Rows:
+        return _replaced(rows, _shared(rows, least, most, rng), [])
 
 
 _near(1, 1)
@@ -337,143 +332,112 @@ _near(4, 6)
 
 
 @_recover("the line above changed")
-def _above(rows: Rows, rng: random.Random) -> Rows | None:
-    at = _written(rows, rng)
-    return _change_line(rows, None if at is None else at - 1)
+def _above(rows: Rows, rng: random.Random) -> Rows:
+    return _change_line(rows, _written(rows, rng) - 1)
 
 
 @_recover("the line below changed")
-def _below(rows: Rows, rng: random.Random) -> Rows | None:
-    at = _written(rows, rng)
-    return _change_line(rows, None if at is None else at + 1)
+def _below(rows: Rows, rng: random.Random) -> Rows:
+    return _change_line(rows, _written(rows, rng) + 1)
 
 
 @_recover("the lines above and below changed")
-def _both_sides(rows: Rows, rng: random.Random) -> Rows | None:
+def _both_sides(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    above = _change_line(rows, None if at is None else at - 1)
-    return None if at is None or above is None else _change_line(above, at + 1)
+    return _change_line(_change_line(rows, at - 1), at + 1)
 
 
 @_recover("lines added directly above")
-def _added_above(rows: Rows, rng: random.Random) -> Rows | None:
+def _added_above(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    return at if at is None else _replaced(rows, at, [*_fresh(rows[at].new[0], 2, rng), rows[at]])
+    return _replaced(rows, at, [*_fresh(rows[at].new[0], 2, rng), rows[at]])
 
 
 @_recover("lines added directly below")
-def _added_below(rows: Rows, rng: random.Random) -> Rows | None:
+def _added_below(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    return at if at is None else _replaced(rows, at, [rows[at], *_fresh(rows[at].new[0], 2, rng)])
+    return _replaced(rows, at, [rows[at], *_fresh(rows[at].new[0], 2, rng)])
 
 
 @_recover("the line above removed")
-def _removed_above(rows: Rows, rng: random.Random) -> Rows | None:
+def _removed_above(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
     # The same line just below would make it two stories with one end.
-    if at is None or rows[at - 1].new[0] in rows[at].old + rows[at].new:
-        return None
+    require(rows[at - 1].new[0] not in rows[at].old + rows[at].new)
     return _replaced(rows, at - 1, [])
 
 
-def _other_edit(*, below: bool) -> Later:
-    """The first or last change is the recorded one, the others were made since."""
+def _other_edit(which: int) -> Kind:
+    """One change is the recorded one, the others were made since."""
 
-    def later(rows: Rows, rng: random.Random) -> Rows | None:
-        changes = _changes(rows)
-        kept = changes[0] if below else changes[-1]
-        return [
+    def kind(edit: Edit, rng: random.Random) -> Case:
+        require(len(edit.changes) > 1)
+        rows = rows_of(edit)
+        kept = _changes(rows)[which]
+        later = [
             row if row.shared or at == kept else Row(row.new, row.new)
             for at, row in enumerate(rows)
         ]
+        return _case(rows_of(edit._replace(changes=(edit.changes[which],))), later)
+
+    return kind
+
+
+RECOVER["another edit above"] = _other_edit(-1)
+RECOVER["another edit below"] = _other_edit(0)
+
+
+def _moving(around: int, by: str = "") -> Later:
+    def later(rows: Rows, rng: random.Random) -> Rows:
+        block = _block(rows, rng, around)
+        require(around > 2 or _recognisable(rows, block.start + around))
+        return _moved(rows, block, _places(rows, block, rng)[0], by)
 
     return later
 
 
-def _register_other_edits() -> None:
-    for name, below in (("another edit above", False), ("another edit below", True)):
-
-        def kind(edit: Edit, rng: random.Random, below: bool = below) -> Case | None:
-            if len(edit.changes) < 2:
-                return None
-            only = edit.only(0) if below else edit.only(len(edit.changes) - 1)
-            later = _other_edit(below=below)(rows_of(edit), rng)
-            return _case(rows_of(only), later)
-
-        RECOVER[name] = kind
-
-
-_register_other_edits()
-
-
-def _register_moves() -> None:
-    for around in (5, 3, 2):
-
-        @_recover(f"moved with {around} lines above and below")
-        def _(rows: Rows, rng: random.Random, around: int = around) -> Rows | None:
-            block = _block(rows, rng, around)
-            if block is None or (around < 3 and not _recognisable(rows, block.start + around)):
-                return None
-            places = _places(rows, block, rng)
-            return None if places is None else _moved(rows, block, places[0])
-
-
-_register_moves()
-
-
-@_recover("moved and indented")
-def _moved_deeper(rows: Rows, rng: random.Random) -> Rows | None:
-    block = _block(rows, rng, 4)
-    places = None if block is None else _places(rows, block, rng)
-    return None if block is None or places is None else _moved(rows, block, places[0], "    ")
+for _around in (5, 3, 2):
+    _recover(f"moved with {_around} lines above and below")(_moving(_around))
+_recover("moved and indented")(_moving(4, "    "))
 
 
 @_recover("another block moved past it")
-def _moved_past(rows: Rows, rng: random.Random) -> Rows | None:
+def _moved_past(rows: Rows, rng: random.Random) -> Rows:
     at = rng.choice(_changes(rows))
     other = slice(at + 4, at + 12)
-    if at < 8 or other.stop >= len(rows) or not all(row.shared for row in rows[other]):
-        return None
-    if not all(row.shared for row in rows[at - 6 : at]):
-        return None
+    require(at >= 8 and other.stop < len(rows))
+    require(all(row.shared for row in rows[at - 6 : at] + rows[other]))
     return _moved(rows, other, at - 4)
 
 
 @_recover("copied elsewhere")
-def _copied(rows: Rows, rng: random.Random) -> Rows | None:
+def _copied(rows: Rows, rng: random.Random) -> Rows:
     block = _block(rows, rng, 4)
-    places = None if block is None else _places(rows, block, rng)
-    if block is None or places is None:
-        return None
-    copy = [_common(*row.new) for row in rows[block]]
-    return [*rows[: places[0]], *copy, *rows[places[0] :]]
+    (place,) = _places(rows, block, rng)
+    return [*rows[:place], *(_common(*row.new) for row in rows[block]), *rows[place:]]
 
 
 @_recover("wrapped in an if")
-def _in_if(rows: Rows, rng: random.Random) -> Rows | None:
-    block = _block(rows, rng, 3)
-    return None if block is None else _wrapped(rows, block)
+def _in_if(rows: Rows, rng: random.Random) -> Rows:
+    return _wrapped(rows, _block(rows, rng, 3))
 
 
 @_recover("wrapped in a try")
-def _in_try(rows: Rows, rng: random.Random) -> Rows | None:
-    block = _block(rows, rng, 1)
-    return None if block is None else _wrapped(rows, block, tried=True)
+def _in_try(rows: Rows, rng: random.Random) -> Rows:
+    return _wrapped(rows, _block(rows, rng, 1), tried=True)
 
 
 @_recover("only what it wrote wrapped in an if", _of_size(old=True, new=True))
-def _wrote_in_if(rows: Rows, rng: random.Random) -> Rows | None:
+def _wrote_in_if(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    return None if at is None else _wrapped(rows, slice(at, at + 1))
+    return _wrapped(rows, slice(at, at + 1))
 
 
-@_recover("wrapped, and a line near changed")
-def _in_if_changed(rows: Rows, rng: random.Random) -> Rows | None:
-    return _then(lambda rows, rng: _change_line(rows, _shared(rows, 1, 2, rng)), _in_if)(rows, rng)
+_recover("wrapped, and a line near changed")(_then(_near_changed(2), _in_if))
 
 
 @_recover("the whole file in a class")
-def _in_class(rows: Rows, rng: random.Random) -> Rows | None:
+def _in_class(rows: Rows, rng: random.Random) -> Rows:
     deeper = [row.mapped(lambda line: _deeper(line, "    ")) for row in rows]
     return [_common("class Since:\n"), *deeper]
 
@@ -487,18 +451,13 @@ _recover("indented by 4 instead of tabs", _mapped(lambda line: _units(line, "\t"
     _each(lambda line: _indent(line).replace("\t", "    ") + line.lstrip(" \t"))
 )
 _recover("indented by tabs, and a line near changed", _regular)(
-    _then(
-        lambda rows, rng: _change_line(rows, _shared(rows, 1, 2, rng)),
-        _each(lambda line: _units(line, "\t")),
-    )
+    _then(_near_changed(2), _each(lambda line: _units(line, "\t")))
 )
 _recover("CRLF instead of LF")(_each(_crlf))
 _recover("LF instead of CRLF", lambda edit: edit.mapped(_crlf))(
     _each(lambda line: line.replace("\r\n", "\n"))
 )
-_recover("CRLF instead of LF, and a line near changed")(
-    _then(lambda rows, rng: _change_line(rows, _shared(rows, 1, 2, rng)), _each(_crlf))
-)
+_recover("CRLF instead of LF, and a line near changed")(_then(_near_changed(2), _each(_crlf)))
 
 
 def _at_the_end(edit: Edit) -> Edit:
@@ -511,15 +470,14 @@ def _unended(edit: Edit) -> Edit:
     return edit._replace(lines=(*edit.lines[:-1], edit.lines[-1].rstrip("\n")))
 
 
-def _without_newline(rows: Rows, rng: random.Random) -> Rows | None:
+def _without_newline(rows: Rows, rng: random.Random) -> Rows:
     last = rows[-1]
-    if not last.old or not last.new:
-        return None
+    require(last.old and last.new)
     old, new = ((*lines[:-1], lines[-1].rstrip("\n")) for lines in last)
     return [*rows[:-1], Row(old, new)]
 
 
-def _with_newline(rows: Rows, rng: random.Random) -> Rows | None:
+def _with_newline(rows: Rows, rng: random.Random) -> Rows:
     last = rows[-1]
     return [*rows[:-1], last.mapped(lambda line: line.rstrip("\n") + "\n")]
 
@@ -549,68 +507,42 @@ _recover("trailing whitespace stripped", _trailing)(_each(lambda line: line.rstr
 
 
 @_recover("blank lines added")
-def _blank_lines(rows: Rows, rng: random.Random) -> Rows | None:
+def _blank_lines(rows: Rows, rng: random.Random) -> Rows:
     gaps = _gaps(rows)
     made: Rows = []
     for row, gap in zip(rows, gaps, strict=True):
         made += [_common("\n")] * (gap >= 1 and rng.random() < 0.1)
         made.append(row)
-    return made if len(made) > len(rows) else None
+    require(len(made) > len(rows))
+    return made
 
 
 @_recover("a blank line added directly above")
-def _blank_above(rows: Rows, rng: random.Random) -> Rows | None:
+def _blank_above(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    return None if at is None else _replaced(rows, at, [_common("\n"), rows[at]])
+    return _replaced(rows, at, [_common("\n"), rows[at]])
 
 
 @_recover("some changes taken back already")
-def _partly_back(rows: Rows, rng: random.Random) -> Rows | None:
+def _partly_back(rows: Rows, rng: random.Random) -> Rows:
     changes = _changes(rows)
-    if len(changes) < 2:
-        return None
+    require(len(changes) > 1)
     back = set(rng.sample(changes, rng.randint(1, len(changes) - 1)))
     return [Row(row.old, row.old) if at in back else row for at, row in enumerate(rows)]
 
 
-@_recover("some taken back, and a line near changed")
-def _partly_back_changed(rows: Rows, rng: random.Random) -> Rows | None:
-    return _then(lambda rows, rng: _change_line(rows, _shared(rows, 1, 3, rng)), _partly_back)(
-        rows, rng
-    )
-
-
-@_recover("all taken back, and a line near changed")
-def _all_back(rows: Rows, rng: random.Random) -> Rows | None:
-    later = _change_line(rows, _shared(rows, 1, 3, rng))
-    return None if later is None else [Row(row.old, row.old) for row in later]
-
-
-_recover("a deletion, a line near changed", _of_size(old=True, new=False))(
-    lambda rows, rng: _change_line(rows, _shared(rows, 1, 4, rng))
+_recover("some taken back, and a line near changed")(_then(_near_changed(3), _partly_back))
+_recover("all taken back, and a line near changed")(
+    _then(_near_changed(3), lambda rows, _: [Row(row.old, row.old) for row in rows])
 )
+_recover("a deletion, a line near changed", _of_size(old=True, new=False))(_near_changed(4))
 _recover("a deletion, wrapped in an if", _of_size(old=True, new=False))(_in_if)
-_recover("a deletion, moved", _of_size(old=True, new=False))(
-    lambda rows, rng: (
-        _moved(rows, block, places[0])
-        if (block := _block(rows, rng, 5)) and (places := _places(rows, block, rng))
-        else None
-    )
-)
-_recover("an insertion, a line near changed", _of_size(old=False, new=True))(
-    lambda rows, rng: _change_line(rows, _shared(rows, 1, 4, rng))
-)
+_recover("a deletion, moved", _of_size(old=True, new=False))(_moving(5))
+_recover("an insertion, a line near changed", _of_size(old=False, new=True))(_near_changed(4))
 _recover("an insertion, wrapped in an if", _of_size(old=False, new=True))(_in_if)
 
 
 # To refuse.
-
-
-def _in_what_it_wrote(
-    rows: Rows, rng: random.Random, lines: int = 1
-) -> tuple[int, list[str]] | None:
-    at = _written(rows, rng, lines)
-    return None if at is None else (at, list(rows[at].new))
 
 
 def _with_new(rows: Rows, at: int, new: Sequence[str]) -> Rows:
@@ -618,87 +550,75 @@ def _with_new(rows: Rows, at: int, new: Sequence[str]) -> Rows:
 
 
 @_refuse("a word of what it wrote changed")
-def _word(rows: Rows, rng: random.Random) -> Rows | None:
-    found = _in_what_it_wrote(rows, rng)
-    if found is None:
-        return None
-    at, new = found
-    row = rng.choice([row for row, line in enumerate(new) if re.search(r"\w", line)])
-    new[row] = _reworded(new[row])
-    return _with_new(rows, at, new)
+def _word(rows: Rows, rng: random.Random) -> Rows:
+    at = _written(rows, rng)
+    return _with_new(rows, at, _one_reworded(rows[at].new, rng))
+
+
+def _one_reworded(lines: Sequence[str], rng: random.Random) -> tuple[str, ...]:
+    chosen = rng.choice([at for at, line in enumerate(lines) if re.search(r"\w", line)])
+    return tuple(_reworded(line) if at == chosen else line for at, line in enumerate(lines))
 
 
 @_refuse("a line added in what it wrote")
-def _line_within(rows: Rows, rng: random.Random) -> Rows | None:
-    found = _in_what_it_wrote(rows, rng, 2)
-    if found is None:
-        return None
-    at, new = found
+def _line_within(rows: Rows, rng: random.Random) -> Rows:
+    at = _written(rows, rng, 2)
+    new = rows[at].new
     row = rng.randrange(1, len(new))
     return _with_new(rows, at, [*new[:row], *_fresh(new[row], 1, rng)[0].new, *new[row:]])
 
 
 @_refuse("a line of what it wrote removed")
-def _line_gone(rows: Rows, rng: random.Random) -> Rows | None:
-    found = _in_what_it_wrote(rows, rng, 2)
-    if found is None:
-        return None
-    at, new = found
+def _line_gone(rows: Rows, rng: random.Random) -> Rows:
+    at = _written(rows, rng, 2)
+    new = list(rows[at].new)
     del new[rng.choice([row for row, line in enumerate(new) if line.strip()])]
-    return None if tuple(new) == rows[at].old else _with_new(rows, at, new)
+    require(tuple(new) != rows[at].old)
+    return _with_new(rows, at, new)
 
 
 @_refuse("what it wrote is gone")
-def _gone(rows: Rows, rng: random.Random) -> Rows | None:
+def _gone(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    return _with_new(rows, at, ()) if at is not None and rows[at].old else None
+    require(rows[at].old)
+    return _with_new(rows, at, ())
 
 
 @_refuse("what it wrote is gone with the lines around it")
-def _all_gone(rows: Rows, rng: random.Random) -> Rows | None:
+def _all_gone(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    return None if at is None else [*rows[: max(at - 4, 0)], *rows[at + 5 :]]
+    return [*rows[: max(at - 4, 0)], *rows[at + 5 :]]
 
 
 @_refuse("what it wrote was replaced")
-def _overwritten(rows: Rows, rng: random.Random) -> Rows | None:
+def _overwritten(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    if at is None:
-        return None
     return _with_new(rows, at, [row.new[0] for row in _fresh(rows[at].new[0], 2, rng)])
 
 
 @_refuse("taken back with another word")
-def _back_otherwise(rows: Rows, rng: random.Random) -> Rows | None:
+def _back_otherwise(rows: Rows, rng: random.Random) -> Rows:
     fitting = [
         at for at in _changes(rows) if rows[at].new and re.search(r"\w", "".join(rows[at].old))
     ]
-    if not fitting:
-        return None
-    at = rng.choice(fitting)
-    old = list(rows[at].old)
-    row = rng.choice([row for row, line in enumerate(old) if re.search(r"\w", line)])
-    old[row] = _reworded(old[row])
-    return None if tuple(old) == rows[at].new else _with_new(rows, at, old)
+    at = picked(fitting, rng)
+    old = _one_reworded(rows[at].old, rng)
+    require(old != rows[at].new)
+    return _with_new(rows, at, old)
 
 
 @_refuse("wrapped, and a word of what it wrote changed")
-def _wrapped_word(rows: Rows, rng: random.Random) -> Rows | None:
+def _wrapped_word(rows: Rows, rng: random.Random) -> Rows:
     at = _written(rows, rng)
-    if at is None or at < 4:
-        return None
-    new = list(rows[at].new)
-    row = rng.choice([row for row, line in enumerate(new) if re.search(r"\w", line)])
-    new[row] = _reworded(new[row])
-    return _wrapped(_with_new(rows, at, new), slice(at - 3, at + 4))
+    require(at >= 4)
+    changed = _with_new(rows, at, _one_reworded(rows[at].new, rng))
+    return _wrapped(changed, slice(at - 3, at + 4))
 
 
 @_refuse("moved to two places")
-def _two_places(rows: Rows, rng: random.Random) -> Rows | None:
+def _two_places(rows: Rows, rng: random.Random) -> Rows:
     block = _block(rows, rng, 4)
-    places = None if block is None else _places(rows, block, rng, 2)
-    if block is None or places is None:
-        return None
+    places = _places(rows, block, rng, 2)
     taken = _moved(rows, block, places[0])
     shift = block.stop - block.start
     second = places[1] + shift if places[1] < block.start else places[1]
@@ -706,38 +626,36 @@ def _two_places(rows: Rows, rng: random.Random) -> Rows | None:
 
 
 @_refuse("moved, and a word of what it wrote changed")
-def _moved_word(rows: Rows, rng: random.Random) -> Rows | None:
+def _moved_word(rows: Rows, rng: random.Random) -> Rows:
     changed = _word(rows, rng)
-    if changed is None:
-        return None
     at = next(at for at, row in enumerate(rows) if row != changed[at])
     block = slice(at - 3, at + 4)
-    places = _places(rows, block, rng) if block.start >= 1 else None
-    return None if places is None else _moved(changed, block, places[0])
+    require(block.start >= 1)
+    return _moved(changed, block, _places(rows, block, rng)[0])
 
 
 @_refuse("both neighbours of a deletion changed")
-def _neighbours(rows: Rows, rng: random.Random) -> Rows | None:
+def _neighbours(rows: Rows, rng: random.Random) -> Rows:
     return _around_deletion(
         rows, rng, lambda above, below: (above.mapped(_reworded), below.mapped(_reworded))
     )
 
 
 @_refuse("lines added where lines were deleted")
-def _instead(rows: Rows, rng: random.Random) -> Rows | None:
+def _instead(rows: Rows, rng: random.Random) -> Rows:
     return _around_deletion(
         rows, rng, lambda above, below: (above, *_fresh(above.new[0], 2, rng), below)
     )
 
 
 @_refuse("the neighbours of a deletion are gone")
-def _neighbours_gone(rows: Rows, rng: random.Random) -> Rows | None:
+def _neighbours_gone(rows: Rows, rng: random.Random) -> Rows:
     return _around_deletion(rows, rng, lambda above, below: ())
 
 
 def _around_deletion(
     rows: Rows, rng: random.Random, change: Callable[[Row, Row], Sequence[Row]]
-) -> Rows | None:
+) -> Rows:
     """The rows directly around lines that were deleted become others."""
     fitting = [
         at
@@ -746,21 +664,16 @@ def _around_deletion(
         and 0 < at < len(rows) - 1
         and all(row.shared and re.search(r"\w", row.new[0]) for row in (rows[at - 1], rows[at + 1]))
     ]
-    if not fitting:
-        return None
-    at = rng.choice(fitting)
+    at = picked(fitting, rng)
     return [*rows[: at - 1], *change(rows[at - 1], rows[at + 1]), *rows[at + 2 :]]
 
 
 @_refuse("only a sibling is left")
-def _sibling(rows: Rows, rng: random.Random) -> Rows | None:
+def _sibling(rows: Rows, rng: random.Random) -> Rows:
     """The lines and what the edit wrote are gone; a block with other words is far away."""
     block = _block(rows, rng, 4)
-    if block is None or not rows[block.start + 4].new:
-        return None
+    require(rows[block.start + 4].new)
     places = _places(rows, block, rng)
-    if places is None:
-        return None
     twin = [_common(*map(_reworded, row.new)) for row in rows[block]]
     cut = _replaced(rows, block.start, [])
     del cut[block.start : block.stop - 1]
@@ -772,6 +685,5 @@ def cases(kind: str, edits: Sequence[Edit], rng: random.Random) -> Iterator[Case
     """The cases that some edits give for a kind."""
     make = {**RECOVER, **REFUSE}[kind]
     for edit in edits:
-        case = make(edit, rng)
-        if case is not None:
-            yield case
+        with suppress(Unfit):
+            yield make(edit, rng)
