@@ -35,7 +35,7 @@ def inputs(words: Sequence[bytes]) -> st.SearchStrategy[bytes]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", help="a name of tests.hostile.targets.TARGETS, or 'list'")
+    parser.add_argument("target", help="a name of tests.hostile.targets.ALL, or 'list'")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--corpus", help="a directory that keeps what atheris finds")
     parser.add_argument("--input", help="run this one file, such as a crash that was found")
@@ -44,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _by_coverage(asked)
     targets = import_module("tests.hostile.targets")
     if asked.target == "list":
-        print("\n".join(targets.TARGETS))
+        print("\n".join(targets.ALL))
     elif asked.input:
-        targets.TARGETS[asked.target](Path(asked.input).read_bytes())
+        targets.ALL[asked.target](Path(asked.input).read_bytes())
     else:
-        run = targets.TARGETS[asked.target]
+        run = targets.ALL[asked.target]
         _by_hypothesis(run, targets.words(asked.target), asked.seconds)
 
 
@@ -73,7 +73,7 @@ def _by_coverage(asked: argparse.Namespace) -> None:
     options = [f"-max_total_time={asked.seconds}", f"-timeout={HANGS}", "-max_len=4096"]
     corpus = [asked.corpus] if asked.corpus else []
     atheris.Setup(
-        [sys.argv[0], *options, *corpus], targets.TARGETS[asked.target], custom_mutator=mutated
+        [sys.argv[0], *options, *corpus], targets.ALL[asked.target], custom_mutator=mutated
     )
     atheris.Fuzz()  # ends the process
 

@@ -19,6 +19,7 @@ from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.revert import Revert
 from git_boocode.editing.textfile import decode
 from git_boocode.matching import PROFILES, MatchError, locate_match, replace_text
+from tests.hostile import outside_targets
 
 SEPARATOR = b"\0\0"
 """Two NUL bytes separate the parts of an input that a target reads as several texts."""
@@ -105,6 +106,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "replace-action": replace_action,
     "rewind": rewind,
 }
+ALL = {**TARGETS, **outside_targets.TARGETS}
 
 WORDS: dict[str, tuple[bytes, ...]] = {
     "edits": (
@@ -126,4 +128,5 @@ WORDS: dict[str, tuple[bytes, ...]] = {
 
 def words(name: str) -> tuple[bytes, ...]:
     """The words for a target; those of `edits` where it has none of its own."""
-    return next((WORDS[key] for key in WORDS if name.startswith(key)), WORDS["edits"])
+    known = {**outside_targets.WORDS, **WORDS}
+    return next((known[key] for key in known if name.startswith(key)), WORDS["edits"])

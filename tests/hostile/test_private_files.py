@@ -1,17 +1,12 @@
-"""Whatever is in the place of a private file, no command blocks or crashes.
+"""Whatever a crash of the machine left in private files, no command fails for it unexpectedly.
 
-Every private file that a session leaves below `.git/boocode` is replaced. Commands answer in time,
-with a documented exit code, and touch nothing that a link leads to; `doctor --fix` removes what is
-bad.
+Every private file that a session leaves below `.git/boocode` is damaged; `doctor --fix` removes it.
+Who can plant something else there, such as a FIFO, can run programs through git anyway.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -28,16 +23,10 @@ COMMANDS: dict[tuple[str, ...], str] = {
     ("hooks", "status"): "",
     ("undo",): "",
 }
-Plant = Callable[[Path, Path], object]
-KINDS: dict[str, Plant] = {
-    "fifo": lambda path, _: os.mkfifo(path),
-    "directory": lambda path, _: (path / "below").mkdir(parents=True),
-    "link elsewhere": lambda path, outside: path.symlink_to(outside),
-    "garbage": lambda path, _: path.write_bytes(b"\xff\xfe\0garbage\x80" * 99),
-    "deep JSON": lambda path, _: path.write_bytes(b"[" * 200_000),
-    "wrong JSON": lambda path, _: path.write_text('{"safety": 1, "files": [3], "record": {}}'),
+KINDS = {
+    "garbage": b"\xff\xfe\0garbage\x80" * 99,
+    "wrong JSON": b'{"safety": 1, "files": [3], "record": {}}',
 }
-SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in list(KINDS)[3:]]
 
 
 @pytest.fixture
@@ -51,16 +40,13 @@ def session(repo: Repo) -> Repo:
 
 
 def attempt(repo: Repo, command: tuple[str, ...], stdin: str = "") -> int:
-    """The exit code of the installed command, which only one that blocks keeps from ending."""
-    done = subprocess.run(
-        ["git", "boocode", *command], cwd=repo.top, input=stdin, capture_output=True, text=True,
-        timeout=60,
-    )  # fmt: skip
-    assert done.returncode in (0, 1, 128), (command, done)
-    said = done.stdout + done.stderr
+    """The exit code of a command."""
+    done = repo.boocode(*command, stdin=stdin)
+    assert done.code in (0, 1, 128), (command, done)
+    said = done.out + done.err
     assert "Traceback" not in said, (command, done)
     assert "unexpected" not in said, (command, done)
-    return done.returncode
+    return done.code
 
 
 def test_private_files_are_for_their_owner_alone(session: Repo) -> None:
@@ -69,15 +55,13 @@ def test_private_files_are_for_their_owner_alone(session: Repo) -> None:
     assert not [path for path in paths if path.stat().st_mode & 0o077]
 
 
-@pytest.mark.parametrize("kind", [*list(KINDS)[:3], *SLOW])
-def test_all_private_files_at_once(session: Repo, tmp_path: Path, kind: str) -> None:
-    outside, state = tmp_path / "outside", session.top / ".git/boocode"
-    outside.write_text("keep me\n")
-
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_private_files_at_once(session: Repo, kind: str) -> None:
     def spoil() -> None:
         for name in FILES:
-            subprocess.run(["rm", "-rf", state / name], check=True)
-            KINDS[kind](state / name, outside)
+            path = session.top / ".git/boocode" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(KINDS[kind])
 
     for command, stdin in COMMANDS.items():
         spoil()
@@ -85,22 +69,8 @@ def test_all_private_files_at_once(session: Repo, tmp_path: Path, kind: str) -> 
         assert code == 0 or command[0] not in ("log", "hook"), command
     spoil()
     attempt(session, ("doctor", "--fix"))
-    assert outside.read_text() == "keep me\n"
     assert attempt(session, ("doctor",)) == 0
     session.write("a", "first line\nsecond line\n")
     for command, stdin in COMMANDS.items():
         # What was restored and edited before may be gone with its note; nothing else is.
         assert attempt(session, command, stdin) in ((0, 1) if command == ("undo",) else (0,))
-
-
-def test_the_private_directory_itself(session: Repo, tmp_path: Path) -> None:
-    state = session.top / ".git/boocode"
-    for kind in ("fifo", "garbage"):
-        subprocess.run(["rm", "-rf", state], check=True)
-        KINDS[kind](state, tmp_path)
-        assert attempt(session, ("log", "--all")) == 0
-        refused = session.boocode("checkpoint")
-        assert refused.code == 128
-        assert "doctor --fix" in refused.err
-        assert attempt(session, ("doctor", "--fix")) in (0, 1)
-        assert attempt(session, ("checkpoint",)) == 0

@@ -1,4 +1,4 @@
-"""No bytes make a parser or the matcher raise an undocumented error, or keep it from ending."""
+"""No bytes make a reader raise an undocumented error, or keep it from ending."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from tests.hostile.fuzz import HANGS, inputs
-from tests.hostile.targets import TARGETS, words
+from tests.hostile.targets import ALL, words
 
 
 @contextmanager
@@ -30,11 +30,11 @@ def ends() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", ALL)
 def test_any_bytes(name: str) -> None:
     @given(inputs(words(name)))
     def once(data: bytes) -> None:
         with ends():
-            TARGETS[name](data)
+            ALL[name](data)
 
     once()

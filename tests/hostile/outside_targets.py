@@ -1,34 +1,23 @@
 """Readers of what others may have written accept any bytes; see `tests.hostile.targets`.
 
-Payloads of agents, private files, the metadata in commit messages, values of the configuration, and
-the files into which hooks are installed.
+Payloads of agents, the metadata in commit messages, values of the configuration, and the files into
+which hooks are installed.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-from git_boocode.agents import config_files as records
-from git_boocode.agents import config_settings, git_install, hook_state
+from git_boocode.agents import config_settings, git_install
 from git_boocode.agents.config_files import JSON, TOML, UNKNOWN, ConfigFile, Wanted
 from git_boocode.agents.event import label_of, named_files, parse_event, parse_payload, pathspecs
-from git_boocode.agents.hook_state import Turns, turn_of
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
-from git_boocode.checkpoints.restore import conversation as transcripts
-from git_boocode.checkpoints.worktree import snapshot as kept
-from git_boocode.editing.records import Records, refusals
-from git_boocode.editing.recovery import interrupted_edit
+from git_boocode.editing.records import Records
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import BoocodeError, FatalError
-from git_boocode.repo.layout import EDIT_NOTE
-from git_boocode.repo.lock import interrupted_restore, record_of_interrupted_edit
 from git_boocode.repo.store import Commit, Ref
 
 ID = "01234567-89ab-7def-8123-456789abcdef"
@@ -45,55 +34,6 @@ def payload_of(agent: Agent, event: str) -> Callable[[bytes], None]:
             assert all(os.fsencode(spec) for spec in specs)
 
     return target
-
-
-def in_state(name: str, read: Callable[[Any], object]) -> Callable[[bytes], None]:
-    """What reads a private file: called with a stand-in for the repository that holds it."""
-
-    def target(data: bytes) -> None:
-        with tempfile.TemporaryDirectory() as top:
-            state = os.path.join(top, ".git", "boocode")
-            path = Path(state, name)
-            path.parent.mkdir(parents=True)
-            path.write_bytes(data)
-            places = {"state_dir": state, "common_state_dir": state, "worktree": top}
-            with suppress(FatalError):
-                read(SimpleNamespace(**places))
-
-    return target
-
-
-def read_turns(repository: Any) -> None:
-    turns = Turns(os.path.join(repository.state_dir, "turns.json"))
-    turn = turn_of("claude-code", "s", "1", "prompt", 3)
-    turns.knows(turn)
-    turns.knows_session(turn)
-    turns.has_reported(turn)
-    turns.note(turn)
-
-
-def read_log(repository: Any) -> None:
-    found = hook_state.entries(repository.state_dir, since=0)
-    hook_state.newest(found, 5)
-    hook_state.log(repository.state_dir, "a", "b", "c", "d", "e")
-
-
-def read_kept(repository: Any) -> None:
-    kept.load_cache(repository, os.path.join(repository.state_dir, "target"), "")
-
-
-def read_edit_note(repository: Any) -> None:
-    record_of_interrupted_edit(repository.state_dir)
-    interrupted_edit(repository)
-
-
-def read_transcripts(repository: Any) -> None:
-    transcripts.ConversationFiles(repository, "new", None).read(ID)
-
-
-def record_of_hooks(repository: Any) -> None:
-    found = records.load(os.path.join(repository.state_dir, "hooks", "x.json"))
-    assert found is None or found.is_of(None) is False
 
 
 def metadata(data: bytes) -> None:
@@ -156,30 +96,20 @@ def git_hook(data: bytes) -> None:
         assert git_install.remove(git_install.insert(data, "true")) == data
 
 
-def _settings() -> list[Agent]:
-    return [agent for agent in AGENTS.values() if isinstance(agent.config, Settings)]
-
-
 TARGETS: dict[str, Callable[[bytes], None]] = {
     **{
         f"payload-{agent.name}-{event}": payload_of(agent, event)
         for agent in AGENTS.values()
         for event in ("", agent.turn, agent.tool)
     },
-    "private-turns": in_state("turns.json", read_turns),
-    "private-log": in_state("hooks.log", read_log),
-    "private-refusals": in_state("refusals.log", lambda repository: [*refusals(repository)]),
-    "private-kept": in_state("kept-index.json", read_kept),
-    "private-edit": in_state(EDIT_NOTE, read_edit_note),
-    "private-restore": in_state(
-        "restore-in-progress", lambda found: interrupted_restore(found.state_dir)
-    ),
-    "private-transcripts": in_state(f"transcripts/{ID}/note.json", read_transcripts),
-    "private-hooks": in_state("hooks/x.json", record_of_hooks),
     "metadata": metadata,
     "metadata-edit": edit_metadata,
     "config": setting,
-    **{f"settings-{agent.name}": settings_of(agent) for agent in _settings()},
+    **{
+        f"settings-{agent.name}": settings_of(agent)
+        for agent in AGENTS.values()
+        if isinstance(agent.config, Settings)
+    },
     "git-hook": git_hook,
 }
 
@@ -211,37 +141,6 @@ WORDS: dict[str, tuple[bytes, ...]] = {
         )
         for agent in AGENTS.values()
     },
-    "private-turns": (*_JSON, b'[["claude-code","s","1","6-00000000",3,1.5]]'),
-    "private-log": (*_JSON, *_keys("time", "agent", "event"), b'"2026-01-01T00:00:00.000Z"'),
-    "private-refusals": (*_JSON, *_keys("time", "worktree", "edits", "failures", "path"), b"1e3"),
-    "private-kept": (
-        *_JSON,
-        *_keys("version", "tree", "content", "special", "ref", "commit", "users_index", "number"),
-        *_keys("head_tree", "extra", "missing", "specials", "modules", "rules"),
-        *_keys("since", "recent", "crc", "overlay"),
-        *(b"2", b'"' + b"a" * 40 + b'"'),
-    ),
-    "private-edit": (
-        *_JSON,
-        *_keys("record", "files", "path", "real", "beside", "spelling"),
-        *_keys("before", "after"),
-        (
-            b'{"record":null,"files":[{"path":"a","real":"a","beside":".a",'
-            b'"spelling":null,"before":null,"after":null}]}'
-        ),
-    ),
-    "private-restore": (*_JSON, *_keys("safety"), f'"{ID}"'.encode()),
-    "private-transcripts": (
-        *_JSON,
-        *_keys("files", "path", "mode", "leftovers", "before", "after"),
-        b'{"files":[{"path":"a","mode":420,"leftovers":["a.boocode-1"],"before":null,',
-        b'"after":null}]}',
-    ),
-    "private-hooks": (
-        *_JSON,
-        *_keys("boocode", "before", "written", "made", "directories"),
-        b'{"boocode":1,"before":null,"written":"","made":null,"directories":["2f"]}',
-    ),
     "metadata": (
         *_JSON,
         *(b"s\n\n", b'{"boocode":1,', b"\n", b'"path":', b'"action":"modify"'),
