@@ -19,7 +19,7 @@ from git_boocode.api import (
 )
 from git_boocode.editing.edits import DEFAULT_ENCODING, MatchOptions
 from git_boocode.editing.service import Options
-from git_boocode.proposals import acceptance, local_files, new_proposal, review
+from git_boocode.proposals import acceptance, discard_sync, local_files, new_proposal, review
 from git_boocode.repo.errors import ArgumentError
 
 Buffers = Mapping[str, str] | None
@@ -129,7 +129,7 @@ def discard(
 ) -> ReviewedProposal:
     """Drop what is proposed; arguments and errors are those of `accept`."""
     chosen = _chosen(paths, hunks)
-    return _result(review.discard(workspace_of(root, None), chosen, force=force))
+    return _result(discard_sync.discard(workspace_of(root, None), chosen, force=force))
 
 
 @fatal_os_errors
@@ -137,7 +137,7 @@ def sync(
     root: str = ".", *, paths: Sequence[str] = (), force: bool = False, buffers: Buffers = None
 ) -> ReviewedProposal:
     """Make files as they are now the context; arguments and errors are those of `accept`."""
-    return _result(review.sync(workspace_of(root, buffers), strings(paths), force=force))
+    return _result(discard_sync.sync(workspace_of(root, buffers), strings(paths), force=force))
 
 
 def _chosen(paths: Sequence[str], hunks: HunkNumbers) -> review.ChosenPart:

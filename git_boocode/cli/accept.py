@@ -37,7 +37,7 @@ from git_boocode.cli.output import (
 from git_boocode.editing.answer import diff_of
 from git_boocode.editing.text_changes import unified_diff
 from git_boocode.editing.workspace import Workspace
-from git_boocode.proposals import review
+from git_boocode.proposals import discard_sync
 from git_boocode.proposals.acceptance import ACCEPT, AcceptRefusedError, AcceptRequest
 from git_boocode.proposals.acceptance import accept as accept_files
 from git_boocode.proposals.proposal import ContextFile
@@ -195,12 +195,12 @@ def discard(chosen: ReviewOptions, force: bool) -> int:
     """Drop what is proposed for some files, or for all; the files stay as they are."""
     refuse_together(("--patch", chosen.patch), ("--json", wants_json()))
     workspace = chosen.workspace()
-    selection = chosen.select(workspace, review.DISCARD)
+    selection = chosen.select(workspace, discard_sync.DISCARD)
     if selection is None:
         print_text("nothing was discarded")
         return 1
     with progress(workspace.repository, "discarding"):
-        result = review.discard(workspace, selection, force=force)
+        result = discard_sync.discard(workspace, selection, force=force)
     print_review(result)
     return 0
 
@@ -218,7 +218,7 @@ def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool) -> int:
     """
     workspace = buffers.fill(Workspace.here())
     with progress(workspace.repository, "syncing"):
-        result = review.sync(workspace, paths, force=force)
+        result = discard_sync.sync(workspace, paths, force=force)
     print_review(result)
     return 0
 
@@ -240,7 +240,7 @@ def _choose_hunks(review: Review, paths: Sequence[str], verb: str) -> ChosenPart
         return None
     names = tuple(os.path.join(review.workspace.top, path) for path in chosen)
     hunks = {path: found for path, found in chosen.items() if 0 not in found}
-    return ChosenPart(names, hunks, review.newest.id if review.newest else "")
+    return ChosenPart(names, hunks, review.newest_id)
 
 
 def _choose(review: Review, file: ContextFile, verb: str) -> Iterator[int]:

@@ -29,7 +29,7 @@ from git_boocode.editing.service import Options
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.new_proposal import begin as begin_turn
 from git_boocode.proposals.new_proposal import propose as store
-from git_boocode.proposals.proposed_file import preview as preview_file
+from git_boocode.proposals.review import preview as preview_file
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import SHORT_ID
 from git_boocode.repo.repository import Repository

@@ -14,9 +14,10 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.proposal import (
     BlobVersion,
     ContextFile,
-    ObjectStore,
+    KnownVersions,
+    NewVersion,
     Proposals,
-    Versions,
+    version_of,
 )
 from git_boocode.repo.errors import FatalError, NextStep, RefusedError
 from git_boocode.repo.files import Symlink, is_in_dot_git
@@ -24,11 +25,15 @@ from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.layout import PROPOSALS_INDEX
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import object_id
+from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
 
 OTHER = BlobVersion("040000", "")
 """What blocks a path: a directory, a special file, or something above it."""
+_REGULAR = {"100644", "100755"}
+
+Versions = Mapping[str, BlobVersion | None]
+"""The user's versions by path, relative to the top; None for a missing file."""
 
 
 class FileStatus(NamedTuple):
@@ -62,19 +67,8 @@ def file_statuses(workspace: Workspace, paths: Sequence[str] = ()) -> list[FileS
     assert workspace.repository is not None
     newest = Proposals(workspace.repository).newest()
     files = chosen_files(workspace, newest.files if newest else (), paths)
-    local = local_versions(workspace, known_versions(files))
+    local = _local_versions(workspace, files)
     return [FileStatus(file, letters_of(file, local), local[file.paths[0]]) for file in files]
-
-
-def known_versions(files: Iterable[ContextFile]) -> dict[str, KnownVersions]:
-    """The versions that the user's files may have, by path; of a rename, one of each side."""
-    known = dict[str, KnownVersions]()
-    for file in files:
-        if file.source:
-            known |= {file.source: (file.context,), file.path: (file.output,)}
-        else:
-            known[file.path] = (file.context, file.output)
-    return known
 
 
 def chosen_files(
@@ -111,33 +105,28 @@ def tree_path(workspace: Workspace, path: str) -> str:
 
 def letters_of(file: ContextFile, local: Versions) -> str:
     """The letters for a file; `local` has the user's versions of its paths."""
+    now, there = local[file.paths[0]], local[file.path]
     if file.source:
-        return _letters_of_rename(file, local[file.source], local[file.path])
-    now = local[file.path]
-    if now == file.context:
-        return file.change
-    if not file.is_pending or now == file.output:
-        return "~"
-    return "!A" if file.context is None else f"~{file.change}"
+        if now is None and there == file.output:
+            return "~"
+        if there not in (None, file.output):
+            return "!R"
+    elif now != file.context:
+        if not file.is_pending or now == file.output:
+            return "~"
+        if file.context is None:
+            return "!A"
+    return file.change if now == file.context else f"~{file.change}"
 
 
-def _letters_of_rename(file: ContextFile, old: BlobVersion | None, new: BlobVersion | None) -> str:
-    if old is None and new == file.output:
-        return "~"
-    if new not in (None, file.output):
-        return "!R"
-    return "R" if old == file.context else "~R"
+def _local_versions(workspace: Workspace, files: Iterable[ContextFile]) -> Versions:
+    """The user's versions of some files; git only stats a file that it has read before.
 
-
-def local_versions(
-    workspace: Workspace, known: Mapping[str, KnownVersions]
-) -> dict[str, BlobVersion | None]:
-    """The user's versions of some files, by path relative to the top; None for a missing file.
-
-    Git only stats a file that it has read before, in a private index of its own.
+    It knows them by a private index of its own.
     """
     repository = workspace.repository
     assert repository is not None
+    known = {path: versions for file in files for path, versions in file.known.items()}
     found = dict[str, BlobVersion | None]()
     listed = []
     for path, versions in known.items():
@@ -168,7 +157,7 @@ def local_version(
     assert repository is not None
     executable = is_executable(os.path.join(workspace.top, path))
     mode = SYMLINK if isinstance(data, Symlink) else file_mode(executable=executable)
-    version = version_of(repository, path, data, mode)
+    version = version_of(repository, path, NewVersion(mode, data))
     return recognized(repository, path, (version, data), known)
 
 
@@ -267,13 +256,6 @@ def proposal_trees(
         return local.write_tree(), output.write_tree("--missing-ok")
 
 
-SYMLINK = "120000"
-_REGULAR = {"100644", "100755"}
-
-KnownVersions = Sequence[BlobVersion | None]
-"""The versions that a file of the worktree may have: of the context, and of the output."""
-
-
 def worktree_bytes(repository: Repository, path: str, version: BlobVersion) -> bytes:
     """The bytes that git would write to the worktree, with its line endings and filters.
 
@@ -321,28 +303,6 @@ def _missing(path: str, version: BlobVersion) -> FatalError:
             ),
         ),
     )
-
-
-def version_of(repository: Repository, path: str, data: bytes, mode: str) -> BlobVersion:
-    """The version that git would store for some bytes of the worktree.
-
-    FatalError if a filter fails.
-    """
-    if mode == SYMLINK or not may_convert(repository, [path]):
-        return BlobVersion(mode, object_id(repository.object_format, b"blob", data))
-    options = (f"--path={path}", "--stdin")
-    return BlobVersion(mode, repository.git.line("hash-object", *options, stdin=data))
-
-
-def store_version(
-    repository: Repository, objects: ObjectStore, file: tuple[str, bytes], mode: str
-) -> BlobVersion:
-    """Store a file with a path and its bytes, and return its version; see `version_of`."""
-    path, data = file
-    if mode == SYMLINK or not may_convert(repository, [path]):
-        return BlobVersion(mode, objects.store(data))
-    options = ("-w", f"--path={path}", "--stdin")
-    return BlobVersion(mode, objects.git.line("hash-object", *options, stdin=data))
 
 
 def recognized(

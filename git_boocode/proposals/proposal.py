@@ -11,31 +11,29 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
+from itertools import takewhile
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.restore.request import ProposalStep
+from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.repo.entries import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.gc import create_refs, protect_from_gc
-from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import PROPOSALS
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import Quarantine, raw_commit
+from git_boocode.repo.object_writer import SYMLINK, Quarantine, object_id, raw_commit
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange
 from git_boocode.repo.trees import Item, TreeEditor
 
 KIND = "proposal"
-_ATTEMPTS = 5
 _CONTEXT_KIND = "context"
 _MODE = re.compile("100644|100755|120000")
-
-
-_Result = TypeVar("_Result")
 
 
 class BlobVersion(NamedTuple):
@@ -50,8 +48,27 @@ class BlobVersion(NamedTuple):
         return self.mode == "100755"
 
 
-Versions = Mapping[str, BlobVersion | None]
-"""Versions by path, relative to the top; None for a missing file."""
+class NewVersion(NamedTuple):
+    """A version of a file that git may not have stored: git's mode, and its worktree bytes."""
+
+    mode: str
+    data: bytes
+
+
+AnyVersion = BlobVersion | NewVersion
+Changes = Mapping[str, tuple[AnyVersion | None, AnyVersion | None]]
+"""New contexts and outputs by path, relative to the top; None for a missing file."""
+
+
+KnownVersions = tuple[BlobVersion | None, ...]
+"""The versions that a file of the worktree may have: of the context, and of the output."""
+
+
+class Sides(NamedTuple):
+    """What a model has seen at a path, and what it wants there; None for no file."""
+
+    context: BlobVersion | None = None
+    output: BlobVersion | None = None
 
 
 class ContextFile(NamedTuple):
@@ -77,6 +94,13 @@ class ContextFile(NamedTuple):
         return [path for path in (self.source, self.path) if path]
 
     @property
+    def known(self) -> dict[str, KnownVersions]:
+        """The versions that the user's files may have, by path; of a rename, one of each side."""
+        if self.source:
+            return {self.source: (self.context,), self.path: (self.output,)}
+        return {self.path: (self.context, self.output)}
+
+    @property
     def change(self) -> str:
         """The letter of the proposed change: `M`, `A`, `D` or `R`; empty for none."""
         if self.source:
@@ -87,73 +111,54 @@ class ContextFile(NamedTuple):
 
 
 class ProposalState(NamedTuple):
-    """What is proposed: by path, the versions that the model has seen, and those it wants.
+    """What is proposed: the sides of files by path, and the old paths of renames by new path."""
 
-    Both name the same paths. `renames` are old paths by new path.
-    """
-
-    context: Versions = MappingProxyType({})
-    output: Versions = MappingProxyType({})
+    sides: Mapping[str, Sides] = MappingProxyType({})
     renames: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def of(cls, files: Iterable[ContextFile]) -> ProposalState:
         """The state that consists of some files."""
-        context: dict[str, BlobVersion | None] = {}
-        output: dict[str, BlobVersion | None] = {}
-        renames = {}
+        sides, renames = dict[str, Sides](), dict[str, str]()
         for file in files:
             if file.source:
                 renames[file.path] = file.source
-                context |= {file.source: file.context, file.path: None}
-                output |= {file.source: None, file.path: file.output}
+                sides[file.source] = Sides(file.context, None)
+                sides[file.path] = Sides(None, file.output)
             else:
-                context[file.path], output[file.path] = file.context, file.output
-        return cls(context, output, renames)
+                sides[file.path] = Sides(file.context, file.output)
+        return cls(sides, renames)
+
+    def at(self, path: str) -> Sides:
+        """The sides of a path; None on both if it is not in the state."""
+        return self.sides.get(path, Sides())
 
     def files(self) -> list[ContextFile]:
         """The files, by path; a rename is one of them."""
-        renames = {new: old for new, old in self.renames.items() if self._is_rename(new, old)}
-        hidden = set(renames.values())
+        renames = {
+            new: old
+            for new, old in self.renames.items()
+            if self.at(old).context is not None
+            and self.at(new).output is not None
+            and not (self.at(new).context or self.at(old).output)
+        }
+        gone = set(renames.values())
         return [
             ContextFile(
                 path,
                 renames.get(path, ""),
-                self.context[renames.get(path, path)],
-                self.output[path],
+                self.sides[renames.get(path, path)].context,
+                self.sides[path].output,
             )
-            for path in sorted(self.context)
-            if path not in hidden
+            for path in sorted(self.sides)
+            if path not in gone
         ]
 
-    def _is_rename(self, new: str, old: str) -> bool:
-        there = [side.get(path) for side, path in ((self.context, old), (self.output, new))]
-        gone = [side.get(path) for side, path in ((self.context, new), (self.output, old))]
-        return None not in there and not any(gone)
-
-    def with_versions(
-        self, context: Versions, output: Versions, renames: Mapping[str, str] | None = None
-    ) -> ProposalState:
-        """A copy with other versions of some paths; a path that has none on either side leaves."""
-        contexts, outputs = {**self.context, **context}, {**self.output, **output}
-        kept = [
-            path
-            for path in contexts.keys() | outputs.keys()
-            if contexts.get(path) is not None or outputs.get(path) is not None
-        ]
-        return ProposalState(
-            {path: contexts.get(path) for path in kept},
-            {path: outputs.get(path) for path in kept},
-            {**self.renames, **(renames or {})},
-        )
-
-    def with_paths_of(self, earlier: ProposalState, paths: Iterable[str]) -> ProposalState:
-        """A copy in which some paths are as in an earlier state."""
-        chosen = {*paths}
-        context = {path: earlier.context.get(path) for path in chosen}
-        output = {path: earlier.output.get(path) for path in chosen}
-        renames = {new: old for new, old in earlier.renames.items() if new in chosen}
-        return self.with_versions(context, output, renames)
+    def with_changes(self, sides: Mapping[str, Sides], renames: Mapping[str, str]) -> ProposalState:
+        """A copy with other sides of some paths; a path with no file on both leaves the state."""
+        changed = {**self.sides, **sides}
+        kept = {path: each for path, each in changed.items() if each != Sides()}
+        return ProposalState(kept, {**self.renames, **renames})
 
 
 class Proposal(NamedTuple):
@@ -202,106 +207,71 @@ class Proposals(EntryCatalog[Proposal]):
         """The newest proposal of this worktree, which is its state; None if there is none."""
         return next(self.history(), None)
 
-    def state_of(self, identifier: str) -> ProposalState:
-        """The state that a proposal recorded; an empty one for an empty id."""
-        return self.find(identifier).state if identifier else ProposalState()
 
+class StateChange(NamedTuple):
+    """A change of what is proposed: what led to it, and the new sides and renames by path.
 
-class NewState(NamedTuple):
-    """A state to store: what led to it, and more metadata.
-
-    `base` is the commit that has the files which are not in the state; empty for none.
+    `base` is the commit that has the files which are not in the state; by default that of the
+    newest proposal, or HEAD. `more` are further metadata.
     """
 
-    state: ProposalState
     action: str
-    base: str
+    sides: Changes
+    renames: Mapping[str, str] = MappingProxyType({})
+    base: str = ""
     more: Mapping[str, object] = MappingProxyType({})
-
-
-class ObjectStore:
-    """Writes the objects of one proposal; they are published when it is stored."""
-
-    def __init__(self, repository: Repository, scratch: str) -> None:
-        self._repository = repository
-        self._quarantine = Quarantine(repository, scratch)
-
-    @property
-    def git(self) -> Git:
-        """Git that writes new objects to the quarantine, and sees them."""
-        return self._quarantine.git
-
-    def store(self, data: bytes) -> str:
-        """Write a blob; returns its id."""
-        return self._quarantine.store(b"blob", data).decode("ascii")
-
-    def _tree(self, tree: TreeEditor, versions: Versions) -> str:
-        """Store a tree with other versions of some files, and return its id."""
-        # Removals first: a file may replace a directory, or the other way round.
-        for path, version in sorted(versions.items(), key=lambda item: item[1] is not None):
-            item = version and Item(version.mode.encode(), version.id.encode())
-            tree.put(os.fsencode(path), item)
-        return tree.write(self._quarantine.store).decode("ascii")
-
-    def write(self, new: NewState) -> Proposal:
-        """Write the commits and create the ref of a proposal."""
-        repository, state = self._repository, new.state
-        identifier = repository.store.new_id()
-        when, by = id_time(identifier), repository.config.identity()
-        base = new.base or repository.empty_tree
-        tree = TreeEditor.of(repository.store, base, state.context)
-        before, context, output = (self._tree(tree, v) for v in ({}, state.context, state.output))
-        common = {
-            "boocode": VERSION,
-            "id": identifier,
-            "created_at": timestamp(time.time()),
-            "worktree": repository.worktree_json(),
-        }
-
-        def commit(tree: str, parent: str, kind: str, values: Mapping[str, object]) -> Commit:
-            message = Metadata({**common, "kind": kind, **values}).message()
-            parents = [parent] if parent else []
-            raw = raw_commit(tree, parents, message, by, when)
-            made = self._quarantine.store(b"commit", raw).decode("ascii")
-            return Commit(made, tree, tuple(parents), message)
-
-        parent = new.base
-        if not parent or context != before:
-            parent = commit(context, new.base, _CONTEXT_KIND, {}).id
-        files = state.files()
-        values = {"action": new.action, "base": new.base or None, **new.more}
-        made = commit(output, parent, KIND, {**values, "files": [*map(_file_json, files)]})
-        self._quarantine.release()
-        changes = [RefChange(PROPOSALS + identifier, made.id, None)]
-        with SignalsWait():
-            create_refs(repository, self._quarantine, changes, [made.id, parent])
-            ignore_signals()
-        return Proposal(identifier, made, Metadata.parse(made.message), tuple(files))
 
 
 def store_proposal(
     repository: Repository,
-    write: Callable[[ObjectStore], NewState],
+    newest: Proposal | None,
+    change: StateChange,
     locked: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Proposal:
-    """Store the state that `write` returns, which may write the blobs of it first.
+    """Store what a change makes of the newest proposal, with the blobs that git does not have.
 
-    `locked` takes the worktree's lock for the rest, unless the caller holds it. `write` is called
-    again if git deleted objects meanwhile.
+    `locked` takes the worktree's lock after the blobs are written, unless the caller holds it.
     """
+    before = newest.state if newest else ProposalState()
+    change = change._replace(base=change.base or _base_of(repository, newest))
 
     def attempt() -> Proposal:
         with scratch_directory(repository.state_dir) as scratch:
-            objects = ObjectStore(repository, scratch)
-            new = write(objects)
+            quarantine = Quarantine(repository, scratch)
+
+            def stored(path: str, version: AnyVersion | None) -> BlobVersion | None:
+                if isinstance(version, NewVersion):
+                    return version_of(repository, path, version, quarantine)
+                return version
+
+            sides = dict[str, Sides]()
+            for path, (context, output) in change.sides.items():
+                first = stored(path, context)
+                sides[path] = Sides(first, first if output == context else stored(path, output))
+            state = before.with_changes(sides, change.renames)
             with locked():
-                return objects.write(new)
+                return _publish(repository, quarantine, state, change)
 
     return protect_from_gc(attempt)
 
 
-def base_of(repository: Repository, newest: Proposal | None) -> str:
-    """The commit for the files that are not in the state: that of the newest proposal, or HEAD."""
+def version_of(
+    repository: Repository, path: str, new: NewVersion, quarantine: Quarantine | None = None
+) -> BlobVersion:
+    """The version that git stores for some bytes of the worktree; it does so in a quarantine.
+
+    FatalError if a filter fails.
+    """
+    if new.mode != SYMLINK and may_convert(repository, [path]):
+        git, write = (quarantine.git, ["-w"]) if quarantine else (repository.git, [])
+        options = (*write, f"--path={path}", "--stdin")
+        return BlobVersion(new.mode, git.line("hash-object", *options, stdin=new.data))
+    if quarantine is None:
+        return BlobVersion(new.mode, object_id(repository.object_format, b"blob", new.data))
+    return BlobVersion(new.mode, quarantine.store(b"blob", new.data).decode("ascii"))
+
+
+def _base_of(repository: Repository, newest: Proposal | None) -> str:
     base = newest.meta.text("base") if newest else ""
     for name in (base, "HEAD") if OBJECT_ID.fullmatch(base) else ("HEAD",):
         if found := repository.store.commit(name):
@@ -309,30 +279,82 @@ def base_of(repository: Repository, newest: Proposal | None) -> str:
     return ""
 
 
-class ProposalMovedError(RefusedError):
-    """Another process has stored a proposal since the newest one was read."""
+def _publish(
+    repository: Repository, quarantine: Quarantine, state: ProposalState, change: StateChange
+) -> Proposal:
+    """Write the commits of a state, and create its ref."""
+    identifier = repository.store.new_id()
+    when, by = id_time(identifier), repository.config.identity()
+    tree = TreeEditor.of(repository.store, change.base or repository.empty_tree, state.sides)
 
-    def __init__(self) -> None:
-        super().__init__(
-            "another process changed the proposal meanwhile",
-            code="conflict",
-            hints=(NextStep("nothing was changed; run the command again", "retry"),),
-        )
+    def write_tree(versions: Mapping[str, BlobVersion | None]) -> str:
+        # Removals first: a file may replace a directory, or the other way round.
+        for path, version in sorted(versions.items(), key=lambda item: item[1] is not None):
+            item = version and Item(version.mode.encode(), version.id.encode())
+            tree.put(os.fsencode(path), item)
+        return tree.write(quarantine.store).decode("ascii")
+
+    before = write_tree({})
+    context = write_tree({path: sides.context for path, sides in state.sides.items()})
+    output = write_tree({path: sides.output for path, sides in state.sides.items()})
+    common = {
+        "boocode": VERSION,
+        "id": identifier,
+        "created_at": timestamp(time.time()),
+        "worktree": repository.worktree_json(),
+    }
+
+    def commit(tree: str, parent: str, kind: str, values: Mapping[str, object]) -> Commit:
+        message = Metadata({**common, "kind": kind, **values}).message()
+        parents = [parent] if parent else []
+        raw = raw_commit(tree, parents, message, by, when)
+        made = quarantine.store(b"commit", raw).decode("ascii")
+        return Commit(made, tree, tuple(parents), message)
+
+    parent = change.base
+    if not parent or context != before:
+        parent = commit(context, change.base, _CONTEXT_KIND, {}).id
+    files = state.files()
+    values = {"action": change.action, "base": change.base or None, **change.more}
+    made = commit(output, parent, KIND, {**values, "files": [*map(_file_json, files)]})
+    quarantine.release()
+    changes = [RefChange(PROPOSALS + identifier, made.id, None)]
+    with SignalsWait():
+        create_refs(repository, quarantine, changes, [made.id, parent])
+        ignore_signals()
+    return Proposal(identifier, made, Metadata.parse(made.message), tuple(files))
 
 
-def refuse_moved(repository: Repository, expected: Proposal | None) -> None:
-    """ProposalMovedError if another process has stored a proposal since."""
-    now = Proposals(repository).newest()
-    if (now and now.id) != (expected and expected.id):
-        raise ProposalMovedError
+class EarlierStates:
+    """The proposals of a worktree; see `git_boocode.checkpoints.restore.request`."""
 
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
 
-def retry_moved(change: Callable[[], _Result]) -> _Result:
-    """Call a function that changes the newest proposal; again if another process does it, too."""
-    for _ in range(_ATTEMPTS):
-        with suppress(ProposalMovedError):
-            return change()
-    return change()
+    def newest_id(self) -> str:
+        """The id of the newest proposal; empty for none."""
+        newest = Proposals(self._repository).newest()
+        return newest.id if newest else ""
+
+    def bring_back(self, step: ProposalStep) -> None:
+        """Make the paths of a step as they were before it, unless that proposal was pruned."""
+        proposals = Proposals(self._repository)
+        newest = proposals.newest()
+        now = newest.state if newest else ProposalState()
+        try:
+            earlier = proposals.find(step.before).state if step.before else ProposalState()
+        except RefusedError:
+            # The files go back anyway, and `status` shows how they differ from the proposal.
+            return
+        # The step led to the next state after the one before it.
+        since = takewhile(lambda proposal: proposal.id > step.before, proposals.history())
+        after = ProposalState()
+        for proposal in since:
+            after = proposal.state
+        # What was proposed since stays proposed.
+        same = {path: earlier.at(path) for path in step.paths if now.at(path) == after.at(path)}
+        renames = {new: old for new, old in earlier.renames.items() if new in same}
+        store_proposal(self._repository, newest, StateChange("undo", same, renames))
 
 
 def _file_json(file: ContextFile) -> dict[str, object]:

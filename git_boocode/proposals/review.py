@@ -1,64 +1,62 @@
-"""What a user does with a proposal beside accepting it: discard it, or sync its context."""
+"""Look at the newest proposal beside the user's files, and change it while nobody else does."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from git_boocode.checkpoints.restore.commands import undoable_change
+from git_boocode.checkpoints.restore.plan import WrittenFile
 from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.editing.answer import file_json
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError
 from git_boocode.editing.recovery import interrupted_edit, recover
 from git_boocode.editing.text_changes import (
+    LineMap,
     TextHunk,
     is_binary,
-    merge_texts,
+    text_edits,
     text_hunks,
     with_hunks,
 )
 from git_boocode.editing.textfile import FileText, decode
-from git_boocode.editing.workspace import LOCK_PATIENCE, Workspace, read_file
+from git_boocode.editing.workspace import Workspace, read_file
 from git_boocode.proposals.local_files import (
     OTHER,
-    KnownVersions,
     file_mode,
-    file_statuses,
     is_below,
-    known_versions,
     letters_of,
     local_version,
     path_kind,
-    store_version,
     tree_path,
     worktree_bytes,
     worktree_contents,
 )
 from git_boocode.proposals.proposal import (
     BlobVersion,
+    Changes,
     ContextFile,
-    NewState,
-    ObjectStore,
+    EarlierStates,
+    KnownVersions,
     Proposal,
     Proposals,
     ProposalState,
-    base_of,
-    refuse_moved,
-    retry_moved,
+    StateChange,
     store_proposal,
 )
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.errors import NextStep, RefusedError, UsageError, first_few, shell_command
-from git_boocode.repo.files import FileState, Symlink
-from git_boocode.repo.lock import worktree_lock
+from git_boocode.repo.files import FileState
 from git_boocode.repo.running_turn import refuse_if_running
 
-DISCARD, SYNC = "discard", "sync"
-_SHOWN_HUNKS = 5
+SHOWN_PLACES = 5
+_ATTEMPTS = 5
+WrittenFiles = Mapping[str, WrittenFile | None]
+NOTHING_WRITTEN: WrittenFiles = MappingProxyType({})
+_Result = TypeVar("_Result")
 
 Hunks = Mapping[str, Collection[int]]
 """The numbers of some hunks, by path relative to the top."""
@@ -75,9 +73,6 @@ class ChosenPart(NamedTuple):
     of: str = ""
 
 
-EVERYTHING = ChosenPart()
-
-
 class LocalFile(NamedTuple):
     """A file as the user has it: on disk, or in a buffer; `state` is None if it does not exist."""
 
@@ -90,6 +85,20 @@ class LocalFile(NamedTuple):
     def text(self) -> FileText | None:
         """Its text; None if it does not exist."""
         return decode(self.state.data) if self.state else None
+
+
+class ComparedFile(NamedTuple):
+    """A file of a proposal beside the user's: at the path before a rename, and at its own."""
+
+    file: ContextFile
+    letters: str
+    local: LocalFile
+    there: LocalFile
+
+    @property
+    def locals(self) -> dict[str, LocalFile]:
+        """The user's files by path."""
+        return {self.file.paths[0]: self.local, self.file.path: self.there}
 
 
 class ReviewedFile(NamedTuple):
@@ -147,6 +156,7 @@ class Review:
         self._contents = dict[tuple[str, BlobVersion], bytes]()
         self._refuse_turn()
         self.newest: Proposal | None = Proposals(self.repository).newest()
+        self.newest_id = self.newest.id if self.newest else ""
         self.state = self.newest.state if self.newest else ProposalState()
 
     def pending(self, paths: Sequence[str], verb: str) -> list[ContextFile]:
@@ -183,7 +193,7 @@ class Review:
 
     def chosen(self, part: ChosenPart, verb: str) -> list[ContextFile]:
         """The files of a part; errors as for `pending`, or if the proposal is another one now."""
-        if part.of and (self.newest is None or part.of != self.newest.id):
+        if part.of and part.of != self.newest_id:
             raise RefusedError(
                 "the proposal has changed since you looked at it",
                 code="conflict",
@@ -194,9 +204,11 @@ class Review:
             raise RefusedError(f"no hunks of '{others[0]}' are proposed", code="not_found")
         return files
 
-    def locals_of(self, file: ContextFile) -> dict[str, LocalFile]:
-        """The user's files at the paths of a file, by path; see `local`."""
-        return {path: self.local(path, known) for path, known in known_versions([file]).items()}
+    def compare(self, file: ContextFile) -> ComparedFile:
+        """A file beside those of the user; see `local`."""
+        found = {path: self.local(path, known) for path, known in file.known.items()}
+        letters = letters_of(file, {path: local.version for path, local in found.items()})
+        return ComparedFile(file, letters, found[file.paths[0]], found[file.path])
 
     def local(self, path: str, known: KnownVersions = ()) -> LocalFile:
         """The user's file at a path relative to the top; RefusedError if it cannot be read.
@@ -267,27 +279,56 @@ class Review:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the worktree's lock while the state is what this review began with."""
-        with worktree_lock(self.repository.state_dir, shared=False, patience=LOCK_PATIENCE):
+        """Hold the worktree's lock while the proposal is the one that this review began with."""
+        with self.locked_as_it_is():
             self._refuse_turn()
             recover(self.repository)
-            refuse_moved(self.repository, self.newest)
+            yield
+
+    @contextmanager
+    def locked_as_it_is(self) -> Iterator[None]:
+        """The same without a look at a running turn or an accept that was killed."""
+        with self.workspace.locked():
+            if EarlierStates(self.repository).newest_id() != self.newest_id:
+                raise ProposalMovedError
             yield
 
     def _refuse_turn(self) -> None:
         if not self._forced:
             refuse_if_running(self.repository)
 
-    def step(self, change: str, paths: Sequence[str]) -> ProposalStep:
-        """What `undo` takes back of a change of some paths."""
-        return ProposalStep(change, self.newest.id if self.newest else "", tuple(paths))
+    @contextmanager
+    def undoable(
+        self, action: str, files: Sequence[ContextFile], written: WrittenFiles = NOTHING_WRITTEN
+    ) -> Iterator[str]:
+        """Hold the lock for a change of files that `undo` takes back; see `undoable_change`."""
+        paths = tuple(path for file in files for path in file.paths)
+        step = ProposalStep(action, self.newest_id, paths)
+        with self.locked(), undoable_change(self.repository, step, written) as undo:
+            yield undo
 
-    def store(self, action: str, new_state: Callable[[ObjectStore], ProposalState]) -> Proposal:
-        """Store a new state; the caller holds the lock."""
-        base = base_of(self.repository, self.newest)
-        return store_proposal(
-            self.repository, lambda objects: NewState(new_state(objects), action, base)
+    def store(self, action: str, changes: Changes) -> Proposal:
+        """Store changes of the proposal; the caller holds the lock."""
+        return store_proposal(self.repository, self.newest, StateChange(action, changes))
+
+
+class ProposalMovedError(RefusedError):
+    """Another process has stored a proposal since the newest one was read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another process changed the proposal meanwhile",
+            code="conflict",
+            hints=(NextStep("nothing was changed; run the command again", "retry"),),
         )
+
+
+def retry_moved(change: Callable[[], _Result]) -> _Result:
+    """Call a function that changes the newest proposal; again if another process does it, too."""
+    for _ in range(_ATTEMPTS):
+        with suppress(ProposalMovedError):
+            return change()
+    return change()
 
 
 def recover_if_killed(workspace: Workspace) -> None:
@@ -301,150 +342,10 @@ def recover_if_killed(workspace: Workspace) -> None:
 def _no_hunk(file: ContextFile, number: int, hunks: Sequence[TextHunk]) -> RefusedError:
     count = "no hunks" if not hunks else f"only {len(hunks)} hunk{'s' * (len(hunks) > 1)}"
     shown = [f"{hunk.number} at line {hunk.start_line}" for hunk in hunks]
-    hint = f"the hunks are: {first_few(shown, _SHOWN_HUNKS)}"
+    hint = f"the hunks are: {first_few(shown, SHOWN_PLACES)}"
     hints = (NextStep(hint, "preview"),) if hunks else ()
     message = f"'{file.path}' has {count}, not a hunk {number}"
     return RefusedError(message, code="not_found", hints=hints)
-
-
-def discard(
-    workspace: Workspace, chosen: ChosenPart = EVERYTHING, *, force: bool = False
-) -> ReviewResult:
-    """Drop what is proposed for some files, or some hunks of it; no file is changed.
-
-    RefusedError if nothing is proposed for a path (`not_found`), or a turn is running (`locked`),
-    unless forced.
-    """
-    return retry_moved(partial(_discard, workspace, chosen, force=force))
-
-
-def _discard(workspace: Workspace, chosen: ChosenPart, *, force: bool) -> ReviewResult:
-    review = Review(workspace, forced=force)
-    files = review.chosen(chosen, DISCARD)
-    parts = {}
-    for file in files:
-        if (numbers := chosen.hunks.get(file.path)) is not None:
-            left = review.check_hunks(file, numbers).difference(numbers)
-            parts[file.path] = review.part_of(file, left).encode() if left else None
-
-    def new_state(objects: ObjectStore) -> ProposalState:
-        outputs = {path: review.state.context[path] for file in files for path in file.paths}
-        contexts = dict(outputs)
-        for file in files:
-            data = parts.get(file.path)
-            if data is not None and file.output is not None:
-                mode = file.output.mode
-                outputs[file.path] = store_version(
-                    review.repository, objects, (file.path, data), mode
-                )
-        return review.state.with_versions(contexts, outputs)
-
-    step = review.step(DISCARD, all_paths(files))
-    with review.locked(), undoable_change(review.repository, step, {}) as undo:
-        stored = review.store(DISCARD, new_state)
-    return ReviewResult(applied=True, files=_letters(workspace, files), id=stored.id, undo=undo)
-
-
-def sync(workspace: Workspace, paths: Sequence[str] = (), *, force: bool = False) -> ReviewResult:
-    """Make files as they are now the context of what is proposed; no file is changed.
-
-    `paths` are files, or directories with files of the proposal; other files join it. Without
-    paths, all its files are synced. A proposed change is merged with the user's; where they
-    conflict, the proposed lines stay, and a warning names the user's lines that accepting replaces.
-    RefusedError if a path names nothing (`not_found`), or a turn is running (`locked`), unless
-    forced.
-    """
-    return retry_moved(partial(_sync, workspace, paths, force=force))
-
-
-def _sync(workspace: Workspace, paths: Sequence[str], *, force: bool) -> ReviewResult:
-    review = Review(workspace, forced=force)
-    files = _to_sync(review, paths)
-    review.read_ahead([file for file in files if file.is_pending])
-    plan = [_synced(review, file) for file in files]
-
-    def new_state(objects: ObjectStore) -> ProposalState:
-        contexts, outputs = dict[str, BlobVersion | None](), dict[str, BlobVersion | None]()
-        for each in plan:
-            for path, local in each.locals.items():
-                version = local.version
-                unchanged = version in (each.file.context, each.file.output)
-                if local.state is not None and version is not None and not unchanged:
-                    data, mode = local.state.data, version.mode
-                    version = store_version(review.repository, objects, (path, data), mode)
-                contexts[path] = outputs[path] = version
-            if each.file.is_pending:
-                outputs |= dict.fromkeys(each.file.paths[:-1])
-                outputs[each.file.path] = each.output
-            if each.merged is not None and each.output is not None:
-                path, mode = each.file.path, each.output.mode
-                data = each.merged.encode()
-                outputs[path] = store_version(review.repository, objects, (path, data), mode)
-        return review.state.with_versions(contexts, outputs)
-
-    step = review.step(SYNC, all_paths(files))
-    with review.locked(), undoable_change(review.repository, step, {}) as undo:
-        stored = review.store(SYNC, new_state)
-    return ReviewResult(
-        applied=True,
-        files=_letters(workspace, files),
-        id=stored.id,
-        undo=undo,
-        warnings=tuple(filter(None, (each.warning for each in plan))),
-    )
-
-
-class _Synced(NamedTuple):
-    """A file to sync: the user's files at its paths, and what becomes of its output."""
-
-    file: ContextFile
-    locals: Mapping[str, LocalFile]
-    output: BlobVersion | None
-    merged: FileText | None = None
-    warning: str = ""
-
-
-def _synced(review: Review, file: ContextFile) -> _Synced:
-    locals_ = review.locals_of(file)
-    for path, local in locals_.items():
-        if local.version == OTHER:
-            raise irregular(path)
-    plain = _Synced(file, locals_, file.output)
-    letters = letters_of(file, {path: local.version for path, local in locals_.items()})
-    if letters in ("", "~", file.change):
-        # Either the user has changed nothing, or there is nothing else to accept.
-        return plain
-    merged = None if "!" in letters else _merged_output(review, file, locals_[file.paths[0]])
-    warning = f"accepting '{file.path}' now replaces your changes"
-    if merged is None:
-        return plain._replace(warning=warning)
-    output, text, places = merged
-    where = f"{warning}: {first_few(places, _SHOWN_HUNKS)}" if places else ""
-    return plain._replace(output=output, merged=text, warning=where)
-
-
-def _merged_output(
-    review: Review, file: ContextFile, local: LocalFile
-) -> tuple[BlobVersion, FileText | None, list[str]] | None:
-    """The output with the user's changes, its text unless it is stored, and where they conflict.
-
-    Conflicting lines are those of the output. The id of an output with a text does not count. None
-    if there is nothing to merge.
-    """
-    now, context, output = local.version, file.context, file.output
-    if now is None or local.state is None or context is None or output is None:
-        return None
-    output = output._replace(mode=merged_mode(context, now, output))
-    if isinstance(local.state.data, Symlink):
-        return None
-    if context.id in (now.id, output.id):
-        # Only one side has changed the content.
-        return output if now.id == context.id else output._replace(id=now.id), None, []
-    ours, (base, theirs) = decode(local.state.data), review.sides(file)
-    if any(map(is_binary, (ours, base, theirs))):
-        return None
-    merged = merge_texts(base, ours, theirs, favour_theirs=True)
-    return (output, merged.text, merged.places) if merged.text.is_encodable else None
 
 
 def merged_mode(context: BlobVersion, local: BlobVersion, output: BlobVersion) -> str:
@@ -459,47 +360,6 @@ def irregular(path: str) -> RefusedError:
     return RefusedError(f"'{path}' is not a regular file", code="invalid_input", hints=hints)
 
 
-def _to_sync(review: Review, paths: Sequence[str]) -> list[ContextFile]:
-    known = review.state.files()
-    if not paths:
-        if not known:
-            raise RefusedError(
-                "there is nothing to sync: no file is part of a proposal",
-                code="not_found",
-                hints=(
-                    NextStep(
-                        "{} adds files to the context",
-                        "paths",
-                        typed="'git boocode sync <path>...'",
-                    ),
-                ),
-            )
-        return known
-    chosen = dict[str, ContextFile]()
-    for path in paths:
-        name = tree_path(review.workspace, path)
-        found = [file for file in known if is_below(file, name)]
-        if not found:
-            local = review.local(name)
-            if local.version == OTHER:
-                raise irregular(path)
-            if local.state is None:
-                raise RefusedError(
-                    f"'{path}' is neither a file nor part of a proposal",
-                    code="not_found",
-                    hints=(
-                        NextStep(
-                            "{} lists the files of the proposal",
-                            "status",
-                            typed="'git boocode status'",
-                        ),
-                    ),
-                )
-            found = [ContextFile(name, "", None, None)]
-        chosen |= {file.path: file for file in found}
-    return [*chosen.values()]
-
-
 def hunks_of_one_file(
     workspace: Workspace, paths: Sequence[str], numbers: Collection[int], verb: str
 ) -> ChosenPart:
@@ -511,18 +371,89 @@ def hunks_of_one_file(
         words = ("git", "boocode", verb, "--hunk", str(min(numbers)), path)
         hint = f"name one file: {shell_command(*words)}"
         raise UsageError("--hunk takes hunks of one file", hints=(hint,))
-    of = review.newest.id if review.newest else ""
-    return ChosenPart(tuple(paths), {files[0].path: set(numbers)}, of)
+    return ChosenPart(tuple(paths), {files[0].path: set(numbers)}, review.newest_id)
 
 
-def all_paths(files: Sequence[ContextFile]) -> list[str]:
-    """All paths of some files, also those before a rename."""
-    return [path for file in files for path in file.paths]
+class Preview(NamedTuple):
+    """A file as it is proposed, or its context with a warning.
+
+    `hunks` are those of the proposed change; their old lines are of the user's file.
+    """
+
+    path: str
+    letters: str
+    source: str  # `output` or `context`
+    data: bytes
+    local: FileText | None
+    hunks: tuple[TextHunk, ...] = ()
+    warning: str = ""
+
+    def as_json(self, encoding: str = DEFAULT_ENCODING) -> dict[str, object]:
+        """The JSON answer; its text edits lead from the user's text to the shown one."""
+        text = decode(self.data).text
+        return {
+            "ok": True,
+            "path": self.path,
+            "status": self.letters,
+            "source": self.source,
+            "text": text,
+            "text_edits": text_edits(self.local.text if self.local else "", text, encoding),
+            "hunks": [hunk._asdict() for hunk in self.hunks],
+            **({"warning": self.warning} if self.warning else {}),
+        }
 
 
-def _letters(workspace: Workspace, files: Sequence[ContextFile]) -> tuple[ReviewedFile, ...]:
-    """The letters of some files after a review; a file that has left the proposal has none."""
-    paths, found = {*all_paths(files)}, file_statuses(workspace)
-    there = {each.file.path: each.letters for each in found if {*each.file.paths} & paths}
-    names = {file.path for file in files} | there.keys()
-    return tuple(ReviewedFile(path, there.get(path, "")) for path in sorted(names))
+def preview(workspace: Workspace, path: str) -> Preview:
+    """The output of a file, or its context if no content is proposed.
+
+    `path` is of the command line. RefusedError (`missing_file`) if there is no such file.
+    """
+    review = Review(workspace)
+    name = tree_path(workspace, path)
+    files = (file for file in review.state.files() if name in file.paths)
+    file = next(files, ContextFile(name, "", None, None))
+    seen = review.compare(file)
+    local = seen.local
+    if file.paths[0] not in review.state.sides:
+        if local.version == OTHER:
+            raise irregular(path)
+        if local.state is None:
+            raise _missing(workspace, path)
+        warning = "the file is not part of a proposal; this is the file as it is"
+        return Preview(name, "", "context", local.state.data, local.text, warning=warning)
+    hunks = tuple(_hunks(review, file, local))
+    if file.is_pending and file.output is not None:
+        data = review.bytes_of(file.path, file.output)
+        return Preview(file.path, seen.letters, "output", data, local.text, hunks)
+    data = review.bytes_of(file.path, file.context) if file.context else b""
+    proposed = "the proposal deletes the file" if file.is_pending else "no change is proposed"
+    warning = f"{proposed}; this is what the model has seen"
+    return Preview(file.path, seen.letters, "context", data, local.text, hunks, warning)
+
+
+def _hunks(review: Review, file: ContextFile, local: LocalFile) -> list[TextHunk]:
+    """The hunks with the lines that they have in the user's file."""
+    if not file.is_pending:
+        return []
+    try:
+        hunks = review.hunks_of(file)
+    except RefusedError:
+        # A renamed or a binary file has none.
+        return []
+    old, _ = review.sides(file)
+    if local.text is None or local.text.text == old.text:
+        return hunks
+    lines = LineMap()
+    lines.follow(local.text.text, old.text)
+    ranges = [lines.original_range(hunk.start_line, hunk.end_line) for hunk in hunks]
+    return [
+        hunk._replace(start_line=start, end_line=end)
+        for hunk, (start, end) in zip(hunks, ranges, strict=True)
+    ]
+
+
+def _missing(workspace: Workspace, path: str) -> RefusedError:
+    """The error for a file that neither exists nor is proposed."""
+    miss = workspace._replace(from_here=True).missing_file(path)
+    hints = (miss.hint,) if miss.hint else ("'git boocode status' lists the files of a proposal",)
+    return RefusedError(f"'{path}': {miss.message}", code=miss.code, hints=hints)

@@ -24,9 +24,10 @@ from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, MatchOp
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.records import Records
 from git_boocode.editing.workspace import Workspace
-from git_boocode.proposals import acceptance, new_proposal, review
+from git_boocode.proposals import acceptance, discard_sync, new_proposal
 from git_boocode.proposals.local_files import file_statuses, proposal_trees
-from git_boocode.proposals.proposed_file import preview as preview_file
+from git_boocode.proposals.review import ChosenPart, hunks_of_one_file
+from git_boocode.proposals.review import preview as preview_file
 from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.repo.ids import ID
 from git_boocode.repo.object_writer import temporary_objects
@@ -281,19 +282,19 @@ def accept(call: Call) -> JsonObject:
 def discard(call: Call) -> JsonObject:
     """Drop what is proposed."""
     workspace = call.workspace()
-    chosen = _chosen(call, workspace, review.DISCARD)
-    return review.discard(workspace, chosen, force=call.get("force", False)).as_json()
+    chosen = _chosen(call, workspace, discard_sync.DISCARD)
+    return discard_sync.discard(workspace, chosen, force=call.get("force", False)).as_json()
 
 
-def _chosen(call: Call, workspace: Workspace, verb: str) -> review.ChosenPart:
+def _chosen(call: Call, workspace: Workspace, verb: str) -> ChosenPart:
     if numbers := call.get("hunk"):
-        return review.hunks_of_one_file(workspace, call.paths, numbers, verb)
-    return review.ChosenPart(call.paths)
+        return hunks_of_one_file(workspace, call.paths, numbers, verb)
+    return ChosenPart(call.paths)
 
 
 def sync(call: Call) -> JsonObject:
     """Make files as they are the context of the proposal."""
-    return review.sync(call.workspace(), call.paths, force=call.get("force", False)).as_json()
+    return discard_sync.sync(call.workspace(), call.paths, force=call.get("force", False)).as_json()
 
 
 def turn(call: Call) -> JsonObject:

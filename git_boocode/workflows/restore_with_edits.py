@@ -37,7 +37,7 @@ from git_boocode.checkpoints.restore.request import (
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.proposals.earlier_states import EarlierStates
+from git_boocode.proposals.proposal import EarlierStates
 from git_boocode.repo.atomic_write import (
     ChangedMeanwhileError,
     FileChange,

@@ -14,18 +14,14 @@ from git_boocode.editing.answer import Answer
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options
 from git_boocode.editing.workspace import Workspace, buffer_files
-from git_boocode.proposals import acceptance, new_proposal, review
+from git_boocode.proposals import acceptance, discard_sync, new_proposal
 from git_boocode.proposals.acceptance import AcceptRequest
-from git_boocode.proposals.local_files import file_statuses, store_version
+from git_boocode.proposals.local_files import file_statuses
 from git_boocode.proposals.proposal import (
-    BlobVersion,
-    ContextFile,
-    NewState,
-    ObjectStore,
+    NewVersion,
     Proposal,
     Proposals,
-    ProposalState,
-    base_of,
+    StateChange,
     store_proposal,
 )
 from git_boocode.proposals.review import ChosenPart, ReviewResult
@@ -60,26 +56,19 @@ def workspace(buffers: Mapping[str, bytes] | None = None, cwd: str = "") -> Work
 
 def store_state(files: Iterable[ProposedFile]) -> Proposal:
     """Make some files all that is proposed, although no input of `propose` may lead there."""
-    repository = Repository.discover()
-
-    def write(objects: ObjectStore) -> NewState:
-        def stored(path: str, version: Version | None) -> BlobVersion | None:
-            if version is None:
-                return None
-            return store_version(repository, objects, (path, version.data), version.mode)
-
-        rows = [
-            ContextFile(
-                file.path,
-                file.source,
-                stored(file.source or file.path, file.context),
-                stored(file.path, file.output),
-            )
-            for file in files
-        ]
-        return NewState(ProposalState.of(rows), "propose", base_of(repository, None))
-
-    return store_proposal(repository, write)
+    repository, files = Repository.discover(), list(files)
+    sides = dict[str, tuple[NewVersion | None, NewVersion | None]]()
+    for file in files:
+        context, output = (
+            version and NewVersion(version.mode, version.data)
+            for version in (file.context, file.output)
+        )
+        if file.source:
+            sides |= {file.source: (context, None), file.path: (None, output)}
+        else:
+            sides[file.path] = (context, output)
+    renames = {file.path: file.source for file in files if file.source}
+    return store_proposal(repository, None, StateChange("propose", sides, renames))
 
 
 def propose(*edits: Any, buffers: Mapping[str, bytes] | None = None, **options: Any) -> Answer:
@@ -112,12 +101,12 @@ def discard(
     *paths: str, hunks: Mapping[str, Collection[int]] | None = None, **options: Any
 ) -> ReviewResult:
     """Discard paths, or everything."""
-    return review.discard(workspace(), ChosenPart(paths, hunks or {}), **options)
+    return discard_sync.discard(workspace(), ChosenPart(paths, hunks or {}), **options)
 
 
 def sync(*paths: str, buffers: Mapping[str, bytes] | None = None, **options: Any) -> ReviewResult:
     """Sync paths, or everything."""
-    return review.sync(workspace(buffers), paths, **options)
+    return discard_sync.sync(workspace(buffers), paths, **options)
 
 
 def undo() -> RestoreResult:

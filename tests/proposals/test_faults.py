@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.restore import commands
-from git_boocode.proposals import acceptance
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
@@ -323,7 +322,7 @@ def test_a_file_that_changes_between_plan_and_write(
 
     for path in ("a", "sub/b", "gone", "old", "new/c", "moved/here", "x.log"):
         with monkeypatch.context() as patch:
-            patch.setattr(acceptance, "undoable_change", typing(path))
+            patch.setattr("git_boocode.proposals.review.undoable_change", typing(path))
             with pytest.raises(RefusedError, match="another program changed") as error:
                 kit.accept(merge=True)
         assert error.value.code == "conflict"
@@ -340,8 +339,7 @@ def test_a_file_that_changes_between_plan_and_write(
 def test_a_locked_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     before, _ = set_up(repo)
     known = refs(repo)
-    for module in ("review", "new_proposal"):
-        monkeypatch.setattr(f"git_boocode.proposals.{module}.LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr("git_boocode.editing.workspace.LOCK_PATIENCE", 0.1)
     with worktree_lock(Repository.discover().state_dir, shared=False, patience=1.0):
         acts: list[Callable[[], object]] = [
             lambda: kit.accept(merge=True),

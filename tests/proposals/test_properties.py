@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from git_boocode.editing.text_changes import merge_texts, text_edits, text_hunks, with_hunks
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.proposals.acceptance import AcceptRefusedError
-from git_boocode.proposals.proposed_file import preview
+from git_boocode.proposals.review import preview
 from git_boocode.repo.errors import RefusedError
 from tests.proposals import kit
 from tests.proposals.kit import ProposedFile, Version, content_of, letters
