@@ -7,14 +7,13 @@ unchanged lines keep their bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import WrittenFile
 from git_boocode.editing.edits import EditedFile
 from git_boocode.editing.recovery import EditJournal
-from git_boocode.editing.text_changes import is_binary, merge_texts
-from git_boocode.editing.textfile import decode
+from git_boocode.editing.text_changes import MergedText
+from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import OTHER
 from git_boocode.proposals.proposal import (
@@ -32,7 +31,6 @@ from git_boocode.proposals.review import (
     Review,
     ReviewedFile,
     ReviewResult,
-    merged_mode,
     recover_if_killed,
     retry_moved,
 )
@@ -203,6 +201,7 @@ class _Accepted(NamedTuple):
         return {**dict.fromkeys(file.paths, (None, None)), file.path: (self.context, output)}
 
 
+@retry_moved
 def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     """Write what is proposed to the files, all or none; a buffer is only returned.
 
@@ -212,10 +211,6 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     """
     if not request.dry_run:
         recover_if_killed(workspace)
-    return retry_moved(partial(_accept, workspace, request))
-
-
-def _accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     review = Review(workspace, forced=request.force or request.dry_run)
     files = review.chosen(request.chosen, ACCEPT)
     review.read_ahead(files)
@@ -272,87 +267,59 @@ def _decide(review: Review, request: AcceptRequest, file: ContextFile) -> _Accep
         there = seen.there
         new = there.state and there.version and NewVersion(there.version.mode, there.state.data)
         return _Accepted(seen, new, file.output)
-    if conflict := _blocked(seen, request):
+    if conflict := _blocked(review, request, seen):
         return conflict
-    numbers = request.chosen.hunks.get(file.path)
-    others = set() if numbers is None else review.check_hunks(file, numbers).difference(numbers)
-    if file.output is None:
-        return _Accepted(seen, None, None)
-    theirs, part = review.bytes_of(file.path, file.output), None
-    if numbers is not None and others:
-        theirs = review.part_of(file, numbers).encode()
-        # The rest stays proposed, but not to take back a mode that the user has set.
-        part = NewVersion(file.output.mode, theirs)
-    base = review.bytes_of(file.paths[0], file.context) if file.context else b""
-    ours, is_clean = seen.local.state and seen.local.state.data, seen.letters in _CLEAN
-    merged: tuple[bytes, tuple[str, ...]] | Conflict = (theirs, ())
-    if ours is not None and ours not in (base, theirs) and (is_clean or not request.overwrite):
-        merged = _three_way(seen, request, (base, ours, theirs))
+    numbers, part = request.chosen.hunks.get(file.path), None
+    if numbers is not None and review.check_hunks(file, numbers).difference(numbers):
+        part = review.part_of(file, numbers)
+    merged = _merged(review, request, seen, part)
     if isinstance(merged, Conflict):
         return merged
-    data, marked = merged
-    mode, local = file.output.mode, seen.local.version
-    if not (is_clean or request.overwrite) and local is not None and file.context is not None:
-        mode = merged_mode(file.context, local, file.output)
-    new = NewVersion(mode, data)
-    context = file.output._replace(mode=mode) if is_clean or data == theirs else new
-    return _Accepted(seen, new, part or context, part is not None, marked)
-
-
-def _blocked(seen: ComparedFile, request: AcceptRequest) -> Conflict | None:
-    """Why a file can neither be merged nor replaced as it was requested."""
-    state, letters = seen.local.state, seen.letters
-    ways: tuple[str, ...] = (OVERWRITE,)
-    if OTHER in (seen.local.version, seen.there.version):
-        why, ways = "what is in its place is not a file, or is below a symlink", ()
-    elif letters in _CLEAN or request.overwrite:
-        return None
-    elif request.merge:
-        why = _unmergeable(seen)
-    else:
-        why = "you have deleted it since" if state is None else "you have changed it since"
-        if "!" in letters:
-            why = "a file exists where the proposal adds one"
-        if not _unmergeable(seen) and not (state and b"\0" in state.data):
-            ways = (MERGE, OVERWRITE)
-    return Conflict(seen.file.path, letters, why, ways=ways) if why else None
-
-
-def _unmergeable(seen: ComparedFile) -> str:
-    """Why the user's file has no text to merge; empty if it has."""
-    file, state = seen.file, seen.local.state
-    if "!" in seen.letters and file.source:
-        return "a file exists where the proposal moves one"
-    if state is None:
-        return "you have deleted the file that the proposal changes"
     if file.output is None:
-        return "the proposal deletes the file that you have changed"
-    return "it is a symbolic link now" if isinstance(state.data, Symlink) else ""
+        return _Accepted(seen, None, None)
+    is_clean = seen.letters in _CLEAN
+    mode = file.output.mode if is_clean or request.overwrite else seen.merged_mode
+    new = NewVersion(mode, merged.text.encode())
+    if part is not None:
+        # The rest stays proposed, but not to take back a mode that the user has set.
+        context: AnyVersion = NewVersion(file.output.mode, part.encode())
+    elif is_clean or merged.text == review.sides(file)[1]:
+        context = file.output._replace(mode=mode)
+    else:
+        context = new
+    return _Accepted(seen, new, context, part is not None, tuple(merged.places))
 
 
-def _three_way(
-    seen: ComparedFile, request: AcceptRequest, sides: tuple[bytes, bytes, bytes]
-) -> tuple[bytes, tuple[str, ...]] | Conflict:
-    """Merge the user's file with the proposal; the bytes, and where they have conflict markers.
+def _blocked(review: Review, request: AcceptRequest, seen: ComparedFile) -> Conflict | None:
+    """Why a file can neither be written nor merged without being asked for."""
+    path, letters = seen.file.path, seen.letters
+    if OTHER in (seen.local.version, seen.there.version):
+        why = "what is in its place is not a file, or is below a symlink"
+        return Conflict(path, letters, why, ways=())
+    if letters in _CLEAN or request.overwrite or request.merge:
+        return None
+    why = "you have changed it since" if seen.local.state else "you have deleted it since"
+    if "!" in letters:
+        why = "a file exists where the proposal adds one"
+    can_merge = isinstance(review.merge(seen), MergedText)
+    return Conflict(path, letters, why, ways=(MERGE, OVERWRITE) if can_merge else (OVERWRITE,))
 
-    Git sees no difference between a clean file and the context, so that it has nothing to lose.
-    """
-    path, letters, theirs = seen.file.path, seen.letters, sides[2]
-    texts = [*map(decode, sides)]
-    if any(map(is_binary, texts)):
-        if letters in _CLEAN:
-            return theirs, ()
-        if theirs == sides[0]:
-            return sides[1], ()
-        return Conflict(path, letters, "it is binary, and both sides have changed it")
-    merged = merge_texts(*texts)
-    if merged.conflicts and letters in _CLEAN:
-        return theirs, ()
-    if not merged.text.is_encodable:
-        return Conflict(path, letters, "its encoding is not that of the proposal")
+
+def _merged(
+    review: Review, request: AcceptRequest, seen: ComparedFile, part: FileText | None
+) -> MergedText | Conflict:
+    """The text to write, of a deleted file an empty one."""
+    path, letters = seen.file.path, seen.letters
+    theirs = MergedText(part or review.sides(seen.file)[1])
+    if request.overwrite and letters not in _CLEAN:
+        return theirs
+    merged = review.merge(seen, part)
+    if letters in _CLEAN and (isinstance(merged, str) or merged.conflicts):
+        # Git sees no difference between the user's file and the context: there is nothing to lose.
+        return theirs
+    if isinstance(merged, str):
+        return Conflict(path, letters, merged)
     if merged.conflicts and not request.markers:
-        message = (
-            f"your changes conflict with the proposal: {first_few(merged.places, SHOWN_PLACES)}"
-        )
-        return Conflict(path, letters, message, merged.conflicts, (MARKERS, OVERWRITE))
-    return merged.text.encode(), tuple(merged.places)
+        why = f"your changes conflict with the proposal: {first_few(merged.places, SHOWN_PLACES)}"
+        return Conflict(path, letters, why, merged.conflicts, (MARKERS, OVERWRITE))
+    return merged

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
-from git_boocode.editing.text_changes import is_binary, merge_texts
-from git_boocode.editing.textfile import decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import OTHER, file_statuses, is_below, tree_path
 from git_boocode.proposals.proposal import AnyVersion, Changes, ContextFile, NewVersion
@@ -18,16 +15,15 @@ from git_boocode.proposals.review import (
     ReviewedFile,
     ReviewResult,
     irregular,
-    merged_mode,
     retry_moved,
 )
 from git_boocode.repo.errors import NextStep, RefusedError, first_few
-from git_boocode.repo.files import Symlink
 
 DISCARD, SYNC = "discard", "sync"
 _EVERYTHING = ChosenPart()
 
 
+@retry_moved
 def discard(
     workspace: Workspace, chosen: ChosenPart = _EVERYTHING, *, force: bool = False
 ) -> ReviewResult:
@@ -36,10 +32,6 @@ def discard(
     RefusedError if nothing is proposed for a path (`not_found`), or a turn is running (`locked`),
     unless forced.
     """
-    return retry_moved(partial(_discard, workspace, chosen, force=force))
-
-
-def _discard(workspace: Workspace, chosen: ChosenPart, *, force: bool) -> ReviewResult:
     review = Review(workspace, forced=force)
     files = review.chosen(chosen, DISCARD)
     changes = dict[str, tuple[AnyVersion | None, AnyVersion | None]]()
@@ -55,6 +47,7 @@ def _discard(workspace: Workspace, chosen: ChosenPart, *, force: bool) -> Review
     return _store(review, DISCARD, files, changes)
 
 
+@retry_moved
 def sync(workspace: Workspace, paths: Sequence[str] = (), *, force: bool = False) -> ReviewResult:
     """Make files as they are now the context of what is proposed; no file is changed.
 
@@ -64,10 +57,6 @@ def sync(workspace: Workspace, paths: Sequence[str] = (), *, force: bool = False
     RefusedError if a path names nothing (`not_found`), or a turn is running (`locked`), unless
     forced.
     """
-    return retry_moved(partial(_sync, workspace, paths, force=force))
-
-
-def _sync(workspace: Workspace, paths: Sequence[str], *, force: bool) -> ReviewResult:
     review = Review(workspace, forced=force)
     files = _to_sync(review, paths)
     review.read_ahead([file for file in files if file.is_pending])
@@ -100,28 +89,18 @@ def _synced_output(review: Review, seen: ComparedFile) -> tuple[AnyVersion | Non
 
     Conflicting lines are those of the output.
     """
-    file, local, output = seen.file, seen.local, seen.file.output
+    file, output = seen.file, seen.file.output
     if seen.letters in ("~", file.change):
         # Either the user has changed nothing, or there is nothing else to accept.
         return output, ""
     warning = f"accepting '{file.path}' now replaces your changes"
-    if file.context is None or local.version is None or local.state is None or output is None:
-        return output, warning
-    if "!" in seen.letters or isinstance(local.state.data, Symlink):
-        return output, warning
-    mode = merged_mode(file.context, local.version, output)
-    if local.version.id == file.context.id:
-        return output._replace(mode=mode), ""
-    if output.id == file.context.id:
-        return local.version._replace(mode=mode), ""
-    ours, (base, theirs) = decode(local.state.data), review.sides(file)
-    if any(map(is_binary, (ours, base, theirs))):
-        return output, warning
-    merged = merge_texts(base, ours, theirs, favour_theirs=True)
-    if not merged.text.is_encodable:
+    merged = "" if "!" in seen.letters else review.merge(seen, favour_theirs=True)
+    if isinstance(merged, str) or output is None:
         return output, warning
     where = f"{warning}: {first_few(merged.places, SHOWN_PLACES)}" if merged.conflicts else ""
-    return NewVersion(mode, merged.text.encode()), where
+    if merged.text == review.sides(file)[1]:
+        return output._replace(mode=seen.merged_mode), where
+    return NewVersion(seen.merged_mode, merged.text.encode()), where
 
 
 def _to_sync(review: Review, paths: Sequence[str]) -> list[ContextFile]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.proposal import (
+    REGULAR,
     BlobVersion,
     ContextFile,
     KnownVersions,
@@ -30,10 +31,6 @@ from git_boocode.repo.repository import Repository
 
 OTHER = BlobVersion("040000", "")
 """What blocks a path: a directory, a special file, or something above it."""
-_REGULAR = {"100644", "100755"}
-
-Versions = Mapping[str, BlobVersion | None]
-"""The user's versions by path, relative to the top; None for a missing file."""
 
 
 class FileStatus(NamedTuple):
@@ -68,7 +65,12 @@ def file_statuses(workspace: Workspace, paths: Sequence[str] = ()) -> list[FileS
     newest = Proposals(workspace.repository).newest()
     files = chosen_files(workspace, newest.files if newest else (), paths)
     local = _local_versions(workspace, files)
-    return [FileStatus(file, letters_of(file, local), local[file.paths[0]]) for file in files]
+    return [
+        FileStatus(
+            file, letters_of(file, local[file.paths[0]], local[file.path]), local[file.paths[0]]
+        )
+        for file in files
+    ]
 
 
 def chosen_files(
@@ -103,9 +105,8 @@ def tree_path(workspace: Workspace, path: str) -> str:
     return below.replace(os.sep, "/")
 
 
-def letters_of(file: ContextFile, local: Versions) -> str:
-    """The letters for a file; `local` has the user's versions of its paths."""
-    now, there = local[file.paths[0]], local[file.path]
+def letters_of(file: ContextFile, now: BlobVersion | None, there: BlobVersion | None) -> str:
+    """The letters for a file, with the user's versions at its old path and at its path."""
     if file.source:
         if now is None and there == file.output:
             return "~"
@@ -119,7 +120,9 @@ def letters_of(file: ContextFile, local: Versions) -> str:
     return file.change if now == file.context else f"~{file.change}"
 
 
-def _local_versions(workspace: Workspace, files: Iterable[ContextFile]) -> Versions:
+def _local_versions(
+    workspace: Workspace, files: Iterable[ContextFile]
+) -> dict[str, BlobVersion | None]:
     """The user's versions of some files; git only stats a file that it has read before.
 
     It knows them by a private index of its own.
@@ -155,19 +158,23 @@ def local_version(
     """The version of a file with these bytes; a `known` one if git sees no difference to it."""
     repository = workspace.repository
     assert repository is not None
-    executable = is_executable(os.path.join(workspace.top, path))
-    mode = SYMLINK if isinstance(data, Symlink) else file_mode(executable=executable)
+    is_link = isinstance(data, Symlink)
+    mode = SYMLINK if is_link else mode_of(os.path.join(workspace.top, path))
     version = version_of(repository, path, NewVersion(mode, data))
     return recognized(repository, path, (version, data), known)
 
 
-def is_executable(real: str) -> bool:
-    """Whether git sees a file as executable; False for a missing one."""
-    try:
-        status = os.lstat(real)
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and bool(status.st_mode & stat.S_IXUSR)
+def mode_of(real: str) -> str:
+    """Git's mode of a regular file; of a missing one, that of a new file."""
+    with suppress(OSError):
+        mode = os.lstat(real).st_mode
+        return git_mode(mode) if stat.S_ISREG(mode) else git_mode(0)
+    return git_mode(0)
+
+
+def git_mode(mode: int) -> str:
+    """Git's mode of a regular file with some permission bits."""
+    return "100755" if mode & stat.S_IXUSR else "100644"
 
 
 def path_kind(top: str, path: str) -> str:
@@ -239,21 +246,18 @@ def proposal_trees(
         )
     names = sorted({path for file in chosen for path in file.paths})
     on_disk = [path for path in names if path_kind(workspace.top, path) == "file"]
-    outputs = {file.path: file.output for file in chosen}
     with scratch_directory(repository.state_dir, read_only=True) as scratch:
-        local, output = (
-            Index(repository.git, os.path.join(scratch, f"{side}.index"))
-            for side in ("local", "output")
-        )
-        for index in (local, output):
-            index.read_tree("--empty")
+        index = Index(repository.git, os.path.join(scratch, "tree.index"))
+        index.read_tree("--empty")
         # Git reads the files, as it would store them.
-        done = local.add(on_disk)
+        done = index.add(on_disk)
         if done.status:
             raise GitError(("update-index",), done.status, done.stderr.decode(errors="replace"))
-        versions = ((path, version) for path, version in outputs.items() if version)
-        output.put(Entry("H", version.mode, version.id, 0, path) for path, version in versions)
-        return local.write_tree(), output.write_tree("--missing-ok")
+        local = index.write_tree()
+        index.read_tree("--empty")
+        outputs = ((file.path, file.output) for file in chosen if file.output)
+        index.put(Entry("H", version.mode, version.id, 0, path) for path, version in outputs)
+        return local, index.write_tree("--missing-ok")
 
 
 def worktree_bytes(repository: Repository, path: str, version: BlobVersion) -> bytes:
@@ -317,15 +321,10 @@ def recognized(
     has_modes = repository.config.boolean("core.fileMode", default=True)
     for other in filter(None, known):
         modes = {version.mode, other.mode}
-        if len(modes) > 1 and (has_modes or not modes <= _REGULAR):
+        if len(modes) > 1 and (has_modes or not modes <= REGULAR):
             continue
         if version.id == other.id:
             return other
         if b"\r\n" in data and worktree_bytes(repository, path, other) == data:
             return other
     return version
-
-
-def file_mode(*, executable: bool) -> str:
-    """Git's mode of a regular file."""
-    return "100755" if executable else "100644"

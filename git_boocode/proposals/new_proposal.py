@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -17,7 +16,7 @@ from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.records import note_refusal
 from git_boocode.editing.service import Options, recorded_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
-from git_boocode.proposals.local_files import file_mode, is_executable, worktree_contents
+from git_boocode.proposals.local_files import git_mode, mode_of, worktree_contents
 from git_boocode.proposals.proposal import (
     AnyVersion,
     BlobVersion,
@@ -59,11 +58,12 @@ def propose(
         retried = Proposals(repository).find(retry_of).id
     inputs = read_inputs(sources, options.format)
 
+    @retry_moved
     def attempt() -> Answer:
         return _Attempt(Review(workspace), inputs, options).run(retried)
 
     try:
-        return retry_moved(attempt)
+        return attempt()
     except EditsRefusedError as error:
         if options.record and not options.dry_run:
             note_refusal(repository, error.failures, error.edits)
@@ -158,8 +158,8 @@ class _Attempt:
         mode = new_mode = like.mode if like else 0o644
         if file.executable is not None:
             new_mode = with_executable(mode, executable=file.executable)
-        before = NewVersion(_git_mode(mode), file.before.data) if file.before else None
-        after = None if file.after is None else NewVersion(_git_mode(new_mode), file.after)
+        before = NewVersion(git_mode(mode), file.before.data) if file.before else None
+        after = None if file.after is None else NewVersion(git_mode(new_mode), file.after)
         path = self._workspace.tree_path(file.target.real)
         if file.spelling is None:
             yield path, before, after
@@ -175,10 +175,6 @@ class _Attempt:
                 new = self._workspace.tree_path((file.spelling or file.target).real)
                 old = self._workspace.tree_path(file.source.target.real)
                 yield new, earlier.get(old) or old
-
-
-def _git_mode(mode: int) -> str:
-    return file_mode(executable=bool(mode & stat.S_IXUSR))
 
 
 def _turn_commit(repository: Repository) -> str:
@@ -245,7 +241,7 @@ def _refresh(workspace: Workspace, base: str) -> None:
     changed = any(state.at(path).context != version for path, version in known.items())
     for real, data in workspace.buffers.items():
         if data is not None and (path := workspace.tree_path(real)) not in pending:
-            known[path] = NewVersion(file_mode(executable=is_executable(real)), data.data)
+            known[path] = NewVersion(mode_of(real), data.data)
             changed = True
     if changed:
         sides = {path: (version, version) for path, version in known.items()}

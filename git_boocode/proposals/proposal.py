@@ -8,7 +8,6 @@ as another proposal or its acceptance, is a new commit, and the newest one of a 
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -33,7 +32,8 @@ from git_boocode.repo.trees import Item, TreeEditor
 
 KIND = "proposal"
 _CONTEXT_KIND = "context"
-_MODE = re.compile("100644|100755|120000")
+REGULAR = frozenset(("100644", "100755"))
+"""Git's modes of regular files."""
 
 
 class BlobVersion(NamedTuple):
@@ -388,7 +388,7 @@ def _version(value: object) -> BlobVersion | None:
         return None
     table = value if isinstance(value, dict) else {}
     mode, identifier = (str(table.get(key)) for key in BlobVersion._fields)
-    if not (_MODE.fullmatch(mode) and OBJECT_ID.fullmatch(identifier)):
+    if not (mode in {*REGULAR, SYMLINK} and OBJECT_ID.fullmatch(identifier)):
         raise _malformed("it lacks the version of a file")
     return BlobVersion(mode, identifier)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from git_boocode.checkpoints.restore.commands import undoable_change
 from git_boocode.checkpoints.restore.plan import WrittenFile
@@ -16,8 +17,10 @@ from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError
 from git_boocode.editing.recovery import interrupted_edit, recover
 from git_boocode.editing.text_changes import (
     LineMap,
+    MergedText,
     TextHunk,
     is_binary,
+    merge_texts,
     text_edits,
     text_hunks,
     with_hunks,
@@ -26,7 +29,6 @@ from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace, read_file
 from git_boocode.proposals.local_files import (
     OTHER,
-    file_mode,
     is_below,
     letters_of,
     local_version,
@@ -36,6 +38,7 @@ from git_boocode.proposals.local_files import (
     worktree_contents,
 )
 from git_boocode.proposals.proposal import (
+    REGULAR,
     BlobVersion,
     Changes,
     ContextFile,
@@ -49,13 +52,14 @@ from git_boocode.proposals.proposal import (
 )
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.errors import NextStep, RefusedError, UsageError, first_few, shell_command
-from git_boocode.repo.files import FileState
+from git_boocode.repo.files import FileState, Symlink
 from git_boocode.repo.running_turn import refuse_if_running
 
 SHOWN_PLACES = 5
 _ATTEMPTS = 5
 WrittenFiles = Mapping[str, WrittenFile | None]
 NOTHING_WRITTEN: WrittenFiles = MappingProxyType({})
+_Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
 Hunks = Mapping[str, Collection[int]]
@@ -99,6 +103,14 @@ class ComparedFile(NamedTuple):
     def locals(self) -> dict[str, LocalFile]:
         """The user's files by path."""
         return {self.file.paths[0]: self.local, self.file.path: self.there}
+
+    @property
+    def merged_mode(self) -> str:
+        """The mode of an output with the user's changes: theirs, unless the proposal sets it."""
+        context, local, output = self.file.context, self.local.version, self.file.output
+        assert output is not None
+        keeps_mode = context is not None and context.mode == output.mode
+        return local.mode if keeps_mode and local and local.mode in REGULAR else output.mode
 
 
 class ReviewedFile(NamedTuple):
@@ -207,8 +219,8 @@ class Review:
     def compare(self, file: ContextFile) -> ComparedFile:
         """A file beside those of the user; see `local`."""
         found = {path: self.local(path, known) for path, known in file.known.items()}
-        letters = letters_of(file, {path: local.version for path, local in found.items()})
-        return ComparedFile(file, letters, found[file.paths[0]], found[file.path])
+        local, there = found[file.paths[0]], found[file.path]
+        return ComparedFile(file, letters_of(file, local.version, there.version), local, there)
 
     def local(self, path: str, known: KnownVersions = ()) -> LocalFile:
         """The user's file at a path relative to the top; RefusedError if it cannot be read.
@@ -277,6 +289,28 @@ class Review:
         part = (old if file.context else new)._replace(text=text)
         return part if part.is_encodable else new._replace(text=text)
 
+    def merge(
+        self, seen: ComparedFile, part: FileText | None = None, *, favour_theirs: bool = False
+    ) -> MergedText | str:
+        """The user's file with the proposed change, or a part of it; or why it has no such text."""
+        file, state = seen.file, seen.local.state
+        if "!" in seen.letters and file.source:
+            return "a file exists where the proposal moves one"
+        if state is None:
+            return "you have deleted the file that the proposal changes"
+        if file.output is None:
+            return "the proposal deletes the file that you have changed"
+        if isinstance(state.data, Symlink):
+            return "it is a symbolic link now"
+        ours, (base, output) = decode(state.data), self.sides(file)
+        theirs = part or output
+        if ours in (base, theirs) or base == theirs:
+            return MergedText(ours if base == theirs else theirs)
+        if any(map(is_binary, (base, ours, theirs))):
+            return "it is binary, and both sides have changed it"
+        merged = merge_texts(base, ours, theirs, favour_theirs=favour_theirs)
+        return merged if merged.text.is_encodable else "its encoding is not that of the proposal"
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the worktree's lock while the proposal is the one that this review began with."""
@@ -323,12 +357,17 @@ class ProposalMovedError(RefusedError):
         )
 
 
-def retry_moved(change: Callable[[], _Result]) -> _Result:
-    """Call a function that changes the newest proposal; again if another process does it, too."""
-    for _ in range(_ATTEMPTS):
-        with suppress(ProposalMovedError):
-            return change()
-    return change()
+def retry_moved(change: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """Call a function that changes the newest proposal again if another process does it, too."""
+
+    @wraps(change)
+    def retried(*args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        for _ in range(_ATTEMPTS):
+            with suppress(ProposalMovedError):
+                return change(*args, **kwargs)
+        return change(*args, **kwargs)
+
+    return retried
 
 
 def recover_if_killed(workspace: Workspace) -> None:
@@ -346,12 +385,6 @@ def _no_hunk(file: ContextFile, number: int, hunks: Sequence[TextHunk]) -> Refus
     hints = (NextStep(hint, "preview"),) if hunks else ()
     message = f"'{file.path}' has {count}, not a hunk {number}"
     return RefusedError(message, code="not_found", hints=hints)
-
-
-def merged_mode(context: BlobVersion, local: BlobVersion, output: BlobVersion) -> str:
-    """The mode that the proposal changes to, or else the user's, if that is a regular file's."""
-    regular = local.mode in (file_mode(executable=False), file_mode(executable=True))
-    return local.mode if regular and output.mode == context.mode else output.mode
 
 
 def irregular(path: str) -> RefusedError:
