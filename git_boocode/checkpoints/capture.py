@@ -148,7 +148,7 @@ def _narrowed(
     catalog: Catalog, request: Request, snapshot: Snapshot
 ) -> tuple[Snapshot, Mapping[str, Any]]:
     """The snapshot of the requested paths only, and more metadata."""
-    from git_boocode.checkpoints.worktree.partial import narrow
+    from git_boocode.checkpoints.worktree.pathspecs import narrow
 
     repository, base = catalog.repository, catalog.latest()
     narrowed = narrow(

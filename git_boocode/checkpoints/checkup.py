@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from git_boocode.repo.durable import (
     is_directory,
     is_regular,
     remove,
+    remove_all,
     worktree_id,
     write_private,
 )
@@ -123,7 +124,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     if paths := tuple(_unusable_files(repository)):
         message = "private files of git boocode are damaged"
         yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
-            partial(_remove_all, paths), "they were removed", fix=fix
+            partial(remove_all, paths), "they were removed", fix=fix
         )
     yield from _damaged_id(repository, fix=fix)
     yield from _ref_locks(repository, fix=fix)
@@ -225,11 +226,6 @@ def _finished_turn(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         yield Finding("leftover_turn", message, (), remedy).repaired(
             partial(remove_turn, repository), "it was removed", fix=fix
         )
-
-
-def _remove_all(paths: Iterable[str]) -> None:
-    for path in paths:
-        remove(path)
 
 
 def _unusable_files(repository: Repository) -> Iterator[str]:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
-from git_boocode.repo.durable import remove
+from git_boocode.repo.durable import remove_all
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.layout import (
     ALL_REFS,
@@ -56,7 +56,7 @@ def parts(repository: Repository) -> list[RemovalStep]:
     files, directories = _side_files(repository), _directories(repository)
     settings = list(_settings(repository))
     found = [
-        RemovalStep(SIDE_FILES, files, partial(_unlink_all, files)),
+        RemovalStep(SIDE_FILES, files, partial(remove_all, files)),
         RemovalStep(REFS, [ref.name for ref in refs], partial(_remove_refs, repository, refs)),
         RemovalStep(FILES, directories, partial(_remove_directories, directories)),
         RemovalStep(SETTINGS, [key for _, key in settings], partial(_unset, repository, settings)),
@@ -116,11 +116,6 @@ def _transcript(entry: Checkpoint) -> str:
     return os.path.realpath(path) if os.path.isabs(path) else ""
 
 
-def _unlink_all(paths: list[str]) -> None:
-    for path in paths:
-        remove(path)
-
-
 def _remove_refs(repository: Repository, refs: list[Ref]) -> None:
     repository.store.update_refs([RefChange(ref.name, None, ref.target) for ref in refs])
 
@@ -140,7 +135,7 @@ def _remove_directories(paths: list[str]) -> None:
         renamed.append(path if is_aside(path) else aside(path))
         if renamed[-1] != path:
             os.rename(path, renamed[-1])
-    _unlink_all(renamed)
+    remove_all(renamed)
 
 
 def _settings(repository: Repository) -> Iterator[tuple[str, str]]:

@@ -142,7 +142,9 @@ class TurnLog:
         if self._request.changes:
             self._stack.enter_context(self._current.read_ahead())
         found = turns(self.catalog, self._until_since(), self._current, self._wants)
-        self._listed = (ListedTurn(turn, self._name_of(turn.checkpoint)) for turn in found)
+        self._listed = (
+            ListedTurn(turn, self._names.get(turn.checkpoint.ref, "")) for turn in found
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -258,10 +260,6 @@ class TurnLog:
                 if entry.ref.startswith(CHECKPOINTS) and self.catalog.is_ours(entry):
                     self._names[entry.ref] = f"@~{back}" if (back := next(self._number)) else "@"
             yield entry
-
-    def _name_of(self, checkpoint: Checkpoint) -> str:
-        """The name, such as `@~1`; empty if it is not in the log of this worktree."""
-        return self._names.get(checkpoint.ref, "")
 
     def _wants(self, checkpoint: Checkpoint) -> bool:
         """Whether the metadata fit the request."""

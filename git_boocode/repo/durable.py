@@ -173,6 +173,12 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     return True
 
 
+def remove_all(paths: Iterable[str]) -> None:
+    """Remove whatever is at some paths; see `remove`."""
+    for path in paths:
+        remove(path)
+
+
 def remove(path: str) -> None:
     """Remove whatever is at a path, if anything, without following symlinks."""
     try:

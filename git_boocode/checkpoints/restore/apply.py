@@ -15,7 +15,7 @@ from git_boocode.checkpoints.restore.exact import (
     write_exact,
     writing_exactly,
 )
-from git_boocode.checkpoints.restore.file_plan import FilePlan, blockers_of, tree_after
+from git_boocode.checkpoints.restore.file_plan import FilePlan, blockers_of
 from git_boocode.checkpoints.restore.user_work import StateRules
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.worktree.indexer import Disk, paths_with_filter
@@ -194,7 +194,8 @@ class WorktreeUpdate:
                 self._save(halfway._replace(exact=exact_now))
             paths = self._exact_before.keys() & {change.path for change in back}
             exact = {path: self._exact_before[path] for path in paths}
-            tree = tree_after(halfway, halfway.disk_tree, back)
+            tree = halfway.edited_tree(repository.store, halfway.disk_tree, back)
+            halfway.quarantine.release()
             plan = FilePlan(halfway.disk_tree, tree, back, exact=exact)
             WorktreeUpdate(repository, halfway, plan).do(returning=True)
 

@@ -246,7 +246,10 @@ class ConversationFiles:
         """
         files = []
         for file in self._saved(other):
-            _remove_leftovers(file)
+            for path in file.leftovers:
+                if _LEFTOVER in os.path.basename(path):
+                    with suppress(OSError):
+                        os.unlink(path)
             expected = seen.get(file.path)
             if unchanged and expected != file.after:
                 continue
@@ -394,10 +397,3 @@ def _read(path: str) -> bytes | None:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _remove_leftovers(file: HostFile) -> None:
-    for path in file.leftovers:
-        if _LEFTOVER in os.path.basename(path):
-            with suppress(OSError):
-                os.unlink(path)

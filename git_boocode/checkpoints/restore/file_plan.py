@@ -36,11 +36,9 @@ from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import is_in_dot_git, walk_directories
-from git_boocode.repo.index import Entry, Index
+from git_boocode.repo.index import Index
 from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
-
-_ABSENT = "0"
 
 
 class FilePlan(NamedTuple):
@@ -191,7 +189,9 @@ class FilePlanner:
         # A dry run does not need it, and in a partial clone the contents may be missing.
         if len(changes) == len(differing) or self._request.dry_run:
             return target
-        return tree_after(self.snapshot, current, changes)
+        tree = self.snapshot.edited_tree(self._repository.store, current, changes)
+        self.snapshot.quarantine.release()
+        return tree
 
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}
@@ -490,18 +490,6 @@ def _steps(path: str) -> Iterator[str]:
 def covers(path: str, other: str) -> bool:
     """Whether two paths are the same, or one is a directory that contains the other."""
     return other == path or other.startswith(f"{path}/") or path.startswith(f"{other}/")
-
-
-def tree_after(snapshot: Snapshot, tree: str, changes: Iterable[Change]) -> str:
-    """Store the tree after some changes to another tree; returns its id."""
-    entries = []
-    for change in changes:
-        mode = _ABSENT if change.action == "delete" else change.mode
-        entries.append(Entry("H", mode, change.id, 0, change.path))
-    index = _read(snapshot, tree, "mixed")
-    # Deletions first: a directory must be removed before a file can take its name.
-    index.put(sorted(entries, key=lambda entry: entry.mode != _ABSENT))
-    return snapshot.store_tree(index) if entries else tree
 
 
 def _read(snapshot: Snapshot, tree: str, name: str) -> Index:

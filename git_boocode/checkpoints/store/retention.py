@@ -187,7 +187,9 @@ def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -
         if old and is_wanted(found[ref]):
             why[ref] = TOO_OLD
     kept = [entry for entry in readable if entry.id in staying]
-    needed = {_target(entry) for entry in kept} | set(_proposals_before(kept))
+    needed = {_target(entry) for entry in kept}
+    # Undo or redo would bring these proposals back.
+    needed |= {step.before for entry in kept if (step := read_plan(entry).proposal)}
     return [
         Expired(ref, name, why[ref], found[ref])
         for kind, name in KINDS.items()
@@ -283,13 +285,6 @@ def _active_ids(safety: Iterable[Checkpoint]) -> set[str]:
     """The ids of the operations that can be undone or redone."""
     found = read_history(safety)
     return {operation.id for operation in (*found.done, *found.undone)}
-
-
-def _proposals_before(safety: Iterable[Checkpoint]) -> Iterator[str]:
-    """The ids of the proposals that undo or redo would bring back."""
-    for step in (read_plan(entry).proposal for entry in safety):
-        if step is not None:
-            yield step.before
 
 
 def _target(safety: Checkpoint) -> str:

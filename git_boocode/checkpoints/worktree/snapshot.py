@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.store.catalog import Change
 from git_boocode.checkpoints.worktree.indexer import Disk, Indexer, Skipped
 from git_boocode.checkpoints.worktree.staging import Staging, decode_special
 from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
@@ -27,6 +28,8 @@ from git_boocode.repo.layout import ALL_REFS, INDEX_CACHE, INDEX_CACHE_NOTE
 from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.object_writer import Quarantine
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Store
+from git_boocode.repo.trees import Item, TreeEditor
 
 NO_VALUE = "-"
 LARGEST = 256 << 20
@@ -210,6 +213,15 @@ class Snapshot(NamedTuple):
         self.quarantine.release()
         skipped = [*self.skipped, *indexer.failed]
         return self._replace(skipped=skipped, disk_tree=disk_tree, tree=tree, cache=None)
+
+    def edited_tree(self, store: Store, tree: str, changes: Sequence[Change]) -> str:
+        """Write the tree after some changes to another one; its objects are not published."""
+        editor = TreeEditor.of(store, tree, [each.path for each in changes])
+        # Deletions first: a directory must be removed before a file can take its name.
+        for each in sorted(changes, key=lambda change: change.action != "delete"):
+            item = Item(each.mode.encode(), each.id.encode()) if each.action != "delete" else None
+            editor.put(os.fsencode(each.path), item)
+        return editor.write(self.quarantine.store).decode("ascii")
 
     def store_tree(self, index: Index) -> str:
         """Store the entries of an index as trees in the repository; return the root tree's id."""
