@@ -71,9 +71,8 @@ def test_staging_is_restored_as_by_git_restore(messy: Repo) -> None:
     assert messy.git("show", ":b") == "staged\n"
 
 
-@pytest.mark.parametrize(
-    ("here", "specs", "changed"),
-    [
+def test_pathspecs_as_in_git(messy: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: list[tuple[str, tuple[str, ...], list[str]]] = [
         ("src", ("x",), ["src/x"]),
         ("src", (".",), ["src/made", "src/new", "src/x", "src/y"]),
         ("src", (":/a", ":(top)doc"), ["a", "doc/x"]),
@@ -82,15 +81,11 @@ def test_staging_is_restored_as_by_git_restore(messy: Repo) -> None:
         ("", (":(icase)SRC/X",), ["src/x"]),
         ("", ("src", ":!src/[xy]"), ["src/made", "src/new"]),
         ("doc", ("../src/made", "x"), ["doc/x", "src/made"]),
-    ],
-)
-def test_pathspecs_as_in_git(
-    messy: Repo, monkeypatch: pytest.MonkeyPatch, here: str, specs: tuple[str, ...],
-    changed: list[str],
-) -> None:  # fmt: skip
-    monkeypatch.chdir(messy.top / here)
-    outcome = back("@~1", paths=specs, dry_run=True)
-    assert [change.path for change in outcome.changed] == changed
+    ]
+    for here, specs, changed in expected:
+        monkeypatch.chdir(messy.top / here)
+        outcome = back("@~1", paths=specs, dry_run=True)
+        assert (specs, [change.path for change in outcome.changed]) == (specs, changed)
 
 
 def test_an_absolute_path_and_a_deleted_directory(
@@ -109,24 +104,22 @@ def test_an_absolute_path_and_a_deleted_directory(
     assert seen(messy) == before
 
 
-@pytest.mark.parametrize(
-    ("specs", "code"),
-    [
+def test_invalid_pathspecs(messy: Repo) -> None:
+    before, refs_before = seen(messy), refs(messy)
+    wrong: list[tuple[tuple[str, ...], str]] = [
         (("nowhere",), "not_found"),
         (("a", "nowhere/*"), "not_found"),
         (("../up",), "outside_worktree"),
         (("/",), "outside_worktree"),
         ((":(nonsense)a",), "invalid_pathspec"),
         (("",), "invalid_pathspec"),
-    ],
-)
-def test_invalid_pathspecs(messy: Repo, specs: tuple[str, ...], code: str) -> None:
-    before, refs_before = seen(messy), refs(messy)
-    with pytest.raises(RefusedError) as caught:
-        back("@~1", paths=specs)
-    assert (caught.value.code, caught.value.exit_code) == (code, 1)
-    assert caught.value.hints
-    assert "/.git/" not in caught.value.message
+    ]
+    for specs, code in wrong:
+        with pytest.raises(RefusedError) as caught:
+            back("@~1", paths=specs)
+        assert (specs, caught.value.code, caught.value.exit_code) == (specs, code, 1)
+        assert caught.value.hints
+        assert "/.git/" not in caught.value.message
     assert (seen(messy), refs(messy)) == (before, refs_before)
 
 

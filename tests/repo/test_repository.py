@@ -14,14 +14,6 @@ from git_boocode.repo.store import Ref, Store
 from tests.repo_kit import Repo
 
 
-def hook(repo: Repo, name: str, script: str) -> None:
-    """Install a git hook."""
-    path = repo.top / ".git/hooks" / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-
-
 def refusal() -> FatalError:
     """The error of a discovery that must fail."""
     with pytest.raises(FatalError) as caught:
@@ -173,42 +165,6 @@ def test_the_only_main_of_a_bare_repository(repo: Repo, tmp_path: Path) -> None:
     repo.git("clone", "-q", "--bare", ".", str(bare.top))
     bare.git("worktree", "add", "-q", "../main")
     assert Repository.discover(str(tmp_path / "main")).worktree_name == "main"
-
-
-def test_a_submodule(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "origin").mkdir()
-    origin = Repo(tmp_path / "origin")
-    origin.git("init", "-q")
-    origin.commit(a="a\n")
-    allow = ("-c", "protocol.file.allow=always")
-    repo.git(*allow, "submodule", "add", "-q", str(origin.top), "sub")
-    monkeypatch.chdir(repo.top / "sub")
-    found = Repository.discover()
-    assert found.worktree == str(repo.top / "sub")
-    assert found.git_dir == str(repo.top / ".git/modules/sub")
-    assert found.worktree_name == "main"
-
-
-@pytest.mark.parametrize("linked", [False, True])
-def test_in_a_real_hook_from_a_subdirectory(
-    repo: Repo, monkeypatch: pytest.MonkeyPatch, linked: bool
-) -> None:
-    repo.commit(**{"sub/a": "a\n"})
-    top = repo.top
-    if linked:
-        repo.git("worktree", "add", "-q", "-b", "side", "linked")
-        top = repo.top / "linked"
-    hook(repo, "pre-commit", 'cd sub && git boocode checkpoint --json > "$OUT"')
-    out = repo.top / ".git/out"
-    subprocess.run(
-        ["git", "commit", "-q", "--allow-empty", "-m", "x"],
-        cwd=top / "sub",
-        env={**os.environ, "OUT": str(out)},
-        check=True,
-    )
-    monkeypatch.chdir(top)
-    name = repo.git("for-each-ref", "--format=%(refname)", "refs/boocode/checkpoints/").strip()
-    assert repo.git("ls-tree", "-r", "--name-only", name) == "sub/a\n"
 
 
 def test_our_git_is_sealed_off_from_hooks_and_callers(
