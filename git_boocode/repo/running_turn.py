@@ -20,7 +20,6 @@ from git_boocode.repo.layout import TURN_MARK
 from git_boocode.repo.repository import Repository
 
 _LONGEST_MESSAGE = 1000
-_PID_LIMIT, _START_LIMIT = 1 << 31, 1 << 64
 LATEST = 253_402_300_799
 """The last second of the year 9999; later times cannot be shown."""
 
@@ -80,20 +79,15 @@ def read_mark(state_dir: str) -> RunningTurn | None:
     values = read_private_json(os.path.join(state_dir, TURN_MARK))
     if not isinstance(values, dict):
         return None
-    checkpoint, message, pid, start, began, times_out = map(values.get, RunningTurn._fields)
-    try:
-        if not ID.fullmatch(_text(checkpoint)):
-            return None
-        return RunningTurn(
-            _text(checkpoint),
-            _text(message),
-            None if pid is None else _whole(pid, range(1, _PID_LIMIT)),
-            None if start is None else _whole(start, range(_START_LIMIT)),
-            _time(began),
-            None if times_out is None else _time(times_out),
-        )
-    except (TypeError, ValueError):
-        return None
+    match [values.get(key) for key in RunningTurn._fields]:
+        case [
+            str(checkpoint), str(message), int() | None as pid, int() | None as start,
+            int() | float() as began, int() | float() | None as times_out,
+        ] if ID.fullmatch(checkpoint):  # fmt: skip
+            # NaN is in no range.
+            if 0 <= began <= LATEST and (times_out is None or 0 <= times_out <= LATEST):
+                return RunningTurn(checkpoint, message, pid, start, began, times_out)
+    return None
 
 
 def write_turn(repository: Repository, turn: RunningTurn) -> None:
@@ -156,27 +150,6 @@ def _process_state(pid: int) -> tuple[str, int | None]:
 
 def _path(repository: Repository) -> str:
     return os.path.join(repository.state_dir, TURN_MARK)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
-
-
-def _whole(value: object, allowed: range) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise ValueError(value)
-    return value
-
-
-def _time(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(value)
-    # NaN is in no range.
-    if not 0 <= value <= LATEST:
-        raise ValueError(value)
-    return value
 
 
 def _clock(when: float) -> str:
