@@ -142,8 +142,8 @@ def _is_locked(descriptor: int, *, shared: bool = False) -> bool:
 
 def is_noted(state_dir: str) -> bool:
     """Whether an edit or a restore is in progress, or was interrupted."""
-    notes = (os.path.join(state_dir, name) for name in (EDIT_NOTE, RESTORE_NOTE))
-    return any(map(os.path.lexists, notes))
+    edit, restore = os.path.join(state_dir, EDIT_NOTE), os.path.join(state_dir, RESTORE_NOTE)
+    return os.path.lexists(edit) or os.path.lexists(restore)
 
 
 def record_of_interrupted_edit(state_dir: str) -> str | None:

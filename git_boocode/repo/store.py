@@ -94,10 +94,14 @@ class RefChange(NamedTuple):
 def parse_commit(identifier: str, raw: bytes) -> Commit | None:
     """Parse a commit object; None if it is malformed."""
     head, _, message = raw.decode("utf-8", "surrogateescape").partition("\n\n")
-    fields = [line.partition(" ")[::2] for line in head.split("\n")]
-    trees = [value for key, value in fields if key == "tree"]
-    parents = tuple(value for key, value in fields if key == "parent")
-    return Commit(identifier, trees[-1], parents, message) if trees and trees[-1] else None
+    tree, parents = "", list[str]()
+    for line in head.split("\n"):
+        key, _, value = line.partition(" ")
+        if key == "parent":
+            parents.append(value)
+        elif key == "tree":
+            tree = value
+    return Commit(identifier, tree, tuple(parents), message) if tree else None
 
 
 def tree_entries(tree: RawObject) -> Iterator[tuple[str, TreeEntry]]:
@@ -134,12 +138,15 @@ class Store:
             return []
         form = ("--sort=-refname", "--format=%(objectname) %(refname)", f"--count={newest}")
         listing = self._repository.git.line("for-each-ref", *form, *prefixes)
-        # Not `splitlines`: a ref name contains no newline, but may contain Python's other line
-        # separators.
-        records = (line.partition(" ") for line in listing.split("\n") if line)
+        # Git also lists what is below a whole name.
         below = tuple(prefix for prefix in prefixes if prefix.endswith("/"))
-        found = (Ref(name, target) for target, _, name in records)
-        return [ref for ref in found if ref.name in prefixes or ref.name.startswith(below)]
+        found = []
+        # Not `splitlines`: a name may contain Python's other line separators.
+        for line in filter(None, listing.split("\n")):
+            target, _, name = line.partition(" ")
+            if name in prefixes or name.startswith(below):
+                found.append(Ref(name, target))
+        return found
 
     def new_id(self) -> str:
         """An id greater than all earlier ones of this repository, also if the clock was set back.

@@ -110,14 +110,9 @@ class Conversation:
         """Whether the operation that is reverted has edited files of the host."""
         return self._plan.edits_of in operations_with_files(self._repository.state_dir)
 
-    @property
-    def edited(self) -> tuple[str, ...]:
-        """The host's files that were written."""
-        return tuple(self._files.paths)
-
     def begin(self, operation_id: str, changes: Iterable[Change]) -> None:
         """Prepare the events; `changes` are those of files in the worktree."""
-        self._files = ConversationFiles(self._repository, operation_id, self._host.editor)
+        self.files = ConversationFiles(self._repository, operation_id, self._host.editor)
         if self.callback is None:
             return
         plan, checkpoint = self._plan, self._target
@@ -154,7 +149,7 @@ class Conversation:
 
         Otherwise the host would have to trim a conversation that it has already trimmed.
         """
-        self._files.revert(over.id, self._files.read(over.id), unchanged=True)
+        self.files.revert(over.id, self.files.read(over.id), unchanged=True)
         if self.callback is not None and is_taken_here(self._repository, over):
             plan = read_plan(over)
             identifier, commit = plan.root.id, plan.root.commit
@@ -169,7 +164,7 @@ class Conversation:
         if self.callback is not None:
             self.callback.prepare()
             self._prepared = True
-        self._seen = self._files.read(self._plan.edits_of) if self._plan.edits_of else {}
+        self._seen = self.files.read(self._plan.edits_of) if self._plan.edits_of else {}
 
     def commit(self) -> CallbackAnswer | None:
         """Call the callback, apply its edits, and revert those of an earlier operation."""
@@ -178,12 +173,12 @@ class Conversation:
             answer = self.callback.commit(plan.event)
             if answer.edits:
                 try:
-                    self._files.edit(answer.edits)
+                    self.files.edit(answer.edits)
                 except BoocodeError as error:
                     problem = f"returned edits that cannot be applied: {error.message}"
                     raise self.callback.failed(problem) from error
         if plan.edits_of:
-            self._files.revert(plan.edits_of, self._seen, unchanged=plan.kind == REDO)
+            self.files.revert(plan.edits_of, self._seen, unchanged=plan.kind == REDO)
         return answer
 
     def forget_obsolete(self) -> None:
@@ -191,10 +186,6 @@ class Conversation:
         for other in operations_with_files(self._repository.state_dir):
             if not self._catalog.store.refs(f"{SAFETY}{other}"):
                 forget_files(self._repository.state_dir, other)
-
-    def roll_back_files(self) -> None:
-        """Restore the host's files."""
-        self._files.roll_back()
 
     def roll_back(self, reason: str) -> None:
         """Report a failure to the callback; FatalError if it cannot roll back."""
@@ -219,9 +210,9 @@ class ConversationFiles:
         self._written: dict[str, HostFile] = {}
 
     @property
-    def paths(self) -> list[str]:
+    def paths(self) -> tuple[str, ...]:
         """The files that were written."""
-        return sorted(self._written)
+        return tuple(sorted(self._written))
 
     def edit(self, edits: object) -> None:
         """Apply a callback's edits, with paths relative to the top; see `Editor`."""

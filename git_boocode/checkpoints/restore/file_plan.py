@@ -256,7 +256,9 @@ class FilePlanner:
         specs = self._pathspecs
         found = [change for change in wanted if change.path in hook_files]
         found = [change for change in found if specs is None or not specs.name(change.path)]
-        indexes = self._indexes[1:] if found else ()
+        if not found:
+            return
+        indexes = self._indexes[1:]
         staged = {e.path for index in indexes for e in index.entries_of([c.path for c in found])}
         for change in found:
             path = change.path

@@ -318,7 +318,7 @@ class Transaction:
         # An undo of an operation over an interrupted one exposes the latter again.
         over = read_plan(self._target).over if plan.kind == UNDO else ""
         end_restore(state_dir, over or None)
-        log, edited = self._operation.log, self._conversation.edited
+        log, edited = self._operation.log, self._conversation.files.paths
         result = replace(result, undo=safety.id, answer=answer, edited=edited)
         returns = log is not None and log.about is None
         return replace(result, returned=moved) if returns else replace(result, archived=moved)
@@ -356,7 +356,7 @@ class Transaction:
         failures: list[str] = []
         warnings: list[str] = []
         try:
-            _try("the host's files", self._conversation.roll_back_files, failures)
+            _try("the host's files", self._conversation.files.roll_back, failures)
             if self._moved is not None:
                 back = partial(self._moved.roll_back, self._repository, self._reflog)
                 _try("HEAD", back, failures)

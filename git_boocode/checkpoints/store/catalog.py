@@ -196,9 +196,10 @@ class Catalog(EntryCatalog[Checkpoint]):
 
 def remote_of(ref: str) -> str:
     """The remote of the ref of a fetched checkpoint or proposal; empty for any other ref."""
-    found = (each for each in (REMOTES, REMOTE_PROPOSALS) if ref.startswith(each))
-    below = next(found, None)
-    return ref.removeprefix(below).rpartition("/")[0] if below else ""
+    for below in (REMOTES, REMOTE_PROPOSALS):
+        if ref.startswith(below):
+            return ref.removeprefix(below).rpartition("/")[0]
+    return ""
 
 
 def turn_end_ref(checkpoint: str) -> str:
