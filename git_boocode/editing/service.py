@@ -178,7 +178,7 @@ def recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:
             "path": edit.path,
             "format": edit.format,
             "index": edit.number,
-            **applied.as_json(),
+            **applied._asdict(),
             "edit": edit.given if len(json.dumps(edit.given)) <= _MAX_RECORDED else None,
         }
         for file in files
