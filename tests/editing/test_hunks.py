@@ -172,16 +172,16 @@ def test_a_patch_is_applied_already_if_all_of_its_hunks_are() -> None:
 APPLIED = lines("def one():", "    return compute(10)", "", "def two():", "    return compute(2)")
 
 
-@pytest.mark.parametrize("context", [" def one():\n", ""])
-@pytest.mark.parametrize("start", [None, 0])
-def test_hunks_that_are_applied_already_stop_no_others(context: str, start: int | None) -> None:
-    first = hunk(f"{context}-    return compute(1)\n+    return compute(10)", start)
-    last = hunk("-    return compute(2)\n+    return compute(20)", start and 3)
-    assert patched(APPLIED, first, last) == APPLIED.replace("(2)", "(20)")
-    found = applied(APPLIED, first, last)
-    assert (found.rung, found.count, found.start_line, found.end_line) == ("exact", 1, 5, 5)
-    where = "lines 1-2" if context else "line 2"
-    assert f"hunk 1: the new text is already there, at {where}" in found.notes
+def test_hunks_that_are_applied_already_stop_no_others() -> None:
+    for context in [" def one():\n", ""]:
+        for start in [None, 0]:
+            first = hunk(f"{context}-    return compute(1)\n+    return compute(10)", start)
+            last = hunk("-    return compute(2)\n+    return compute(20)", start and 3)
+            assert patched(APPLIED, first, last) == APPLIED.replace("(2)", "(20)")
+            found = applied(APPLIED, first, last)
+            assert (found.rung, found.count, found.start_line, found.end_line) == ("exact", 1, 5, 5)
+            where = "lines 1-2" if context else "line 2"
+            assert f"hunk 1: the new text is already there, at {where}" in found.notes
 
 
 # Tolerance

@@ -148,13 +148,13 @@ def test_blocks_with_a_path_of_their_own_or_one_given() -> None:
 UNMARKED = "def run():\n    go()\n-    stop()\n+    halt()\nend()\n"
 
 
-@pytest.mark.parametrize("head", ["@@ -1,4 +1,4 @@", "@@ -1,9 +1,9 @@", "@@", "@@ def run():"])
-@pytest.mark.parametrize("wrap", ["{}", "```diff\n{}```\n"])
-def test_context_lines_that_lost_their_blank(head: str, wrap: str) -> None:
-    patch = wrap.format(f"--- a/f\n+++ b/f\n{head}\n{UNMARKED}")
-    text = "def run():\n    go()\n    stop()\nend()\n"
-    assert applied(patch, text) == text.replace("stop", "halt")
-    assert "context lines lack their leading blank" in notes(patch, text)
+def test_context_lines_that_lost_their_blank() -> None:
+    for head in ["@@ -1,4 +1,4 @@", "@@ -1,9 +1,9 @@", "@@", "@@ def run():"]:
+        for wrap in ["{}", "```diff\n{}```\n"]:
+            patch = wrap.format(f"--- a/f\n+++ b/f\n{head}\n{UNMARKED}")
+            text = "def run():\n    go()\n    stop()\nend()\n"
+            assert applied(patch, text) == text.replace("stop", "halt")
+            assert "context lines lack their leading blank" in notes(patch, text)
 
 
 def test_a_context_line_without_its_blank_may_be_elsewhere_as_it_is() -> None:

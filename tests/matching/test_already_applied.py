@@ -221,19 +221,17 @@ def test_the_lines_around_the_change_show_where_the_old_text_was() -> None:
     assert (error.candidates[0].start_line, error.candidates[0].end_line) == (4, 8)
 
 
-@pytest.mark.parametrize("shift", ["    ", ""], ids=["deeper", "a word differs"])
-@pytest.mark.parametrize("between", ["\nmiddle_part()\n\n", ""])
-def test_a_sibling_is_left_alone_while_the_new_text_is_there_as_it_is(
-    shift: str, between: str
-) -> None:
-    block = "if ready:\n    stream = open_file(name, 'wb')\n    opened = True\nelse:\n    close()\n"
-    new = block.replace("    opened = True\n", "    opened = True\n    count_one(stream)\n")
-    sibling = "".join(f"{shift}{line}" for line in block.splitlines(keepends=True))
-    if not shift:
-        sibling = sibling.replace("'wb'", "'rb'")
-    error = refused(f"{sibling}{between}{new}", block, new)
-    first = 6 + between.count("\n")
-    assert (error.code, error.candidates[0].start_line) == ("already_applied", first)
+def test_a_sibling_is_left_alone_while_the_new_text_is_there_as_it_is() -> None:
+    for shift in ["    ", ""]:
+        for between in ["\nmiddle_part()\n\n", ""]:
+            block = "if ready:\n    stream = open_file(name)\n    opened = True\nelse:\n    close()\n"
+            new = block.replace("    opened = True\n", "    opened = True\n    count_one(stream)\n")
+            sibling = "".join(f"{shift}{line}" for line in block.splitlines(keepends=True))
+            if not shift:
+                sibling = sibling.replace("'wb'", "'rb'")
+            error = refused(f"{sibling}{between}{new}", block, new)
+            first = 6 + between.count("\n")
+            assert (error.code, error.candidates[0].start_line) == ("already_applied", first)
 
 
 def test_a_drifted_place_is_changed_where_nothing_ties_the_new_text_to_it() -> None:

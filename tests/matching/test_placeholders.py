@@ -124,14 +124,14 @@ NEW = OLD.replace("area(self, unit)", "area(self, unit, scale)").replace(
 AFTER = FILE.replace(OLD, NEW)
 
 
-@pytest.mark.parametrize("marker", MARKERS)
-@pytest.mark.parametrize("indent", ["        ", ""])
-def test_elided_lines_stay(marker: str, indent: str) -> None:
-    old, new = (elided(text, 1, 7, indent + marker) for text in (OLD, NEW))
-    done = replace_text(FILE, old, new)
-    assert done.content == AFTER
-    assert done.notes[-1] == "kept 6 elided lines"
-    assert (done.match.rung, done.match.start_line, done.match.end_line) == ("elided", 2, 9)
+def test_elided_lines_stay() -> None:
+    for marker in MARKERS:
+        for indent in ["        ", ""]:
+            old, new = (elided(text, 1, 7, indent + marker) for text in (OLD, NEW))
+            done = replace_text(FILE, old, new)
+            assert done.content == AFTER
+            assert done.notes[-1] == "kept 6 elided lines"
+            assert (done.match.rung, done.match.start_line, done.match.end_line) == ("elided", 2, 9)
 
 
 def test_elided_lines_stay_with_other_drift() -> None:
@@ -244,17 +244,17 @@ def test_an_elision_in_doubt_is_refused(content: str, old: str, new: str) -> Non
         replace_text(content, old, new)
 
 
-@pytest.mark.parametrize("marker", MARKERS)
-@pytest.mark.parametrize("drift", ["", "  "])
-def test_a_placeholder_in_new_alone_is_refused(marker: str, drift: str) -> None:
-    old = "".join(drift + line for line in OLD.splitlines(keepends=True))
-    new = elided(NEW, 2, 7, f"        {marker}")
-    with pytest.raises(MatchError) as caught:
-        replace_text(FILE, old, new)
-    assert caught.value.code == "invalid_input"
-    assert caught.value.message == (
-        f"line 3 of the new text, '{marker}', looks like a placeholder for omitted code"
-    )
+def test_a_placeholder_in_new_alone_is_refused() -> None:
+    for marker in MARKERS:
+        for drift in ["", "  "]:
+            old = "".join(drift + line for line in OLD.splitlines(keepends=True))
+            new = elided(NEW, 2, 7, f"        {marker}")
+            with pytest.raises(MatchError) as caught:
+                replace_text(FILE, old, new)
+            assert caught.value.code == "invalid_input"
+            assert caught.value.message == (
+                f"line 3 of the new text, '{marker}', looks like a placeholder for omitted code"
+            )
 
 
 LITERAL = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
@@ -88,13 +88,13 @@ def test_both_texts_are_read_back(drift: Callable[[str], str], notes: tuple[str,
     assert done.match.kind == "fuzzy"
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-@pytest.mark.parametrize("style", ["{:>5}→", "{:>6}\t", "{}| "])
-def test_numbered_lines_leave_a_file_without_a_final_newline(style: str, ending: str) -> None:
-    content, write = FILE[:-1].replace("\n", ending), numbered(style, 7)
-    old = "".join(FILE.splitlines(keepends=True)[6:])
-    done = replace_text(content, write(old), write(f"{old}\nend()\n"))
-    assert done.content == f"{content}{ending}{ending}end()"
+def test_numbered_lines_leave_a_file_without_a_final_newline() -> None:
+    for ending in ["\n", "\r\n"]:
+        for style in ["{:>5}→", "{:>6}\t", "{}| "]:
+            content, write = FILE[:-1].replace("\n", ending), numbered(style, 7)
+            old = "".join(FILE.splitlines(keepends=True)[6:])
+            done = replace_text(content, write(old), write(f"{old}\nend()\n"))
+            assert done.content == f"{content}{ending}{ending}end()"
 
 
 def trailing_blanks(text: str) -> str:
@@ -109,14 +109,12 @@ def misspelt(text: str) -> str:
     return text.replace("nothing to show", "nothng to show")
 
 
-@pytest.mark.parametrize("more", [trailing_blanks, dedented, misspelt])
-@pytest.mark.parametrize(("drift", "notes"), DRIFTS.values(), ids=DRIFTS)
-def test_rewrites_go_with_ordinary_drift(
-    drift: Callable[[str], str], notes: tuple[str, ...], more: Callable[[str], str]
-) -> None:
-    done = replace_text(FILE, drift(more(OLD)), drift(more(NEW)))
-    assert done.content == AFTER
-    assert done.notes[: len(notes)] == notes
+def test_rewrites_go_with_ordinary_drift() -> None:
+    for more in [trailing_blanks, dedented, misspelt]:
+        for drift, notes in DRIFTS.values():
+            done = replace_text(FILE, drift(more(OLD)), drift(more(NEW)))
+            assert done.content == AFTER
+            assert done.notes[: len(notes)] == notes
 
 
 @pytest.mark.parametrize(("drift", "notes"), DRIFTS.values(), ids=DRIFTS)
@@ -200,22 +198,20 @@ RENUMBERED = {
 }
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("given", RENUMBERED.values(), ids=RENUMBERED)
-@pytest.mark.parametrize("end", ["\n", ""])
-def test_new_text_may_be_numbered_otherwise(
-    style: str, given: Sequence[int | None], end: str
-) -> None:
-    # A file whose last line has no newline, and a text copied from one.
-    content = CONTENT.removesuffix("\n") + end
-    lines = GROWN.split("\n")[:-1]
-    new = "\n".join(
-        line if number is None else style.format(number) + line
-        for number, line in zip(given, lines, strict=True)
-    )
-    old = numbered(style)(BLOCK).removesuffix("\n") + end
-    done = replace_text(content, old, new + end)
-    assert done.content == content.replace("    second", "    added(item)\n    second")
+def test_new_text_may_be_numbered_otherwise() -> None:
+    for style in STYLES:
+        for given in RENUMBERED.values():
+            for end in ["\n", ""]:
+                # A file whose last line has no newline, and a text copied from one.
+                content = CONTENT.removesuffix("\n") + end
+                lines = GROWN.split("\n")[:-1]
+                new = "\n".join(
+                    line if number is None else style.format(number) + line
+                    for number, line in zip(given, lines, strict=True)
+                )
+                old = numbered(style)(BLOCK).removesuffix("\n") + end
+                done = replace_text(content, old, new + end)
+                assert done.content == content.replace("    second", "    added(item)\n    second")
 
 
 def test_the_first_line_may_be_copied_from_behind_its_number() -> None:
