@@ -83,7 +83,7 @@ def test_a_refusal_says_who_holds_the_turn_and_since_when(mark: Path) -> None:
     began = time.time() - 185
     made(pid=os.getpid(), began=began, message="fix\nthe   parser")
     with pytest.raises(RefusedError) as caught:
-        refuse_if_running(Repository.discover(), "--force turn")
+        refuse_if_running(Repository.discover(), "turn")
     clock = time.strftime("%H:%M", time.localtime(began))
     said = f"a turn is running: 'fix the parser', process {os.getpid()}, since"
     assert caught.value.message.startswith(said)
