@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.forked import ForkedProcess
-from tests.repo_kit import BOOCODE, Repo
+from tests.repo_kit import Repo
 
 LIMIT = 30.0
 """Seconds to wait for a message; far more than any answer takes on a busy machine."""
@@ -281,31 +281,70 @@ def serving(
     cwd: str | Path,
     roots: Sequence[Any] | None = None,
     env: Mapping[str, str] | None = None,
-    program: Sequence[str] = (),
+    program: Sequence[str] = ("git-boocode",),
 ) -> Iterator[Client]:
-    """A server, by default a forked one, with its client; at the end, it must not have failed."""
-    process: Process
-    environment = {**os.environ, **(env or {})}
-    if program:
-        process = subprocess.Popen(
-            [*program, "serve", *options],
-            cwd=cwd,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-        )
-    else:
-        process = ForkedProcess(BOOCODE, ("serve", *options), cwd, environment)
-    client = Client(process, roots)
+    """A server that has been started, with its client; at the end, it must not have failed."""
+    client = _started([*program, "serve", *options], cwd, roots, {**os.environ, **(env or {})})
     try:
         yield client
-        if process.poll() is None:
-            client.end()
-        assert "Traceback" not in client.said, client.said
-        assert process.returncode in (0, -signal.SIGKILL), client.said
+        _check_end(client)
     finally:
         client.close()
+
+
+def _started(
+    command: Sequence[str], cwd: str | Path, roots: Sequence[Any] | None, env: Mapping[str, str]
+) -> Client:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
+    return Client(process, roots)
+
+
+def _check_end(client: Client) -> None:
+    if client.process.poll() is None:
+        client.end()
+    assert "Traceback" not in client.said, client.said
+    assert client.process.returncode in (0, -signal.SIGKILL), client.said
+
+
+class SharedServer:
+    """One server for many tests; each has a session and roots of its own."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._client: Client | None = None
+
+    def begin(self, *roots: Any) -> Client:
+        """Begin a session whose client has named its roots."""
+        if self._client is None:
+            self._client = _started(["git-boocode", "serve"], "/", (), self._env)
+        self._client.roots = roots
+        self._client.begin()
+        asked = self._client.read()
+        assert asked["method"] == "roots/list", asked
+        self._client.name_roots(asked["id"])
+        assert self._client.ask("ping") == {}
+        return self._client
+
+    def settle(self) -> None:
+        """Forget what a test has left; a server that fails is replaced."""
+        client, self._client = self._client, None
+        if client is not None:
+            try:
+                client.ask("ping")
+            except BaseException:
+                client.close()
+                raise
+            client.others.clear()
+            self._client = client
+
+    def end(self) -> None:
+        """End the server, which must not have failed."""
+        if self._client is not None:
+            try:
+                _check_end(self._client)
+            finally:
+                self._client.close()
 
 
 def edit(path: str, old: str, new: str) -> Message:

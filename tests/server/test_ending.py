@@ -29,7 +29,17 @@ from tests.server.kit import (
 )
 
 BEGIN = request(0, "initialize", protocolVersion=NEWEST, capabilities={})
-SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+SIGNALS = [
+    signal.SIGTERM,
+    pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+    pytest.param(signal.SIGHUP, marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture
+def client(own_client: Client) -> Client:
+    """A server of its own for each test."""
+    return own_client
 
 
 def lines(*messages: object) -> bytes:
@@ -69,26 +79,26 @@ def is_sound(repo: Repo) -> None:
 
 
 def test_everything_is_answered_when_standard_input_ends(work: Repo) -> None:
-    calls = [tool_call(number, "checkpoint", label=str(number)) for number in range(1, 30)]
+    calls = [tool_call(number, "checkpoint", label=str(number)) for number in range(1, 10)]
     done = subprocess.run(
         ["git", "boocode", "serve"],
-        input=lines(BEGIN, *calls, tool_call(30, "log")),
+        input=lines(BEGIN, *calls, tool_call(10, "log")),
         capture_output=True,
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {answer["id"] for answer in answers} == {*range(31)}
-    assert len(work.boocode("log", "--json", "-n", "100").json["checkpoints"]) == 29
+    assert {answer["id"] for answer in answers} == {*range(11)}
+    assert len(work.boocode("log", "--json", "-n", "100").json["checkpoints"]) == 9
 
 
-@pytest.mark.parametrize("given", [b"", b"\n", b"\0\n", b"{"])
+@pytest.mark.parametrize("given", [b"", b"\0\n"])
 def test_without_a_session(work: Repo, given: bytes) -> None:
     done = subprocess.run(["git", "boocode", "serve"], input=given, capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&-", "0<&- 1>&- 2>&-"])
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_without_standard_streams(work: Repo, closed: str) -> None:
     script = f"printf '{json.dumps(request(1, 'ping'))}\\n' | git-boocode serve {closed}"
     done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=60)
@@ -231,18 +241,6 @@ def test_a_client_that_is_killed_during_a_change(work: Repo) -> None:
     is_sound(work)
 
 
-def test_edits_are_recorded_when_standard_input_ends_behind_their_answers(
-    work: Repo, client: Client
-) -> None:
-    work.write("count", "".join(f"line {number}\n" for number in range(20)))
-    applied = [
-        client.succeed("apply_edit", **edit("count", f"line {n}\n", f"{n}\n")) for n in range(20)
-    ]
-    client.end()
-    recorded = work.boocode("log", "--edits", "--json").json["edits"]
-    assert [each["id"] for each in recorded] == [each["id"] for each in reversed(applied)]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [("git-boocode",), ("git", "boocode")], ids=" ".join)
 def test_a_client_that_is_killed_but_whose_pipes_stay_open(
@@ -324,26 +322,16 @@ def test_a_server_that_is_killed(work: Repo, serve: Serve, delay: float) -> None
     assert sorted(work.files()) == ["a", "sub/b"]
 
 
-def test_killed_between_the_answer_and_the_record(client: Client, work: Repo) -> None:
-    answer = client.succeed("apply_edit", **edit("a", "two", "2"))
-    client.process.kill()
-    client.process.wait()
-    assert work.read("a") == b"one\n2\nthree\n"
-    is_sound(work)
-    recorded = [row["id"] for row in work.boocode("log", "--edits", "--json").json["edits"]]
-    assert recorded in ([], [answer["id"]])
-
-
 @pytest.mark.parametrize(
     "env",
     [
-        *({"GIT_TRACE": "1"}, {"GIT_TRACE": "2"}, {"GIT_TRACE2_EVENT": "1"}),
-        *({"PYTHONVERBOSE": "1"}, {"PYTHONWARNINGS": "always"}, {"PYTHONDEVMODE": "1"}),
-        *({"GIT_BOOCODE_DEBUG": "1"}, {"GIT_PAGER": "cat; echo no"}, {"PYTHONUNBUFFERED": "1"}),
-        *({"GIT_CONFIG_PARAMETERS": "'x.y=z'"}, {"LANG": "C"}),
+        {"GIT_TRACE": "1", "GIT_TRACE2_EVENT": "1", "GIT_PAGER": "cat; echo no"},
+        {"GIT_TRACE": "2", "GIT_CONFIG_PARAMETERS": "'x.y=z'", "GIT_BOOCODE_DEBUG": "1"},
+        {"PYTHONVERBOSE": "1", "PYTHONWARNINGS": "always", "LANG": "C"},
+        {"PYTHONDEVMODE": "1", "PYTHONUNBUFFERED": "1"},
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_nothing_but_protocol_on_standard_output(
     work: Repo, serve: Serve, env: dict[str, str]
 ) -> None:

@@ -34,19 +34,16 @@ def alive(client: Client) -> None:
     assert client.others == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_what_is_no_json(client: Client) -> None:
+    lines = [
         *(b"{", b"nonsense", b'"\\', b"{]", b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"[1,"),
         *(b"\xff\xfe", b'{"a":"\xc3\x28"}', b"\0", b"{'a':1}", b'{"a":1}{"b":2}', b"\x1b[31m"),
         *(b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', b"[Infinity]", b'{"a":-Infinity}'),
         *(b'{"jsonrpc":"2.0","id":1e400,"method":"ping"}', b"-1e999", b'{"a":"\x01"}'),
         *(b"[" * 100_000, b'{"a":' * 50_000, b"[" * 2000 + b"]" * 2000),
-    ],
-    ids=lambda line: repr(line[:20]),
-)
-def test_what_is_no_json(client: Client, line: bytes) -> None:
-    assert error_of(client, line) == (None, PARSE)
+    ]
+    for line in lines:
+        assert error_of(client, line) == (None, PARSE), line[:20]
     alive(client)
 
 
@@ -65,14 +62,14 @@ INVALID_REQUESTS = [
 ]
 
 
-@pytest.mark.parametrize("line", INVALID_REQUESTS)
-def test_what_is_no_request(line: str) -> None:
-    found = read_message(line.encode())
-    assert isinstance(found, Malformed)
-    assert found.error.code == INVALID
-    given = json.loads(line)
-    identifier = given.get("id") if isinstance(given, dict) else None
-    assert found.id == (identifier if type(identifier) is int else None)
+def test_what_is_no_request() -> None:
+    for line in INVALID_REQUESTS:
+        found = read_message(line.encode())
+        assert isinstance(found, Malformed), line
+        assert found.error.code == INVALID
+        given = json.loads(line)
+        identifier = given.get("id") if isinstance(given, dict) else None
+        assert found.id == (identifier if type(identifier) is int else None), line
 
 
 def test_it_is_answered_and_the_next_request_too(client: Client) -> None:
@@ -82,25 +79,22 @@ def test_it_is_answered_and_the_next_request_too(client: Client) -> None:
     alive(client)
 
 
-@pytest.mark.parametrize(
-    "identifier",
-    [0, -1, "", "a", "\u2028\ud800", 1.5, -0.25, 10**30, "x" * 10_000, 1e300],
-    ids=lambda value: ascii(value)[:9],
-)
-def test_ids_come_back_as_they_are(client: Client, identifier: object) -> None:
-    client.send(request(identifier, "ping"))
-    assert client.read() == {"jsonrpc": "2.0", "id": identifier, "result": {}}
-    client.send(tool_call(identifier, "turn", action="status"))
-    assert client.read()["id"] == identifier
+def test_ids_come_back_as_they_are(client: Client) -> None:
+    ids: list[object] = [0, -1, "", "a", "\u2028\ud800", 1.5, -0.25, 10**30, "x" * 10_000, 1e300]
+    for identifier in ids:
+        client.send(request(identifier, "ping"))
+        assert client.read() == {"jsonrpc": "2.0", "id": identifier, "result": {}}
+        client.send(tool_call(identifier, "turn", action="status"))
+        assert client.read()["id"] == identifier
 
 
-@pytest.mark.parametrize("params", ["[]", "7", '"a"', "true", "[{}]"])
-def test_params_that_are_no_object(client: Client, params: str) -> None:
-    line = f'{{"jsonrpc":"2.0","id":7,"method":"ping","params":{params}}}'
-    assert error_of(client, line.encode()) == (7, PARAMS)
-    # Nobody could relate an answer to a notification.
-    client.raw(f'{{"jsonrpc":"2.0","method":"notifications/x","params":{params}}}\n'.encode())
-    alive(client)
+def test_params_that_are_no_object(client: Client) -> None:
+    for params in ("[]", "7", '"a"', "true", "[{}]"):
+        line = f'{{"jsonrpc":"2.0","id":7,"method":"ping","params":{params}}}'
+        assert error_of(client, line.encode()) == (7, PARAMS)
+        # Nobody could relate an answer to a notification.
+        client.raw(f'{{"jsonrpc":"2.0","method":"notifications/x","params":{params}}}\n'.encode())
+        alive(client)
 
 
 def test_params_may_be_null(client: Client) -> None:
@@ -108,17 +102,21 @@ def test_params_may_be_null(client: Client) -> None:
     assert client.read()["result"]["tools"]
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["nothing", "", "tools/calls", "initialized", "rpc.discover", "\ud800", "x" * 10_000],
-    ids=lambda value: ascii(value)[:12],
-)
-def test_an_unknown_method(client: Client, method: str) -> None:
-    error = client.fail(method)
-    assert error["code"] == UNKNOWN
-    assert len(error["message"]) < 300
-    client.notify(method)
-    alive(client)
+def test_an_unknown_method(client: Client) -> None:
+    for method in (
+        "nothing",
+        "",
+        "tools/calls",
+        "initialized",
+        "rpc.discover",
+        "\ud800",
+        "x" * 9999,
+    ):
+        error = client.fail(method)
+        assert error["code"] == UNKNOWN
+        assert len(error["message"]) < 300
+        client.notify(method)
+        alive(client)
 
 
 def test_unknown_keys_are_ignored(client: Client) -> None:
@@ -137,9 +135,8 @@ def test_responses_that_nobody_asked_for(client: Client) -> None:
     assert client.succeed("checkpoint")
 
 
-def test_an_id_of_a_request_in_progress(work: Repo, serve: Serve) -> None:
+def test_an_id_of_a_request_in_progress(client: Client) -> None:
     # The roots are missing, so the first one is in progress.
-    client = serve(roots=[work.top])
     client.begin()
     asked = client.read()
     client.send(tool_call(7, "checkpoint"), tool_call(7, "checkpoint"))
@@ -167,24 +164,24 @@ def megabytes(client: Client, field: str) -> float:
     return int(fields[field].split()[0]) / 1024
 
 
-@pytest.mark.parametrize("value", [b"0", b"{}", b"[]", b'"ab"', b'{"a":[]}', b"1.5", b'"\\\\"'])
+@pytest.mark.parametrize("value", [b"0", b'"ab"', b'{"a":[]}', b'"\\\\"'])
 @pytest.mark.parametrize("start", [b"[", PING[:-1] % 1 + b',"params":{"a":['])
-def test_many_values_take_little_memory(client: Client, value: bytes, start: bytes) -> None:
+def test_many_values_take_little_memory(own_client: Client, value: bytes, start: bytes) -> None:
     size = 3 << 20
-    client.ask("tools/list")  # loads what a thread loads after the start
-    before = megabytes(client, "VmRSS")
+    own_client.ask("tools/list")  # loads what a thread loads after the start
+    before = megabytes(own_client, "VmRSS")
     end = b"]" if start == b"[" else b"]}}"
     line = start + b",".join([value] * (size // (len(value) + 1))) + end
-    assert error_of(client, line) == (None, INVALID)
-    assert megabytes(client, "VmHWM") - before < 10 * size / (1 << 20)
-    alive(client)
+    assert error_of(own_client, line) == (None, INVALID)
+    assert megabytes(own_client, "VmHWM") - before < 10 * size / (1 << 20)
+    alive(own_client)
 
 
 def test_long_texts_may_have_any_characters(client: Client, work: Repo) -> None:
-    content = 'f("{[,\\"]}", {})\n' * 200_000
+    content = 'f("{[,\\"]}", {})\n' * 100_000
     client.succeed("apply_edit", path="dense", content=content)
     assert work.read("dense") == content.encode()
-    lines = ["def line(of, some, length): pass"] * 40_000
+    lines = ["def line(of, some, length): pass"] * 20_000
     client.succeed("apply_edit", path="lines", content="\n".join(lines))
     changes = [{"start": lines[:1], "content": lines}]
     answer = client.call("apply_edit", path="lines", changes=changes)
@@ -217,27 +214,29 @@ def test_requests_that_wait_have_limited_bytes(work: Repo, serve: Serve) -> None
         assert client.read()["result"]["isError"]
 
 
-def test_lines(client: Client) -> None:
-    client.raw(b"\n\r\n  \n\t\n" + PING % 1 + b"\r\n\n" + b" " + PING % 2 + b" \n")
-    assert [client.read()["id"] for _ in range(2)] == [1, 2]
+def test_lines(own_client: Client) -> None:
+    own_client.raw(b"\n\r\n  \n\t\n" + PING % 1 + b"\r\n\n" + b" " + PING % 2 + b" \n")
+    assert [own_client.read()["id"] for _ in range(2)] == [1, 2]
     for byte in PING % 3 + b"\n":
-        client.raw(bytes([byte]))
-    assert client.read()["id"] == 3
-    client.raw(b"\n".join(PING % number for number in range(4, 1004)) + b"\n" + (PING % 1004)[:9])
-    assert [client.read()["id"] for _ in range(1000)] == [*range(4, 1004)]
-    client.raw((PING % 1004)[9:])
+        own_client.raw(bytes([byte]))
+    assert own_client.read()["id"] == 3
+    own_client.raw(
+        b"\n".join(PING % number for number in range(4, 1004)) + b"\n" + (PING % 1004)[:9]
+    )
+    assert [own_client.read()["id"] for _ in range(1000)] == [*range(4, 1004)]
+    own_client.raw((PING % 1004)[9:])
     # The last line has no newline.
-    assert [answer["id"] for answer in client.end()] == [1004]
+    assert [answer["id"] for answer in own_client.end()] == [1004]
 
 
-def test_the_last_line_is_incomplete(client: Client) -> None:
-    client.raw(b'{"jsonrpc":"2.0"')
-    [answer] = client.end()
+def test_the_last_line_is_incomplete(own_client: Client) -> None:
+    own_client.raw(b'{"jsonrpc":"2.0"')
+    [answer] = own_client.end()
     assert answer["error"]["code"] == PARSE
 
 
 def test_a_message_of_some_megabytes(client: Client, work: Repo) -> None:
-    content = ("ä" * 1000 + "\n") * 4000
+    content = ("ä" * 1000 + "\n") * 1000
     answer = client.succeed("apply_edit", path="large", content=content)
     assert answer["files"][0]["action"] == "create"
     assert work.read("large") == content.encode()

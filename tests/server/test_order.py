@@ -21,12 +21,12 @@ from tests.server.conftest import Serve
 from tests.server.kit import LIMIT, Client, Gate, edit, eventually, structured, tool_call
 
 
-def test_a_hundred_requests_in_flight(client: Client, work: Repo) -> None:
+def test_many_requests_in_flight(client: Client, work: Repo) -> None:
     """Changes are answered in order, in each of two worktrees; what reads comes in between."""
     work.git("worktree", "add", "-q", "--detach", ".git/other")
     other = str(work.top / ".git/other")
     calls = []
-    for number in range(20):
+    for number in range(8):
         content = "".join(f"{each}\n" for each in range(number + 1))
         for part, cwd in enumerate((str(work.top), other)):
             base = 1000 * part + 10 * number
@@ -44,7 +44,7 @@ def test_a_hundred_requests_in_flight(client: Client, work: Repo) -> None:
         assert changes == sorted(changes)
     for cwd in (str(work.top), other):
         listed = client.succeed("log", cwd=cwd)["checkpoints"]
-        assert [row["label"] for row in listed] == [str(number) for number in reversed(range(20))]
+        assert [row["label"] for row in listed] == [str(number) for number in reversed(range(8))]
         for row in listed:
             text = client.succeed("show", name=f"{row['id']}:count", cwd=cwd)["content"]
             assert len(text.splitlines()) == int(row["label"]) + 1
@@ -98,7 +98,7 @@ def test_a_change_by_another_directory_of_the_worktree_waits(client: Client, wor
 
 
 def test_the_record_is_there_for_the_next_request(client: Client, work: Repo) -> None:
-    for number in range(10):
+    for number in range(3):
         made = client.start("apply_edit", path="count", content=f"{number}\n")
         identifier = structured(client.answer(made))["id"]
         assert client.succeed("show", name=identifier)["edit"]["id"] == identifier
@@ -108,15 +108,6 @@ def test_the_record_is_there_for_the_next_request(client: Client, work: Repo) ->
         rewound = structured(client.answer(client.start("rewind")))
         assert rewound["rewinds"] == structured(client.answer(again))["id"]
         assert work.read("count") == f"{number}\n".encode()
-
-
-def test_the_record_is_there_for_a_command_soon_after(client: Client, work: Repo) -> None:
-    made = client.succeed("apply_edit", **edit("a", "two", "2"))
-    eventually(lambda: work.boocode("show", made["id"]).code == 0, 5)
-    assert work.boocode("rewind").code == 0
-    assert work.read("a") == b"one\ntwo\nthree\n"
-    assert client.succeed("log", edits=True)["edits"][0]["rewinds"] == made["id"]
-    assert client.succeed("rewind", edit=made["id"])["already_rewound"] == ["a"]
 
 
 def test_an_edit_by_a_base_that_was_just_written(client: Client, work: Repo) -> None:
@@ -287,10 +278,10 @@ def test_idle_worktrees_keep_few_threads() -> None:
     lanes.finish_changes()
 
 
-def test_the_record_is_there_when_the_answer_is(client: Client, work: Repo) -> None:
-    ids = [client.succeed("apply_edit", **edit("a", "two", "two!"))["id"] for _ in range(3)]
-    client.process.kill()
-    client.process.wait()
+def test_the_record_is_there_when_the_answer_is(own_client: Client, work: Repo) -> None:
+    ids = [own_client.succeed("apply_edit", **edit("a", "two", "two!"))["id"] for _ in range(3)]
+    own_client.process.kill()
+    own_client.process.wait()
     recorded = work.boocode("log", "--edits", "--json").json["edits"]
     assert [each["id"] for each in recorded] == ids[::-1]
     assert work.boocode("rewind").code == 0
@@ -304,13 +295,13 @@ def test_an_edit_that_cannot_be_recorded_is_refused(client: Client, work: Repo) 
     assert work.read("a") == b"one\ntwo\nthree\n"
 
 
-def test_a_restore_keeps_only_its_own_worktree_locked(client: Client, work: Repo) -> None:
+def test_a_restore_keeps_only_its_own_worktree_locked(own_client: Client, work: Repo) -> None:
     other = Repo(work.top / "linked")
     work.git("worktree", "add", "-q", str(other.top))
     for repo in (work, other):
-        client.succeed("checkpoint", cwd=str(repo.top))
+        own_client.succeed("checkpoint", cwd=str(repo.top))
         repo.write("held", "x\n")
-        client.succeed("checkpoint", cwd=str(repo.top))
+        own_client.succeed("checkpoint", cwd=str(repo.top))
         (repo.top / "held").unlink()
     inside = work.top / ".git/smudge"
     inside.mkdir()
@@ -322,17 +313,17 @@ def test_a_restore_keeps_only_its_own_worktree_locked(client: Client, work: Repo
     work.write(".git/info/attributes", "held filter=slow\n")
     try:
         restores = [
-            client.start("restore", checkpoint="@", cwd=str(repo.top)) for repo in (work, other)
+            own_client.start("restore", checkpoint="@", cwd=str(repo.top)) for repo in (work, other)
         ]
         eventually(lambda: len({*inside.iterdir()}) == 2)
         locks = [work.top / ".git/boocode/lock", work.top / ".git/worktrees/linked/boocode/lock"]
-        holders = {lock: _processes_with(lock) - {client.pid} for lock in locks}
+        holders = {lock: _processes_with(lock) - {own_client.pid} for lock in locks}
         assert all(holders.values())
         assert not holders[locks[0]] & holders[locks[1]]
     finally:
         (inside / "go").touch()
     for restore in restores:
-        assert client.answer(restore)["result"]["structuredContent"]["ok"]
+        assert own_client.answer(restore)["result"]["structuredContent"]["ok"]
 
 
 def _processes_with(path: Path) -> set[int]:

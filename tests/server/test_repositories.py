@@ -33,11 +33,9 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def there(root: Path, serve: Serve) -> Client:
+def there(root: Path, rooted: Serve) -> Client:
     """A server whose client names the root."""
-    client = serve(cwd=root.parent, roots=[root])
-    client.begin()
-    return client
+    return rooted(root)
 
 
 def works(client: Client, repo: Repo, cwd: str | Path | None = None) -> None:
@@ -192,7 +190,12 @@ def prune(repo: Repo) -> None:
     repo.git("prune", "--expire=now")
 
 
-@pytest.mark.parametrize("act", [gc, repack, pack_refs, unpack, prune])
+OTHERS = (repack, pack_refs, prune)
+
+
+@pytest.mark.parametrize(
+    "act", [gc, unpack, *(pytest.param(act, marks=pytest.mark.slow) for act in OTHERS)]
+)
 def test_objects_and_refs_that_are_packed(
     client: Client, work: Repo, act: Callable[[Repo], None]
 ) -> None:
@@ -257,9 +260,15 @@ def skipped(client: Client) -> int:
     return len(client.succeed("checkpoint")["skipped"])
 
 
-@pytest.mark.parametrize("scope", ["local", "global", "included", "conditional", "worktree", "xdg"])
+@pytest.mark.parametrize(
+    "scope",
+    [
+        *("local", "global", "conditional"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("included", "worktree", "xdg")),
+    ],
+)
 def test_changed_configuration_is_noticed(
-    client: Client, work: Repo, sealed: Path, scope: str
+    own_client: Client, work: Repo, sealed: Path, scope: str
 ) -> None:
     work.write("large", "more than ten bytes\n")
     options = {"local": ["--local"], "global": ["--global"], "worktree": ["--worktree"]}.get(scope)
@@ -276,14 +285,14 @@ def test_changed_configuration_is_noticed(
         path.parent.mkdir(parents=True)
         path.write_text("[x]\n\ty = z\n")
         options = ["-f", str(path)]
-    assert skipped(client) == 0
+    assert skipped(own_client) == 0
     for value, count in (("10", 1), ("50", 0), ("11", 1), ("12", 1), ("51", 0)):
         work.git("config", *(options or []), "boocode.maxFileSize", value)
-        assert skipped(client) == count, value
+        assert skipped(own_client) == count, value
     work.git("config", *(options or []), "boocode.maxFileSize", "10")
-    assert skipped(client) == 1
+    assert skipped(own_client) == 1
     work.git("config", *(options or []), "--unset", "boocode.maxFileSize")
-    assert skipped(client) == 0
+    assert skipped(own_client) == 0
 
 
 def test_configuration_of_a_branch(client: Client, work: Repo) -> None:

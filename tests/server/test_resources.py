@@ -61,9 +61,9 @@ def test_what_there_is_of_a_checkpoint(client: Client, work: Repo) -> None:
     assert diff["uriTemplate"].replace("{id}", taken) == uri_of(taken, diff=True)
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
+def test_what_is_not_there(client: Client) -> None:
+    client.succeed("checkpoint", label="x")
+    uris = [
         *("", "boocode://checkpoints/", "boocode://checkpoints/@", "boocode://checkpoints/@~1"),
         *("boocode://checkpoints/HEAD", "boocode://checkpoints/../../a", "file:///etc/passwd"),
         *("boocode://checkpoints/label:x", "http://[", "boocode://checkpoints/{id}", "\ud800"),
@@ -71,12 +71,10 @@ def test_what_there_is_of_a_checkpoint(client: Client, work: Repo) -> None:
         "boocode://checkpoints/01a20055-7241-78ae-91d5-8b35fb252aab/other",
         "boocode://checkpoints/01a20055-7241-78ae-91d5-8b35fb252aab/diff\n",
         "boocode://checkpoints/01a20055-7241-78ae-91d5-8b35fb252aab\0",
-    ],
-)
-def test_what_is_not_there(client: Client, uri: str) -> None:
-    client.succeed("checkpoint", label="x")
-    error = client.fail("resources/read", uri=uri)
-    assert (error["code"], error["data"]) == (MISSING, {"uri": uri})
+    ]
+    for uri in uris:
+        error = client.fail("resources/read", uri=uri)
+        assert (error["code"], error["data"]) == (MISSING, {"uri": uri})
 
 
 def test_wrong_params(client: Client) -> None:
@@ -119,15 +117,13 @@ def test_pages(client: Client, work: Repo) -> None:
 
 
 @pytest.mark.slow
-def test_pages_of_several_roots(work: Repo, tmp_path: Path, serve: Serve) -> None:
+def test_pages_of_several_roots(work: Repo, tmp_path: Path, rooted: Serve) -> None:
     work.git("clone", "-q", ".", str(tmp_path / "other"))
     other = Repo(tmp_path / "other")
     ids = [*take(work, 60), *take(other, 60)]
     (tmp_path / "none").mkdir()
-    client = serve(roots=[tmp_path / "none", work.top, other.top, work.top / "sub", tmp_path / "x"])
-    client.begin()
-    # The answer comes after that of the roots.
-    assert client.answer(client.request("resources/list"))["result"]["resources"]
+    client = rooted(tmp_path / "none", work.top, other.top, work.top / "sub", tmp_path / "x")
+    assert client.ask("resources/list")["resources"]
     assert [uri for page in pages(client) for uri in page][::2] == [*map(uri_of, ids)]
     for identifier in (ids[0], ids[-1]):
         assert (
@@ -186,12 +182,11 @@ def test_bytes_that_are_not_utf8(client: Client, work: Repo) -> None:
     assert "-\udcff\udce9\n+\udcff\n" in read(client, uri_of(taken, diff=True))["text"]
 
 
-def test_a_worktree_below_a_root(tmp_path: Path, serve: Serve) -> None:
+def test_a_worktree_below_a_root(tmp_path: Path, rooted: Serve) -> None:
     inner = Repo(tmp_path / "root" / "inner")
     subprocess.run(["git", "init", "-q", inner.top], check=True)
     inner.commit("Begin", a="one\n")
-    client = serve(cwd=tmp_path, roots=[tmp_path / "root"])
-    client.begin()
+    client = rooted(tmp_path / "root")
     assert client.ask("resources/list")["resources"] == []
     error = client.refuse("checkpoint")
     assert (error["code"], error["hint"][:10]) == ("not_a_repository", "give 'cwd'")

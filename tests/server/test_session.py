@@ -21,20 +21,19 @@ from tests.server.kit import LIMIT, NEWEST, Client, Gate, edit, is_answer, struc
 INVALID, PARAMS = -32600, -32602
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_every_revision_is_accepted(work: Repo, serve: Serve, version: str) -> None:
-    client = serve()
-    result = client.begin(version)
-    assert result["protocolVersion"] == version
-    assert result["serverInfo"] == {"name": "git-boocode", "version": __version__}
-    assert result["capabilities"] == {"tools": {}, "resources": {}, "logging": {}}
-    assert "apply_edit" in result["instructions"]
-    assert client.succeed("apply_edit", **edit("a", "two", "2"))
+def test_every_revision_is_accepted(client: Client) -> None:
+    for version in VERSIONS:
+        result = client.begin(version)
+        assert result["protocolVersion"] == version
+        assert result["serverInfo"] == {"name": "git-boocode", "version": __version__}
+        assert result["capabilities"] == {"tools": {}, "resources": {}, "logging": {}}
+        assert "apply_edit" in result["instructions"]
+        assert client.succeed("locate", path="a", needle="two")
 
 
-@pytest.mark.parametrize("version", ["2024-10-07", "2099-01-01", "", "1", "DRAFT-2026-v1"])
-def test_for_another_revision_the_newest_is_offered(work: Repo, serve: Serve, version: str) -> None:
-    assert serve().begin(version)["protocolVersion"] == NEWEST == VERSIONS[-1]
+def test_for_another_revision_the_newest_is_offered(client: Client) -> None:
+    for version in ("2024-10-07", "2099-01-01", "", "1", "DRAFT-2026-v1"):
+        assert client.begin(version)["protocolVersion"] == NEWEST == VERSIONS[-1]
 
 
 def test_what_initialize_may_contain(work: Repo, serve: Serve) -> None:
@@ -59,21 +58,18 @@ def test_before_initialize_there_is_only_ping(work: Repo, serve: Serve) -> None:
     assert client.ask("tools/list")["tools"]
 
 
-def test_roots_are_asked_for_without_an_initialized_notification(work: Repo, serve: Serve) -> None:
-    client = serve(cwd="/", roots=[work.top])
+def test_roots_are_asked_for_without_an_initialized_notification(client: Client) -> None:
     client.ask("initialize", protocolVersion=NEWEST, capabilities={"roots": {}})
     assert client.succeed("checkpoint")
 
 
-def test_a_client_that_begins_again_is_asked_again(work: Repo, serve: Serve) -> None:
-    client = serve(cwd="/", roots=[work.top])
+def test_a_client_that_begins_again_is_asked_again(client: Client) -> None:
     for _ in range(2):
         client.begin()
         assert client.succeed("checkpoint")
 
 
-def test_many_requests_before_the_roots_are_named(work: Repo, serve: Serve) -> None:
-    client = serve(roots=[work.top])
+def test_many_requests_before_the_roots_are_named(client: Client) -> None:
     client.begin()
     ids = [client.start("turn", action="status") for _ in range(100)]
     assert all(client.answer(each)["result"] for each in ids)
@@ -116,9 +112,10 @@ def test_the_tools_are_listed_as_they_are_defined(client: Client) -> None:
     assert [*definitions()] == [*TOOLS]
 
 
-@pytest.mark.parametrize("level", [None, 7, "loud", [], {}, "WARNING", True])
-def test_a_level_that_does_not_exist(client: Client, level: object) -> None:
-    assert client.fail("logging/setLevel", level=level)["code"] == PARAMS
+def test_a_level_that_does_not_exist(client: Client) -> None:
+    levels: list[object] = [None, 7, "loud", [], {}, "WARNING", True]
+    for level in levels:
+        assert client.fail("logging/setLevel", level=level)["code"] == PARAMS
 
 
 def test_the_level_limits_the_log(work: Repo, serve: Serve) -> None:
@@ -180,8 +177,7 @@ def test_cancelled_calls_make_room_although_a_filter_hangs(client: Client, work:
     assert client.ask("resources/list")["resources"]
 
 
-def test_a_cancelled_call_that_has_not_begun_changes_nothing(work: Repo, serve: Serve) -> None:
-    client = serve(roots=[work.top])
+def test_a_cancelled_call_that_has_not_begun_changes_nothing(client: Client, work: Repo) -> None:
     client.begin()
     asked = client.read()
     first, second, third = (
@@ -209,7 +205,7 @@ def held(work: Repo) -> Gate:
     return gate
 
 
-@pytest.mark.parametrize("token", [0, "", "a token", 1.5])
+@pytest.mark.parametrize("token", [0, "a token"])
 def test_progress_of_a_long_call(client: Client, held: Gate, token: object) -> None:
     meta = {"progressToken": token}
     running = client.request("tools/call", name="checkpoint", arguments={}, _meta=meta)

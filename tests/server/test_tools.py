@@ -17,6 +17,7 @@ from tests.repo_kit import Repo
 from tests.server.conftest import Serve
 from tests.server.kit import Client, edit, structured, tool_call
 
+DEFINED = definitions()
 SAMPLES: dict[str, dict[str, Any]] = {
     "apply_edit": edit("a", "two", "2"),
     "preview_edit": edit("a", "two", "2"),
@@ -37,34 +38,33 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", TOOLS)
-def test_arguments_of_a_wrong_type(client: Client, work: Repo, name: str) -> None:
+def test_arguments_of_a_wrong_type(client: Client, work: Repo) -> None:
     before = work.files()
-    schema = definitions()[name]["inputSchema"]
-    for argument in (*TOOLS[name].arguments, "cwd"):
-        described = schema["properties"][argument]
-        for value in WRONG[described["type"]]:
-            if argument == "meta" and value == {"a": 7}:
-                continue
-            if value in (7, [7]) and described.get("items", {}).get("type") == "integer":
-                continue
-            error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: value})
-            assert error["code"] == "usage", (argument, value)
-            assert argument in error["message"], (argument, value)
+    for name, tool in TOOLS.items():
+        schema = DEFINED[name]["inputSchema"]
+        for argument in (*tool.arguments, "cwd"):
+            described = schema["properties"][argument]
+            for value in WRONG[described["type"]]:
+                if argument == "meta" and value == {"a": 7}:
+                    continue
+                if value in (7, [7]) and described.get("items", {}).get("type") == "integer":
+                    continue
+                error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: value})
+                assert error["code"] == "usage", (name, argument, value)
+                assert argument in error["message"], (name, argument, value)
     assert work.files() == before
 
 
-@pytest.mark.parametrize("name", [name for name in TOOLS if not TOOLS[name].takes_edits])
-def test_unknown_and_missing_arguments(client: Client, name: str) -> None:
-    for argument in ("nonsense", "", "\ud800", "x" * 10_000, "__class__", "no-record"):
-        error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: 1})
-        assert error["code"] == "usage"
-        assert len(error["message"]) < 300
-    required = definitions()[name]["inputSchema"].get("required", ())
-    for argument in required:
-        rest = {key: value for key, value in SAMPLES[name].items() if key != argument}
-        assert client.refuse(name, **rest)["code"] == "usage"
-        assert client.refuse(name, **rest, **{argument: None})["code"] == "usage"
+def test_unknown_and_missing_arguments(client: Client) -> None:
+    for name in (name for name, tool in TOOLS.items() if not tool.takes_edits):
+        for argument in ("nonsense", "", "\ud800", "x" * 10_000, "__class__", "no-record"):
+            error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: 1})
+            assert error["code"] == "usage", (name, argument)
+            assert len(error["message"]) < 300, (name, argument)
+        for argument in DEFINED[name]["inputSchema"].get("required", ()):
+            rest = {key: value for key, value in SAMPLES[name].items() if key != argument}
+            assert client.refuse(name, **rest)["code"] == "usage", (name, argument)
+            assert client.refuse(name, **rest, **{argument: None})["code"] == "usage"
 
 
 def test_arguments_that_are_no_object(client: Client) -> None:
@@ -98,38 +98,31 @@ def test_null_is_no_argument(client: Client) -> None:
     assert client.succeed("show", name=None)["checkpoint"]["id"] == answer["id"]
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
+def test_other_names_of_arguments(client: Client) -> None:
+    client.succeed("checkpoint")
+    calls: list[tuple[str, dict[str, Any]]] = [
         *(("show", {key: "@"}) for key in ("name", "id", "checkpoint", "checkpoint_id")),
         *(("restore", {key: "@"}) for key in ("checkpoint", "id", "name", "checkpoint_id")),
         *(("diff", {key: "@"}) for key in ("old", "id", "checkpoint")),
-        *(("checkpoint", {key: "x"}) for key in ("label",)),
         *(("locate", {"path": "a", key: "two"}) for key in ("needle", "text", "old_string")),
-        *(("diff", {key: ["a"]}) for key in ("paths", "path", "files")),
-        *(("diff", {key: "a"}) for key in ("paths", "path", "files")),
-    ],
-    ids=str,
-)
-def test_other_names_of_arguments(client: Client, name: str, arguments: dict[str, Any]) -> None:
-    client.succeed("checkpoint")
-    assert client.succeed(name, **arguments)
+        *(("diff", {key: value}) for key in ("paths", "path", "files") for value in ("a", ["a"])),
+    ]
+    for name, arguments in calls:
+        assert client.succeed(name, **arguments)
 
 
-@pytest.mark.parametrize("name", ["dryRun", "dry-run", "DryRun", "dryrun"])
-def test_a_dry_run_by_another_spelling(client: Client, work: Repo, name: str) -> None:
-    assert client.succeed("apply_edit", **edit("a", "two", "2"), **{name: True})["id"] is None
-    assert work.read("a") == b"one\ntwo\nthree\n"
-    assert client.refuse("restore", checkpoint="@", **{name: True})["code"] == "not_found"
+def test_a_dry_run_by_another_spelling(client: Client, work: Repo) -> None:
+    for name in ("dryRun", "dry-run", "DryRun", "dryrun"):
+        assert client.succeed("apply_edit", **edit("a", "two", "2"), **{name: True})["id"] is None
+        assert work.read("a") == b"one\ntwo\nthree\n"
+        assert client.refuse("restore", checkpoint="@", **{name: True})["code"] == "not_found"
 
 
-@pytest.mark.parametrize(
-    ("tool", "name"),
-    [("preview_edit", "no_record"), ("propose", "no_record"), ("apply_edit", "retry_of")],
-)
-def test_an_option_of_another_tool(client: Client, work: Repo, tool: str, name: str) -> None:
-    error = client.refuse(tool, **edit("a", "two", "2"), **{name: True})
-    assert (error["code"], name in error["message"]) == ("usage", True)
+def test_an_option_of_another_tool(client: Client, work: Repo) -> None:
+    options = (("preview_edit", "no_record"), ("propose", "no_record"), ("apply_edit", "retry_of"))
+    for tool, name in options:
+        error = client.refuse(tool, **edit("a", "two", "2"), **{name: True})
+        assert (error["code"], name in error["message"]) == ("usage", True)
     assert work.read("a") == b"one\ntwo\nthree\n"
 
 
@@ -186,19 +179,20 @@ def test_characters_of_all_kinds(client: Client, work: Repo) -> None:
     assert client.succeed("log")["checkpoints"][0]["label"].startswith("\U0001f600")
 
 
-@pytest.mark.parametrize("text", ["a\0b", "\ud800", "\udcff\udc00\ud800"])
-def test_texts_that_git_cannot_be_given(client: Client, work: Repo, text: str) -> None:
+def test_texts_that_git_cannot_be_given(client: Client, work: Repo) -> None:
     client.succeed("checkpoint")
     before = work.git("for-each-ref")
     for name in TOOLS:
-        schema = definitions()[name]["inputSchema"]["properties"]
+        schema = DEFINED[name]["inputSchema"]["properties"]
         for argument in TOOLS[name].arguments:
             kind = schema[argument]["type"]
             if kind == "string" or schema[argument].get("items") == {"type": "string"}:
-                value = text if kind == "string" else [text]
-                error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: value})
-                assert error["code"] == "usage", (name, argument)
-    assert client.refuse("apply_edit", **edit(text, "a", "b"))["code"] != "bug"
+                for text in ("a\0b", "\ud800"):
+                    value = text if kind == "string" else [text]
+                    error = client.refuse(name, **{**SAMPLES.get(name, {}), argument: value})
+                    assert error["code"] == "usage", (name, argument)
+    for text in ("a\0b", "\ud800", "\udcff\udc00\ud800"):
+        assert client.refuse("apply_edit", **edit(text, "a", "b"))["code"] != "bug"
     assert work.git("for-each-ref") == before
 
 
@@ -234,12 +228,10 @@ def test_buffers_count_instead_of_files(client: Client, work: Repo) -> None:
     assert client.refuse("locate", path="a", needle="unsaved")
 
 
-@pytest.mark.parametrize(
-    "path", ["../outside/f", "/etc/passwd", "a\0b", "", ".git/config", "x/../../y"]
-)
-def test_buffers_with_hostile_paths(client: Client, path: str) -> None:
-    answer = client.call("locate", path=path, needle="x", buffers={path: "x\n"})
-    assert not answer["ok"] or path == ""
+def test_buffers_with_hostile_paths(client: Client) -> None:
+    for path in ("../outside/f", "/etc/passwd", "a\0b", "", ".git/config", "x/../../y"):
+        answer = client.call("locate", path=path, needle="x", buffers={path: "x\n"})
+        assert not answer["ok"] or path == ""
 
 
 def test_paths_count_from_the_directory_of_the_call(client: Client, work: Repo) -> None:
@@ -256,7 +248,7 @@ def test_paths_count_from_the_directory_of_the_call(client: Client, work: Repo) 
 
 
 @pytest.fixture
-def place(tmp_path: Path, serve: Serve) -> tuple[Repo, Client]:
+def place(tmp_path: Path, rooted: Serve) -> tuple[Repo, Client]:
     """A worktree with links that lead out of it, beside a directory that nobody may write to."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/f").write_text("old\n")
@@ -269,9 +261,7 @@ def place(tmp_path: Path, serve: Serve) -> tuple[Repo, Client]:
         (repo.top / link).symlink_to(str(target))
     repo.commit("links")
     repo.write(".git/f", "old\n")
-    client = serve(cwd=repo.top)
-    client.begin()
-    return repo, client
+    return repo, rooted(repo.top)
 
 
 def untouched(repo: Repo) -> dict[str, bytes]:
@@ -305,8 +295,13 @@ def test_hostile_paths_of_edits(place: tuple[Repo, Client], form: str) -> None:
     assert untouched(repo) == before
 
 
-@pytest.mark.parametrize("name", ["locate", "blame", "preview", "diff", "log", "restore", "rewind",
-                                  "checkpoint", "accept", "discard", "sync", "status"])  # fmt: skip
+OTHERS = ("locate", "blame", "preview", "diff", "log", "rewind", "accept", "discard", "sync")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["checkpoint", "restore", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)],
+)
 def test_hostile_paths_of_other_tools(place: tuple[Repo, Client], name: str) -> None:
     repo, client = place
     client.succeed("checkpoint")
@@ -342,7 +337,7 @@ def call_all(client: Client, names: list[str]) -> None:
         sample = SAMPLES.get(name, {})
         client.call(name, **sample)
         for argument in TOOLS[name].arguments:
-            kind = definitions()[name]["inputSchema"]["properties"][argument]["type"]
+            kind = DEFINED[name]["inputSchema"]["properties"][argument]["type"]
             values: dict[str, Any] = {"boolean": True, "integer": 1, "string": "@", "object": {}}
             client.call(name, **{**sample, argument: values.get(kind, ["a"])})
 
