@@ -46,11 +46,6 @@ class Revert(NamedTuple):
     moves: bool = False
     executable: bool | None = None
 
-    @property
-    def anchors(self) -> str:
-        """Empty, because no other action of the call is for the same file."""
-        return ""
-
     def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
         """Restore the recorded original if the file is the recorded result, else merge."""
         del how

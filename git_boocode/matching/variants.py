@@ -144,7 +144,7 @@ def _unmarked(text: str, allowed: str) -> str | None:
 def _column_of(lines: Sequence[str]) -> tuple[str, str] | None:
     """The separator of the line numbers, and the space after it; None without numbers.
 
-    Every nonblank line has a number, the separators are equal, and the numbers try_steps.
+    Every nonblank line has a number, the separators are equal, and the numbers ascend.
     """
     filled = [line for line in lines if line.strip()]
     found = [match for match in map(_NUMBER.match, filled) if match and match[1]]
