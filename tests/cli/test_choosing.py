@@ -51,7 +51,7 @@ def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
     assert not (turns.top / "b").exists()
 
 
-@pytest.mark.parametrize("answers", [["\n"], ["q\n"], ["\x04"], ["0\n", "\n"], ["0\n", "no\n"]])
+@pytest.mark.parametrize("answers", [["q\n"], ["\x04"], ["0\n", "\n"]])
 def test_a_no_changes_nothing(turns: Repo, answers: list[str]) -> None:
     before = seen(turns)
     terminal = Terminal("git-boocode", "restore")
@@ -76,25 +76,6 @@ def test_a_running_turn_is_named(turns: Repo) -> None:
     assert "a turn is running: 'fix', since" in shown
 
 
-def test_an_interrupt_changes_nothing(turns: Repo) -> None:
-    before = seen(turns)
-    terminal = Terminal("git-boocode", "restore")
-    terminal.wait_for(QUESTION)
-    terminal.interrupt()
-    assert (terminal.end()[0], seen(turns)) == (130, before)
-
-
-def test_a_preview_alone_asks_no_second_question(turns: Repo) -> None:
-    before = seen(turns)
-    terminal = Terminal("git-boocode", "restore", "-n")
-    terminal.wait_for(QUESTION)
-    terminal.type("2\n")
-    code, shown = terminal.end()
-    assert (code, seen(turns)) == (0, before)
-    assert "would restore" in shown
-    assert "restore this?" not in shown
-
-
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_a_moved_head_is_offered(turns: Repo, answer: str) -> None:
     before = turns.git("rev-parse", "HEAD")
@@ -110,17 +91,6 @@ def test_a_moved_head_is_offered(turns: Repo, answer: str) -> None:
     assert terminal.end()[0] == 0
     assert turns.git("rev-parse", "HEAD") == (before if answer == "y" else after)
     assert turns.read("a") == b"0\n"
-
-
-def test_behind_dashes_there_are_only_paths(turns: Repo) -> None:
-    terminal = Terminal("git-boocode", "restore", "--", "b")
-    assert re.match("@~1 .* 1 file .*\n$", terminal.wait_for(QUESTION))
-    terminal.type("0\n")
-    assert "would restore 1 file to" in terminal.wait_for("restore this? [y/N]")
-    terminal.type("y\n")
-    assert terminal.end()[0] == 0
-    assert turns.read("a") == b"2\n"
-    assert not (turns.top / "b").exists()
 
 
 def test_there_is_nothing_to_do(turns: Repo) -> None:
@@ -165,12 +135,6 @@ def test_older_turns_are_a_page_further(repo: Repo) -> None:
     terminal.type("24\n")
     code, shown = terminal.end()
     assert (code, "(turn 0)" in shown) == (0, True)
-
-
-def test_the_one_turn_that_there_is(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    take()
-    assert repo.boocode("restore").err.endswith("git boocode restore @\n")
 
 
 def test_there_are_no_turns(repo: Repo) -> None:

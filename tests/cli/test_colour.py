@@ -82,7 +82,7 @@ def test_standard_error_is_no_terminal_because_standard_output_is(repo: Repo) ->
     assert done.stderr.startswith(b"error: ")
 
 
-COMMANDS = (("log",), ("diff",), ("show",), ("restore", "-n", "@"), ("restore", "nowhere"))
+COMMANDS = (("log",), ("show",), ("restore", "nowhere"))
 
 
 def test_nothing_is_painted_where_no_color_is_asked_for(changed: Repo) -> None:
@@ -95,14 +95,12 @@ def test_nothing_is_painted_where_no_color_is_asked_for(changed: Repo) -> None:
         assert ESCAPE not in on_terminal(changed, "--no-color", *command)
 
 
-@pytest.mark.parametrize("key", ["color.ui", "color.diff"])
-def test_a_configured_always_outweighs_the_environment_but_not_the_option(
-    changed: Repo, key: str
-) -> None:
-    changed.git("config", key, "always")
-    for command in ("diff", "show"):
-        assert ESCAPE in changed.boocode(command, env={"NO_COLOR": "1"}).out
-        assert ESCAPE not in changed.boocode(command, "--no-color", env={"NO_COLOR": "1"}).out
+def test_a_configured_always_outweighs_the_environment_but_not_the_option(changed: Repo) -> None:
+    for key in ("color.ui", "color.diff"):
+        changed.git("config", key, "always")
+        for command in ("diff", "show"):
+            assert ESCAPE in changed.boocode(command, env={"NO_COLOR": "1"}).out
+            assert ESCAPE not in changed.boocode(command, "--no-color", env={"NO_COLOR": "1"}).out
 
 
 def test_an_option_that_is_unknown_does_not_bring_colour_back(repo: Repo) -> None:

@@ -37,33 +37,24 @@ def fake_man(sealed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 PAGES = [
-    (["restore", "--help"], "git-boocode-restore", "1"),
     (["checkpoint", "--help"], "git-boocode-checkpoint", "1"),
-    (["hook", "--help"], "git-boocode-hook", "1"),
     (["hooks", "install", "--help"], "git-boocode-hooks", "1"),
     (["help", "hooks", "install"], "git-boocode-hooks", "1"),
-    (["help", "restore"], "git-boocode-restore", "1"),
     (["help", "json"], "git-boocode-json", "7"),
     (["help"], "git-boocode", "1"),
     (["--help"], "git-boocode", "1"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "page", "section"), PAGES)
-def test_a_terminal_gets_the_page_that_man_knows(
-    arguments: list[str], page: str, section: str, repo: Repo, fake_man: Path
-) -> None:
-    fake_man.write_text(f"{page}({section})\n")
-    # The exit code is that of `man`.
-    assert Terminal("git-boocode", *arguments).end() == (3, f"man: {section} {page}\n")
-
-
-@pytest.mark.parametrize(("arguments", "page", "section"), PAGES)
-def test_a_page_that_man_does_not_know_is_opened_by_its_path(
-    arguments: list[str], page: str, section: str, repo: Repo, fake_man: Path
-) -> None:
-    shown = Terminal("git-boocode", *arguments).end()
-    assert shown == (3, f"man: {TOP}/man/man{section}/{page}.{section}\n")
+def test_a_terminal_gets_the_page(repo: Repo, fake_man: Path) -> None:
+    for arguments, page, section in PAGES:
+        # The exit code is that of `man`.
+        fake_man.write_text(f"{page}({section})\n")
+        assert Terminal("git-boocode", *arguments).end() == (3, f"man: {section} {page}\n")
+        # One that `man` does not know is opened by its path.
+        fake_man.write_text("")
+        path = f"{TOP}/man/man{section}/{page}.{section}"
+        assert Terminal("git-boocode", *arguments).end() == (3, f"man: {path}\n")
 
 
 def test_an_installed_page_is_found_below_its_prefix(
