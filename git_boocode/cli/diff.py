@@ -12,8 +12,14 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turns import compared_states, comparison_json
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import checkpoint_or_range, or_paths
-from git_boocode.cli.framework import Command, json_option, misused, option, refuse_together
-from git_boocode.cli.options import AFTER_DASHES
+from git_boocode.cli.framework import (
+    Command,
+    json_option,
+    misused,
+    option,
+    refuse_together,
+    split_at_dashes,
+)
 from git_boocode.cli.output import (
     Style,
     colour_forbidden,
@@ -45,9 +51,7 @@ READER_GONE = (-13, 141)
 @option("--stat", "Show a summary of the changes instead.")
 @option("--name-only", "Show only the names of changed files.")
 @json_option
-@click.pass_context
 def diff(
-    context: click.Context,
     arguments: tuple[str, ...],
     turn: bool,
     proposal: bool,
@@ -71,9 +75,8 @@ def diff(
         with temporary_objects(repository):
             trees = proposal_trees(workspace, repository, arguments)
             return _print_diff(repository, [*trees, "--"], options)
-    after_dashes = context.meta.get(AFTER_DASHES)
     catalog = Catalog(repository)
-    named, paths = _split(repository, catalog, list(arguments), after_dashes)
+    named, paths = _split(repository, catalog, *split_at_dashes(arguments))
     if turn and len(named) == 2:
         raise misused("'--turn' takes one checkpoint")
     paths = checked_pathspecs(repository, paths) if paths else paths
@@ -102,11 +105,9 @@ def _print_diff(repository: Repository, compared: Sequence[str], options: Sequen
 
 
 def _split(
-    repository: Repository, catalog: Catalog, arguments: list[str], behind: int | None
+    repository: Repository, catalog: Catalog, front: list[str], behind: list[str] | None
 ) -> tuple[list[Checkpoint], list[str]]:
     """The checkpoints and the paths, distinguished as `git diff` does revisions and paths."""
-    front = arguments if behind is None else arguments[: len(arguments) - behind]
-    paths = [] if behind is None else arguments[len(arguments) - behind :]
     named: list[Checkpoint] = []
     while front and len(named) < 2:
         old, dots, new = front[0].partition("..")
@@ -133,7 +134,7 @@ def _split(
                 code="not_found",
                 hints=("put '--' before paths that no longer exist",),
             )
-    return named or [catalog.find("@")], [*front, *paths]
+    return named or [catalog.find("@")], [*front, *(behind or ())]
 
 
 def _exists(repository: Repository, path: str) -> bool:

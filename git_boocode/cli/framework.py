@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
 from importlib import import_module
@@ -466,6 +466,15 @@ def _option_hints(error: click.NoSuchOption) -> tuple[str, ...]:
         return ("it goes after the command: git boocode <command> --json",)
     near = tuple(f"the most similar option is: {name}" for name in (error.possibilities or ())[:1])
     return OPTION_HINTS.get((command.name or "" if command else "", error.option_name), near)
+
+
+def split_at_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """The arguments of the running command before `--`, and those after it; None without it."""
+    after: int | None = click.get_current_context().meta.get(AFTER_DASHES)
+    if after is None:
+        return [*arguments], None
+    count = len(arguments) - after
+    return [*arguments[:count]], [*arguments[count:]]
 
 
 def refuse_together(*given: tuple[str, object]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import chain, count, islice
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -23,8 +23,9 @@ from git_boocode.cli.framework import (
     misused,
     option,
     refuse_together,
+    split_at_dashes,
 )
-from git_boocode.cli.options import AFTER_DASHES, output_options
+from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     Style,
     colour_wanted,
@@ -145,8 +146,11 @@ def log(
     warn_of_interruption(repository)
     if edits:
         return _list_edits(repository, request, shown)
-    after_dashes = click.get_current_context().meta.get(AFTER_DASHES, 0)
-    _refuse_missing(repository, request.pathspecs[: len(request.pathspecs) - after_dashes])
+    # What is no path may be meant as the name of a turn.
+    for path in split_at_dashes(request.pathspecs)[0]:
+        if not os.path.lexists(os.path.join(repository.directory, path)):
+            hint = "put '--' before paths that no longer exist"
+            raise misused(f"'{path}' is not an existing path", hint)
     # On a terminal the first page appears at once.
     watched = nullcontext() if sys.stdout.isatty() else progress(repository, "listing")
     with watched, TurnLog(repository, request) as turns:
@@ -216,14 +220,6 @@ def _edit_line(record: EditRecord, about: Sequence[str], short: ShortIds, style:
         style(f"[{state}]", "cyan") if state else "",
     )
     return "  ".join(filter(None, parts)) + "\n"
-
-
-def _refuse_missing(repository: Repository, given: Iterable[str]) -> None:
-    """Refuse arguments before `--` that are not existing paths, such as the name of a turn."""
-    for path in given:
-        if not os.path.lexists(os.path.join(repository.directory, path)):
-            hint = "put '--' before paths that no longer exist"
-            raise misused(f"'{path}' is not an existing path", hint)
 
 
 def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Shown) -> None:

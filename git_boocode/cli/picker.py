@@ -59,7 +59,6 @@ _LEAST_BODY = 8  # lines from which on there is a preview below it
 _SETTLED = 0.03  # seconds on a row before its preview is made
 _ESCAPE_PATIENCE = 0.1  # seconds in which the rest of an arrow key arrives, also through ssh
 _QUICK = 0.5  # seconds within which nobody can have read a page
-_ASCII = str.maketrans({"…": ".", "−": "-", "─": "-", "│": "|"})
 _NOTHING = (-1, 0)  # a preview that is not there yet
 _Done = TypeVar("_Done")
 
@@ -110,7 +109,6 @@ class _Picker:
         self._scroll = 0
         self._diffing: Running | None = None
         self._ended_by = 0  # the number of a signal
-        self._symbols = {} if _is_unicode() else _ASCII
         self._paint = diff_painter(repository.config)
         self._threads = ThreadPoolExecutor(2)
         self._more_wanted = asyncio.Event()
@@ -244,7 +242,7 @@ class _Picker:
             if lines is None or key != self._preview_key():
                 self._previewed = _NOTHING
             else:
-                self._preview += map(self._symbol, lines)
+                self._preview += lines
             self._app.invalidate()
 
     def _preview_key(self) -> tuple[int, int] | None:
@@ -302,25 +300,21 @@ class _Picker:
 
         title, footer = (window(text, 1) for text in (self._title, self._footer))
         rows, preview = window(self._rows), window(self._preview_text)
-        line = self._symbol("─"), self._symbol("│")
         beside = VSplit(
             [
                 HSplit([rows], width=lambda: Dimension.exact(self._size.columns)),
-                Window(width=1, char=line[1]),
+                Window(width=1, char="│"),
                 preview,
             ]
         )
         above = HSplit([rows], height=lambda: Dimension.exact(self._size.list_lines))
-        below = HSplit([above, Window(height=1, char=line[0]), preview])
+        below = HSplit([above, Window(height=1, char="─"), preview])
 
         def body() -> AnyContainer:
             size = self._size
             return beside if size.is_beside else below if size.preview_lines else rows
 
         return HSplit([title, DynamicContainer(body), footer])
-
-    def _symbol(self, text: str) -> str:
-        return text.translate(self._symbols)
 
     def _title(self) -> StyleAndTextTuples:
         found = f"{len(self._shown)}{'' if self._is_complete else '+'}"
@@ -331,7 +325,7 @@ class _Picker:
         return self._line(f"Restore the state before which turn? ({found})", "bold")
 
     def _line(self, text: str, style: str = "") -> StyleAndTextTuples:
-        return [(style, self._symbol(cut(text, self._output.get_size().columns)))]
+        return [(style, cut(text, self._output.get_size().columns))]
 
     def _footer(self) -> StyleAndTextTuples:
         keys = [
@@ -339,8 +333,8 @@ class _Picker:
             ("Ctrl-D" if self._is_filtering else "d", "diff"),
             ("Esc", "clear" if self._is_filtering else "quit"),
             *(() if self._is_filtering else (("type", "to filter"),)),
-            ("up/down" if self._symbols else "↑↓", "move"),
-            ("left/right" if self._symbols else "←→", "scroll diff"),
+            ("↑↓", "move"),
+            ("←→", "scroll diff"),
             ("PgUp/PgDn", "page"),
         ]
         room, found = self._output.get_size().columns, list[tuple[str, str]]()
@@ -363,9 +357,9 @@ class _Picker:
         painted = turn_lines(rows, self._style, room)
         for number, line, coloured in zip(numbers, plain, painted, strict=True):
             if number == selected:
-                found.append(("reverse", self._symbol(fitted(f"> {line}", self._size.columns))))
+                found.append(("reverse", fitted(f"> {line}", self._size.columns)))
             else:
-                found += to_formatted_text(ANSI(self._symbol(f"  {coloured}")))
+                found += to_formatted_text(ANSI(f"  {coloured}"))
             found.append(("", "\n"))
         return found
 
@@ -469,12 +463,3 @@ class _Picker:
             pass
         finally:
             signal.signal(signal.SIGINT, before)
-
-
-def _is_unicode() -> bool:
-    """Whether the user's locale has characters beyond ASCII.
-
-    Python itself takes UTF-8 for the C locale, and may set LC_CTYPE.
-    """
-    names = [os.environ.get(key, "") for key in ("LC_ALL", "LC_CTYPE", "LANG")]
-    return "utf" in next(filter(None, names), "").lower()

@@ -25,8 +25,14 @@ from git_boocode.checkpoints.restore.request import (
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Change
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
-from git_boocode.cli.framework import Command, Decorator, gathered, json_option, option
-from git_boocode.cli.options import AFTER_DASHES
+from git_boocode.cli.framework import (
+    Command,
+    Decorator,
+    gathered,
+    json_option,
+    option,
+    split_at_dashes,
+)
 from git_boocode.cli.output import (
     Style,
     agrees,
@@ -137,9 +143,8 @@ def restore(
     brings it back. With paths, only the files that they match are restored, and their staged
     content. Without a checkpoint, pick a turn from all of them on a terminal, with a preview.
     """
-    after_dashes = click.get_current_context().meta.get(AFTER_DASHES)
-    if checkpoint is not None and after_dashes == 1 + len(paths):
-        # Nothing stood before `--`, and only paths stand behind it.
+    if checkpoint is not None and not split_at_dashes((checkpoint, *paths))[0]:
+        # Only paths stand behind `--`.
         paths = (checkpoint, *paths)
         checkpoint = None
     request = request._replace(paths=paths, head=head, session=session).checked(RESTORE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
 
 import click
@@ -10,8 +11,7 @@ import click
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.cli.apply_edit import diff_option, print_diffs, refuse, summary, trim_option
 from git_boocode.cli.candidates import edits, or_paths
-from git_boocode.cli.framework import Command, json_option, misused, option
-from git_boocode.cli.options import AFTER_DASHES
+from git_boocode.cli.framework import Command, json_option, misused, option, split_at_dashes
 from git_boocode.cli.output import (
     print_feedback,
     print_hints,
@@ -61,9 +61,8 @@ def rewind(
     repository = Repository.discover()
     if not dry_run:
         service.recover_interrupted(repository)
-    behind: int | None = click.get_current_context().meta.get(AFTER_DASHES)
     try:
-        record, paths = _split(repository, Records(repository), list(arguments), behind)
+        record, paths = _split(repository, Records(repository), arguments)
     except RefusedError as error:
         if error.code != "not_found":
             raise
@@ -100,7 +99,7 @@ def _is_checkpoint(repository: Repository, name: str) -> bool:
 
 
 def _split(
-    repository: Repository, records: Records, arguments: list[str], behind: int | None
+    repository: Repository, records: Records, arguments: Sequence[str]
 ) -> tuple[EditRecord, list[str]]:
     """Separate the edit from the paths, as git separates revisions from paths."""
     if "" in arguments:
@@ -109,13 +108,12 @@ def _split(
             code="not_found",
             hints=("without any, the newest edit is rewound",),
         )
-    count = len(arguments) if behind is None else len(arguments) - behind
-    front, rest = arguments[:count], arguments[count:]
+    front, behind = split_at_dashes(arguments)
     if behind is not None and len(front) > 1:
         hint = "only one edit can be rewound at a time; paths go after '--'"
         raise misused(f"unexpected argument '{front[1]}'", hint)
     if not front:
-        return _counted(records), rest
+        return _counted(records), behind or []
     if behind is None and _is_path(repository, records, front[0]):
         return _counted(records), front
     name, *paths = arguments

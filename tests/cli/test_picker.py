@@ -227,15 +227,6 @@ def test_without_colour(turns: Repo) -> None:
         left(terminal)
 
 
-def test_without_unicode(turns: Repo) -> None:
-    take(label="l" * 100)
-    terminal = picker(LC_ALL="C")
-    display = terminal.see("lll.", "+2 -1")
-    assert display.isascii()
-    terminal.type("q")
-    left(terminal)
-
-
 def test_wide_and_combining_characters(repo: Repo) -> None:
     repo.commit(a="a\n")
     take(label="日本語の長いラベル" * 10, agent="claude-code")
