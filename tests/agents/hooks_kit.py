@@ -118,11 +118,8 @@ OTHERS: dict[str, Callable[[Path], None]] = {
 }
 """Hooks in which lines of ours would break something, or would not run."""
 
-SILENT: dict[str, Callable[[Path], None]] = {
-    "nothing": lambda path: None,
-    "only a shebang": _script("#!/bin/sh"),
-}
-"""Hooks that note nothing."""
+ONLY_A_SHEBANG = _script("#!/bin/sh")
+"""A hook that notes nothing."""
 
 
 def write_hooks(directory: Path, write: Callable[[Path], None], events: Sequence[str] = ()) -> None:

@@ -62,26 +62,6 @@ def test_a_hook_that_is_installed_twice(repo: Repo, sealed: Path) -> None:
     assert len(taken(repo)) == 1
 
 
-def test_to_ask_for_the_same_again_is_another_turn(repo: Repo, sealed: Path) -> None:
-    transcript = sealed / "transcript.jsonl"
-    for text in ("{}\n", "{}\n{}\n"):
-        transcript.write_text(text)
-        turn(repo, transcript_path=str(transcript))
-    assert [found["anchor"]["offset"] for found in taken(repo)] == [3, 6]
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [({}, {"session_id": "s2"}), ({}, {"prompt": "another"}), ({"prompt": ""}, {"prompt": ""})],
-)
-def test_what_differs_is_another_turn(
-    first: dict[str, Any], second: dict[str, Any], repo: Repo
-) -> None:
-    turn(repo, **first)
-    turn(repo, **second)
-    assert len(taken(repo)) == 2
-
-
 def test_turns_with_ids_are_told_apart_by_them(repo: Repo) -> None:
     for turn_id in ("t1", "t2", "t1"):
         fire(repo, "codex", "UserPromptSubmit", payload=prompted(repo, turn_id=turn_id))

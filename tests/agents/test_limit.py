@@ -102,12 +102,12 @@ def test_a_payload_in_a_pipe_that_stays_open(repo: Repo, encoding: str) -> None:
     assert what_went_wrong(repo) == []
 
 
-@pytest.mark.parametrize("limit", [8, 10, 12, 13, 14, 16])
-def test_a_system_that_opens_few_files(repo: Repo, limit: int) -> None:
+def test_a_system_that_opens_few_files(repo: Repo) -> None:
     program = f"{sys.executable} -I -m git_boocode hook cline UserPromptSubmit"
-    command = ["sh", "-c", f"ulimit -n {limit}; exec {program}"]
-    done = subprocess.run(command, cwd=repo.top, capture_output=True, stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stdout, done.stderr) == (0, ANSWER, b"")
+    for limit in (8, 12, 14):
+        command = ["sh", "-c", f"ulimit -n {limit}; exec {program}"]
+        done = subprocess.run(command, cwd=repo.top, capture_output=True, stdin=subprocess.DEVNULL)
+        assert (done.returncode, done.stdout, done.stderr) == (0, ANSWER, b"")
 
 
 def test_a_payload_without_an_end(repo: Repo) -> None:
@@ -164,7 +164,6 @@ def test_another_hook_that_holds_the_lock(repo: Repo) -> None:
     ("failure", "word"),
     [
         ("ZeroDivisionError('secret')", "bug"),
-        ("MemoryError()", "bug"),
         ("OSError(28, 'No space left on device')", "disk_full"),
         ("KeyboardInterrupt()", "interrupted"),
         ("SystemExit(3)", "interrupted"),
@@ -180,7 +179,7 @@ def test_whatever_goes_wrong_is_logged(failure: str, word: str, repo: Repo) -> N
     assert word != "bug" or "agents/hook_call.py:" in entry.message
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_signal(name: str, repo: Repo) -> None:
     command = [sys.executable, "-m", "git_boocode", "hook", "cline", "UserPromptSubmit"]
     pipe = subprocess.PIPE
@@ -195,35 +194,26 @@ def test_a_signal(name: str, repo: Repo) -> None:
     assert what_went_wrong(repo) == ["interrupted"]
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
-def test_a_signal_while_it_is_loaded(name: str, repo: Repo) -> None:
-    code = f"""
+def test_a_signal_while_it_is_loaded(repo: Repo) -> None:
+    code = """
 import os, signal
 import git_boocode.cli.entry as entry
-entry.run = lambda argv: os.kill(os.getpid(), signal.{name}) or 1
+entry.run = lambda argv: os.kill(os.getpid(), signal.SIGTERM) or 1
 """
     run(repo, code, "codex", "UserPromptSubmit")
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", ">&- <&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&-", ">&- <&- 2>&-"])
 def test_a_closed_stream(closed: str, repo: Repo) -> None:
     payload = repo.write(".git/payload", b"{}")
     program = f"{sys.executable} -m git_boocode hook cline UserPromptSubmit"
     script = f"{program} < {payload} {closed}"
     done = subprocess.run(["sh", "-c", script], cwd=repo.top, capture_output=True)
-    answer = b"" if ">&- <" in closed or closed == ">&-" else ANSWER
+    answer = ANSWER if closed == "<&-" else b""
     assert (done.returncode, done.stdout, done.stderr) == (0, answer, b"")
     assert len(taken(repo)) == 1
     for path in (repo.top / ".git/boocode").iterdir():
         assert path.is_dir() or ANSWER not in path.read_bytes()
-
-
-def test_a_full_device(repo: Repo) -> None:
-    script = (
-        f"{sys.executable} -m git_boocode hook cline UserPromptSubmit >/dev/full 2>&1 </dev/null"
-    )
-    assert subprocess.run(["sh", "-c", script], cwd=repo.top).returncode == 0
-    assert len(taken(repo)) == 1
 
 
 def by_hand(*words: str) -> str:

@@ -329,15 +329,6 @@ def test_a_file_with_comments(repo: Repo) -> None:
     assert path.read_text() == "{} // changed\n"
 
 
-def test_an_agent_whose_file_cannot_be_used_is_left_out(repo: Repo) -> None:
-    repo.write(".gemini/settings.json", "[]")
-    repo.write(".cursor/hooks.json", "{}")
-    done = repo.boocode("hooks", "install", "-n")
-    assert "warning: Gemini CLI is left out: " in done.err
-    assert "hint: fix the file and try again\n" in done.err
-    assert "cursor" in done.out
-
-
 def test_all_or_none(repo: Repo) -> None:
     repo.write(".claude/settings.local.json", '{"hooks": []}')
     before = repo.files()
@@ -425,9 +416,8 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
+def test_command_lines_that_make_no_sense(repo: Repo) -> None:
+    for args, said in (
         ((), "error: no command given\nusage: git boocode hooks "),
         (("instal",), "error: 'instal' is not a git boocode hooks command\n"),
         (("install", "--agent", "nobody"), "error: unknown agent 'nobody'\n"),
@@ -436,12 +426,10 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
         (("uninstall", "--local", "--project"), "error: options '--local' and '--project' cannot "),
         (("install", "--git", "--user"), "error: options '--git' and '--user' cannot "),
         (("status", "extra"), "error: unexpected argument 'extra'\n"),
-    ],
-)
-def test_command_lines_that_make_no_sense(repo: Repo, args: tuple[str, ...], said: str) -> None:
-    done = repo.boocode("hooks", *args)
-    assert (done.code, done.out) == (129, "")
-    assert done.err.startswith(said)
+    ):
+        done = repo.boocode("hooks", *args)
+        assert (done.code, done.out) == (129, "")
+        assert done.err.startswith(said)
 
 
 def test_a_scope_that_an_agent_does_not_have(repo: Repo) -> None:
@@ -453,28 +441,17 @@ def test_a_scope_that_an_agent_does_not_have(repo: Repo) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("hooks", "status"),
-        ("hooks", "install", "--git"),
-        ("hooks", "install", "--agent", "claude-code"),
-        ("hooks", "uninstall", "--git"),
-        ("hooks", "status", "--json"),
-        ("log",),
-        ("checkpoint",),
-    ],
-)
-def test_the_repository_of_somebody_else_is_named(repo: Repo, command: tuple[str, ...]) -> None:
+def test_the_repository_of_somebody_else_is_named(repo: Repo) -> None:
     other = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
     if subprocess.run(["git", "status"], env={**os.environ, **other}).returncode == 0:
         pytest.skip("this git does not look at owners, or not at this variable")
-    done = repo.boocode(*command, env=other)
-    assert done.code == 128
-    assert "dubious ownership" in done.out + done.err
-    assert "safe.directory" in done.out + done.err
-    if "--json" in command:
-        assert done.json["error"]["code"] == "dubious_ownership"
+    for command in (("hooks", "status", "--json"), ("hooks", "install", "--git"), ("checkpoint",)):
+        done = repo.boocode(*command, env=other)
+        assert done.code == 128
+        assert "dubious ownership" in done.out + done.err
+        assert "safe.directory" in done.out + done.err
+        if "--json" in command:
+            assert done.json["error"]["code"] == "dubious_ownership"
 
 
 @in_files
@@ -503,12 +480,3 @@ def test_hooks_behind_a_link_inside_the_worktree(repo: Repo) -> None:
     (repo.top / ".git/hooks").symlink_to("../hooks")
     assert repo.boocode("hooks", "install", "--git").code == 0
     assert (repo.top / "hooks/pre-commit").exists()
-
-
-@in_files
-def test_hooks_behind_a_link_that_leads_nowhere(repo: Repo) -> None:
-    shutil.rmtree(repo.top / ".git/hooks")
-    (repo.top / ".git/hooks").symlink_to("nowhere")
-    done = repo.boocode("hooks", "install", "--git")
-    assert done.code == 1
-    assert "leads nowhere" in done.err

@@ -7,9 +7,7 @@ import os
 import re
 import shlex
 import stat
-import time
 from collections.abc import Iterable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +28,6 @@ SCOPED = [
     for agent in SERVER_AGENTS.values()
     for scope in (agent.servers.places if agent.servers else ())
 ]
-each_scope = pytest.mark.parametrize(
-    ("agent", "scope"), SCOPED, ids=[f"{agent.name}-{scope}" for agent, scope in SCOPED]
-)
 PROGRAM = list(wanted_server().program)
 """Our program, and the command `serve`."""
 
@@ -58,45 +53,48 @@ def serve(repo: Repo, *args: str, code: int = 0) -> Any:
     return done.json
 
 
-@each_scope
-def test_where_nothing_is_there(repo: Repo, sealed: Path, agent: Agent, scope: str) -> None:
+def test_where_nothing_is_there(repo: Repo, sealed: Path) -> None:
     (sealed / ".local/state").mkdir(parents=True)
     before = tree(repo.top, sealed)
-    here = (agent.name, scope)
-    assert states(repo)[here] == "not_installed"
-    (row,) = serve(repo, "--install", agent.name, f"--{scope}")["files"]
-    assert (row["agent"], row["scope"], row["action"]) == (*here, "create")
-    assert Path(row["path"]) == path_of(agent, scope)
-    assert states(repo)[here] == "installed"
-    there = tree(repo.top, sealed)
-    assert serve(repo, "--install", agent.name, f"--{scope}")["files"] == []
-    assert tree(repo.top, sealed) == there
-    (row,) = serve(repo, "--uninstall", agent.name, f"--{scope}")["files"]
-    assert row["action"] == "delete"
+    assert set(states(repo).values()) == {"not_installed"}
+    for scope in (PROJECT, USER):
+        agents = {agent.name: agent for agent, each in SCOPED if each == scope}
+        rows = serve(repo, "--install", *agents, f"--{scope}")["files"]
+        assert {row["agent"]: Path(row["path"]) for row in rows} == {
+            name: path_of(agent, scope) for name, agent in agents.items()
+        }
+        assert {(row["scope"], row["action"]) for row in rows} == {(scope, "create")}
+        there = tree(repo.top, sealed)
+        assert serve(repo, "--install", *agents, f"--{scope}")["files"] == []
+        assert tree(repo.top, sealed) == there
+    assert set(states(repo).values()) == {"installed"}
+    for scope in (PROJECT, USER):
+        rows = serve(repo, "--uninstall", f"--{scope}")["files"]
+        assert {row["action"] for row in rows} == {"delete"}
+        assert serve(repo, "--uninstall", f"--{scope}")["files"] == []
     assert tree(repo.top, sealed) == before
-    assert serve(repo, "--uninstall", agent.name, f"--{scope}")["files"] == []
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@each_scope
-def test_a_file_that_the_user_has(
-    repo: Repo, sealed: Path, agent: Agent, scope: str, newline: str
-) -> None:
+def test_a_file_that_the_user_has(repo: Repo, sealed: Path, newline: str) -> None:
     (sealed / ".local/state").mkdir(parents=True)
-    path = path_of(agent, scope)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(OTHERS[path.suffix].replace("\n", newline).encode())
-    path.chmod(0o640)
+    agents = {agent.name: agent for agent, scope in SCOPED if scope == PROJECT}
+    paths = [path_of(agent, PROJECT) for agent in agents.values()]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(OTHERS[path.suffix].replace("\n", newline).encode())
+        path.chmod(0o640)
     before = tree(repo.top, sealed)
-    serve(repo, "--install", agent.name, f"--{scope}")
-    there = path.read_bytes()
-    lines = list(filter(None, OTHERS[path.suffix].split("\n")))
-    assert [line for line in there.decode().split(newline) if line in lines] == lines
-    assert there.count(b"\n") == there.count(newline.encode())
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    serve(repo, "--install", agent.name, f"--{scope}")
-    assert path.read_bytes() == there
-    serve(repo, "--uninstall", agent.name, f"--{scope}")
+    serve(repo, "--install", *agents, "--project")
+    written = {path: path.read_bytes() for path in paths}
+    for path, there in written.items():
+        lines = list(filter(None, OTHERS[path.suffix].split("\n")))
+        assert [line for line in there.decode().split(newline) if line in lines] == lines
+        assert there.count(b"\n") == there.count(newline.encode())
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    serve(repo, "--install", *agents, "--project")
+    assert {path: path.read_bytes() for path in paths} == written
+    serve(repo, "--uninstall", *agents, "--project")
     assert tree(repo.top, sealed) == before
 
 
@@ -104,25 +102,23 @@ def test_a_file_that_the_user_has(
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("gemini", None),
-        ("qwen", OTHERS[".json"]),
+        ("gemini", OTHERS[".json"]),
         # Hooks go into this file if it lists some.
         ("codex", '[[hooks.Stop]]\nmatcher = "x"\n'),
     ],
-    ids=["gemini", "qwen", "codex"],
+    ids=["gemini", "codex"],
 )
-def test_hooks_and_server_in_one_file(repo: Repo, name: str, text: str | None) -> None:
+def test_hooks_and_server_in_one_file(repo: Repo, name: str, text: str) -> None:
     path = path_of(SERVER_AGENTS[name], PROJECT)
-    if text is not None:
-        path.parent.mkdir()
-        path.write_text(text)
+    path.parent.mkdir()
+    path.write_text(text)
     before = tree(repo.top)
     hooks, server = ("--agent", name, "--project"), (name, "--project")
     steps = {
         "hooks": lambda verb: repo.boocode("hooks", verb, *hooks),
         "server": lambda verb: repo.boocode("serve", f"--{verb}", *server),
     }
-    for first, last in product(steps, (*steps, "both")):
+    for first, last in (("hooks", "hooks"), ("server", "hooks"), ("hooks", "both")):
         for step in sorted(steps, key=lambda step: step != first):
             assert steps[step]("install").code == 0
         if last == "both":
@@ -228,12 +224,12 @@ def test_a_worktree_that_does_not_exist_is_not_installed(repo: Repo, sealed: Pat
     assert tree(repo.top, sealed) == before
 
 
-@pytest.mark.parametrize("content", ['{"mcpServers": null}', '{"mcpServers": {"boocode": null}}'])
-def test_null_is_no_list_of_servers(repo: Repo, content: str) -> None:
-    repo.write(".mcp.json", content)
-    answer = serve(repo, "--install", "claude-code", code=1)
-    assert answer["error"]["code"] == "unusable_file"
-    assert repo.read(".mcp.json") == content.encode()
+def test_null_is_no_list_of_servers(repo: Repo) -> None:
+    for content in ('{"mcpServers": null}', '{"mcpServers": {"boocode": null}}'):
+        repo.write(".mcp.json", content)
+        answer = serve(repo, "--install", "claude-code", code=1)
+        assert answer["error"]["code"] == "unusable_file"
+        assert repo.read(".mcp.json") == content.encode()
 
 
 def test_a_dry_run_shows_the_diff_and_writes_nothing(repo: Repo, sealed: Path) -> None:
@@ -366,21 +362,20 @@ def seen(path: Path) -> tuple[int, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["claude-code", "codex"])
 @pytest.mark.parametrize("make", [_directory, _fifo, _outwards, _loop, _deep, _binary])
-def test_what_is_in_the_place_of_the_file_is_left_alone(repo: Repo, name: str, make: Any) -> None:
-    path = path_of(SERVER_AGENTS[name], PROJECT)
-    path.parent.mkdir(exist_ok=True)
-    make(path)
-    before = seen(path)
-    start = time.monotonic()
-    answer = serve(repo, "--install", name, code=1)
-    assert answer["error"]["code"] in ("unusable_file", "outside_worktree")
+def test_what_is_in_the_place_of_the_file_is_left_alone(repo: Repo, make: Any) -> None:
+    paths = {name: path_of(SERVER_AGENTS[name], PROJECT) for name in ("claude-code", "codex")}
+    for path in paths.values():
+        path.parent.mkdir(exist_ok=True)
+        make(path)
+    before = [seen(path) for path in paths.values()]
+    for name in paths:
+        answer = serve(repo, "--install", name, code=1)
+        assert answer["error"]["code"] in ("unusable_file", "outside_worktree")
     assert repo.boocode("hooks", "status").code == 0
     assert repo.boocode("serve", "--uninstall").code == 0
     assert repo.boocode("uninstall").code == 0
-    assert time.monotonic() - start < 20
-    assert seen(path) == before
+    assert [seen(path) for path in paths.values()] == before
 
 
 def test_a_file_without_permission(repo: Repo) -> None:
@@ -391,54 +386,6 @@ def test_a_file_without_permission(repo: Repo) -> None:
     assert repo.unprivileged("hooks", "status").code == 0
     (repo.top / ".cursor/mcp.json").chmod(0o644)
     assert repo.read(".cursor/mcp.json") == b"{}"
-
-
-def test_links_in_the_home_directory_are_followed(repo: Repo, sealed: Path) -> None:
-    (sealed / "dotfiles").mkdir()
-    mine = sealed / "dotfiles/claude.json"
-    mine.write_text("{}\n")
-    (sealed / ".claude.json").symlink_to("dotfiles/claude.json")
-    serve(repo, "--install", "claude-code", "--user")
-    assert os.readlink(sealed / ".claude.json") == "dotfiles/claude.json"
-    assert '"boocode"' in mine.read_text()
-    serve(repo, "--uninstall", "claude-code", "--user")
-    assert mine.read_text() == "{}\n"
-
-
-def test_another_name_of_the_file_keeps_the_old_content(repo: Repo, sealed: Path) -> None:
-    repo.write(".cursor/mcp.json", "{}\n")
-    os.link(repo.top / ".cursor/mcp.json", sealed / "mine.json")
-    serve(repo, "--install", "cursor")
-    assert b'"boocode"' in repo.read(".cursor/mcp.json")
-    serve(repo, "--uninstall", "cursor")
-    assert repo.read(".cursor/mcp.json") == b"{}\n"
-    assert (sealed / "mine.json").read_text() == "{}\n"
-
-
-def test_a_link_out_of_the_worktree_is_refused(repo: Repo, sealed: Path) -> None:
-    (sealed / "mine.json").write_text("{}")
-    (repo.top / ".mcp.json").symlink_to(sealed / "mine.json")
-    assert serve(repo, "--install", "claude", code=1)["error"]["code"] == "outside_worktree"
-    serve(repo, "--uninstall")
-    assert (sealed / "mine.json").read_text() == "{}"
-
-
-def test_where_claude_code_is_elsewhere(
-    repo: Repo, sealed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sealed / "elsewhere"))
-    serve(repo, "--install", "claude-code", "--user")
-    assert (sealed / "elsewhere/.claude.json").exists()
-
-
-def test_uninstalling_everything_removes_the_server(repo: Repo, sealed: Path) -> None:
-    before = tree(repo.top, sealed)
-    serve(repo, "--install", "claude-code", "codex", "cline")
-    serve(repo, "--install", "gemini", "--user")
-    rows = repo.boocode("uninstall", "--json").json["hooks"]
-    assert {row["agent"] for row in rows} == {"claude-code", "codex", "cline", "gemini"}
-    after = tree(repo.top, sealed)
-    assert {path: found for path, found in after.items() if ".local" not in path} == before
 
 
 def test_a_restore_leaves_the_server_installed(repo: Repo) -> None:
@@ -472,9 +419,8 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     assert not (sealed / ".cline").exists()
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
+def test_command_lines_that_make_no_sense(repo: Repo) -> None:
+    for args, said in (
         (("--install",), "'--install' needs the names of agents"),
         (("--install", "emacs"), "unknown agent 'emacs'"),
         (("cursor",), "unexpected argument 'cursor'"),
@@ -482,17 +428,14 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
         (("--install", "--uninstall", "cursor"), "cannot be used together"),
         (("--install", "cursor", "--user", "--project"), "cannot be used together"),
         (("--uninstall", "--read-only"), "cannot be used together"),
-    ],
-)
-def test_command_lines_that_make_no_sense(repo: Repo, args: tuple[str, ...], said: str) -> None:
-    done = repo.boocode("serve", *args)
-    assert (done.code, done.out) == (129, "")
-    assert said in done.err
+    ):
+        done = repo.boocode("serve", *args)
+        assert (done.code, done.out) == (129, "")
+        assert said in done.err
 
 
-@pytest.mark.parametrize("name", ["windsurf", "cline"])
-def test_an_agent_without_a_file_for_the_project(repo: Repo, name: str) -> None:
-    answer = serve(repo, "--install", name, "--project", code=1)
+def test_an_agent_without_a_file_for_the_project(repo: Repo) -> None:
+    answer = serve(repo, "--install", "windsurf", "--project", code=1)
     assert answer["error"]["code"] == "no_such_scope"
     assert "lists servers only in your home directory" in answer["error"]["message"]
 

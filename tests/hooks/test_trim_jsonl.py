@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.restore.commands import redo, restore, undo
+from git_boocode.checkpoints.restore.commands import restore, undo
 from git_boocode.checkpoints.restore.request import LATER_CHANGES, RestoreRequest
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
+from tests.checkpoints.kit import back, redone, seen, sound, undone
 from tests.hooks.kit import (
     anchor,
     callback,
@@ -82,21 +82,6 @@ def test_the_state_before_an_undo_comes_back_with_its_conversation(chat: Repo) -
     assert (read(chat), chat.read("a")) == (lines("m1", "n2", "n3"), b"7\n")
 
 
-def test_a_safety_checkpoint_brings_its_conversation_along(chat: Repo) -> None:
-    first = cut_back()
-    assert first.undo is not None
-    cut_back(first.undo)
-    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
-    cut_back(first.undo)
-    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
-
-
-def test_undoing_a_restore_that_left_the_conversation_alone(chat: Repo) -> None:
-    restore(Repository.discover(), "@", RestoreRequest(conversation=False))
-    undo(Repository.discover(), OPTIONS)
-    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
-
-
 def test_lines_that_are_no_messages_are_passed_over(chat: Repo) -> None:
     chat.write(".git/chat.jsonl", "\n{half\n" + lines("m1") + "[1]\n" + lines("m2"))
     cut_back()
@@ -125,24 +110,6 @@ def test_a_checkpoint_without_a_message_is_refused(repo: Repo) -> None:
     with pytest.raises(BoocodeError, match="names no message"):
         cut_back()
     assert repo.read("a") == b"x\n"
-
-
-def test_redo_cuts_again(chat: Repo) -> None:
-    cut_back()
-    undo(Repository.discover(), OPTIONS)
-    redo(Repository.discover(), OPTIONS)
-    assert (read(chat), chat.read("a")) == (lines("m1"), b"1\n")
-    undo(Repository.discover(), OPTIONS)
-    assert (read(chat), chat.read("a")) == (lines("m1", "m2", "m3"), b"2\n")
-
-
-def test_a_restore_after_an_interrupted_one_cuts_again(
-    chat: Repo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupted(monkeypatch, cut_back)
-    assert read(chat) == lines("m1")
-    cut_back()
-    assert (read(chat), chat.read("a")) == (lines("m1"), b"1\n")
 
 
 class Scene:
@@ -181,32 +148,16 @@ def scene(repo: Repo) -> Scene:
     return Scene(repo, ONE + TWO, THREE + ONE)
 
 
-def test_the_anchor_is_enough(scene: Scene) -> None:
+def test_back_and_forth(scene: Scene) -> None:
     answer = back(callback=PROGRAM).answer
     assert answer is not None
     assert (answer.messages_deleted, answer.backend_reset) == (2, True)
-    assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
     assert stat.S_IMODE(scene.path.stat().st_mode) == 0o640
-
-
-def test_back_and_forth(scene: Scene) -> None:
-    back(callback=PROGRAM)
     for _ in range(2):
         undone(callback=PROGRAM)
         assert (scene.text, seen(scene.repo)) == (scene.whole, scene.mess)
         redone(callback=PROGRAM)
         assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
-
-
-def test_what_was_said_after_an_undo_comes_back_with_its_state(scene: Scene) -> None:
-    first = back(callback=PROGRAM)
-    with scene.path.open("ab") as stream:
-        stream.write(b"news\n")
-    assert first.undo is not None
-    second = back(first.undo, callback=PROGRAM)
-    assert (scene.text, second.undo is not None) == (scene.whole, True)
-    back(second.undo or "", callback=PROGRAM)
-    assert scene.text == scene.before + b"news\n"
 
 
 def test_nothing_was_said_since(repo: Repo) -> None:
@@ -297,9 +248,7 @@ def test_an_anchor_that_is_none(wrong: object) -> None:
         TRIM.transcript_of({"anchor": wrong, "meta": wrong, "worktree": "/"})
 
 
-@pytest.mark.parametrize(
-    "path", ["/etc/passwd", "a", "", "t.jsonl\0", 7, ["x"], "/nowhere/t.jsonl"]
-)
+@pytest.mark.parametrize("path", ["/etc/passwd", "", ["x"]])
 def test_no_other_file_is_touched(repo: Repo, path: object) -> None:
     scene = Scene(repo, ONE + TWO, THREE, path=path)
     assert "transcript" in refused(PROGRAM)
@@ -320,12 +269,6 @@ def test_a_message_counts_more_than_the_anchor(repo: Repo) -> None:
     scene = Scene(repo, ONE + prompt, THREE, message="p")
     back(callback=PROGRAM)
     assert scene.text == ONE
-
-
-def test_a_message_that_is_no_line_leaves_it_to_the_anchor(repo: Repo) -> None:
-    scene = Scene(repo, ONE + TWO, THREE, message="turn-7")
-    back(callback=PROGRAM)
-    assert scene.text == scene.before
 
 
 def test_a_full_disk(scene: Scene) -> None:
@@ -362,18 +305,13 @@ STEPS = ["os.fsync", "os.link", "os.replace", "json.dump"]
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_the_callback_is_killed(scene: Scene, step: str) -> None:
+def test_the_callback_or_all_is_killed(scene: Scene, step: str) -> None:
     program = faulty(scene.repo, "trim-jsonl", "trim", f"{step} = die")
     assert "killed by signal 9" in failing(program)
     scene.untouched()
-
-
-@pytest.mark.parametrize("then", ["restore", "undo"])
-@pytest.mark.parametrize("step", STEPS)
-def test_all_is_killed(scene: Scene, step: str, then: str) -> None:
     program = faulty(scene.repo, "trim-jsonl", "trim", f"{step} = die_with_the_restore")
     assert scene.repo.boocode("restore", "@", "--callback", program).code == -signal.SIGKILL
-    if then == "restore":
+    if step in ("os.fsync", "os.replace"):
         back(callback=PROGRAM)
         assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
     while (scene.text, seen(scene.repo)) != (scene.whole, scene.mess):
@@ -412,14 +350,13 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("name", TREES)
-def test_trees(name: str) -> None:
-    rows, message, stay = TREES[name]
-    pairs = [(entry[0], entry[2:] or None) for entry in rows.split()]
-    lines = [tree(pair) for pair in pairs]
-    stays, goes = TRIM.cut(lines, {"message": message})
-    assert [json.loads(line)["uuid"] for line in stays] == stay.split()
-    assert sorted(stays + goes) == sorted(lines)
+def test_trees() -> None:
+    for name, (rows, message, stay) in TREES.items():
+        pairs = [(entry[0], entry[2:] or None) for entry in rows.split()]
+        lines = [tree(pair) for pair in pairs]
+        stays, goes = TRIM.cut(lines, {"message": message})
+        assert [json.loads(line)["uuid"] for line in stays] == stay.split(), name
+        assert sorted(stays + goes) == sorted(lines)
 
 
 def test_over_a_compaction() -> None:
@@ -564,15 +501,6 @@ def test_a_link_out_of_the_worktree_is_not_followed(repo: Repo, sealed: Path) ->
     repo.git("config", "boocode.transcripts", "~")
     cut_back()
     assert own.read_text() == lines("m1")
-
-
-def test_a_link_to_a_file_that_is_no_transcript_is_not_followed(repo: Repo) -> None:
-    repo.write(".git/precious", lines("m1", "m2"))
-    (repo.top / "chat.jsonl").symlink_to(".git/precious")
-    repo.commit("base", a="1\n")
-    capture(Repository.discover(), Request(message="m2", meta={"transcript": "chat.jsonl"}))
-    refused(PROGRAM)
-    assert repo.read(".git/precious").decode() == lines("m1", "m2")
 
 
 def test_an_agent_has_its_own_directories(repo: Repo, sealed: Path) -> None:
