@@ -20,7 +20,6 @@ from git_boocode.agents.registry import (
     HOOKS,
     PARTS,
     SCOPES,
-    SERVER,
     USER,
     Agent,
     Program,
@@ -74,12 +73,6 @@ class ConfigFile(NamedTuple):
         """Where it lists servers, and how."""
         assert self.agent.servers is not None
         return self.agent.servers
-
-    @property
-    def members(self) -> frozenset[str]:
-        """The members of its outermost object that we may change."""
-        hooks = {"hooks", *self.settings.preface} if HOOKS in self.parts else ()
-        return frozenset((*hooks, *((self.servers.key,) if SERVER in self.parts else ())))
 
     def entries(self, hooks: object) -> dict[str, list[MutableMapping[str, Any]]]:
         """Our entries among the hooks that it lists, by event, each as its innermost object."""

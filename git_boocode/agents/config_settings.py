@@ -106,7 +106,7 @@ def read_settings(file: ConfigFile, data: bytes) -> Document:
         reason = "it begins with a byte order mark"
         raise file.unusable(reason, "save it as UTF-8 without one and try again")
     try:
-        document = read_toml(text) if file.kind == TOML else read_json(text, file.members)
+        document = read_toml(text) if file.kind == TOML else read_json(text)
     except ValueError as error:
         raise file.unusable(str(error)) from None
     except RecursionError:

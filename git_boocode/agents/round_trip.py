@@ -1,83 +1,68 @@
 """Settings files as documents that keep every byte that nobody changes, comments included.
 
 A document is a tree of mutable mappings and sequences. For TOML that is what tomlkit makes. For
-JSON, json-five reads and writes any text with comments and trailing commas byte for byte, but its
-model has no operations; `_Object` and `_Array` add and remove elements with their whitespace.
-
-json-five reads 180 kB a second. Of a larger file it gets only the members that may change; others
-are folded into placeholders, as long as the file is plain JSON.
+JSON, with comments and trailing commas, it is made of dicts and lists; writing it compares them
+with what was read, and changes the text of those objects and arrays that hold something else.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import MutableMapping, MutableSequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import json5
 import tomlkit
-from json5.dumper import ModelDumper
-from json5.loader import ModelLoader
-from json5.model import Comment, JSONArray, JSONObject, Key, Node, String, UnaryOp, Value
 from tomlkit.exceptions import TOMLKitError
 
+# Of TOML, in characters: tomlkit reads about 200 kB a second.
+_LARGEST = 1 << 20
 _INDENT = re.compile(r"\n([ \t]+)\S")
-_POSITION = re.compile(r"line (\d+) column (\d+)")
-# json-five refuses these two in strings, where JSON allows them; noncharacters stand for them.
-_SEPARATORS = {0xFDD0: 0x2028, 0xFDD1: 0x2029}
-
-# Of text that is read with its formatting, in characters.
-_SMALL, _LARGEST = 16 << 10, 1 << 20
-# In a placeholder, before the name of the member that it stands for.
-_FOLDED = "\ufdd2"
-_TOKEN = re.compile(r"[ \t\r\n]*(.)")
-_VALUES = '{["-0123456789tfnIN'
-
-Spacing = list[str | Comment]
-"""Whitespace and comments between two tokens."""
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+# Whitespace and comments between two tokens.
+_GAP = re.compile(rf"(?:\s|{_COMMENT.pattern})*", re.DOTALL)
+# Strings, so that nothing is found in them, and what JSON does not have.
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_STRING_OR_COMMENT = re.compile(rf"{_STRING}|{_COMMENT.pattern}", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"{_STRING}|[\[{{,:]\s*,|,(?=\s*[\]}}])", re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
 
 
 class Document(NamedTuple):
     """A file that was read.
 
     `root` is its outermost object, None if it holds something else; `before` is the same as it was
-    read, in dicts and lists. `folded` holds the text of its members by their placeholders.
+    read, in dicts and lists. `source` is its text, and `bare` the same without comments.
     """
 
     root: MutableMapping[str, Any] | None
     before: dict[str, Any] | None
-    model: Any
-    newline: str
-    folded: Mapping[str, str] = {}
+    source: str
+    bare: str = ""
 
     @property
     def has_comments(self) -> bool:
         """Whether there is a comment, or in TOML what may be one, in it."""
-        if isinstance(self.model, tomlkit.TOMLDocument):
-            return "#" in self.text()
-        try:
-            json.loads(self.text())
-        except ValueError:
-            return True
-        return False
+        text = self.text()
+        return "#" in text if isinstance(self.root, tomlkit.TOMLDocument) else not _is_json(text)
 
     def text(self) -> str:
         """The text of the document as it is now."""
-        if isinstance(self.model, tomlkit.TOMLDocument):
-            return tomlkit.dumps(self.model).replace("\n", self.newline)
-        # Its own documentation passes this dumper, although its annotation names another class.
-        dumper: Any = ModelDumper()
-        text = json5.dumps(self.model, dumper=dumper).translate(_SEPARATORS)
-        for placeholder, value in self.folded.items():
-            text = text.replace(placeholder, value, 1)
-        return text
+        if isinstance(self.root, tomlkit.TOMLDocument):
+            return tomlkit.dumps(self.root).replace("\n", _newline(self.source))
+        start = _gap_end(self.source, 0)
+        _, end = _DECODER.raw_decode(self.bare, start)
+        whole, bare = self.source[start:end], self.bare[start:end]
+        whole = _JsonStyle.of(self.source).rewritten(whole, bare, self.before, self.root, "")
+        return self.source[:start] + whole + self.source[end:]
 
 
 def read_toml(text: str) -> Document:
     """Read TOML; ValueError, whose text says what is wrong, if it is not valid."""
-    newline = "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
-    _refuse_large(text)
+    if len(text) > _LARGEST:
+        raise ValueError(f"it is too large: {len(text):,} characters (at most {_LARGEST:,})")
+    newline = _newline(text)
     try:
         # tomlkit adds tables behind a last line without asking whether it ends.
         ended = text if text.endswith("\n") or not text else f"{text}{newline}"
@@ -85,265 +70,259 @@ def read_toml(text: str) -> Document:
     except TOMLKitError as error:
         reason = str(error)[:1].lower() + str(error)[1:]
         raise ValueError(f"it is not valid TOML: {reason}") from None
-    return Document(document, plain(document), document, newline)
+    return Document(document, plain(document), text)
 
 
-def read_json(text: str, members: Collection[str] = ()) -> Document:
-    """Read JSON with comments; ValueError, whose text says what is wrong, if it is not valid.
-
-    With `members`, only these of the outermost object, and new ones, are read as they are.
-    """
-    text, folded = _fold(text, members) if members and len(text) > _SMALL else (text, {})
-    _refuse_large(text)
-    text = text.translate({separator: other for other, separator in _SEPARATORS.items()})
-    bare = text.strip()
-    newline = "\r\n" if "\r\n" in text else "\n"
+def read_json(text: str) -> Document:
+    """Read JSON with comments; ValueError, whose text says what is wrong, if it is not valid."""
+    text = text if text.strip() else "{}\r\n" if "\r\n" in text else "{}\n"
+    bare = text if _is_json(text) else _as_json(text)
     try:
-        model = json5.loads(text if bare else f"{{}}{newline}", loader=ModelLoader())
-    except ValueError as error:
-        found = _POSITION.search(str(error))
-        where = f", at line {found[1]}, column {found[2]}" if found else ""
-        raise ValueError(f"it is not valid JSON{where}") from None
-    indent = _INDENT.search(text)
-    style = _JsonStyle(
-        newline=newline,
-        indent=indent[1] if indent else "  ",
-        in_one_line="\n" not in bare and bare not in ("", "{}"),
-        is_compact=bool(bare) and not re.search(r"[:,]\s", bare),
-        is_ascii=bool(bare) and bare.isascii(),
-    )
-    root = _Object(model.value, style, "") if isinstance(model.value, JSONObject) else None
-    return Document(root, plain(root), model, newline, folded)
+        before = _DECODER.decode(bare)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"it is not valid JSON, at {where}") from None
+    if not isinstance(before, dict):
+        return Document(None, None, text, bare)
+    # Another one, to be changed.
+    return Document(_DECODER.decode(bare), before, text, bare)
 
 
-def _refuse_large(text: str) -> None:
-    if len(text) > _LARGEST:
-        raise ValueError(f"it is too large: {len(text):,} characters (at most {_LARGEST:,})")
-
-
-def _fold(text: str, members: Collection[str]) -> tuple[str, dict[str, str]]:
-    """Put placeholders for the members of the outermost object that are objects or arrays.
-
-    The text stays as it is if it is not plain JSON.
-    """
-    decoder, pieces, folded = json.JSONDecoder(), list[str](), dict[str, str]()
-
-    def token(position: int, expected: str) -> int:
-        """The position of a token behind whitespace; ValueError if it is not one of these."""
-        found = _TOKEN.match(text, position)
-        if found is None or found[1] not in expected:
-            raise ValueError(expected)
-        return found.start(1)
-
-    try:
-        done, end = 0, token(0, "{")
-        while text[end] != "}":
-            key, end = decoder.raw_decode(text, token(end + 1, '"'))
-            start = token(token(end, ":") + 1, _VALUES)
-            _, stop = decoder.raw_decode(text, start)
-            if key not in members and text[start] in "[{":
-                placeholder = json.dumps(f"{_FOLDED}{key}", ensure_ascii=False)
-                folded[placeholder] = text[start:stop]
-                pieces += (text[done:start], placeholder)
-                done = stop
-            end = token(stop, ",}")
-    except (ValueError, RecursionError):
-        return text, {}
-    return (text, {}) if _FOLDED in text else ("".join((*pieces, text[done:])), folded)
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """A value of a document as dicts and lists; ValueError if an object has a key twice."""
-    if isinstance(value, _Object):
-        twice = [key for key in value if value.names.count(key) > 1]
-        if twice:
-            raise ValueError(f"an object has the key {json.dumps(twice[0])} twice")
+def plain(value: Any) -> Any:  # noqa: ANN401 - any value of JSON or TOML
+    """A value of a document as dicts and lists."""
+    if type(value) in (dict, list):
+        return value
     if isinstance(value, MutableMapping):
         return {str(key): plain(each) for key, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, MutableSequence) else value
 
 
+def _newline(text: str) -> str:
+    return "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"an object has the key {json.dumps(key)} twice")
+        found[key] = value
+    return found
+
+
+# Control characters in strings stay as they are.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, strict=False)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_json(text: str) -> str:
+    """The text with spaces in place of comments and trailing commas."""
+
+    def spaces(found: re.Match[str]) -> str:
+        is_gone = found[0] == "," or found[0].startswith("/")
+        return re.sub(r"[^\r\n]", " ", found[0]) if is_gone else found[0]
+
+    return _TRAILING_COMMA.sub(spaces, _STRING_OR_COMMENT.sub(spaces, text))
+
+
+def _gap_end(text: str, start: int) -> int:
+    found = _GAP.match(text, start)
+    assert found is not None
+    return found.end()
+
+
+@dataclass
+class _Element:
+    """An element of an object or array as it is written.
+
+    `before` is what comes before it, `head` its key with all that is between that and the value,
+    and `after` what comes before the comma or the closing bracket.
+    """
+
+    before: str
+    head: str
+    text: str
+    after: str
+    bare: str = ""
+    key: str = ""
+
+
+@dataclass
+class _Container:
+    """An object or array as it is written.
+
+    `end` is what comes before the closing bracket if that is not behind an element.
+    """
+
+    opening: str
+    end: str
+    elements: list[_Element] = field(default_factory=list)
+    has_comma: bool = False
+
+    @classmethod
+    def of(cls, text: str, bare: str) -> _Container:
+        """That of a valid text, which is `bare` without comments."""
+        opening, at = text[0], 1
+        found = cls(opening, text[1 : (at := _gap_end(text, 1))])
+        while text[at] != _CLOSING[opening]:
+            start, key = at, ""
+            if opening == "{":
+                key, at = _DECODER.raw_decode(bare, at)
+                at = _gap_end(text, _gap_end(text, at) + 1)
+            _, end = _DECODER.raw_decode(bare, at)
+            made = _Element(found.end, text[start:at], text[at:end], "", bare[at:end], key)
+            at = _gap_end(text, end)
+            made.after = text[end:at]
+            found.elements.append(made)
+            found.has_comma, end = text[at] == ",", at + 1
+            at = _gap_end(text, end) if found.has_comma else at
+            found.end = text[end:at]
+        return found
+
+    def text(self) -> str:
+        """The text of it all."""
+        parts = (f"{each.before}{each.head}{each.text}{each.after}" for each in self.elements)
+        comma = "," if self.has_comma else ""
+        return f"{self.opening}{','.join(parts)}{comma}{self.end}{_CLOSING[self.opening]}"
+
+    def remove(self, index: int) -> None:
+        """Remove an element; comments stay, whatever they are about."""
+        gone = self.elements.pop(index)
+        kept = "".join(gap for gap in (gone.before, gone.after) if _COMMENT.search(gap))
+        if index < len(self.elements):
+            before = kept + self.elements[index].before
+            is_kept = index > 0 or _COMMENT.search(before)
+            self.elements[index].before = before if is_kept else gone.before
+            return
+        closing = self.end
+        if not self.has_comma:
+            closing = "" if _COMMENT.search(gone.after) else gone.after
+        if _last_line(closing) is not None:
+            kept, _ = _split(kept)
+        closing = kept + closing
+        if not self.elements:
+            self.end, self.has_comma = closing if _COMMENT.search(closing) else "", False
+        elif self.has_comma:
+            self.end = closing
+        else:
+            self.elements[-1].after += closing
+
+
 class _JsonStyle(NamedTuple):
+    """How a document is formatted."""
+
     newline: str
     indent: str
     in_one_line: bool
     is_compact: bool
     is_ascii: bool
 
-    def node(self, value: Any, margin: str | None) -> Value:  # noqa: ANN401 - any JSON value
+    @classmethod
+    def of(cls, text: str) -> _JsonStyle:
+        """The style of a text."""
+        bare, indent = text.strip(), _INDENT.search(text)
+        return cls(
+            newline="\r\n" if "\r\n" in text else "\n",
+            indent=indent[1] if indent else "  ",
+            in_one_line="\n" not in bare and bare != "{}",
+            is_compact=bare != "{}" and not re.search(r"[:,]\s", bare),
+            is_ascii=bare != "{}" and bare.isascii(),
+        )
+
+    def rewritten(self, text: str, bare: str, old: Any, new: Any, margin: str) -> str:  # noqa: ANN401
+        """The text of a value that was `old` and is `new`; `margin` indents its first line."""
+        if old == new:
+            return text
+        if not (isinstance(old, dict | list) and isinstance(new, type(old))):
+            return self._written(new, margin)
+        container = _Container.of(text, bare)
+        pairs, added = _matched(old, new)
+        for element, pair in zip(container.elements, pairs, strict=True):
+            if pair is not None:
+                inner = _last_line(element.before)
+                inner = margin if inner is None else inner
+                element.text = self.rewritten(element.text, element.bare, *pair, inner)
+        for index in reversed(range(len(pairs))):
+            if pairs[index] is None:
+                container.remove(index)
+        for key, value in added:
+            self._append(container, key, value, margin)
+        return container.text()
+
+    def _append(
+        self,
+        container: _Container,
+        key: str | None,
+        value: Any,  # noqa: ANN401
+        margin: str,
+    ) -> None:
+        last = container.elements[-1] if container.elements else None
+        if last is None:
+            spacing = container.end
+            inner = None if self.in_one_line else f"{margin}{self.indent}"
+        else:
+            spacing = container.end if container.has_comma else last.after
+            inner = _last_line(last.before)
+        comments, closing = _split(spacing)
+        gap = f"{self.newline}{inner}"
+        if inner is None:
+            gap = "" if last is None or self.is_compact else " "
+            # A comment may have to end with its line.
+            gap = closing if comments else gap
+        colon = ":" if self.is_compact else ": "
+        head = "" if key is None else f"{self._written(key, None)}{colon}"
+        made = _Element(comments + gap, head, self._written(value, inner), "")
+        if last is None:
+            container.end = ""
+            made.after = "" if inner is None else f"{self.newline}{margin}"
+        elif container.has_comma:
+            container.end = closing
+        else:
+            last.after, made.after = "", closing
+        container.elements.append(made)
+
+    def _written(self, value: Any, margin: str | None) -> str:  # noqa: ANN401 - any JSON value
         """A new value, whose lines but the first begin with `margin`; None for one line."""
         wide = {"separators": (",", ":")} if self.is_compact else {}
         options: dict[str, Any] = wide if margin is None else {"indent": self.indent}
         text = json.dumps(value, ensure_ascii=self.is_ascii, **options)
-        made: Value = json5.loads(
-            text.replace("\n", f"{self.newline}{margin}"), loader=ModelLoader()
-        ).value
-        return made
+        return text.replace("\n", f"{self.newline}{margin}")
 
 
-class _Container:
-    """What objects and arrays have in common; `margin` is the indentation of its first line.
+_Pairs = list[tuple[Any, Any] | None]
 
-    The whitespace before an element is that of its first node; before the first one it is the
-    container's. The whitespace before the closing bracket is that of the last node or comma.
+
+def _matched(old: Any, new: Any) -> tuple[_Pairs, list[tuple[str | None, Any]]]:  # noqa: ANN401
+    """Each element of an object or array with what it has become, and those that were added.
+
+    What has gone is paired with None. Of an array, that is what is not found again as long as fewer
+    elements are left; elements are added at the end.
     """
-
-    def __init__(self, node: JSONObject | JSONArray, style: _JsonStyle, margin: str) -> None:
-        self._node, self._style, self._margin = node, style, margin
-
-    def __len__(self) -> int:
-        return len(self._node.values)
-
-    def _firsts(self) -> list[Any]:
-        """The first node of each element."""
-        return self._node.keys if isinstance(self._node, JSONObject) else self._node.values
-
-    def _before(self, index: int) -> Spacing:
-        return self._firsts()[index].wsc_before if index else self._node.leading_wsc
-
-    def _value(self, index: int) -> Any:  # noqa: ANN401 - any JSON value
-        value = self._node.values[index]
-        margin = _last_line(self._before(index))
-        margin = self._margin if margin is None else margin
-        if isinstance(value, JSONObject):
-            return _Object(value, self._style, margin)
-        if isinstance(value, JSONArray):
-            return _Array(value, self._style, margin)
-        return _scalar(value)
-
-    def _replace(self, index: int, value: Any) -> None:  # noqa: ANN401 - any JSON value
-        old, new = self._node.values[index], self._style.node(value, self._margin)
-        new.wsc_before, new.wsc_after = old.wsc_before, old.wsc_after
-        self._node.values[index] = new
-
-    def _remove(self, index: int) -> None:
-        node, last = self._node, len(self) - 1
-        gone = node.values[index]
-        # Comments stay, whomever they are about.
-        left = [each for each in (self._before(index), gone.wsc_after) if _has_comment(each)]
-        kept = [item for each in left for item in each]
-        if index == last:
-            end = node.trailing_comma or gone
-            closing = end.wsc_after if end is not gone or not _has_comment(gone.wsc_after) else []
-            if _last_line(closing) is not None:
-                kept = kept[: _after_comments(kept)]
-            end_spacing = [*kept, *closing]
-            if index == 0:
-                node.leading_wsc = end_spacing if kept or _has_comment(end_spacing) else []
-                node.trailing_comma = None
-            elif node.trailing_comma:
-                node.trailing_comma.wsc_after = end_spacing
-            else:
-                node.values[index - 1].wsc_after += end_spacing
-        else:
-            spacing = [*kept, *self._before(index + 1)]
-            self._firsts()[index + 1].wsc_before = spacing if index else []
-            if index == 0 and _has_comment(spacing):
-                node.leading_wsc = spacing
-        del node.values[index]
-        if isinstance(node, JSONObject):
-            del node.keys[index]
-
-    def _append(self, key: str | None, value: Any) -> None:  # noqa: ANN401 - any JSON value
-        node, style, last = self._node, self._style, len(self) - 1
-        outer = f"{style.newline}{self._margin}"
-        if last < 0:
-            end: Any = node
-            spacing = node.leading_wsc
-            inner = None if style.in_one_line else f"{self._margin}{style.indent}"
-        else:
-            end = node.trailing_comma or node.values[-1]
-            spacing = end.wsc_after
-            inner = _last_line(self._before(last))
-        comments = spacing[: _after_comments(spacing)]
-        closing = spacing[len(comments) :]
-        gap = f"{style.newline}{inner}"
-        if inner is None:
-            gap = "" if last < 0 or style.is_compact else " "
-            # A comment may have to end with its line.
-            gap = "".join(map(str, closing)) if comments else gap
-        made = style.node(value, inner)
-        first: Node = made
-        if isinstance(node, JSONObject):
-            first = style.node(key, None)
-            made.wsc_before = [] if style.is_compact else [" "]
-            assert isinstance(first, Key)
-            node.keys.append(first)
-        node.values.append(made)
-        if last < 0:
-            node.leading_wsc = [*comments, gap]
-            made.wsc_after = [] if inner is None else [outer]
-        else:
-            first.wsc_before = [*comments, gap]
-            (end if node.trailing_comma else made).wsc_after = closing
-            if not node.trailing_comma:
-                end.wsc_after = []
+    if isinstance(old, dict):
+        pairs = [(value, new[key]) if key in new else None for key, value in old.items()]
+        return pairs, [(key, value) for key, value in new.items() if key not in old]
+    left, found = list(new), _Pairs()
+    for count, value in zip(range(len(old), 0, -1), old, strict=True):
+        stays = bool(left) and (value == left[0] or len(left) >= count)
+        found.append((value, left.pop(0)) if stays else None)
+    return found, [(None, value) for value in left]
 
 
-class _Object(_Container, MutableMapping[str, Any]):
-    @property
-    def names(self) -> list[str]:
-        """The keys, as often as they occur."""
-        keys = self._firsts()
-        return [key.characters if isinstance(key, String) else str(key.name) for key in keys]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(self.names))
-
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - any JSON value
-        return self._value(self._index(key))
-
-    def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
-        if key in self.names:
-            self._replace(self._index(key), value)
-        else:
-            self._append(key, value)
-
-    def __delitem__(self, key: str) -> None:
-        self._remove(self._index(key))
-
-    def _index(self, key: str) -> int:
-        if key not in self.names:
-            raise KeyError(key)
-        return self.names.index(key)
+def _split(gap: str) -> tuple[str, str]:
+    """What goes up to the last comment, and the rest."""
+    ends = [found.end() for found in _COMMENT.finditer(gap)]
+    end = ends[-1] if ends else 0
+    return gap[:end], gap[end:]
 
 
-class _Array(_Container, MutableSequence[Any]):
-    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401 - any JSON value
-        return self._value(range(len(self))[index])
-
-    def __setitem__(self, index: Any, value: Any) -> None:  # noqa: ANN401 - any JSON value
-        self._replace(range(len(self))[index], value)
-
-    def __delitem__(self, index: Any) -> None:  # noqa: ANN401 - an index
-        self._remove(range(len(self))[index])
-
-    def insert(self, index: int, value: Any) -> None:  # noqa: ANN401 - any JSON value
-        """Append; nothing is inserted before other elements."""
-        assert index == len(self)
-        self._append(None, value)
-
-
-def _scalar(node: Any) -> Any:  # noqa: ANN401 - any JSON value
-    if isinstance(node, String):
-        return node.characters
-    if isinstance(node, UnaryOp):
-        number = _scalar(node.value)
-        return -number if node.op == "-" else number
-    return node.value
-
-
-def _has_comment(spacing: Spacing) -> bool:
-    return _after_comments(spacing) > 0
-
-
-def _after_comments(spacing: Spacing) -> int:
-    """How many items there are up to the last comment."""
-    places = [n for n, item in enumerate(spacing, 1) if isinstance(item, Comment)]
-    return places[-1] if places else 0
-
-
-def _last_line(spacing: Spacing) -> str | None:
+def _last_line(gap: str) -> str | None:
     """The indentation that it ends with; None if what follows is on the same line."""
-    text = "".join(item for item in spacing[_after_comments(spacing) :] if isinstance(item, str))
-    return text.rpartition("\n")[2] if "\n" in text else None
+    _, rest = _split(gap)
+    return rest.rpartition("\n")[2] if "\n" in rest else None

@@ -219,13 +219,17 @@ COMMENTED = """{
             '"Stop": [],\n    "UserPromptSubmit": [ENTRY]\n',
         ),
         ("// nothing yet\n{}\n", "{}", '{\n  "hooks": {"UserPromptSubmit": [ENTRY]}\n}'),
+        (
+            '{"a": [1,],\t"b": 2 // c,\n}',
+            "2 // c,\n}",
+            '2, // c,\n"hooks": {"UserPromptSubmit": [ENTRY]}\n}',
+        ),
         ('{"a": 1,}', '{"a": 1,}', '{"a": 1, "hooks": {"UserPromptSubmit": [ENTRY]},}'),
         (
             '{"a": 1 // one\n}',
             "1 // one\n}",
             '1, // one\n"hooks": {"UserPromptSubmit": [ENTRY]}\n}',
         ),
-        ("{'a': 0x1F, b: .5}", ".5}", '.5, "hooks": {"UserPromptSubmit": [ENTRY]}}'),
     ],
 )
 def test_comments_and_all_other_formatting_stay(text: str, old: str, new: str) -> None:
