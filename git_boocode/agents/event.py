@@ -68,16 +68,19 @@ class Payload:
 
     def text(self, names: Iterable[str]) -> str:
         """The first nonempty text of some keys, or an empty one."""
-        return next((found for found in self.values(names) if isinstance(found, str) and found), "")
+        for found in self.values(names):
+            if isinstance(found, str) and found:
+                return found
+        return ""
 
     def texts(self, names: Iterable[str]) -> list[str]:
         """All distinct nonempty texts of some keys, including those in lists."""
-        found = [v for value in self.values(names) for v in _as_list(value)]
-        return list(dict.fromkeys(text for text in found if isinstance(text, str) and text))
-
-
-def _as_list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+        found: dict[str, None] = {}
+        for value in self.values(names):
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and text:
+                    found.setdefault(text)
+        return list(found)
 
 
 def read_input() -> bytes:
@@ -89,7 +92,15 @@ def read_input() -> bytes:
     try:
         if os.isatty(0):
             return b""
-        while chunk := _read_chunk():
+        while True:
+            try:
+                chunk = os.read(0, _CHUNK)
+            except BlockingIOError:
+                # The agent has made the pipe non-blocking; wait for data.
+                select.select([0], [], [])
+                continue
+            if not chunk:
+                break
             chunks.append(chunk)
             size += len(chunk)
             if size > _LARGEST:
@@ -102,15 +113,6 @@ def read_input() -> bytes:
         # An incomplete payload is useless.
         return b""
     return b"".join(chunks)
-
-
-def _read_chunk() -> bytes:
-    try:
-        return os.read(0, _CHUNK)
-    except BlockingIOError:
-        # The agent has made the pipe non-blocking; wait for data.
-        select.select([0], [], [])
-        return _read_chunk()
 
 
 def _is_whole(data: bytes) -> bool:
@@ -194,8 +196,11 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
     Raises FatalError (`unknown_event`) if the agent has no such event.
     """
     # Some agents also run the hooks of another agent.
-    senders = (name for name, fields in agent.run_by.items() if payload.text(fields))
-    sender = find_agent(next(senders, agent.name)) or agent
+    sender = agent
+    for other, fields in agent.run_by.items():
+        if payload.text(fields):
+            sender = find_agent(other) or agent
+            break
     name = name or payload.text((*agent.fields.event, *sender.fields.event))
     if not name:
         raise FatalError(f"no event of {agent.title} is named", code="unknown_event")
@@ -206,12 +211,13 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
             f"unknown event '{name}' of {agent.title} (expected {', '.join(most)} or {last})",
             code="unknown_event",
         )
-    fields = sender.fields
-    if sender.older_turn and name == sender.turn and not payload.text(fields.session[:1]):
+    names = sender.fields
+    if sender.older_turn and name == sender.turn and not payload.text(names.session[:1]):
         # This version reports the turn by another event, too.
         kind = NOTHING
-    session, turn = (payload.text(names)[:_LONGEST_ID] for names in (fields.session, fields.turn))
-    return HookEvent(sender, name, kind, payload, session, turn, payload.text(fields.prompt))
+    session = payload.text(names.session)[:_LONGEST_ID]
+    turn = payload.text(names.turn)[:_LONGEST_ID]
+    return HookEvent(sender, name, kind, payload, session, turn, payload.text(names.prompt))
 
 
 def _kind(agent: Agent, name: str) -> str | None:
@@ -289,7 +295,7 @@ def _decoded(text: str) -> object:
 
 
 def _in_patch(given: object) -> Iterator[str]:
-    for text in _as_list(given):
+    for text in given if isinstance(given, list) else [given]:
         if isinstance(text, str) and _PATCH in text:
             yield from (name.strip() for name in _IN_PATCH.findall(text))
 

@@ -1,14 +1,19 @@
 """Serve a hook: take a checkpoint in each repository in which the agent works.
 
-A checkpoint of a turn holds the current end of the agent's transcript.
+A checkpoint of a turn holds the current end of the agent's transcript. `git boocode hook` starts
+here, without click: every turn of an agent pays for it. An agent takes what a hook prints for a
+message, and its failure for a veto. So nothing is printed but what the agent wants to read, and
+the exit code is 0, whatever happens.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -28,13 +33,20 @@ from git_boocode.agents.event import (
     read_input,
 )
 from git_boocode.agents.hook_state import ReportedTurn, Turns, log, one_at_a_time, tools_of, turn_of
-from git_boocode.agents.registry import Agent, home_of
+from git_boocode.agents.registry import find_agent, home_of
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.lock import inside_restore
-from git_boocode.repo.process import TimeLimit, TimeUpError
+from git_boocode.repo.process import (
+    TimeLimit,
+    TimeUpError,
+    end_group,
+    lead_group,
+    on_signals,
+    stop,
+)
 from git_boocode.repo.repository import Repository
 
 TIMEOUT = 5.0
@@ -67,6 +79,47 @@ def hook_timeout(config: Config) -> float:
     return seconds
 
 
+def run_hook(arguments: Sequence[str], enter: Callable[[], None]) -> int:
+    """Serve a hook and return 0; the arguments are an agent and its event, or `git` and a hook.
+
+    `enter` goes to the directory in which it runs.
+    """
+    # Problems are logged inside; this is for what comes between two of its lines.
+    with suppress(BaseException):
+        _run(arguments, enter)
+    return 0
+
+
+def _run(arguments: Sequence[str], enter: Callable[[], None]) -> None:
+    context = HookContext()
+    limit = context.limit = TimeLimit(context.seconds, context.note_hanging)
+    by_hand = sys.stdin.isatty() and sys.stderr.isatty()
+    if not by_hand:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
+    # While this was loaded, there was nothing to roll back; see `git_boocode.__main__`.
+    on_signals(stop)
+    context.agent, context.event = (*arguments[:2], "", "")[:2]
+    try:
+        if context.agent == "git":
+            _serve_git(context, enter, arguments[2:])
+        else:
+            _serve_agent(context, enter)
+        limit.over()
+    except BaseException as error:  # noqa: BLE001 - no agent may see any error at all
+        on_signals(signal.SIG_IGN)
+        limit.stop_alarm()
+        with suppress(Exception):
+            context.note(error)
+        if not isinstance(error, Exception):
+            end_group()
+        limit.over()
+    on_signals(signal.SIG_IGN)
+    if by_hand and context.problem:
+        sys.stderr.write(f"warning: {context.problem}\n")
+
+
 class HookContext:
     """One call of a hook: its agent and event, its time limit, and the log of its problems.
 
@@ -76,23 +129,18 @@ class HookContext:
     def __init__(self) -> None:
         self.agent = self.event = self.problem = ""
         self.seconds = TIMEOUT
-        self._limit: TimeLimit | None = None
+        self.limit: TimeLimit | None = None
         self._is_configured = False
         self._worktree = self._state_dir = ""
 
-    def start_limit(self) -> TimeLimit:
-        """Start the time limit of this process."""
-        self._limit = TimeLimit(self.seconds, self._note_hanging)
-        return self._limit
-
     def apply_timeout(self, repository: Repository) -> None:
         """Apply the time limit that the first repository configures."""
-        if self._is_configured or self._limit is None:
+        if self._is_configured or self.limit is None:
             return
         self._is_configured = True
         with self.noting():
             self.seconds = hook_timeout(repository.config)
-            self._limit.change(self.seconds)
+            self.limit.change(self.seconds)
 
     def enter(self, repository: Repository | None) -> None:
         """Switch to the log of a repository, by default that of the current directory."""
@@ -119,7 +167,8 @@ class HookContext:
         if state_dir:
             log(state_dir, self.agent, self.event, self._worktree, code, self.problem)
 
-    def _note_hanging(self) -> None:
+    def note_hanging(self) -> None:
+        """Log that the hook did not end by itself."""
         # Do not run git, which may be the process that hangs.
         if self._state_dir:
             message = "it hung, and was ended without rolling anything back"
@@ -162,20 +211,34 @@ def _state_dir_of(directory: str) -> str:
     return ""
 
 
-def serve_git(context: HookContext, event: str, arguments: Sequence[str]) -> None:
+def _serve_git(context: HookContext, enter: Callable[[], None], arguments: Sequence[str]) -> None:
     """Serve a git hook with git's arguments; raises BoocodeError if it fails."""
-    if not event:
+    lead_group()
+    enter()
+    if not context.event:
         raise FatalError("no git hook is named", code="unknown_event")
     repository = Repository.discover()
     context.enter(repository)
     context.apply_timeout(repository)
     from git_boocode.agents.git_hooks import run_git_hook
 
-    run_git_hook(event, arguments, repository)
+    run_git_hook(context.event, arguments, repository)
 
 
-def serve_agent(context: HookContext, agent: Agent, event: str) -> None:
-    """Serve the hook of an agent; if `event` is empty, the payload on standard input names it."""
+def _serve_agent(context: HookContext, enter: Callable[[], None]) -> None:
+    """Serve the hook of an agent; if no event is given, the payload on standard input names it."""
+    agent = find_agent(context.agent)
+    if agent is None:
+        message = f"unknown agent '{context.agent}'" if context.agent else "no agent given"
+        raise FatalError(message, code="unknown_agent")
+    context.agent = agent.name
+    # At once: the agent has to read it even if this process is killed.
+    with suppress(OSError):
+        os.write(1, agent.answer.encode("ascii"))
+    lead_group()
+    # The payload may name where the agent works, anyway.
+    with context.noting():
+        enter()
     # An agent that a git hook has started inherits its repository, but need not work in it; whoever
     # sets these variables for all commands sets the worktree, too.
     if "GIT_WORK_TREE" not in os.environ:
@@ -185,7 +248,7 @@ def serve_agent(context: HookContext, agent: Agent, event: str) -> None:
     # A turn begins even if the payload cannot be read.
     with context.noting():
         payload = parse_payload(read_input())
-    reported = parse_event(agent, event, payload)
+    reported = parse_event(agent, context.event, payload)
     context.agent, context.event = reported.agent.name, reported.name
     for directory, repository in _repositories(context, reported.directories):
         with context.noting(directory):

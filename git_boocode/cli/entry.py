@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from git_boocode.cli.options import (
     OutputOptions,
     add_output_options,
@@ -57,9 +59,9 @@ def _dispatch(given: list[str]) -> int:
     if output:
         add_output_options(output)
     if argv[:1] == ["hook"] and not "".join(argv[1:2]).startswith("-"):
-        from git_boocode.cli.hook import run_hook
+        from git_boocode.agents.hook_call import run_hook
 
-        return run_hook(argv[1:], directories)
+        return run_hook(argv[1:], partial(change_directory, directories))
     if directories:
         change_directory(directories)
     if argv[:2] == ["completion", "--candidates"]:

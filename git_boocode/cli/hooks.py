@@ -12,6 +12,7 @@ import click
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.git_install import GitHookState, git_hooks_status, plan_git_hooks
+from git_boocode.agents.hook_call import run_hook
 from git_boocode.agents.install import (
     NOT_INSTALLED,
     OTHER_COMMAND,
@@ -37,7 +38,6 @@ from git_boocode.cli.framework import (
     option,
     refuse_together,
 )
-from git_boocode.cli.hook import run_hook
 from git_boocode.cli.hooks_plan import (
     HooksPlan,
     configuration,
@@ -104,7 +104,7 @@ def hook(arguments: tuple[str, ...]) -> int:
     printed, the exit code is always 0, and the hook ends within boocode.hookTimeout seconds.
     'git boocode doctor' shows errors.
     """
-    return run_hook(arguments)
+    return run_hook(arguments, lambda: None)
 
 
 @click.group(cls=LazyGroup, entries=COMMANDS, subcommand_metavar="<command> [<args>]")
