@@ -378,6 +378,7 @@ _MODULES = {
     "drop": "prune",
     "fetch": "push",
     "version": "help",
+    "tools": "tool_definitions",
     "hook": "hooks",
 }
 COMMANDS = {

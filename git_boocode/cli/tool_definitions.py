@@ -1,8 +1,8 @@
-"""The definitions of the server's tools, made from commands, edit formats and answers.
+"""`git boocode tools`, and the definitions of the server's tools.
 
-Every text is taken from the one place where the command line, `git boocode tools` and
-git-boocode-json(7) take it from; only what has no option, or reads otherwise beside the fields of
-other formats, has its text here.
+Those are made from commands, edit formats and answers. Every text is taken from the one place where
+the command line, `git boocode tools` and git-boocode-json(7) take it from; only what has no option,
+or reads otherwise beside the fields of other formats, has its text here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from typing import Any
 
 import click
 
-from git_boocode.cli.framework import AtLeast, commands_of
+from git_boocode.cli.candidates import one_of
+from git_boocode.cli.framework import AtLeast, Command, commands_of, json_option, option
+from git_boocode.cli.output import config_here, print_json, print_text, wants_json
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.tool_schemas import TOOLS as FORMATS
+from git_boocode.editing.tool_schemas import allowed_tools, guidance
 from git_boocode.matching import PROFILES
+from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.server.tools import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
 
 ANSWERS: dict[str, Any] = json.loads(
@@ -239,3 +243,37 @@ def _collect(value: object, needed: dict[str, Any]) -> None:
     if isinstance(value, list):
         for each in value:
             _collect(each, needed)
+
+
+@click.command(cls=Command)
+@click.argument("format_", metavar="[<format>]", required=False, shell_complete=one_of(FORMATS))
+@option("--guide", "Print guidance for a system prompt instead.")
+@json_option
+def tools(format_: str | None, guide: bool) -> int:
+    """Print the edit formats as tool definitions, ready for the API of a model.
+
+    Each has a name, a description and the JSON schema of its input, which apply-edit takes. With
+    <format>, print that one alone. The setting boocode.formats limits what is offered.
+    """
+    formats = {tool.name: name for name, tool in FORMATS.items()}
+    chosen = formats.get(format_ or "", format_)
+    if chosen is not None and chosen not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UsageError(f"unknown format '{format_}'", hints=(f"the formats are: {known}",))
+    allowed = allowed_tools(config_here())
+    if chosen is not None and chosen not in allowed:
+        raise RefusedError(
+            f"'boocode.formats' does not allow the format '{chosen}'",
+            code="not_allowed",
+            hints=(f"it allows: {', '.join(allowed)}",),
+        )
+    names = (chosen,) if chosen else tuple(allowed)
+    found = [FORMATS[name].as_json() for name in names]
+    if wants_json():
+        answer = {"guide": guidance(names)} if guide else {"tools": found}
+        print_json({"ok": True, **answer})
+    elif guide:
+        print_text(guidance(names).removesuffix("\n"))
+    else:
+        print_text(json.dumps(found[0] if format_ else found, indent=2))
+    return 0
