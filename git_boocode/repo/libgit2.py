@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from threading import Lock
 
@@ -16,14 +15,12 @@ from git_boocode.repo.git import RawObject
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.location import Location
-from git_boocode.repo.object_writer import is_group_shared
-from git_boocode.repo.store import PersistentStore, Ref, RefChange, loose_ref
+from git_boocode.repo.store import PersistentStore, Ref, loose_ref
 
 # In bytes: in a larger `packed-refs`, git finds a ref faster than libgit2 lists all.
 _LARGE = 1 << 20
 _MAPPED, _FILES = 32 << 20, 16
 """Maximum size of mapped parts of packs, in bytes, and number of open packs, over all."""
-_HEADER = 64  # more bytes than the header of a loose object has
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 # What pygit2 raises; KeyError if an object or a ref is missing, ValueError for a name or an id.
 _FAILURES = (pygit2.GitError, KeyError, ValueError, OSError)
@@ -34,14 +31,13 @@ def open_store(repository: Location) -> PersistentStore:
 
     libgit2 opens neither SHA-256 nor reftable repositories, does not read refs outside the git
     directory, and fetches nothing in partial clones. This sets libgit2's options for the process:
-    it syncs what it writes, caches no objects, and keeps few packs open.
+    it caches no objects, and keeps few packs open.
     """
     config, environ = repository.config, repository.git.env
     moved = any(key in environ for key in ("GIT_OBJECT_DIRECTORY", "GIT_SHALLOW_FILE"))
     partial = config.text("extensions.partialClone")
     if repository.object_format == "sha1" and repository.has_plain_refs and not (partial or moved):
         option = pygit2.enums.Option
-        pygit2.option(option.ENABLE_FSYNC_GITDIR, True)  # noqa: FBT003 - libgit2's
         pygit2.option(option.ENABLE_CACHING, False)  # noqa: FBT003 - libgit2's
         pygit2.option(option.SET_MWINDOW_MAPPED_LIMIT, _MAPPED)
         # Not in the oldest pygit2 that is supported.
@@ -53,10 +49,10 @@ def open_store(repository: Location) -> PersistentStore:
 
 
 class Libgit2Store(PersistentStore):
-    """Reads refs and objects, and creates and moves single refs, in this process.
+    """Reads refs and packed objects in this process; git does the rest.
 
-    libgit2 loops endlessly on a truncated loose object, which a crash can leave behind, so it reads
-    only packs. Its ref transactions are missing from the newest pygit2 for Python 3.10.
+    libgit2 loops endlessly on a truncated loose object, which a crash can leave behind, and its ref
+    transactions are missing from the newest pygit2 for Python 3.10.
     """
 
     def __init__(self, repository: Location) -> None:
@@ -64,7 +60,6 @@ class Libgit2Store(PersistentStore):
         # libgit2's objects must not be used by two threads at once.
         self._lock = Lock()
         self._opened: tuple[pygit2.Repository, pygit2.Odb] | None = self._open()
-        self._is_shared = is_group_shared(repository)
 
     def _open(self) -> tuple[pygit2.Repository, pygit2.Odb]:
         packs = pygit2.Odb()
@@ -121,80 +116,16 @@ class Libgit2Store(PersistentStore):
 
     def _read(self, names: Sequence[str]) -> Sequence[RawObject | None]:
         self.refresh()
-        found = {
-            name: self._loose(name) or self._packed(name) if OBJECT_ID.fullmatch(name) else None
-            for name in names
-        }
+        found = {name: self._packed(name) if OBJECT_ID.fullmatch(name) else None for name in names}
         missing = [name for name in names if found[name] is None]
         found.update(zip(missing, self._cat_file.read(missing), strict=True))
         return [found[name] for name in names]
-
-    def _loose(self, name: str) -> RawObject | None:
-        """An undamaged loose object; None if there is none here."""
-        try:
-            with open(os.path.join(self._objects, name[:2], name[2:]), "rb") as file:
-                content = file.read()
-            stream = zlib.decompressobj()
-            header, _, body = stream.decompress(content, _HEADER).partition(b"\0")
-            kind, _, size = header.decode("ascii").partition(" ")
-            body += stream.decompress(stream.unconsumed_tail, int(size) - len(body) + 1)
-        except (OSError, ValueError, OverflowError, zlib.error):
-            return None
-        whole = stream.eof and not stream.unused_data and len(body) == int(size)
-        return RawObject(name, kind, body) if whole and kind in _KINDS.values() else None
 
     def _packed(self, name: str) -> RawObject | None:
         with suppress(*_FAILURES), self._library() as (_, packs):
             kind, body = packs.read(name)
             return RawObject(name, _KINDS[kind], body)
         return None
-
-    def update_refs(self, changes: Sequence[RefChange]) -> None:
-        """See `Store.update_refs`."""
-        if self._is_shared or not self._move_one(changes):
-            # Git retries if a ref is locked, and reports why it fails.
-            super().update_refs(changes)
-
-    def _move_one(self, changes: Sequence[RefChange]) -> bool:
-        """Whether these changes create or move one ref, verify others, and have succeeded."""
-        moved = [change for change in changes if change.new != change.old]
-        others = [change for change in changes if change.new == change.old]
-        ours = all(change.name.startswith(ALL_REFS) for change in changes)
-        if len(moved) != 1 or (new := moved[0].new) is None or not ours:
-            return False
-        (change,), common = moved, self._repository.common_dir
-        is_first = not os.path.isdir(os.path.dirname(os.path.join(common, change.name)))
-        done = False
-        with suppress(*_FAILURES), self._library() as (opened, _), ExitStack() as locks:
-            _refuse_reflogs(opened)
-            for other in others:
-                locks.enter_context(_locked(os.path.join(common, f"{other.name}.lock")))
-                if self._target(opened, other.name) != other.old:
-                    return False
-            if change.old is None:
-                opened.references.create(change.name, pygit2.Oid(hex=new))
-            else:
-                ref = _lookup(opened, change.name)
-                if str(ref.target) != change.old:
-                    return False
-                # libgit2 compares again when it has locked the ref.
-                ref.set_target(pygit2.Oid(hex=new))
-            # libgit2 has synced the ref and its directory, but not those above.
-            done = True
-        if done and is_first:
-            self.sync([change.name])
-        return done
-
-
-@contextmanager
-def _locked(path: str) -> Iterator[None]:
-    """Hold a ref's lock as git does (OSError)."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    try:
-        yield
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(path)
 
 
 def _lookup(opened: pygit2.Repository, name: str) -> pygit2.Reference:
@@ -206,13 +137,6 @@ def _lookup(opened: pygit2.Repository, name: str) -> pygit2.Reference:
 def _end(ref: pygit2.Reference) -> str:
     """The object to which a ref leads (one of `_FAILURES`)."""
     return str(ref.resolve().target)
-
-
-def _refuse_reflogs(opened: pygit2.Repository) -> None:
-    """Raise ValueError if libgit2 would write a reflog of one of our refs."""
-    key = "core.logAllRefUpdates"
-    if key in opened.config and (opened.config[key] or "").lower() == "always":
-        raise ValueError(key)
 
 
 def _size(path: str) -> int:

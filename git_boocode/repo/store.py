@@ -286,12 +286,9 @@ class Store:
         if done.status:
             raise ref_error(os.fsdecode(done.stderr))
         written = [change.name for change in changes if change.new not in (None, change.old)]
-        self.sync(written, packed=any(change.new is None for change in changes))
-
-    def sync(self, names: Sequence[str], *, packed: bool = False) -> None:
-        """Flush refs to disk; see `sync_refs` (FatalError)."""
+        deletes = any(change.new is None for change in changes)
         try:
-            sync_refs(self._repository.common_dir, names, packed=packed)
+            sync_refs(self._repository.common_dir, written, packed=deletes)
         except OSError as error:
             raise from_os(error) from error
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from git_boocode.repo.errors import FatalError
 from git_boocode.repo.libgit2 import Libgit2Store, open_store
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import PersistentStore, Ref, RefChange
+from git_boocode.repo.store import PersistentStore, RefChange
 from tests.repo_kit import Repo
 
 ON_LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
@@ -142,39 +141,3 @@ def test_a_repository_that_was_moved_away(repo: Repo, kept: Repository) -> None:
     found = kept.store.commit(commit)
     assert found is not None
     assert found.id == commit
-
-
-@pytest.mark.ref_files
-def test_only_git_writes_reflogs(repo: Repo) -> None:
-    commit = repo.commit(a="a\n")
-    for setting in ("always", "true", "false"):
-        repo.git("config", "core.logAllRefUpdates", setting)
-        store, name = open_store(Repository.discover()), f"refs/boocode/x/{setting}"
-        store.update_refs([RefChange(name, commit, None)])
-        assert store.refs(name) == [Ref(name, commit)]
-        store.close()
-    assert not (repo.top / ".git/logs/refs/boocode").exists()
-
-
-@pytest.mark.ref_files
-@pytest.mark.sha1
-def test_a_ref_is_created_without_a_process(
-    repo: Repo, kept: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit = repo.commit(a="a\n")
-    new = repo.git("commit-tree", "-m", "x", "HEAD^{tree}").strip()
-    kept.store.update_refs([RefChange("refs/boocode/x/a", commit, None)])
-    monkeypatch.setattr(subprocess, "Popen", no_process)
-    kept.store.update_refs(
-        [RefChange("refs/boocode/x/a", commit, commit), RefChange("refs/boocode/y/b", new, None)]
-    )
-    kept.store.update_refs([RefChange("refs/boocode/x/a", new, commit)])
-    found = kept.store.refs("refs/boocode/")
-    assert [ref.target for ref in found] == [new, new]
-    read = kept.store.commit("refs/boocode/y/b")
-    assert read is not None
-
-
-def no_process(*_: object, **__: object) -> Callable[[], None]:
-    """In place of starting a process."""
-    raise AssertionError
