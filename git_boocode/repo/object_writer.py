@@ -64,12 +64,6 @@ def pack_time(objects: str) -> int:
     return 0
 
 
-def is_group_shared(repository: Location) -> bool:
-    """Whether new files get modes for a group or for everyone (`core.sharedRepository`)."""
-    shared = repository.config.setting("core.sharedRepository")
-    return shared is not None and (shared.value or "").lower() not in _UNSHARED
-
-
 class Quarantine:
     """A directory of new objects in `scratch`; `git` writes there, and also reads existing objects.
 
@@ -83,7 +77,8 @@ class Quarantine:
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
         self._object_format = repository.object_format
-        self._is_shared = is_group_shared(repository)
+        shared = repository.config.setting("core.sharedRepository")
+        self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
         git = repository.git.bind(**_reading_from(repository, self.target, self._path))
         self.git = git.bind("core.fsync=none")
 
