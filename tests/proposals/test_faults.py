@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +19,7 @@ from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, interrupted, refs, sound, take
 from tests.forked import run_forked
 from tests.hostile.test_faults import sound_but_for_the_note
-from tests.hostile.test_kills import ROUNDS, fill, small_disk
+from tests.hostile.test_kills import fill, small_disk
 from tests.kill_kit import DIES_AT_A_STEP
 from tests.proposals import kit
 from tests.proposals.kit import edit, letters
@@ -168,37 +166,6 @@ def test_killed_at_every_step(repo: Repo, what: str) -> None:
                 assert contents(place) == before
             os.chdir(repo.top)
             subprocess.run(["rm", "-rf", place.top], check=True)
-
-
-def test_killed_at_random_times(repo: Repo) -> None:
-    before, after = set_up(repo)
-    dice = random.Random(7)
-    command = ["git", "boocode", "accept", "--merge"]
-    begun = time.monotonic()
-    subprocess.run(command, cwd=repo.top, check=True, capture_output=True)
-    longest = time.monotonic() - begun
-    kit.undo()
-    killed = 0
-    for number in range(ROUNDS):
-        with subprocess.Popen(
-            command, cwd=repo.top, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as process:  # fmt: skip
-            time.sleep(longest * 1.2 * (number + dice.random()) / ROUNDS)
-            os.killpg(process.pid, signal.SIGKILL)
-        killed += process.returncode != 0
-        old_or_new(repo, before, after)
-        if number % 2:
-            repo.boocode("accept", "--merge")
-            if contents(repo) != after:
-                assert repo.boocode("doctor", "--fix").code == 0
-                repo.boocode("accept", "--merge")
-            assert contents(repo) == after, number
-        while letters() != LETTERS or contents(repo) != before:
-            done = repo.boocode("undo")
-            assert done.code == 0, (number, done)
-    assert killed
-    assert repo.git("fsck", "--full", "--strict", "--no-dangling") == ""
 
 
 def test_two_proposals_at_once(repo: Repo) -> None:

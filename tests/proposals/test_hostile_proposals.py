@@ -32,7 +32,7 @@ def version(identifier: str, mode: str = "100644") -> dict[str, str]:
     return {"mode": mode, "id": identifier}
 
 
-def publish(repo: Repo, message: str, *, name: str = "", parent: str = "HEAD") -> str:
+def publish(repo: Repo, message: str | bytes, *, name: str = "", parent: str = "HEAD") -> str:
     """Create a proposal's ref for a commit with some message; returns the id."""
     name = name or new_id()
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
@@ -135,33 +135,23 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_paths(repo: Repo, outside: Path, path: str) -> None:
+def test_paths(repo: Repo, outside: Path) -> None:
     planted = version(blob(repo, PLANTED))
     one = version(blob(repo, "one\n"))
     good(repo)
-    for row in (
-        {"path": path, "context": None, "output": planted},
-        {"path": path, "context": one, "output": planted},
-        {"path": path, "context": planted, "output": None},
-        {"path": "a", "from": path or ".", "context": one, "output": planted},
-    ):
-        refname = PROPOSALS + forge(repo, [row])
-        assert repo.boocode("status", "--porcelain").out == "M  a\n", row
-        repo.git("update-ref", "-d", refname)
-    forge(repo, [{"path": path, "context": None, "output": planted}])
+    paths = [*PATHS, f"{outside}/planted", f"{outside}/secret"]
+    for path in paths:
+        for row in (
+            {"path": path, "context": None, "output": planted},
+            {"path": path, "context": one, "output": planted},
+            {"path": path, "context": planted, "output": None},
+            {"path": "a", "from": path or ".", "context": one, "output": planted},
+        ):
+            forge(repo, [row])
+        assert repo.boocode("status", "--porcelain").out == "M  a\n", path
     is_disabled(repo)
-    if "\0" not in path and path.isprintable():
-        every_command(repo, path)
-    untouched(repo, outside)
-
-
-def test_absolute_paths_of_other_files(repo: Repo, outside: Path) -> None:
-    planted = version(blob(repo, PLANTED))
-    good(repo)
-    for name in ("planted", "secret"):
-        forge(repo, [{"path": f"{outside}/{name}", "context": None, "output": planted}])
-        every_command(repo, f"{outside}/{name}")
+    # Nor does it help to name them.
+    every_command(repo, *(path for path in paths if "\0" not in path and path.isprintable()))
     untouched(repo, outside)
 
 
@@ -215,24 +205,39 @@ def test_a_proposed_symlink(repo: Repo, outside: Path) -> None:
     untouched(repo, outside)
 
 
-@pytest.mark.parametrize("mode", ["160000", "040000", "40000", "100600", "", "0", None])
-def test_modes(repo: Repo, outside: Path, mode: object) -> None:
-    planted = blob(repo, PLANTED)
+def test_malformed_proposals_count_for_nothing(repo: Repo, outside: Path) -> None:
     good(repo)
-    forge(repo, [{"path": "x", "context": None, "output": {"mode": mode, "id": planted}}])
+    planted = blob(repo, PLANTED)
+    sides: list[object] = [1, [], {}]
+    sides += [{"mode": mode, "id": planted} for mode in ("160000", "040000", "100600", "", None)]
+    ids = ("HEAD", "", None, 1, "../x", "12" * 32, "--help", "g" * 40, "1" * 39)
+    sides += [{"mode": "100644", "id": identifier} for identifier in ids]
+    for side in sides:
+        forge(repo, [{"path": "x", "context": None, "output": side}])
+    for row in ({}, {"path": 1}, {"path": "x", "from": 1}):
+        forge(repo, [row])
+    rows = [{"path": "b", "context": None, "output": version(planted)}]
+    worktrees = ({"worktree": {"name": "other"}}, {"worktree": {"name": "x", "id": 5}})
+    for values in ({"boocode": 2}, {"kind": "checkpoint"}, {"kind": 1}, *worktrees):
+        forge(repo, rows, **values)
+    keys = {"boocode": 1, "kind": "proposal", "worktree": _worktree(repo), "files": rows}
+    publish(repo, Metadata({**keys, "id": new_id()}).message())
+    for body in ("", "no JSON", "[]", '{"boocode": true}', '{"boocode": 1', "[" * 100_000):
+        publish(repo, f"subject\n\n{body}")
+    publish(repo, "subject\n\n" + '{"boocode": ' + "1" * 5000 + "}")
+    publish(repo, b"subject\n\n\xff\xfe" + b" " * (20 << 20))
     is_disabled(repo)
     every_command(repo, "x")
     untouched(repo, outside)
 
 
-@pytest.mark.parametrize(
-    "identifier", ["HEAD", "", None, 1, "../x", "12" * 32, "--help", "g" * 40, "1" * 39]
-)
-def test_ids_that_are_none(repo: Repo, outside: Path, identifier: object) -> None:
+def test_files_of_other_types_are_none(repo: Repo, outside: Path) -> None:
+    others: list[object] = [None, 1, "x", {}, [1, None, "x"]]
+    for files in others:
+        forge(repo, files)
+        every_command(repo, "x")
     good(repo)
-    forge(repo, [{"path": "x", "context": None, "output": {"mode": "100644", "id": identifier}}])
-    is_disabled(repo)
-    every_command(repo, "x")
+    assert repo.boocode("status", "--porcelain").out == "M  a\n"
 
 
 def test_ids_of_other_objects(repo: Repo, outside: Path) -> None:
@@ -263,49 +268,6 @@ def test_ids_of_other_objects(repo: Repo, outside: Path) -> None:
             assert repo.boocode("sync", "a").code == 0
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *("", "no JSON", "[]", "1", '{"boocode": "1"}', '{"boocode": true}', "\udcff\udcfe"),
-        *('{"boocode": 1', '{"boocode": 1, "kind": "checkpoint"}', "[" * 100_000),
-        '{"boocode": 1, "kind": "proposal", "files": []}',
-        '{"boocode": ' + "1" * 5000 + "}",
-    ],
-    ids=lambda body: repr(body[:30]),
-)
-def test_bodies(repo: Repo, outside: Path, body: str) -> None:
-    good(repo)
-    path = repo.write("message", b"subject\n\n" + os.fsencode(body))
-    tree = repo.git("rev-parse", "HEAD^{tree}").strip()
-    commit = repo.git("commit-tree", tree, "-F", str(path)).strip()
-    repo.git("update-ref", PROPOSALS + new_id(), commit)
-    is_disabled(repo)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"boocode": 2},
-        {"kind": "checkpoint"},
-        {"kind": 1},
-        {"id": "01a00000-0000-7000-8000-000000000000"},
-        {"worktree": {"name": "other"}},
-        {"worktree": None},
-    ],
-)
-def test_metadata_of_others(repo: Repo, outside: Path, values: dict[str, Any]) -> None:
-    good(repo)
-    name = new_id()
-    rows = [{"path": "b", "context": None, "output": version(blob(repo, PLANTED))}]
-    keys = {"boocode": 1, "kind": "proposal", "id": name, "worktree": _worktree(repo)}
-    if values.get("worktree", 1) is None:
-        # Without a worktree it would be one of the main worktree in an old repository.
-        keys["worktree"] = {"name": "x", "id": 5}
-        values = {}
-    publish(repo, Metadata({**keys, "files": rows, **values}).message(), name=name)
-    is_disabled(repo)
-
-
 def test_refs_of_other_names(repo: Repo, outside: Path) -> None:
     """They would be newer than every id."""
     good(repo)
@@ -320,24 +282,6 @@ def test_refs_of_other_names(repo: Repo, outside: Path) -> None:
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
     repo.git("update-ref", PROPOSALS + new_id(), tree)
     is_disabled(repo)
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        *(None, 1, "x", {}, [1, None, "x"], [{}], [{"path": 1}], [{"path": "x", "context": 1}]),
-        [{"path": "x", "from": 1}],
-        [{"path": "x", "context": [], "output": []}],
-    ],
-    ids=repr,
-)
-def test_rows_of_other_types(repo: Repo, outside: Path, files: object) -> None:
-    good(repo)
-    forge(repo, files)
-    every_command(repo, "x")
-    edit = json.dumps({"path": "b", "old_string": "bee", "new_string": "cee"})
-    assert repo.boocode("propose", stdin=edit).code == 0
-    assert "M  b\n" in repo.boocode("status", "--porcelain").out
 
 
 @pytest.mark.parametrize("base", [NOBODY, "HEAD^{tree}", "--help", "x", 1, "12" * 32], ids=str)
@@ -398,17 +342,6 @@ def test_a_clock_that_was_set_back(repo: Repo, outside: Path) -> None:
     assert repo.boocode("status", "--porcelain").out == "   a\n   b\n"
     assert repo.boocode("undo").code == 0
     assert repo.boocode("status", "--porcelain").out == "M  a\nM  b\n"
-
-
-def test_huge_proposals(repo: Repo, outside: Path) -> None:
-    good(repo)
-    publish(repo, "subject\n\n" + " " * (20 << 20))
-    is_disabled(repo)
-    planted = version(blob(repo, PLANTED))
-    rows = [{"path": f"d/{number}", "context": None, "output": planted} for number in range(5000)]
-    forge(repo, rows)
-    assert len(repo.boocode("status", "--porcelain").out.splitlines()) == 5000
-    assert repo.boocode("discard").code == 0
 
 
 def test_paths_of_the_command_line(repo: Repo, outside: Path) -> None:

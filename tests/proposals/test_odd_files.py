@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from git_boocode.proposals.review import ReviewResult
 from git_boocode.repo.errors import FatalError, RefusedError
 from tests.proposals import kit
 from tests.proposals.kit import ProposedFile, Version, edit, found_at, letters, put
-from tests.repo_kit import Repo, Result
+from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
 
@@ -321,43 +320,6 @@ def test_names(repo: Repo, name: str) -> None:
     assert repo.boocode("preview", "--json", name).json["path"] == name
 
 
-def test_the_installed_command(repo: Repo) -> None:
-    repo.commit(a=LINES, b=LINES, c=LINES)
-    edits = [edit(path, "2", "model") for path in "abc"]
-    assert repo.installed("propose", stdin=json.dumps(edits)).code == 0
-    repo.write("b", LINES.replace("5", "user"))
-    repo.write("c", LINES.replace("2", "user"))
-
-    def porcelain() -> str:
-        return repo.installed("status", "--porcelain").out
-
-    assert porcelain() == "M  a\n~M b\n~M c\n"
-
-    def refused(*arguments: str) -> Result:
-        before = kit.everything(repo)
-        done = repo.installed("accept", *arguments)
-        assert (done.code, done.out) == (1, "")
-        assert kit.everything(repo) == before
-        return done
-
-    assert "'b': you have changed it since" in refused().err
-    assert "line 2" in refused("--merge").err
-    assert "--markers" in refused("--merge").err
-    assert repo.installed("accept", "--merge", "--markers").code == 0
-    assert (repo.read("a"), repo.read("b")) == (MODEL.encode(), BOTH.encode())
-    assert b"<<<<<<< local\nuser\n=======\nmodel\n>>>>>>> proposal\n" in repo.read("c")
-    assert porcelain() == "   a\n   b\n   c\n"
-    undone = repo.installed("undo")
-    assert undone.code == 0
-    assert repo.read("c") == LINES.replace("2", "user").encode()
-    assert porcelain() == "M  a\n~M b\n~M c\n"
-    assert repo.installed("redo").code == 0
-    assert porcelain() == "   a\n   b\n   c\n"
-    nothing = repo.installed("accept")
-    assert (nothing.code, "nothing to accept" in nothing.err) == (1, True)
-    assert repo.installed("accept", "--markers").code == 129
-
-
 def shown_text(result: ReviewResult) -> object:
     """The new text of the first file in an answer, for the editor."""
     return result.as_json()["files"][0]["text"]  # type: ignore[index]
@@ -457,32 +419,3 @@ def test_hunks_of_texts_in_different_encodings(repo: Repo) -> None:
         kit.undo()
         kit.accept(hunks={"a": {1}})
         assert repo.read("a") == output
-
-
-def test_a_clock_that_goes_back(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    repo.commit(a=LINES)
-    kit.propose(edit("a", "2", "model"))
-    real = time.time_ns
-    monkeypatch.setattr(time, "time_ns", lambda: real() - 3_600_000_000_000)
-    kit.propose(edit("a", "4", "again"))
-    found = kit.newest()
-    assert found is not None
-    assert kit.content_of(repo, found, "a") == MODEL.replace("4", "again").encode()
-    kit.accept()
-    assert letters() == {"a": ""}
-    assert repo.read("a") == MODEL.replace("4", "again").encode()
-
-
-def test_two_worktrees(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    repo.commit(a=LINES)
-    kit.propose(edit("a", "2", "model"))
-    other = repo.top.parent / f"{repo.top.name}-other"
-    repo.git("worktree", "add", "-q", str(other))
-    monkeypatch.chdir(other)
-    assert letters() == {}
-    kit.propose(edit("a", "4", "other"))
-    kit.accept()
-    assert (other / "a").read_bytes() == LINES.replace("4", "other").encode()
-    monkeypatch.chdir(repo.top)
-    assert letters() == {"a": "M"}
-    assert repo.read("a") == LINES.encode()

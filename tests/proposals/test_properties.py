@@ -12,11 +12,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.editing.text_changes import merge_texts, text_edits, text_hunks, with_hunks
+from git_boocode.editing.text_changes import merge_texts, text_hunks, with_hunks
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.proposals.acceptance import AcceptRefusedError
 from git_boocode.proposals.review import preview
 from git_boocode.repo.errors import RefusedError
+from tests.editing.test_text_changes import applied
 from tests.proposals import kit
 from tests.proposals.kit import ProposedFile, Version, content_of, letters
 from tests.repo_kit import Repo, examples
@@ -84,31 +85,12 @@ def test_previews_lead_from_the_buffer_to_what_they_show(
 ) -> None:
     kit.store_state([sides(context, output)])
     shown = preview(kit.workspace({"a": local.encode()}), "a")
-    answer = shown.as_json("utf-16")
+    answer: dict[str, Any] = shown.as_json("utf-16")
     assert answer["text"] == (output if context != output else context)
-    assert with_edits(local, answer["text_edits"]) == answer["text"]
+    assert applied(local, answer["text_edits"]) == answer["text"]
     rows = local.splitlines(keepends=True)
     for hunk in shown.hunks:
         assert 1 <= hunk.start_line <= hunk.end_line + 1 <= len(local.split("\n")) + 1, rows
-
-
-def with_edits(text: str, edits: Any) -> str:
-    """What an editor makes of text edits."""
-    lines = text.encode("utf-16-le")
-    ends = (at + 2 for at in range(0, len(lines), 2) if lines[at : at + 2] == b"\n\0")
-    starts = [0, *ends]
-
-    def offset(position: dict[str, int]) -> int:
-        return starts[position["line"]] + 2 * position["character"]
-
-    for each in reversed(edits):
-        start, end = (offset(each["range"][side]) for side in ("start", "end"))
-        lines = lines[:start] + each["newText"].encode("utf-16-le") + lines[end:]
-    return lines.decode("utf-16-le")
-
-
-def test_text_edits_of_one_line() -> None:
-    assert with_edits("a😀b\n", text_edits("a😀b\n", "a😀c\n", "utf-16")) == "a😀c\n"
 
 
 @given(TEXT, TEXT, st.randoms(use_true_random=False))

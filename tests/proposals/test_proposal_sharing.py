@@ -139,13 +139,6 @@ def test_fetched_ones_never_become_the_state(repo: Repo, remote: Repo, clone: Re
     assert mine in clone.boocode("push", "-n", "--json").json["proposals"]
 
 
-def test_own_ones_are_not_fetched_again(repo: Repo, remote: Repo) -> None:
-    propose(repo)
-    repo.boocode("push")
-    assert good(repo.boocode("fetch", "--json"))["proposals"] == []
-    assert below(repo, REMOTE_PROPOSALS) == {}
-
-
 def test_names_are_of_checkpoints_only(repo: Repo, remote: Repo, clone: Repo) -> None:
     taken, one = take(repo), propose(repo)
     assert repo.boocode("push", "origin", one).code == 1
@@ -222,41 +215,6 @@ def test_sizes_and_objects_are_checked(repo: Repo, remote: Repo, clone: Repo) ->
     rejected = clone.boocode("fetch", "--json").json["rejected_proposals"]
     assert {row["name"] for row in rejected} == {large, name}
     assert below(clone, "refs/boocode") == {}
-
-
-def test_no_more_connections_than_for_checkpoints(
-    repo: Repo, remote: Repo, clone: Repo, tmp_path: Path
-) -> None:
-    taken = take(repo)
-    log = tmp_path / "calls"
-    served = {"GIT_TRACE": str(log)}
-
-    def calls(at: Repo, *command: str) -> list[str]:
-        log.write_text("")
-        assert at.boocode(*command, env=served).code == 0
-        started = (line.partition("built-in: git ")[2] for line in log.read_text().splitlines())
-        wanted = ("ls-remote", "fetch ", "push ")
-        return [call.split(" ")[0] for call in started if call.startswith(wanted)]
-
-    assert calls(repo, "push") == ["ls-remote", "push"]
-    assert calls(clone, "fetch") == ["ls-remote", "fetch"]
-    propose(repo)
-    assert take(repo) != taken
-    assert calls(repo, "push") == ["ls-remote", "push"]
-    assert calls(clone, "fetch") == ["ls-remote", "fetch"]
-    assert calls(clone, "fetch") == ["ls-remote"]
-
-
-def test_a_remote_whose_name_begins_as_another_one(repo: Repo, remote: Repo, clone: Repo) -> None:
-    clone.git("config", "remote.origin/x.url", str(remote.top))
-    clone.git("config", "remote.origin/x.fetch", "+refs/heads/*:refs/remotes/origin/x/*")
-    one = propose(repo)
-    repo.boocode("push")
-    assert good(clone.boocode("fetch", "origin/x", "--json"))["proposals"] == [one]
-    assert good(clone.boocode("fetch", "origin", "--json"))["proposals"] == [one]
-    remote.git("update-ref", "-d", PROPOSALS + one)
-    assert good(clone.boocode("fetch", "-p", "origin", "--json"))["pruned_proposals"] == [one]
-    assert set(below(clone, REMOTE_PROPOSALS)) == {f"{REMOTE_PROPOSALS}origin/x/{one}"}
 
 
 def test_a_clone_without_proposals(repo: Repo, remote: Repo, clone: Repo) -> None:
