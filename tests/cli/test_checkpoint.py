@@ -85,14 +85,6 @@ def test_only_if_changed(repo: Repo) -> None:
     assert repo.boocode("checkpoint", "--json").json["id"] != again["id"]
 
 
-def test_from_a_subdirectory_all_is_recorded(repo: Repo) -> None:
-    repo.write("a")
-    repo.write("sub/b")
-    done = repo.boocode("checkpoint", cwd="sub")
-    names = repo.git("ls-tree", "-r", "--name-only", f"refs/boocode/checkpoints/{done.out.strip()}")
-    assert names == "a\nsub/b\n"
-
-
 def test_usage_errors(repo: Repo) -> None:
     for args in (("--meta", "novalue"), ("--meta", "=v"), ("--nonsense",), ("-m",)):
         done = repo.boocode("checkpoint", *args)
@@ -150,25 +142,6 @@ def test_words_that_match_no_file(
     assert done.err.splitlines() == (lines if is_label else [lines[0], lines[2]])
     assert repo.git("for-each-ref") == before
     assert repo.boocode("checkpoint", "--ignore-unmatch", *words).code == 0
-
-
-def test_a_deleted_file_matches(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    repo.write("b", "b\n")
-    repo.boocode("checkpoint")
-    repo.git("rm", "-q", "a")
-    (repo.top / "b").unlink()
-    assert repo.boocode("checkpoint", "a", "b").code == 0
-    shown = repo.boocode("show", "--head", "--json").json
-    assert shown["files"] == [{"path": "a", "action": "delete"}]
-
-
-def test_a_path_that_git_cannot_make_sense_of(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    repo.boocode("checkpoint")
-    done = repo.boocode("checkpoint", ":(nonsense)a")
-    assert done.code == 1
-    assert done.err.startswith("error: invalid pathspec magic 'nonsense'")
 
 
 def test_best_effort_only_warns(repo: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:

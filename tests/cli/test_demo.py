@@ -23,16 +23,12 @@ def test_the_demo_comes_through(repo: Repo) -> None:
     assert repo.git("for-each-ref") == ""
 
 
-def test_the_demo_in_json(repo: Repo) -> None:
-    answer = repo.boocode("demo", "--json").json
+def test_the_scratch_repository_can_be_kept(repo: Repo) -> None:
+    answer = repo.boocode("demo", "--keep", "--json").json
     assert answer["ok"] is True
-    assert answer["path"] is None
     commands = [row["command"] for step in answer["steps"] for row in step["commands"]]
     assert ["git", "boocode", "apply-edit", "--diff"] in commands
-
-
-def test_the_scratch_repository_can_be_kept(repo: Repo) -> None:
-    top = Path(repo.boocode("demo", "--keep", "--json").json["path"])
+    top = Path(answer["path"])
     assert (top / "report.py").exists()
     shutil.rmtree(top.parent)
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from git_boocode.checkpoints.capture import capture_turn_end
@@ -138,14 +136,6 @@ def test_what_makes_no_sense(repo: Repo, two: list[Checkpoint]) -> None:
         assert done.err.startswith("error: ")
         answer = repo.boocode("diff", "--json", *args)
         assert (answer.code, answer.json["error"]["code"]) == (code, name)
-
-
-def test_an_absolute_path_through_a_symlink(
-    repo: Repo, two: list[Checkpoint], tmp_path: Path
-) -> None:
-    link = tmp_path / "link"
-    link.symlink_to(repo.top)
-    assert names(repo, "--", str(link / "sub"), str(link / "gone")) == ["sub/new"]
 
 
 def test_nothing_of_the_users_is_touched(repo: Repo, two: list[Checkpoint]) -> None:

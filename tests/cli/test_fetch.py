@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git_boocode.repo.layout import CHECKPOINTS, REMOTES
+from git_boocode.repo.layout import CHECKPOINTS
 from tests.checkpoints.kit import take
 from tests.hostile.test_metadata import BYTES, EVIL, STEERING, evil_everywhere, rewrite
 from tests.repo_kit import Repo
@@ -53,15 +53,6 @@ def test_the_json_answer(repo: Repo, clone: Repo) -> None:
         "proposals": [], "pruned_proposals": [], "rejected_proposals": [],
         "turn_ends": [], "rejected_turn_ends": [],
     }  # fmt: skip
-
-
-def test_only_some(repo: Repo, clone: Repo) -> None:
-    one, _ = take(), take()
-    assert clone.boocode("fetch", "origin", one.id, "--json").json["fetched"] == [one.id]
-    done = clone.boocode("fetch", "--prune", "origin", one.id)
-    assert (done.code, done.err.splitlines()[0]) == (
-        129, "error: '--prune' and names of checkpoints cannot be used together"
-    )  # fmt: skip
 
 
 def test_oddities_are_reported(repo: Repo, clone: Repo) -> None:
@@ -152,14 +143,3 @@ def test_what_was_fetched_names_no_program(repo: Repo, clone: Repo) -> None:
                     f"restore --force other-repository {taken.id}", "undo"):  # fmt: skip
         assert clone.boocode(*command.split()).code == 0
     assert not touched.exists()
-
-
-def test_it_outlives_gc(repo: Repo, clone: Repo) -> None:
-    repo.write("a", "changed\n")
-    taken = take()
-    clone.boocode("fetch")
-    clone.git("gc", "-q", "--prune=now")
-    clone.git("pack-refs", "--all")
-    assert clone.git("rev-parse", f"{REMOTES}origin/{taken.id}").strip() == taken.commit.id
-    assert clone.boocode("restore", "--force", "other-repository", taken.id).code == 0
-    assert clone.read("a") == b"changed\n"

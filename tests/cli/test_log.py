@@ -454,12 +454,6 @@ def test_edits_of_every_worktree(repo: Repo, monkeypatch: pytest.MonkeyPatch) ->
     assert "  @     " in our_line
 
 
-def test_edits_in_colour(repo: Repo) -> None:
-    edit(repo, {"path": "n", "content": ""})
-    repo.git("config", "color.ui", "always")
-    assert repo.boocode("log", "--edits").out.startswith("\x1b[33m")
-
-
 def test_archived_checkpoints(repo: Repo) -> None:
     repo.commit(a="one\n")
     for label in ("first", "second", "third"):

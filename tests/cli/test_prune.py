@@ -120,17 +120,6 @@ def test_an_invalid_setting_is_reported_before_anything_is_deleted(repo: Repo) -
     assert len(repo.git("for-each-ref", "refs/boocode").splitlines()) == 2
 
 
-def test_checkpoint_prunes_once_a_day(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    old = forged(repo, new_id(0))
-    taken = repo.boocode("checkpoint").out.strip()
-    listed = repo.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/boocode")
-    assert listed == f"{taken}\n"
-    forged(repo, old)
-    assert repo.boocode("checkpoint").code == 0
-    assert len(repo.git("for-each-ref", "refs/boocode").splitlines()) == 3
-
-
 def test_checkpoint_does_not_fail_because_pruning_does(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.git("config", "boocode.keep", "plenty")

@@ -49,6 +49,13 @@ def test_the_text(repo: Repo, remote: Repo) -> None:
     )  # fmt: skip
 
 
+def test_usage_errors(repo: Repo, remote: Repo) -> None:
+    for command in (["push", "--all", "origin", "@"], ["fetch", "--prune", "origin", "@"]):
+        done = repo.boocode(*command)
+        said = f"error: '{command[1]}' and names of checkpoints cannot be used together\n"
+        assert (done.code, done.err.startswith(said)) == (129, True)
+
+
 def test_the_json_answer(repo: Repo, remote: Repo) -> None:
     taken = take()
     done = repo.boocode("push", "--json")
@@ -122,18 +129,6 @@ def test_a_terminal_is_asked(repo: Repo, remote: Repo, answer: str, code: int) -
     assert ended == code
     assert ("pushed 1 checkpoint" if code == 0 else "error: nothing was pushed") in shown
     assert at_the_remote(remote) == ({taken.ref} if code == 0 else set())
-
-
-def test_all_worktrees(repo: Repo, remote: Repo) -> None:
-    repo.git("worktree", "add", "-q", "linked")
-    ours = take()
-    theirs = repo.boocode("checkpoint", cwd="linked").out.strip()
-    assert repo.boocode("push", "--json", cwd="linked").json["pushed"] == [theirs]
-    assert repo.boocode("push", "--json", "--all").json["pushed"] == [ours.id]
-    done = repo.boocode("push", "--all", "origin", "@")
-    assert (done.code, done.err.splitlines()[0]) == (
-        129, "error: '--all' and names of checkpoints cannot be used together"
-    )  # fmt: skip
 
 
 def test_a_remote_that_takes_none(repo: Repo, remote: Repo) -> None:

@@ -69,12 +69,6 @@ def test_the_label(repo: Repo) -> None:
     assert (len(label), label[-1]) == (100, "…")
 
 
-def test_run_by_claude_code(repo: Repo) -> None:
-    repo.write("a")
-    repo.boocode("run", "true", env={"CLAUDE_CODE_SESSION_ID": "s1"})
-    assert (newest(repo)["session"], newest(repo)["agent"]) == ("s1", "claude-code")
-
-
 def test_where_nothing_has_changed(repo: Repo) -> None:
     repo.write("a")
     first = repo.boocode("checkpoint").out.strip()
@@ -105,17 +99,6 @@ def test_from_a_subdirectory(repo: Repo) -> None:
     assert done.out == f"{repo.top}/sub\n"
     tree = repo.git("ls-tree", "-r", "--name-only", refs(repo)[0].split()[0])
     assert tree.split() == ["b", "sub/a"]
-
-
-def test_during_a_rebase(repo: Repo) -> None:
-    repo.commit(a="1\n")
-    repo.commit(a="2\n")
-    repo.git("-c", "sequence.editor=sed -i s/pick/edit/", "rebase", "-q", "-i", "HEAD~1")
-    repo.write("a", "precious\n")
-    done = repo.boocode("run", "git", "rebase", "--abort")
-    assert done.code == 0
-    assert newest(repo)["state"] == "rebase"
-    assert repo.read("a") == b"2\n"
 
 
 def test_a_command_that_cannot_be_run(repo: Repo) -> None:
@@ -172,13 +155,6 @@ def test_best_effort_runs_it_all_the_same(repo: Repo, tmp_path: Path) -> None:
     done = repo.boocode("run", "--best-effort", "sh", "-c", "echo ran; exit 3", cwd=tmp_path)
     assert (done.code, done.out) == (3, "ran\n")
     assert done.err.startswith("fatal: not a git repository")
-
-
-def test_skipped_files_are_reported(repo: Repo) -> None:
-    repo.git("config", "boocode.maxFileSize", "2")
-    repo.write("large", "large")
-    done = repo.boocode("run", "true")
-    assert done.err.startswith("warning: not recorded: large: larger than")
 
 
 def test_signals_are_the_commands_own(repo: Repo) -> None:

@@ -147,13 +147,6 @@ def test_on_an_unborn_branch_and_detached(repo: Repo) -> None:
     assert f"head        detached {commit}\n" in repo.boocode("show").out
 
 
-def test_a_summary(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    repo.write("a", "x\n")
-    take()
-    assert " a | 2 +-\n" in repo.boocode("show", "--head", "--stat").out
-
-
 @pytest.mark.parametrize("name", ["nonsense", "@~5", "ffffffff", "label:none"])
 def test_there_is_no_such_checkpoint(repo: Repo, name: str) -> None:
     take()
@@ -251,16 +244,6 @@ def test_the_beginning_of_a_checkpoint_and_of_an_edit(repo: Repo) -> None:
     assert repo.boocode("show", identifier[:6], "--json").json["error"]["code"] == "ambiguous"
     assert "edit" in repo.boocode("show", identifier, "--json").json
     assert "checkpoint" in repo.boocode("show", taken.id, "--json").json
-
-
-def test_the_beginning_of_several_edits(repo: Repo) -> None:
-    repo.write("a\tb", "x = 1\n")
-    first = edited(repo)
-    repo.boocode("rewind")
-    done = repo.boocode("show", first[:6])
-    assert (done.code, done.err.splitlines()[0]) == (
-        1, f"error: '{first[:6]}' is ambiguous: it matches 2 edit records"
-    )  # fmt: skip
 
 
 def test_an_edit_that_cannot_be_used(repo: Repo) -> None:
