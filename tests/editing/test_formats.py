@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -552,19 +550,3 @@ def test_nul_does_not_turn_text_into_a_binary_file() -> None:
     assert Replace("x", "y\0").apply(FileText("x\0", "raw"), MatchOptions()).text == FileText(
         "y\0\0", "raw"
     )
-
-
-def test_only_the_parser_of_the_format_is_loaded() -> None:
-    items = [
-        {"path": "a", "old": "x", "new": "y"},
-        {"path": "a", "content": "y"},
-        {"path": "a", "start": ["x"], "content": ["y"]},
-    ]
-    program = (
-        "import json, sys\nfrom git_boocode.editing.inputs import Source, read_inputs\n"
-        "assert read_inputs([Source('input', sys.argv[1].encode())]).edits\n"
-        "print(*(name for name in sys.modules if name.startswith('git_boocode.editing.formats.')))"
-    )
-    words = [sys.executable, "-c", program, json.dumps(items)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert {name.rsplit(".")[-1] for name in done.stdout.split()} == {"objects"}

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import subprocess
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -184,12 +180,6 @@ def test_hunks_that_are_applied_already_stop_no_others() -> None:
             assert f"hunk 1: the new text is already there, at {where}" in found.notes
 
 
-# Tolerance
-
-
-# The marks of a hunk are followed
-
-
 # Indentation
 
 COLUMN = lines("", *(f" 'HAVE_{name}': 1," for name in "ABCDEF"), "")
@@ -254,38 +244,6 @@ def test_a_diff_applied_to_its_old_text_gives_the_new_one(old: str, new: str) ->
     if diff and old:
         result = action(diff).apply(FileText(old), MatchOptions())
         assert result.text == FileText(new)
-
-
-def test_git_apply_agrees(tmp_path: Path) -> None:
-    rng = random.Random(3)
-    vocabulary = ["alpha", "beta", "gamma", "", "}", "    x", "    y = 2", "-- z"]
-    for _ in range(40):
-        old = rng.choices(vocabulary, k=rng.randint(1, 60))
-        new = [word for word in old if rng.random() < 0.9]
-        for _ in range(3):
-            new.insert(rng.randint(0, len(new)), rng.choice(vocabulary))
-        (tmp_path / "a").write_text("\n".join(old) + rng.choice(["", "\n"]))
-        (tmp_path / "b").write_text("\n".join(new) + rng.choice(["", "\n"]))
-        before = (tmp_path / "a").read_text()
-        command = ["git", "diff", "--no-index", "--no-color", f"-U{rng.randint(1, 4)}", "a", "b"]
-        diff = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
-        diff = diff.replace("b/b", "b/a")
-        if not diff or not before:
-            continue
-        subprocess.run(["git", "apply"], cwd=tmp_path, input=diff, text=True, check=True)
-        assert patched(before, *action(diff).hunks) == (tmp_path / "a").read_text()
-
-
-def test_many_hunks_on_a_long_file() -> None:
-    rng = random.Random(1)
-    old = [f"    value_{rng.randint(0, 30_000)} = {rng.randint(0, 9)}" for _ in range(40_000)]
-    new = list(old)
-    for row in range(10, 40_000, 20):
-        new[row] = f"{old[row]}  # changed"
-    diff = unified_diff("f", FileText(lines(*old)), FileText(lines(*new)))
-    assert diff.count("\n@@") == 2_000
-    result = action(diff).apply(FileText(lines(*old)), MatchOptions())
-    assert result.text == FileText(lines(*new))
 
 
 FUNCTIONS = "".join(f"def f{n}(a):\n    return a + {n}\n\n" for n in range(9))

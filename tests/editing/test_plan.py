@@ -676,12 +676,3 @@ def test_a_file_gets_the_other_spelling_of_its_name(repo: Repo) -> None:
         os.unlink(path)
     assert carry_out(act(*made, ("bar", Delete()))).files == ()
     assert os.listdir(repo.top) == [".git"]
-
-
-@pytest.mark.parametrize("other", ["./a", "sub/../a", ".//a", "link", "sub/../link"])
-def test_other_paths_to_a_file_are_that_file(repo: Repo, other: str) -> None:
-    repo.write("a", "1\n2\n")
-    repo.write("sub/b", "")
-    os.symlink("a", "link")
-    apply([replace("a", "1", "one"), replace(other, "one\n2", "one\ntwo")])
-    assert repo.read("a") == b"one\ntwo\n"

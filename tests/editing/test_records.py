@@ -15,7 +15,6 @@ from git_boocode.editing.records import (
     Refusal,
     problems,
     prune_edits,
-    prune_occasionally,
     refusals,
     refusals_path,
 )
@@ -138,24 +137,6 @@ def test_what_cannot_be_used_breaks_nothing_else(repo: Repo, text: str) -> None:
     assert caught.value.message.startswith(f"edit record '{bad}' cannot be used: ")
     done = repo.boocode("log", "--edits", "--json")
     assert [row["id"] for row in done.json["edits"]] == [good]
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"worktree": 7},
-        {"rewinds": []},
-        {"rewinds": {"id": 1, "paths": 2}},
-        {"rewinds": {"id": "x"}},
-        {"edits": {}},
-    ],
-)
-def test_parts_of_the_wrong_kind_count_as_missing(repo: Repo, more: dict[str, object]) -> None:
-    forged(repo, message(**more))
-    (record,) = catalog().history()
-    assert (record.meta.worktree_name, record.rewinds, record.edits) == (
-        "main", None if "id" not in str(more) else record.rewinds, []
-    )  # fmt: skip
 
 
 def test_a_record_without_its_objects(repo: Repo) -> None:
@@ -282,19 +263,6 @@ def test_limits_that_make_no_sense(repo: Repo, key: str, value: str) -> None:
         prune_edits(Repository.discover())
     assert caught.value.code == "bad_config"
     assert f"'boocode.{key}'" in caught.value.message
-
-
-def test_pruning_happens_now_and_then(repo: Repo) -> None:
-    forged(repo, message(), aged(400))
-    repository = Repository.discover()
-    numbers = (0, 16, 63, 64, 65, 128, 130, 192, 195, 255)
-    assert [number for number in numbers if prunes(repo, repository, number)] == [0, 64, 128, 192]
-
-
-def prunes(repo: Repo, repository: Repository, number: int) -> bool:
-    old = records(repo) or [EDITS + forged(repo, message(), new_id(0))]
-    prune_occasionally(repository, f"{new_id()[:-2]}{number:02x}")
-    return records(repo) != old
 
 
 def test_an_edit_succeeds_although_pruning_cannot(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -213,17 +210,6 @@ def test_a_version_that_is_no_text_is_passed_over(repo: Repo) -> None:
     assert notes(apply(EDIT)) == ("merged with the changes since HEAD",)
 
 
-def test_versions_are_bounded(repo: Repo) -> None:
-    repo.write("a.py", BEFORE)
-    made = checkpoint(repo)
-    commit = repo.git("rev-parse", f"refs/boocode/checkpoints/{made}").strip()
-    ids = [f"ffffffff-0000-7000-8000-{number:012x}" for number in range(1000)]
-    script = "".join(f"create refs/boocode/checkpoints/{name} {commit}\n" for name in ids)
-    repo.git("update-ref", "--stdin", stdin=script)
-    repo.write("a.py", NOW)
-    assert notes(apply(EDIT)) == (f"merged with the changes since checkpoint {ids[-1]}",)
-
-
 def test_records_are_bounded(repo: Repo) -> None:
     for number in range(MOST + 6):
         apply({"path": "b.py", "content": f"{number}\n"})
@@ -231,23 +217,6 @@ def test_records_are_bounded(repo: Repo) -> None:
     found = [*FileVersions(Workspace.find(index=True).repository, "b.py")]  # type: ignore[arg-type]
     assert found[:2] == [f"{MOST + 5}\n", f"{MOST + 4}\n"]
     assert len(found) == len(set(found)) == MOST
-
-
-def test_versions_take_three_git_processes(repo: Repo, tmp_path: Path) -> None:
-    repo.commit(**{"a.py": "nothing yet\n"})
-    for number in range(3):
-        repo.write("a.py", f"{number}\n")
-        checkpoint(repo)
-        apply({"path": "a.py", "content": f"{number} again\n"})
-    repository = Workspace.find(index=True).repository
-    assert repository is not None
-    # The configuration is read once, whatever is done.
-    assert [*FileVersions(repository, "b.py")] == []
-    traces = tmp_path / "traces"
-    traces.mkdir()
-    with repository.bound(GIT_TRACE2_EVENT=str(traces)):
-        assert len([*FileVersions(repository, "a.py")]) == 7
-    assert len([*traces.iterdir()]) == 3
 
 
 def test_a_large_version_is_not_read(repo: Repo) -> None:
@@ -258,25 +227,6 @@ def test_a_large_version_is_not_read(repo: Repo) -> None:
         assert [len(text) for text in FileVersions(repository, "a.py")] == [size][
             size - MOST_BYTES :
         ]
-
-
-def test_an_edit_found_by_a_strict_rung_asks_for_no_version(repo: Repo) -> None:
-    repo.commit(**{"a.py": BEFORE})
-    program = (
-        "import json, sys; from tests.editing.kit import apply; "
-        "apply(json.loads(sys.argv[1])); "
-        "print(sorted(m for m in sys.modules if 'versions' in m or 'three_way' in m))"
-    )
-    for old, new in (("check(data)", "check(data, 1)"), ("  log('loaded')", "  log('again')")):
-        edit = json.dumps(replace("a.py", old.replace("'", '"'), new))
-        done = subprocess.run(
-            [sys.executable, "-c", program, edit],
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout == "[]\n"
 
 
 # The version that an edit names as its base.

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from git_boocode.matching import search, sequence
 from git_boocode.matching.align import Hunk, LineIndex
-from git_boocode.matching.ladder import SHOWN, LadderAnswer, to_match
-from git_boocode.matching.rungs import Profile, profile_named
+from git_boocode.matching.rungs import profile_named
 from git_boocode.matching.search import Hints, Query
 from git_boocode.matching.sequence import Placement, place_changes
 from git_boocode.matching.text import Text, spliced
-from git_boocode.matching.types import Match, MatchError
+from git_boocode.matching.types import MatchError
 from tests.matching.kit import ABC, TWIN, TWINS, lines
 
 DEFAULT = profile_named("default")
@@ -186,28 +185,6 @@ def test_what_is_applied_already_is_said_to_be(body: str) -> None:
     assert "already there" in error.message
     assert error.code == "already_applied"
     assert [near.start_line for near in error.candidates] == [1]
-
-
-@pytest.mark.parametrize(
-    ("profile", "most"),
-    [(DEFAULT, SHOWN), (DEFAULT._replace(steps=DEFAULT.steps[: DEFAULT.strict]), 0)],
-)
-def test_the_nearest_places_are_looked_for_only_to_be_shown(
-    monkeypatch: pytest.MonkeyPatch, profile: Profile, most: int
-) -> None:
-    calls = list[LadderAnswer]()
-
-    def counted(answer: LadderAnswer) -> Match:
-        calls.append(answer)
-        return to_match(answer)
-
-    monkeypatch.setattr(sequence, "to_match", counted)
-    missing = [hunk(f"-missing{at}(value)\n+found{at}(value)") for at in range(50)]
-    queries = [
-        Query(Text(ABC), *change[:2], whole_lines=True, hints=change[2]) for change in missing
-    ]
-    place_changes(queries, profile, verbatim=False)
-    assert len(calls) == most
 
 
 def test_a_line_may_be_doubled_on_purpose() -> None:
