@@ -123,8 +123,12 @@ def gone(repo: Repo, ref: str, kind: str) -> None:
     assert repo.git("fsck") == ""
 
 
-@pytest.mark.parametrize("what", ["", "^{tree}", ":a"])
-@pytest.mark.parametrize("below", [CHECKPOINTS, SAFETY, f"{ARCHIVE}x/", f"{REMOTES}origin/"])
+@pytest.mark.parametrize(
+    ("below", "what"),
+    [(CHECKPOINTS, ""), (CHECKPOINTS, "^{tree}"), (CHECKPOINTS, ":a"), (SAFETY, ""),
+     (SAFETY, ":a"), (f"{ARCHIVE}x/", "^{tree}"), (f"{REMOTES}origin/", ""),
+     (f"{REMOTES}origin/", ":a")],
+)  # fmt: skip
 def test_a_ref_that_lacks_objects_is_removed(repo: Repo, below: str, what: str) -> None:
     repo.commit(b="b\n")
     repo.write("a", "a\n")

@@ -95,17 +95,16 @@ def test_the_cost_in_processes_does_not_grow_with_the_files(
 
 
 @pytest.mark.parametrize(
-    ("attributes", "content"),
+    ("attributes", "content", "where"),
     [
-        ("text eol=lf", CRLF),
-        ("text eol=crlf", LF),
-        ("ident", b"$Id: mine $\n"),
-        ("working-tree-encoding=UTF-16", "a\n".encode("utf-16")),
-        ("filter=lossy", b"keep\ndrop\n"),
-        ("crlf=input", CRLF),
+        ("text eol=lf", CRLF, ".gitattributes"),
+        ("text eol=crlf", LF, ".git/info/attributes"),
+        ("ident", b"$Id: mine $\n", ".gitattributes"),
+        ("working-tree-encoding=UTF-16", "a\n".encode("utf-16"), ".git/info/attributes"),
+        ("filter=lossy", b"keep\ndrop\n", ".gitattributes"),
+        ("crlf=input", CRLF, ".git/info/attributes"),
     ],
 )
-@pytest.mark.parametrize("where", [".gitattributes", ".git/info/attributes"])
 def test_conversions_by_attributes(repo: Repo, attributes: str, content: bytes, where: str) -> None:
     repo.git("config", "filter.lossy.clean", "grep -v drop")
     repo.write(where, f"*.c {attributes}\n")
@@ -243,8 +242,7 @@ def test_other_threads_keep_their_umask(repo: Repo) -> None:
     assert exact(repo)["key"] == (0o600, b"old\n")
 
 
-@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
-@pytest.mark.parametrize("is_linux", [True, False])
+@pytest.mark.parametrize(("umask", "is_linux"), [(0o022, True), (0o077, True), (0o027, False)])
 def test_the_umask_is_read(umask: int, is_linux: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise FileNotFoundError

@@ -168,22 +168,16 @@ def test_absolute_paths_through_a_symlink(repo: Repo, tmp_path: Path) -> None:
     assert only(repo, str(tmp_path / "alias/a.txt")) == {"a.txt"}
 
 
-@pytest.mark.parametrize("path", ["..", "../x", "/etc/passwd", "dir/../../x"])
-def test_paths_outside_the_worktree(repo: Repo, path: str) -> None:
+def test_paths_outside_the_worktree_and_invalid_ones(repo: Repo) -> None:
     set_up(repo)
     before = refs(repo)
-    with pytest.raises(BoocodeError) as caught:
-        take(paths=("a.txt", path))
-    assert caught.value.code == "outside_worktree"
-    assert refs(repo) == before
-
-
-@pytest.mark.parametrize("path", ["", ":(nonsense)x", ":(glob,literal)x"])
-def test_pathspecs_that_match_nothing(repo: Repo, path: str) -> None:
-    set_up(repo)
-    before = refs(repo)
-    with pytest.raises(BoocodeError):
-        take(paths=(path,))
+    for path in ("..", "../x", "/etc/passwd", "dir/../../x"):
+        with pytest.raises(BoocodeError) as caught:
+            take(paths=("a.txt", path))
+        assert (path, caught.value.code) == (path, "outside_worktree")
+    for path in ("", ":(nonsense)x", ":(glob,literal)x"):
+        with pytest.raises(BoocodeError):
+            take(paths=(path,))
     assert refs(repo) == before
 
 
