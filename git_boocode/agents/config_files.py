@@ -11,11 +11,10 @@ import hashlib
 import json
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from git_boocode.agents.file_edits import FileEdit, read_file
-from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.registry import (
     HOOKS,
     PARTS,
@@ -73,18 +72,6 @@ class ConfigFile(NamedTuple):
         """Where it lists servers, and how."""
         assert self.agent.servers is not None
         return self.agent.servers
-
-    def entries(self, hooks: object) -> dict[str, list[MutableMapping[str, Any]]]:
-        """Our entries among the hooks that it lists, by event, each as its innermost object."""
-        key = next(key for key, value in leaf(self.settings.entry).items() if value == "{command}")
-        found: dict[str, list[MutableMapping[str, Any]]] = {}
-        for event, listed in hooks.items() if isinstance(hooks, MutableMapping) else ():
-            for entry in listed if isinstance(listed, MutableSequence) else ():
-                inner = entry.get("hooks") if isinstance(entry, MutableMapping) else None
-                for each in (entry, *(inner if isinstance(inner, MutableSequence) else ())):
-                    if isinstance(each, MutableMapping) and is_own_call(self.agent, each.get(key)):
-                        found.setdefault(event, []).append(each)
-        return found
 
     def decoded(self, data: bytes) -> str:
         """Its text; RefusedError if it is not UTF-8."""
@@ -154,7 +141,7 @@ class Locations(NamedTuple):
         ]
 
     def all_files(self, agent: Agent) -> Iterable[ConfigFile]:
-        """All files that exist here in which an agent may have a part of ours, each once."""
+        """All files that exist here in which an agent may have hooks or servers, each once."""
         places = ((scope, part) for part in PARTS for scope in self.scopes(agent, part))
         files = (file for place in places for file in self.files(agent, *place))
         return {file.path: file for file in files}.values()
@@ -225,24 +212,6 @@ class Wanted(NamedTuple):
             text.replace('"{command}"', json.dumps(self.commands[event]))
         )
         return entry
-
-
-def leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The innermost part of an entry: the object that holds the command."""
-    inner = entry.get("hooks")
-    return inner[0] if isinstance(inner, list) else entry
-
-
-def as_wanted(
-    file: ConfigFile, found: Mapping[str, list[MutableMapping[str, Any]]], wanted: Wanted
-) -> dict[str, bool]:
-    """Whether the entries of each event are as wanted; of other events any entry is."""
-    same = {}
-    for event, entries in found.items():
-        expected = leaf(wanted.entry(file.settings, event)) if event in wanted.commands else {}
-        alike = all(entries[0].get(key) == value for key, value in expected.items())
-        same[event] = alike and (not expected or len(entries) == 1)
-    return same
 
 
 class Baseline(NamedTuple):

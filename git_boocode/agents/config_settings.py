@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, MutableSequence
 from typing import Any
 
-from git_boocode.agents.config_files import (
-    TOML,
-    UNKNOWN,
-    Baseline,
-    ConfigFile,
-    Wanted,
-    as_wanted,
-    leaf,
-)
+from git_boocode.agents.config_files import TOML, UNKNOWN, Baseline, ConfigFile, Wanted
+from git_boocode.agents.own_hooks import is_own_call
 from git_boocode.agents.round_trip import Document, plain, read_json, read_toml
 
 _HOOKS = "hooks"
@@ -42,7 +35,7 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
         for extra in ours[1:]:
             _drop(root[_HOOKS][event], extra)
         if ours:
-            new = leaf(entry)
+            new = _leaf(entry)
             ours[0].update({key: new[key] for key in new if ours[0].get(key) != new[key]})
         else:
             made |= _add(root, event, entry)
@@ -82,8 +75,13 @@ def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None
 
 
 def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
-    """The events of our hooks in a file, and whether each is as wanted."""
-    return as_wanted(file, _ours(file, read_settings(file, data).root or {}), wanted)
+    """The events of our hooks in a file, and whether each is as wanted, if it is."""
+    same = {}
+    for event, entries in _ours(file, read_settings(file, data).root or {}).items():
+        expected = _leaf(wanted.entry(file.settings, event)) if event in wanted.commands else {}
+        alike = all(entries[0].get(key) == value for key, value in expected.items())
+        same[event] = alike and (not expected or len(entries) == 1)
+    return same
 
 
 def lists_hooks(file: ConfigFile, data: bytes) -> bool:
@@ -135,9 +133,23 @@ def _check_shape(file: ConfigFile, root: Mapping[str, Any]) -> None:
             raise file.unusable(f"'{_HOOKS}.{event}' in it is not an array")
 
 
+def _leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The innermost part of an entry: the object that holds the command."""
+    inner = entry.get(_HOOKS)
+    return inner[0] if isinstance(inner, list) else entry
+
+
 def _ours(file: ConfigFile, root: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Our entries by event."""
-    return file.entries(root.get(_HOOKS))
+    """Our entries by event, each as its innermost object."""
+    key = next(key for key, value in _leaf(file.settings.entry).items() if value == "{command}")
+    hooks, found = root.get(_HOOKS), dict[str, list[Any]]()
+    for event, listed in hooks.items() if isinstance(hooks, MutableMapping) else ():
+        for entry in listed if isinstance(listed, MutableSequence) else ():
+            inner = entry.get(_HOOKS) if isinstance(entry, MutableMapping) else None
+            for each in (entry, *(inner if isinstance(inner, MutableSequence) else ())):
+                if isinstance(each, MutableMapping) and is_own_call(file.agent, each.get(key)):
+                    found.setdefault(event, []).append(each)
+    return found
 
 
 def _remove(file: ConfigFile, root: Any, event: str, baseline: Baseline) -> None:  # noqa: ANN401

@@ -45,7 +45,7 @@ NOT_INSTALLED, INSTALLED, PARTLY = "not_installed", "installed", "partly"
 OTHER_COMMAND, UNUSABLE = "other_command", "unusable"
 OTHER_SERVER = "other_server"
 PRESENT = (INSTALLED, PARTLY, OTHER_COMMAND)
-"""The states in which something of ours is there, and is renewed there."""
+"""The states in which our hooks or server are there, and are renewed there."""
 
 
 # Each format has its own: `Wanted`, or `WantedServer`.
@@ -177,7 +177,7 @@ def plan_install(
 def plan_uninstall(
     locations: Locations, files: Iterable[ConfigFile], parts: Collection[str] = PARTS
 ) -> list[PlannedChange]:
-    """The changes that remove parts of ours from files, by default all.
+    """The changes that remove our hooks and server, or only some parts, from files.
 
     Raises RefusedError if a file that may contain them cannot be changed. One to which a link leads
     out of the worktree is left alone.
@@ -296,7 +296,7 @@ def servers_here(locations: Locations, *, every: bool = False) -> list[ServerSta
 
 
 def _relevant(locations: Locations, states: list[_State], *, every: bool) -> list[_State]:
-    """The states of agents that are used here, or have something of ours, or of all."""
+    """The states of agents that are used here, or have our hooks or server, or of all."""
     there = {state.agent for state in states if state.state != NOT_INSTALLED}
     for agent in SERVER_AGENTS.values():
         if every or locations.is_used(agent):

@@ -14,7 +14,7 @@ USER, PROJECT, LOCAL = "user", "project", "local"
 SCOPES = (LOCAL, PROJECT, USER)
 HOOKS, SERVER = "hooks", "server"
 PARTS = (HOOKS, SERVER)
-"""What the files of an agent may hold of ours."""
+"""What the files of an agent may hold for us."""
 
 
 class Fields(NamedTuple):
