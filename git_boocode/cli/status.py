@@ -11,7 +11,6 @@ from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.worktree.pathspecs import unrecorded_repositories
 from git_boocode.cli.buffers import BufferOptions, buffer_options
 from git_boocode.cli.candidates import age_of, proposed
-from git_boocode.cli.doctor import interruptions
 from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     encode_text,
@@ -129,6 +128,9 @@ def _proposal(files: Sequence[FileStatus]) -> OverviewSection:
 
 
 def _sections(repository: Repository) -> Iterator[OverviewSection]:
+    # Its readers of hooks and journals are expensive to import; --porcelain needs none of them.
+    from git_boocode.cli.doctor import interruptions
+
     refs = repository.store.refs(ALL_REFS)
     found = interruptions(repository)
     rows = [finding._asdict() for finding in found]
