@@ -260,24 +260,20 @@ def proposal_trees(
         return local, index.write_tree("--missing-ok")
 
 
-def worktree_bytes(repository: Repository, path: str, version: BlobVersion) -> bytes:
+def worktree_contents(
+    repository: Repository, files: Iterable[tuple[str, BlobVersion | None]]
+) -> dict[tuple[str, BlobVersion | None], bytes]:
     """The bytes that git would write to the worktree, with its line endings and filters.
 
-    FatalError (`missing_objects`) if the blob is missing.
+    None has no bytes. One git reads all that it would not convert. FatalError (`missing_objects`)
+    if a blob is missing.
     """
-    return worktree_contents(repository, [(path, version)])[path, version]
-
-
-def worktree_contents(
-    repository: Repository, files: Iterable[tuple[str, BlobVersion]]
-) -> dict[tuple[str, BlobVersion], bytes]:
-    """The bytes of versions of some files; see `worktree_bytes`.
-
-    One git reads all that it would not convert.
-    """
-    found = dict[tuple[str, BlobVersion], bytes]()
+    found = dict[tuple[str, BlobVersion | None], bytes]()
     plain = []
     for path, version in dict.fromkeys(files):
+        if version is None:
+            found[path, version] = b""
+            continue
         if version.mode == SYMLINK or not may_convert(repository, [path]):
             plain.append((path, version))
             continue
@@ -325,6 +321,7 @@ def recognized(
             continue
         if version.id == other.id:
             return other
-        if b"\r\n" in data and worktree_bytes(repository, path, other) == data:
+        written = b"\r\n" in data and worktree_contents(repository, [(path, other)])
+        if written and written[path, other] == data:
             return other
     return version

@@ -126,16 +126,15 @@ class _Attempt:
 
     def _on_context(self, known: Mapping[str, BlobVersion | None]) -> Workspace:
         """A workspace in which the files have the versions that the model has seen."""
-        there = [(path, version) for path, version in known.items() if version is not None]
-        read = worktree_contents(self._review.repository, there)
+        read = worktree_contents(self._review.repository, known.items())
         contents = {
             os.path.join(self._workspace.top, path): read[path, version] if version else None
             for path, version in known.items()
         }
         executable = [
             os.path.join(self._workspace.top, path)
-            for path, version in there
-            if version.is_executable
+            for path, version in known.items()
+            if version and version.is_executable
         ]
         buffers = {**self._workspace.buffers, **buffer_files(contents, executable)}
         return self._workspace._replace(buffers=buffers)

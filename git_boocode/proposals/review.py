@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, ParamSpec, TypeVar
 
@@ -13,7 +14,7 @@ from git_boocode.checkpoints.restore.commands import undoable_change
 from git_boocode.checkpoints.restore.plan import WrittenFile
 from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.editing.answer import file_json
-from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, MissError
+from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile
 from git_boocode.editing.recovery import interrupted_edit, recover
 from git_boocode.editing.text_changes import (
     LineMap,
@@ -26,7 +27,7 @@ from git_boocode.editing.text_changes import (
     with_hunks,
 )
 from git_boocode.editing.textfile import FileText, decode
-from git_boocode.editing.workspace import Workspace, read_file
+from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import (
     OTHER,
     is_below,
@@ -34,7 +35,6 @@ from git_boocode.proposals.local_files import (
     local_version,
     path_kind,
     tree_path,
-    worktree_bytes,
     worktree_contents,
 )
 from git_boocode.proposals.proposal import (
@@ -52,7 +52,7 @@ from git_boocode.proposals.proposal import (
 )
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.errors import NextStep, RefusedError, UsageError, first_few, shell_command
-from git_boocode.repo.files import FileState, Symlink
+from git_boocode.repo.files import FileState, Symlink, read_state
 from git_boocode.repo.running_turn import refuse_if_running
 
 SHOWN_PLACES = 5
@@ -165,7 +165,7 @@ class Review:
         self.workspace = workspace
         self.repository = workspace.repository
         self._forced = forced
-        self._contents = dict[tuple[str, BlobVersion], bytes]()
+        self._texts = dict[ContextFile, tuple[FileText, FileText]]()
         self._refuse_turn()
         self.newest: Proposal | None = Proposals(self.repository).newest()
         self.newest_id = self.newest.id if self.newest else ""
@@ -235,32 +235,26 @@ class Review:
         if buffer is None and kind != "file":
             return LocalFile(target, None, OTHER if kind else None)
         try:
-            state = buffer or read_file(real, links=True)
-        except MissError as miss:
-            raise RefusedError(f"'{path}': {miss.message}", code=miss.code) from None
+            state = buffer or read_state(real, links=True)
+        except RefusedError as error:
+            raise RefusedError(f"'{path}': {error.message}", code=error.code) from None
         if state is None:
             return LocalFile(target, None, None)
         version = local_version(self.workspace, path, state.data, known)
         return LocalFile(target, state, version, buffer is not None)
 
-    def bytes_of(self, path: str, version: BlobVersion) -> bytes:
-        """The bytes of a version, as they would be in the worktree."""
-        if (path, version) not in self._contents:
-            self._contents[path, version] = worktree_bytes(self.repository, path, version)
-        return self._contents[path, version]
-
     def read_ahead(self, files: Sequence[ContextFile]) -> None:
-        """Read the contexts and outputs of some files at once."""
-        sides = ((file.paths[0], file.context) for file in files)
-        others = ((file.path, file.output) for file in files)
-        both = [(path, version) for path, version in (*sides, *others) if version is not None]
-        self._contents |= worktree_contents(self.repository, both)
+        """Read the contexts and outputs of some files at once, for `sides`."""
+        sides = [((file.paths[0], file.context), (file.path, file.output)) for file in files]
+        found = worktree_contents(self.repository, chain.from_iterable(sides))
+        for file, (context, output) in zip(files, sides, strict=True):
+            self._texts[file] = decode(found[context]), decode(found[output])
 
     def sides(self, file: ContextFile) -> tuple[FileText, FileText]:
         """The texts of the context and of the output; an empty one for no file."""
-        old = self.bytes_of(file.paths[0], file.context) if file.context else b""
-        new = self.bytes_of(file.path, file.output) if file.output else b""
-        return decode(old), decode(new)
+        if file not in self._texts:
+            self.read_ahead([file])
+        return self._texts[file]
 
     def hunks_of(self, file: ContextFile) -> list[TextHunk]:
         """The hunks of the proposed change; RefusedError if it has none."""
@@ -454,13 +448,13 @@ def preview(workspace: Workspace, path: str) -> Preview:
             raise _missing(workspace, path)
         warning = "the file is not part of a proposal; this is the file as it is"
         return Preview(name, "", "context", local.state.data, local.text, warning=warning)
+    context, output = review.sides(file)
     hunks = tuple(_hunks(review, file, local))
     if file.is_pending and file.output is not None:
-        data = review.bytes_of(file.path, file.output)
-        return Preview(file.path, seen.letters, "output", data, local.text, hunks)
-    data = review.bytes_of(file.path, file.context) if file.context else b""
+        return Preview(file.path, seen.letters, "output", output.encode(), local.text, hunks)
     proposed = "the proposal deletes the file" if file.is_pending else "no change is proposed"
     warning = f"{proposed}; this is what the model has seen"
+    data = context.encode()
     return Preview(file.path, seen.letters, "context", data, local.text, hunks, warning)
 
 
