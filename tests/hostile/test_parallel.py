@@ -1,20 +1,28 @@
-"""Checkpoints at the same time, beside a user and git's housekeeping, are all kept and sound."""
+"""Commands at the same time, beside a user and git's housekeeping: nothing is lost or damaged.
+
+A command is done, or refused because another one is at work. What it printed is kept.
+"""
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from tests.checkpoints.kit import back, refs, sound
 from tests.repo_kit import Repo, Result
 
 THREADS = 8
 CAPTURES_EACH = 12
+CALLS_EACH = 12
 
 # What a process of an agent's host does: several captures one after the other.
 HOST = """
@@ -118,27 +126,76 @@ def test_ninety_six_captures_beside_commits_and_gc(repo: Repo) -> None:
         assert back(identifier, dry_run=True).checkpoint.id == identifier
 
 
-def test_twenty_processes_at_once(repo: Repo) -> None:
-    repo.commit(a="a\n")
-    repo.write("b", "b\n")
-    index = repo.top / ".git/index"
-    before = index.read_bytes()
-    processes = [
-        subprocess.Popen(
-            ["git", "boocode", "checkpoint", "-m", str(number)],
-            cwd=repo.top, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for number in range(20)
-    ]  # fmt: skip
-    said = [process.communicate() for process in processes]
-    assert [process.returncode for process in processes] == [0] * 20, said
-    assert {err for _, err in said} == {""}
-    all_there(repo, [out.strip() for out, _ in said])
-    labels = {row["label"] for row in repo.boocode("log", "--json").json["checkpoints"]}
-    assert labels == set(map(str, range(20)))
-    assert index.read_bytes() == before
-    trees = {
-        repo.git("ls-tree", "-r", "--name-only", line.split()[0])
-        for line in refs(repo, "checkpoints")
+class Done(NamedTuple):
+    """What one thread's commands printed."""
+
+    checkpoints: list[str]
+    edits: list[str]
+    results: list[tuple[str, Result]]
+
+
+def work(repo: Repo, number: int) -> Done:
+    """Run commands, each on this thread's own file where it changes one."""
+    dice = random.Random(number)
+    done = Done([], [], [])
+    for call in range(CALLS_EACH):
+        kind = dice.choice(["checkpoint", "edit", "edit", "restore", "undo", "redo", "look"])
+        result = run(repo, kind, number, call)
+        done.results.append((kind, result))
+        if result.code == 0 and kind == "checkpoint":
+            done.checkpoints.append(result.out.strip())
+        elif result.code == 0 and kind == "edit":
+            done.edits.append(result.json["id"])
+    return done
+
+
+def run(repo: Repo, kind: str, number: int, call: int) -> Result:
+    if kind == "edit":
+        edit = {"path": f"files/{number}-{call}", "content": f"{number} {call}\n"}
+        return repo.boocode("apply-edit", "--json", stdin=json.dumps(edit))
+    commands = {
+        "checkpoint": f"checkpoint --chat c{number}",
+        "restore": f"restore @~{call % 3}",
+        "undo": "undo",
+        "redo": "redo",
+        "look": ("log --json", "doctor", "diff --stat", "prune -n --keep 1")[call % 4],
     }
-    assert trees == {"a\nb\n"}
+    return repo.boocode(*commands[kind].split())
+
+
+def writer(repo: Repo, written: list[str]) -> Iterator[None]:
+    """Write a new file now and then, as a user does."""
+    while True:
+        name = f"mine-{len(written)}"
+        repo.write(f"files/{name}", f"{name}\n")
+        written.append(name)
+        yield
+        time.sleep(0.05)
+
+
+def test_commands_of_every_kind(repo: Repo) -> None:
+    repo.commit(a="a\n", **{f"files/{number}": "x\n" for number in range(20)})
+    for label in "123":
+        repo.write("a", label)
+        assert repo.boocode("checkpoint").code == 0
+    written: list[str] = []
+    with ThreadPoolExecutor(THREADS) as pool, beside(housekeeper(repo), writer(repo, written)):
+        done = list(pool.map(lambda number: work(repo, number), range(THREADS)))
+    for kind, result in (pair for each in done for pair in each.results):
+        assert result.code in (0, 1), (kind, result)
+        assert "Traceback" not in result.err, (kind, result)
+    refs_now = " ".join(refs(repo, "checkpoints", "archive", "safety", "edits"))
+    for identifier in (found for each in done for found in (*each.checkpoints, *each.edits)):
+        assert identifier in refs_now
+    # Each file that was written is in the worktree, or in what a restore kept before it went.
+    kept = {path.name for path in (repo.top / "files").glob("*")}
+    for line in refs(repo, "checkpoints", "archive", "safety"):
+        names = repo.git("ls-tree", "-r", "--name-only", line.split()[1], "files/")
+        kept |= set(re.findall("files/(.+)", names))
+    for identifier in (found for each in done for found in each.edits):
+        tree = repo.git("ls-tree", "-r", "--name-only", f"refs/boocode/edits/{identifier}")
+        written += re.findall("after/files/(.+)", tree)
+    assert set(written) <= kept
+    assert repo.git("fsck", "--full", "--strict", "--no-dangling") == ""
+    assert repo.boocode("checkpoint").code == 0
+    sound(repo)
