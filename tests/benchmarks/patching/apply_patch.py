@@ -202,30 +202,19 @@ KINDS.drifts(
 )
 
 
-@KINDS.refused("@@ with a function that is not there")
-def _no_section(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = update(edit, hunks_of(edit), lambda *_: "@@ def nowhere_to_be_found(here):\n")
-    return case_of(Told(edit, ()), envelope(sent), land=False)
-
-
-@KINDS.refused("another file's")
-def _others(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(
-        Told(other, ()),
-        envelope(update(edit._replace(path=other.path), hunks_of(edit))),
-        land=False,
-    )
-
-
-@KINDS.refused("a missing file")
-def _missing(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(other, ()), envelope(update(edit, hunks_of(edit))), land=False)
-
-
-@KINDS.refused("an insertion without context")
-def _blind(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = f"*** Update File: {edit.path}\n@@ def no_such_function():\n+inserted = somewhere()\n"
-    return case_of(Told(edit, ()), envelope(sent), land=False)
+KINDS.elsewhere(_plain)
+KINDS.clean(
+    {
+        "@@ with a function that is not there": lambda told: envelope(
+            update(told.edit, told.hunks, lambda *_: "@@ def nowhere_to_be_found(here):\n")
+        ),
+        "an insertion without context": lambda told: envelope(
+            f"*** Update File: {told.edit.path}\n@@ def no_such_function():\n"
+            "+inserted = somewhere()\n"
+        ),
+    },
+    land=False,
+)
 
 
 @KINDS.refused("one bad file among good ones")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from tests.benchmarks.hunks import Unfit
-from tests.benchmarks.patching.edits import Edit, Hunk
+from tests.benchmarks.patching.edits import Edit, Hunk, hunks_of
 
 Files = Mapping[str, bytes]
 
@@ -65,6 +65,23 @@ class Kinds:
         """Register drifts that are of no format, sent in one."""
         for name, drift in named.items():
             (self.recover if land else self.refuse)[name] = drifting(drift, send, land=land)
+
+    def clean(self, named: Mapping[str, Callable[[Told], str]], *, land: bool = True) -> None:
+        """Register ways to send an edit that has not drifted."""
+        for name, send in named.items():
+            self.drifts({name: lambda edit, _: Told(edit, hunks_of(edit))}, send, land=land)
+
+    def elsewhere(self, send: Callable[[Told], str]) -> None:
+        """Register edits that are sent for another file, and for one that is missing."""
+
+        def others(edit: Edit, other: Edit, rng: random.Random) -> Case:
+            told = Told(edit._replace(path=other.path), hunks_of(edit))
+            return case_of(Told(other, ()), send(told), land=False)
+
+        def missing(edit: Edit, other: Edit, rng: random.Random) -> Case:
+            return case_of(Told(other, ()), send(Told(edit, hunks_of(edit))), land=False)
+
+        self.refuse.update({"another file's": others, "a missing file": missing})
 
     def cases(self, name: str, edits: list[Edit], rng: random.Random) -> list[Case]:
         """The cases of a kind that the edits give."""

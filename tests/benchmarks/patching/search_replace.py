@@ -45,48 +45,37 @@ def _fenced(told: Told) -> str:
 KINDS.drifts(drifts.LAND_AS_TEXTS, _fenced)
 
 
-def _decorated(decoration: str) -> Callable[..., Case]:
-    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case:
-        name = decoration.format(edit.path)
-        sent = f"I change this:\n\n{name}\n" + "\n".join(map(_block, hunks_of(edit)))
-        return case_of(Told(edit, ()), sent + "\nThat is all.\n")
+def _decorated(decoration: str) -> Callable[[Told], str]:
+    def send(told: Told) -> str:
+        name = decoration.format(told.edit.path)
+        text = "\n".join(map(_block, told.hunks))
+        return f"I change this:\n\n{name}\n{text}\nThat is all.\n"
 
-    return kind
-
-
-for _name, _decoration in _DECORATIONS.items():
-    KINDS.lands(f"file name {_name}")(_decorated(_decoration))
+    return send
 
 
-@KINDS.lands("file name inside the fence")
-def _inside(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = "".join(f"```python\n{edit.path}\n{_block(hunk)}```\n\n" for hunk in hunks_of(edit))
-    return case_of(Told(edit, ()), sent)
-
-
-@KINDS.lands("file name behind the fence's language")
-def _behind(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = "".join(f"```python {edit.path}\n{_block(hunk)}```\n\n" for hunk in hunks_of(edit))
-    return case_of(Told(edit, ()), sent)
-
-
-@KINDS.lands("file name once, prose between the blocks")
-def _once(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    told = "\nThen this place:\n\n".join(f"```\n{_block(hunk)}```\n" for hunk in hunks_of(edit))
-    return case_of(Told(edit, ()), f"First:\n\n{edit.path}\n{told}\nDone.\n")
-
-
-@KINDS.lands("long fences")
-def _long_fence(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = "".join(f"{edit.path}\n`````python\n{_block(hunk)}`````\n\n" for hunk in hunks_of(edit))
-    return case_of(Told(edit, ()), sent)
-
-
-@KINDS.lands("no fence")
-def _no_fence(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(
-        Told(edit, ()), "".join(f"{edit.path}\n{_block(hunk)}\n" for hunk in hunks_of(edit))
+def _each(template: str) -> Callable[[Told], str]:
+    """Every block in a template of its file's name and its text."""
+    return lambda told: "".join(
+        template.format(name=told.edit.path, block=_block(hunk)) for hunk in told.hunks
     )
+
+
+def _once(told: Told) -> str:
+    text = "\nThen this place:\n\n".join(f"```\n{_block(hunk)}```\n" for hunk in told.hunks)
+    return f"First:\n\n{told.edit.path}\n{text}\nDone.\n"
+
+
+KINDS.clean({f"file name {name}": _decorated(how) for name, how in _DECORATIONS.items()})
+KINDS.clean(
+    {
+        "file name inside the fence": _each("```python\n{name}\n{block}```\n\n"),
+        "file name behind the fence's language": _each("```python {name}\n{block}```\n\n"),
+        "file name once, prose between the blocks": _once,
+        "long fences": _each("{name}\n`````python\n{block}`````\n\n"),
+        "no fence": _each("{name}\n{block}\n"),
+    }
+)
 
 
 @KINDS.lands("marks of other lengths")
@@ -146,31 +135,15 @@ KINDS.drifts(
 )
 
 
-@KINDS.refused("another file's")
-def _others(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(other, ()), blocks(other.path, hunks_of(edit)), land=False)
-
-
-@KINDS.refused("a missing file")
-def _missing(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(other, ()), blocks(edit.path, hunks_of(edit)), land=False)
-
-
-@KINDS.refused("SEARCH empty, the file exists")
-def _exists(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(edit, ()), f"{edit.path}\n{block('', 'value = 1')}", land=False)
-
-
-@KINDS.refused("cut off inside the last block")
-def _cut_off(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = blocks(edit.path, hunks_of(edit))
-    return case_of(Told(edit, ()), sent[: sent.rindex(">>>>>>>")], land=False)
-
-
-@KINDS.refused("no file name")
-def _nameless(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = "Here it is:\n\n" + "\n".join(map(_block, hunks_of(edit)))
-    return case_of(Told(edit, ()), sent, land=False)
+KINDS.elsewhere(_fenced)
+KINDS.clean(
+    {
+        "SEARCH empty, the file exists": lambda told: f"{told.edit.path}\n{block('', 'value = 1')}",
+        "cut off inside the last block": lambda told: _fenced(told).rpartition(">>>>>>>")[0],
+        "no file name": lambda told: "Here it is:\n\n" + "\n".join(map(_block, told.hunks)),
+    },
+    land=False,
+)
 
 
 @KINDS.refused("one bad file among good ones")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 from tests.benchmarks.hunks import require
 from tests.benchmarks.patching import drifts
@@ -34,7 +33,7 @@ def _array(told: Told) -> str:
 
 
 KINDS.drifts(drifts.LAND_AS_TEXTS, multi)
-KINDS.drifts({"an array of edits": drifts.clean}, _array)
+KINDS.clean({"an array of edits": _array})
 
 
 @KINDS.lands("in today's spellings")
@@ -97,14 +96,7 @@ KINDS.drifts(
 )
 
 
-@KINDS.refused("another file's")
-def _others(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(other, ()), multi(Told(other, hunks_of(edit))), land=False)
-
-
-@KINDS.refused("a missing file")
-def _missing(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(other, ()), multi(Told(edit, hunks_of(edit))), land=False)
+KINDS.elsewhere(multi)
 
 
 @KINDS.refused("one bad file among good ones")
@@ -114,25 +106,26 @@ def _bad_file(edit: Edit, other: Edit, rng: random.Random) -> Case:
     return Case(files((edit.path, edit.before), (other.path, told.edit.before)), None, sent)
 
 
-def _object(more: dict[str, object]) -> Callable[..., Case]:
-    def kind(edit: Edit, other: Edit, rng: random.Random) -> Case:
-        sent = {"path": edit.path, "edits": list(map(pair, hunks_of(edit))), **more}
-        return case_of(Told(edit, ()), as_json(sent), land=False)
-
-    return kind
+def _stale(told: Told) -> str:
+    edits = list(map(pair, told.hunks))
+    return as_json({"path": told.edit.path, "edits": edits, "base": "0123456789" * 4})
 
 
-KINDS.refused("a stale base")(_object({"base": "0123456789" * 4}))
+def _expecting(told: Told) -> str:
+    sent = {"path": told.edit.path, **pair(told.hunks[0]), "replace_all": True}
+    return as_json({**sent, "expected_replacements": 2})
 
 
-@KINDS.refused("another number of places than expected")
-def _expected(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    sent = {"path": edit.path, **pair(hunks_of(edit)[0]), "replace_all": True}
-    return case_of(Told(edit, ()), as_json({**sent, "expected_replacements": 2}), land=False)
+def _mixed(told: Told) -> str:
+    rewrite = {"path": told.edit.path, "content": "value = 1\n"}
+    return as_json([*({"path": told.edit.path, **pair(hunk)} for hunk in told.hunks), rewrite])
 
 
-@KINDS.refused("a full rewrite among the edits")
-def _mixed(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    rewrite = {"path": edit.path, "content": "value = 1\n"}
-    edits = [{"path": edit.path, **pair(hunk)} for hunk in hunks_of(edit)]
-    return case_of(Told(edit, ()), as_json([*edits, rewrite]), land=False)
+KINDS.clean(
+    {
+        "a stale base": _stale,
+        "another number of places than expected": _expecting,
+        "a full rewrite among the edits": _mixed,
+    },
+    land=False,
+)

@@ -72,21 +72,33 @@ def _miscounted(told: Told) -> str:
 
 
 KINDS.drifts(drifts.LAND, _plain)
-KINDS.drifts({"as git writes it": drifts.clean}, lambda told: as_git(told.edit.path, told.hunks))
+KINDS.clean(
+    {
+        "as git writes it": lambda told: as_git(told.edit.path, told.hunks),
+        "no numbers": _bare,
+        "numbers wrong": _off,
+        "counts wrong": _miscounted,
+        "context lines without their mark": lambda told: (
+            f"```diff\n{drifts.unmarked(_bare(told))}```\n"
+        ),
+        "in Markdown, with prose": lambda told: (
+            f"Here is the change to `{told.edit.path}`:\n\n```diff\n{_plain(told)}```\n"
+            "\nIt is done - really.\n"
+        ),
+        "CRLF patch, LF file": lambda told: _plain(told).replace("\n", "\r\n"),
+    }
+)
 KINDS.drifts(
     {
-        "no numbers": drifts.clean,
         "no numbers, a near-duplicate elsewhere, a typo": drifts.near_twin,
         "no numbers, a typo": drifts.one_typo,
         "no numbers, a structural line left out": drifts.left_out(1),
     },
     _bare,
 )
-KINDS.drifts(
-    {"numbers wrong": drifts.clean, "numbers wrong, indentation dropped": drifts.dedented}, _off
-)
-KINDS.drifts({"counts wrong": drifts.clean}, _miscounted)
+KINDS.drifts({"numbers wrong, indentation dropped": drifts.dedented}, _off)
 KINDS.drifts({"a hunk without a change": drifts.among_shown}, _bare)
+KINDS.drifts({"two places, the number is right": drifts.twice}, _plain)
 KINDS.drifts(
     {
         "two structural lines left out": drifts.left_out(2),
@@ -105,12 +117,6 @@ def _stripped(edit: Edit, other: Edit, rng: random.Random) -> Case:
     return case_of(told, sent)
 
 
-@KINDS.lands("context lines without their mark")
-def _unmarked(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    told = drifts.clean(edit, rng)
-    return case_of(told, f"```diff\n{drifts.unmarked(_bare(told))}```\n")
-
-
 def _with_context(count: int, margin: int, opening: Ranges) -> Callable[..., Case]:
     def kind(edit: Edit, other: Edit, rng: random.Random) -> Case:
         require(drifts.at_least(edit, count, margin))
@@ -125,29 +131,10 @@ KINDS.lands("one line of context, no numbers")(_with_context(1, 1, bare))
 KINDS.lands("one line of context, numbers wrong")(_with_context(1, 1, lambda hunk: ranges(hunk, 4)))
 
 
-@KINDS.lands("in Markdown, with prose")
-def _markdown(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    told = drifts.clean(edit, rng)
-    prose = f"Here is the change to `{edit.path}`:\n\n```diff\n{_plain(told)}```\n"
-    return case_of(told, f"{prose}\nIt is done - really.\n")
-
-
 @KINDS.lands("no a/ and b/")
 def _no_prefixes(edit: Edit, other: Edit, rng: random.Random) -> Case:
     told = drifts.clean(edit, rng)
     return case_of(told, patch(edit.path, told.hunks, prefixes=("", "")), strip=0)
-
-
-@KINDS.lands("CRLF patch, LF file")
-def _crlf_patch(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    told = drifts.clean(edit, rng)
-    return case_of(told, _plain(told).replace("\n", "\r\n"))
-
-
-@KINDS.lands("two places, the number is right")
-def _hinted(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    told = drifts.twice(edit, rng)
-    return case_of(told, _plain(told))
 
 
 @KINDS.lands("JSON patch")
@@ -323,22 +310,15 @@ KINDS.refused("two places, the number wrong")(_between(drifts.twice))
 KINDS.refused("two places at other indentations, number wrong")(_between(drifts.twice_indented))
 
 
-@KINDS.refused("@@ with a function that is not there")
-def _no_section(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    opening = "@@ def nowhere_to_be_found(here): @@\n"
-    return case_of(
-        Told(edit, ()), patch(edit.path, hunks_of(edit), lambda hunk: opening), land=False
-    )
-
-
-@KINDS.refused("another file's")
-def _others(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(other, ()), patch(other.path, hunks_of(edit)), land=False)
-
-
-@KINDS.refused("a missing file")
-def _missing(edit: Edit, other: Edit, rng: random.Random) -> Case:
-    return case_of(Told(other, ()), patch(edit.path, hunks_of(edit)), land=False)
+KINDS.elsewhere(_plain)
+KINDS.clean(
+    {
+        "@@ with a function that is not there": lambda told: patch(
+            told.edit.path, told.hunks, lambda _: "@@ def nowhere_to_be_found(here): @@\n"
+        ),
+    },
+    land=False,
+)
 
 
 def _insertion_at(edit: Edit, number: int | None) -> Case:
