@@ -121,9 +121,7 @@ def _in_text(change: Callable[[str], str]) -> Drift:
     return lambda hunk, rng: _of_model(hunk, change)
 
 
-@_recover("none")
-def _none(hunk: Hunk, rng: random.Random) -> Case:
-    return Case(hunk.before, hunk.old, hunk.new, hunk.after)
+_recover("none")(lambda hunk, rng: Case(hunk.before, hunk.old, hunk.new, hunk.after))
 
 
 _recover("trailing blanks in the file")(_in_file(lambda line: line.rstrip("\n") + "  \n"))
@@ -238,10 +236,9 @@ def _numbered(style: str) -> Drift:
 for _style in ("{:>6}\t", "{} | ", "{}→"):
     RECOVER[f"line numbers like {_style.format(12)!r}"] = _numbered(_style)
 
-
-@_recover("line numbers and a typo")
-def _numbers_and_typo(hunk: Hunk, rng: random.Random) -> Case:
-    return _then(hunk, rng, _typo_context, _numbered("{:>6}\t"))
+_recover("line numbers and a typo")(
+    lambda hunk, rng: _then(hunk, rng, _typo_context, _numbered("{:>6}\t"))
+)
 
 
 @_recover("line numbers in new alone")
@@ -256,10 +253,9 @@ _fence_below = _recover("the fence of the prompt below")(
     _in_text(lambda text: f"{text}```\n" if "```" not in text else text)
 )
 
-
-@_recover("the fence of the prompt below old alone")
-def _fence_below_old(hunk: Hunk, rng: random.Random) -> Case:
-    return _fence_below(hunk, rng)._replace(new=hunk.new)
+_recover("the fence of the prompt below old alone")(
+    lambda hunk, rng: _fence_below(hunk, rng)._replace(new=hunk.new)
+)
 
 
 @_recover("the bars of an outline in front")
@@ -388,14 +384,11 @@ def _near_duplicate(hunk: Hunk, rng: random.Random) -> Case:
     return Case(hunk.before + addition, drifted.old, drifted.new, hunk.after + addition)
 
 
-@_recover("indentation and a typo")
-def _indentation_and_typo(hunk: Hunk, rng: random.Random) -> Case:
-    return _then(hunk, rng, _typo_context, _dedented)
+_recover("indentation and a typo")(lambda hunk, rng: _then(hunk, rng, _typo_context, _dedented))
 
-
-@_recover("entities and trailing blanks")
-def _entities_and_blanks(hunk: Hunk, rng: random.Random) -> Case:
-    return _then(hunk, rng, _blanks_in_text, _entities)
+_recover("entities and trailing blanks")(
+    lambda hunk, rng: _then(hunk, rng, _blanks_in_text, _entities)
+)
 
 
 def _then(hunk: Hunk, rng: random.Random, first: Drift, second: Drift) -> Case:
@@ -483,9 +476,7 @@ def _model_spare(hunk: Hunk, rng: random.Random, change: Callable[[str], str]) -
     return Case(hunk.before, *texts, hunk.after)
 
 
-@_recover("a renamed word in an unchanged line")
-def _renamed_context(hunk: Hunk, rng: random.Random) -> Case:
-    return _model_spare(hunk, rng, _renamed)
+_recover("a renamed word in an unchanged line")(lambda hunk, rng: _model_spare(hunk, rng, _renamed))
 
 
 @_recover("an invented context line")
@@ -616,9 +607,9 @@ def _added_already(hunk: Hunk, rng: random.Random) -> Case:
     return Case(hunk.after, *texts, None)
 
 
-@_refuse("twice in the file")
-def _twice(hunk: Hunk, rng: random.Random) -> Case:
-    return Case(hunk.before + "\n" + hunk.old, hunk.old, hunk.new, None)
+_refuse("twice in the file")(
+    lambda hunk, rng: Case(hunk.before + "\n" + hunk.old, hunk.old, hunk.new, None)
+)
 
 
 @_refuse("twice, at two indentations")
@@ -640,9 +631,9 @@ def _other_middle(hunk: Hunk, rng: random.Random) -> Case:
     return Case(content, hunk.old, hunk.new, None)
 
 
-@_refuse("deleted since")
-def _deleted(hunk: Hunk, rng: random.Random) -> Case:
-    return Case(hunk.before.replace(hunk.old, "", 1), hunk.old, hunk.new, None)
+_refuse("deleted since")(
+    lambda hunk, rng: Case(hunk.before.replace(hunk.old, "", 1), hunk.old, hunk.new, None)
+)
 
 
 @_refuse("too short or bare")
@@ -710,9 +701,9 @@ def _last_short(hunk: Hunk, rng: random.Random) -> Case:
     return _short_from(hunk, tail[-1])
 
 
-@_recover("old one level short, new as deep as the file")
-def _new_deep(hunk: Hunk, rng: random.Random) -> Case:
-    return _one_short(hunk, rng)._replace(new=hunk.new)
+_recover("old one level short, new as deep as the file")(
+    lambda hunk, rng: _one_short(hunk, rng)._replace(new=hunk.new)
+)
 
 
 @_recover("added lines alone as deep as the file")

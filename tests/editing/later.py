@@ -284,15 +284,11 @@ def _near_changed(most: int) -> Later:
 
 # To recover.
 
+_recover("nothing since")(lambda rows, rng: rows)
 
-@_recover("nothing since")
-def _nothing(rows: Rows, rng: random.Random) -> Rows:
-    return rows
-
-
-@_recover("a line changed far away")
-def _far_changed(rows: Rows, rng: random.Random) -> Rows:
-    return _change_line(rows, _shared(rows, FAR, 9999, rng))
+_recover("a line changed far away")(
+    lambda rows, rng: _change_line(rows, _shared(rows, FAR, 9999, rng))
+)
 
 
 @_recover("lines added far away")
@@ -330,15 +326,9 @@ _near(1, 1)
 _near(2, 3)
 _near(4, 6)
 
+_recover("the line above changed")(lambda rows, rng: _change_line(rows, _written(rows, rng) - 1))
 
-@_recover("the line above changed")
-def _above(rows: Rows, rng: random.Random) -> Rows:
-    return _change_line(rows, _written(rows, rng) - 1)
-
-
-@_recover("the line below changed")
-def _below(rows: Rows, rng: random.Random) -> Rows:
-    return _change_line(rows, _written(rows, rng) + 1)
+_recover("the line below changed")(lambda rows, rng: _change_line(rows, _written(rows, rng) + 1))
 
 
 @_recover("the lines above and below changed")
@@ -634,23 +624,21 @@ def _moved_word(rows: Rows, rng: random.Random) -> Rows:
     return _moved(changed, block, _places(rows, block, rng)[0])
 
 
-@_refuse("both neighbours of a deletion changed")
-def _neighbours(rows: Rows, rng: random.Random) -> Rows:
-    return _around_deletion(
+_refuse("both neighbours of a deletion changed")(
+    lambda rows, rng: _around_deletion(
         rows, rng, lambda above, below: (above.mapped(_reworded), below.mapped(_reworded))
     )
+)
 
-
-@_refuse("lines added where lines were deleted")
-def _instead(rows: Rows, rng: random.Random) -> Rows:
-    return _around_deletion(
+_refuse("lines added where lines were deleted")(
+    lambda rows, rng: _around_deletion(
         rows, rng, lambda above, below: (above, *_fresh(above.new[0], 2, rng), below)
     )
+)
 
-
-@_refuse("the neighbours of a deletion are gone")
-def _neighbours_gone(rows: Rows, rng: random.Random) -> Rows:
-    return _around_deletion(rows, rng, lambda above, below: ())
+_refuse("the neighbours of a deletion are gone")(
+    lambda rows, rng: _around_deletion(rows, rng, lambda above, below: ())
+)
 
 
 def _around_deletion(
