@@ -26,12 +26,12 @@ def texts_in(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
-def test_the_commands_in_messages_exist(path: Path) -> None:
-    for text in texts_in(ast.parse(path.read_text(encoding="utf-8"))):
-        # What is put behind a word is an option, such as `--user` or `--callback <file>`.
-        for line in re.sub(r"( --|(?<=[a-z]))<value>", "", text).split("\n"):
-            check_hint(line)
+def test_the_commands_in_messages_exist() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for text in texts_in(ast.parse(path.read_text(encoding="utf-8"))):
+            # What is put behind a word is an option, such as `--user` or `--callback <file>`.
+            for line in re.sub(r"( --|(?<=[a-z]))<value>", "", text).split("\n"):
+                check_hint(line)
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,8 @@ def test_the_matcher_loads_neither_click_nor_git() -> None:
 def test_help_imports_no_command() -> None:
     loaded = modules_of_command("--help")
     assert "click" in loaded
-    assert not {
-        name for name in loaded if name.startswith(("git_boocode.check", "git_boocode.edit"))
-    }
+    unused = ("git_boocode.check", "git_boocode.edit")
+    assert not {name for name in loaded if name.startswith(unused)}
 
 
 @pytest.mark.parametrize(
@@ -76,11 +75,8 @@ def test_checkpoint_commands_load_no_editing(repo: Repo, command: tuple[str, ...
 
 def test_a_checkpoint_loads_nothing_for_pruning_but_once_a_day(repo: Repo) -> None:
     repo.write("a", "a\n")
-    often = [modules_of_command("checkpoint") for _ in range(2)]
-    assert ["git_boocode.checkpoints.store.retention" in loaded for loaded in often] == [
-        True,
-        False,
-    ]
+    module = "git_boocode.checkpoints.store.retention"
+    assert [module in modules_of_command("checkpoint") for _ in range(2)] == [True, False]
 
 
 @pytest.mark.parametrize("command", [("checkpoint", "-m", "x", "--json"), ("checkpoint", "a")])
@@ -141,16 +137,7 @@ def test_a_git_hook_loads_what_a_checkpoint_loads(repo: Repo) -> None:
     repo.write("a", "b\n")
     loaded = modules_of_command("hook", "git", "pre-commit")
     assert "git_boocode.checkpoints.capture" in loaded
-    assert not loaded & {
-        "click",
-        "pygit2",
-        "shutil",
-        "hashlib",
-        "inspect",
-        "dataclasses",
-        "difflib",
-    }
-    assert not {
-        name for name in loaded if name.startswith(("git_boocode.editing", "git_boocode.matching"))
-    }
+    heavy = {"click", "pygit2", "shutil", "hashlib", "inspect", "dataclasses", "difflib"}
+    unused = ("git_boocode.editing", "git_boocode.matching")
+    assert not [name for name in loaded if name in heavy or name.startswith(unused)]
     assert not loaded & {"git_boocode.agents.git_install", "git_boocode.agents.program"}
