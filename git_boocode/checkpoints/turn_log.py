@@ -18,7 +18,7 @@ from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
 from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs, unrecorded_repositories
 from git_boocode.repo.entries import Unusable
-from git_boocode.repo.errors import UsageError, shortened
+from git_boocode.repo.errors import UsageError, refuse_combined, shortened
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import CHECKPOINTS, REMOTES
 from git_boocode.repo.object_writer import temporary_objects
@@ -51,7 +51,7 @@ _REGEX_LIMITS = (256, 10)
 
 
 class LogRequest(NamedTuple):
-    """The wanted turns; empty values and None select everything.
+    """The wanted turns, or applied `edits`; empty values and None select everything.
 
     `text` and `regex` are those of git's options `-S` and `-G`. Label and prompt have all words of
     `grep`, in any case. A `session` is the beginning of its id. `remote` names the remote whose
@@ -71,8 +71,28 @@ class LogRequest(NamedTuple):
     remote: str | None = None
     remotes: bool = False
     archived: bool = False
+    edits: bool = False
     pathspecs: tuple[str, ...] = ()
     brief: bool = False
+
+    def checked(self) -> LogRequest:
+        """This request, if its arguments fit together (ArgumentError)."""
+        remote, searches_text = self.remote is not None, self.text is not None
+        refuse_combined(
+            edits=self.edits, archived=self.archived, remote=remote, remotes=self.remotes
+        )
+        refuse_combined(all=self.everywhere, remote=remote, remotes=self.remotes)
+        refuse_combined(text=searches_text, regex=self.regex is not None)
+        of_turns = ("text", "regex", "since", "until", "grep", "agent", "session")
+        for name in of_turns if self.edits else ():
+            refuse_combined(edits=True, **{name: getattr(self, name) not in (None, "")})
+        refuse_combined(edits=self.edits, paths=self.pathspecs)
+        return self
+
+    @property
+    def limit(self) -> int:
+        """The maximum number of turns or edits."""
+        return sys.maxsize if self.max_count is None else min(self.max_count, sys.maxsize)
 
     @property
     def changes(self) -> list[str]:
@@ -181,7 +201,7 @@ class TurnLog:
     def pages(self) -> Iterator[list[ListedTurn]]:
         """The turns, page by page."""
         request = self._request
-        limit = sys.maxsize if request.max_count is None else request.max_count
+        limit = request.limit
         pages = self._searched() if request.is_search else self._counted(limit)
         while limit > 0 and (page := next(pages, None)) is not None:
             page = page[:limit]

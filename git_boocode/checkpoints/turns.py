@@ -22,7 +22,7 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_t
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import current_snapshot, current_tree
 from git_boocode.repo.entries import Unusable
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.errors import ArgumentError, BoocodeError, RefusedError
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTE_TURN_ENDS, SAFETY, TURN_ENDS
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, ShortIds
@@ -230,9 +230,12 @@ def compared_states(catalog: Catalog, named: Sequence[Checkpoint], *, turn: bool
     """A checkpoint and another one or, if only one is named, the worktree.
 
     With `turn`, the beginning and the end of a turn; RefusedError (`not_found`) if its end is
-    unknown. Reading the worktree writes objects: see `temporary_objects`.
+    unknown, ArgumentError if it is more than one checkpoint's. Reading the worktree writes objects:
+    see `temporary_objects`.
     """
     old, *more = named
+    if turn and more:
+        raise ArgumentError("{} takes one checkpoint", "turn")
     if not turn:
         return Turn(old, NOW, more[0].tree if more else current_tree(catalog.repository))
     found = turn_of(catalog, old, partial(current_tree, catalog.repository))

@@ -77,8 +77,6 @@ def diff(
             return _print_diff(repository, [*trees, "--"], options)
     catalog = Catalog(repository)
     named, paths = _split(repository, catalog, *split_at_dashes(arguments))
-    if turn and len(named) == 2:
-        raise misused("'--turn' takes one checkpoint")
     paths = checked_pathspecs(repository, paths) if paths else paths
     with temporary_objects(repository):
         with progress(repository, "reading the worktree"):

@@ -189,11 +189,11 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except ArgumentError as error:
-            options = {
-                parameter.name: max(parameter.opts, key=len)
-                for parameter in self.params
-                if isinstance(parameter, click.Option)
-            }
+            options = {}
+            for parameter in self.params:
+                if isinstance(parameter, click.Option):
+                    typed = max(parameter.opts, key=len)
+                    options[parameter.name] = options[typed.lstrip("-").replace("-", "_")] = typed
             quote = str if error.problem == NEEDS else "'{}'".format
             names = [quote(options[name]) if name in options else name for name in error.names]
             combined = len(names) > 1 and error.problem != NEEDS

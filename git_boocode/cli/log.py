@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
 _COUNT = re.compile(r"-[0-9]+")
 _SHOWN_FILES = 3  # of an edit
-_ONLY_OF_TURNS = ("since", "until", "grep", "agent", "session")
 
 
 class _LogCommand(Command):
@@ -127,7 +126,6 @@ def log(
     stat: bool,
     patch: bool,
     date: str,
-    edits: bool,
     **given: Any,  # noqa: ANN401 - click's own
 ) -> int:
     """List the turns of this worktree, newest first, and what changed in each.
@@ -135,16 +133,13 @@ def log(
     A turn is what happened between a checkpoint and its recorded end, or else the next checkpoint,
     or else now. With paths, only turns that changed these are listed.
     """
-    request, shown = LogRequest(**given, brief=oneline), _Shown(oneline, stat, patch, date)
-    sources = (("--remote", request.remote is not None), ("--remotes", request.remotes))
-    refuse_together(("--edits", edits), ("--archived", request.archived), *sources)
-    refuse_together(("--all", request.everywhere), *sources)
-    refuse_together(("-S", request.text is not None), ("-G", request.regex is not None))
+    request = LogRequest(**given, brief=oneline).checked()
+    shown = _Shown(oneline, stat, patch, date)
     for name, value in shown._asdict().items():
         refuse_together((f"--{name}", value), ("--json", wants_json()))
     repository = Repository.discover()
     warn_of_interruption(repository)
-    if edits:
+    if request.edits:
         return _list_edits(repository, request, shown)
     # What is no path may be meant as the name of a turn.
     for path in split_at_dashes(request.pathspecs)[0]:
@@ -177,15 +172,12 @@ def _warn(turns: TurnLog) -> None:
 
 def _list_edits(repository: Repository, request: LogRequest, shown: _Shown) -> int:
     printed = (("--oneline", shown.oneline), ("--stat", shown.stat), ("--patch", shown.patch))
-    searched = [("-S" if request.text is not None else "-G", request.changes)]
-    searched += [(f"--{key}", getattr(request, key)) for key in _ONLY_OF_TURNS]
-    for name, value in (*printed, *searched, ("paths", request.pathspecs)):
+    for name, value in printed:
         refuse_together(("--edits", True), (name, value))
     from git_boocode.editing.records import Records
 
-    limit = None if request.max_count is None else min(request.max_count, sys.maxsize)
     records = Records(repository)
-    found = [*islice(records.history(everywhere=request.everywhere), limit)]
+    found = [*islice(records.history(everywhere=request.everywhere), request.limit)]
     if wants_json():
         print_json({"ok": True, "edits": [record.as_json() for record in found]})
         warn_of_unreadable(records)

@@ -38,8 +38,6 @@ from git_boocode.server.tools import BUFFERS
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.show_target import CheckpointTarget, find_target
 
-_FETCHED = ("remote", "remotes", "archived")
-
 
 class Call:
     """A call of a tool: its checked arguments, its edit if it has one, and its repository."""
@@ -156,29 +154,16 @@ def checkpoint(call: Call) -> JsonObject:
 
 def log(call: Call) -> JsonObject:
     """List the turns, or the applied edits."""
-    everywhere, most = call.get("all", False), call.get("max_count")
-    if call.get("edits", False):
-        refuse_others(call, "edits", ("edits", "all", "max_count"))
-        records = Records(call.repository)
-        found = records.history(everywhere=everywhere)
-        limited = (
-            (each for each, _ in zip(found, range(most), strict=False))
-            if most is not None
-            else found
-        )
-        return {"ok": True, "edits": [record.as_json() for record in limited]}
-    fetched = [name for name in _FETCHED if call.get(name)]
-    if len(fetched) > 1 or (everywhere and fetched and fetched != ["archived"]):
-        raise UsageError(f"'{fetched[0]}' excludes '{fetched[1] if fetched[1:] else 'all'}'")
-    if call.get("text") is not None and call.get("regex") is not None:
-        raise UsageError("'text' excludes 'regex'")
-    keys = ("text", "regex", "since", "until", "grep", "agent", "session", *_FETCHED)
-    request = LogRequest(
-        max_count=most,
-        everywhere=everywhere,
-        pathspecs=call.paths,
-        **{key: call.get(key) for key in keys if call.get(key) is not None},
+    keys = (
+        *("max_count", "text", "regex", "since", "until", "grep", "agent", "session"),
+        *("remote", "remotes", "archived", "edits"),
     )
+    given = {key: call.get(key) for key in keys if call.get(key) is not None}
+    everywhere = call.get("all", False)
+    request = LogRequest(everywhere=everywhere, pathspecs=call.paths, **given).checked()
+    if request.edits:
+        found = islice(Records(call.repository).history(everywhere=everywhere), request.limit)
+        return {"ok": True, "edits": [record.as_json() for record in found]}
     with TurnLog(call.repository, request) as turns:
         # A model reads the labels; `show` has the whole prompt.
         return turns.as_json(prompts=False)
@@ -200,8 +185,6 @@ def diff(call: Call) -> JsonObject:
             trees = proposal_trees(call.workspace(), repository, call.paths)
             return comparison_json(repository, *trees, ())
     turn, new = call.get("turn", False), call.get("new")
-    if turn and new is not None:
-        raise UsageError("'turn' excludes 'new'")
     catalog = Catalog(repository)
     named = [catalog.find(call.get("old", "@")), *([catalog.find(new)] if new is not None else [])]
     paths = checked_pathspecs(repository, call.paths) if call.paths else []
