@@ -1,17 +1,24 @@
-"""Our hooks in a settings file of an agent, JSON or TOML: installed, found, uninstalled.
+"""Our hooks in a settings file of an agent, JSON or TOML: installed, found, trusted, uninstalled.
 
 Only our entries, and what has to hold them, change; comments and the formatting of all else stay.
-Every function raises RefusedError for a file that cannot be used.
+Functions raise RefusedError for a file that cannot be used. Some agents run only those hooks that
+the user has trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, MutableSequence
+import os
+import re
+from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
+from functools import reduce
 from typing import Any
 
-from git_boocode.agents.config_files import TOML, UNKNOWN, Baseline, ConfigFile, Wanted
+from git_boocode.agents.config_files import TOML, UNKNOWN, Baseline, ConfigFile, Locations, Wanted
+from git_boocode.agents.file_edits import read_file
 from git_boocode.agents.own_hooks import is_own_call
+from git_boocode.agents.registry import USER, Agent, home_of
 from git_boocode.agents.round_trip import Document, plain, read_json, read_toml
+from git_boocode.repo.errors import RefusedError
 
 _HOOKS = "hooks"
 
@@ -141,15 +148,24 @@ def _leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _ours(file: ConfigFile, root: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Our entries by event, each as its innermost object."""
-    key = next(key for key, value in _leaf(file.settings.entry).items() if value == "{command}")
-    hooks, found = root.get(_HOOKS), dict[str, list[Any]]()
-    for event, listed in hooks.items() if isinstance(hooks, MutableMapping) else ():
-        for entry in listed if isinstance(listed, MutableSequence) else ():
-            inner = entry.get(_HOOKS) if isinstance(entry, MutableMapping) else None
-            for each in (entry, *(inner if isinstance(inner, MutableSequence) else ())):
-                if isinstance(each, MutableMapping) and is_own_call(file.agent, each.get(key)):
-                    found.setdefault(event, []).append(each)
+    found: dict[str, list[Any]] = {}
+    for event, _, entry in _own_entries(file, root):
+        found.setdefault(event, []).append(entry)
     return found
+
+
+def _own_entries(file: ConfigFile, root: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Each of our entries as its innermost object, with its event and its position in that."""
+    key = next(key for key, value in _leaf(file.settings.entry).items() if value == "{command}")
+    hooks = root.get(_HOOKS)
+    for event, listed in hooks.items() if isinstance(hooks, MutableMapping) else ():
+        for number, entry in enumerate(listed if isinstance(listed, MutableSequence) else ()):
+            inner = entry.get(_HOOKS) if isinstance(entry, MutableMapping) else None
+            inner = inner if isinstance(inner, MutableSequence) else ()
+            places = [(f":{number}:{index}", each) for index, each in enumerate(inner)]
+            for position, each in ((f":{number}", entry), *places):
+                if isinstance(each, MutableMapping) and is_own_call(file.agent, each.get(key)):
+                    yield event, position, each
 
 
 def _remove(file: ConfigFile, root: Any, event: str, baseline: Baseline) -> None:  # noqa: ANN401
@@ -173,3 +189,80 @@ def _drop(listed: MutableSequence[Any], entry: Any) -> None:  # noqa: ANN401 - a
         if entry in inside:
             del listed[index][_HOOKS][inside.index(entry)]
             return
+
+
+# Which of them the agent runs.
+
+
+def untrusted_events(locations: Locations, file: ConfigFile) -> tuple[str, ...] | None:
+    """The events of a file whose hooks the agent does not run yet; None if that is not known."""
+    trust = file.agent.trust
+    if trust is None:
+        return None
+    try:
+        recorded = list(_recorded(file.agent, locations.home))
+        hooks = list(_own_entries(file, _values(file.path))) if trust.hooks else []
+    except (RefusedError, ValueError, RecursionError):
+        return None
+    if trust.folders:
+        if file.scope == USER or _has_folder(locations, file.agent, recorded):
+            return ()
+        return (*file.agent.turn_events,)
+    tables = [_inner(values, trust.hooks) for values in recorded]
+    known = {key for table in tables for key, row in table.items() if _has_hash(row)}
+    # Codex may have resolved symlinks.
+    paths = (file.path, os.path.realpath(file.path))
+    untrusted = []
+    for event, position, _ in hooks:
+        # As Codex writes it: `stop:0:0`.
+        place = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower() + position
+        if not any(f"{path}:{place}" in known for path in paths):
+            untrusted.append(event)
+    return tuple(untrusted)
+
+
+def trust_note(locations: Locations, file: ConfigFile) -> str:
+    """What the user has to do before the agent runs hooks that were installed; may be empty.
+
+    A changed hook has to be trusted again.
+    """
+    trust = file.agent.trust
+    needed = trust and (trust.hooks or untrusted_events(locations, file))
+    return trust.advice if trust and needed else ""
+
+
+def _recorded(agent: Agent, home: str) -> Iterator[Mapping[str, Any]]:
+    """The contents of the files in which an agent records what it trusts."""
+    for name in agent.trust.files if agent.trust else ():
+        yield _values(os.path.join(home_of(agent, home), name))
+
+
+def _values(path: str) -> Mapping[str, Any]:
+    data = read_file(path)
+    text = (data or b"").decode("utf-8")
+    return (read_toml if path.endswith(".toml") else read_json)(text).before or {}
+
+
+def _inner(values: object, path: str) -> Mapping[str, Any]:
+    """The table at a dotted path; empty if there is none."""
+
+    def step(table: object, key: str) -> object:
+        return table.get(key) if isinstance(table, dict) else None
+
+    found = reduce(step, path.split("."), values)
+    return found if isinstance(found, dict) else {}
+
+
+def _has_hash(row: object) -> bool:
+    return isinstance(row, dict) and bool(row.get("trusted_hash"))
+
+
+def _has_folder(locations: Locations, agent: Agent, recorded: list[Mapping[str, Any]]) -> bool:
+    """Whether the worktree is, or is in, a folder that the agent trusts."""
+    if locations.repository is None or agent.trust is None:
+        return False
+    folders = [values.get(key) for values in recorded for key in agent.trust.folders]
+    named = [each for folder in folders if isinstance(folder, list) for each in folder]
+    top = os.path.realpath(locations.repository.worktree)
+    real = (os.path.realpath(each) for each in named if isinstance(each, str) and each[:1] == "/")
+    return any(os.path.commonpath((top, folder)) == folder for folder in real)

@@ -32,7 +32,6 @@ from git_boocode.agents.hook_call import hook_timeout
 from git_boocode.agents.hook_state import last_calls
 from git_boocode.agents.own_hooks import is_own_program
 from git_boocode.agents.registry import AGENTS, HOOKS, PARTS, SERVER, SERVER_AGENTS, Agent, Program
-from git_boocode.agents.trust import untrusted_events
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable
@@ -236,7 +235,7 @@ def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> 
         expected = agent.events(per_tool=wanted.per_tool)
     missing = tuple(event for event in expected if event not in events)
     same = all(events[event] for event in expected if event in events)
-    reviewed = [untrusted_events(locations, file) for file, there in found if there]
+    reviewed = [config_settings.untrusted_events(locations, file) for file, there in found if there]
     untrusted = tuple(event for each in reviewed for event in each or ())
     return state._replace(
         state=PARTLY if missing else INSTALLED if same else OTHER_COMMAND,

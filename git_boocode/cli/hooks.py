@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from git_boocode.agents.config_files import Locations
+from git_boocode.agents.config_settings import trust_note
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.git_install import GitHookState, git_hooks_status, plan_git_hooks
 from git_boocode.agents.hook_call import run_hook
@@ -28,7 +29,6 @@ from git_boocode.agents.install import (
     wanted_hooks,
 )
 from git_boocode.agents.registry import AGENTS, HOOKS, LOCAL, PROJECT, USER, Agent
-from git_boocode.agents.trust import trust_note
 from git_boocode.cli.candidates import agents
 from git_boocode.cli.framework import (
     Command,
