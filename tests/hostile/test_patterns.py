@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 from typing import Any, NamedTuple
 
 import pytest
 
 import git_boocode
 from tests.hostile.backtracking import trouble
-from tests.hostile.targets import SEPARATOR, TARGETS, words
 
 TOP = Path(git_boocode.__file__).parents[1]
 FILES = sorted([*TOP.glob("git_boocode/**/*.py"), *TOP.glob("hooks/**/*.py")])
@@ -134,29 +132,6 @@ def test_patterns_are_constants() -> None:
                 if constant(where, call.args[0]) is None
             }
     assert found == set(DYNAMIC)
-
-
-def test_no_other_pattern_is_made_while_edits_are_applied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever way a pattern is made in, it is seen here."""
-    for module in walk_packages(git_boocode.__path__, "git_boocode."):
-        import_module(module.name)
-    compiler: Any = getattr(re, "_compiler", None) or import_module("sre_compile")
-    made: list[tuple[Any, int]] = []
-    real = compiler.compile
-
-    def recorded(pattern: Any, flags: int = 0) -> Any:
-        made.append((pattern, flags))
-        return real(pattern, flags)
-
-    re.purge()
-    monkeypatch.setattr(compiler, "compile", recorded)
-    for name, target in TARGETS.items():
-        for word in words(name):
-            for other in words(name)[:20]:
-                target(word * 3 + other + SEPARATOR + other * 2 + SEPARATOR + word)
-    known = {use.pattern for use in static()}
-    foreign = [pattern for pattern, _ in made if pattern not in known]
-    assert [p for p in foreign if trouble(p, 0, METHODS)] == []
 
 
 @pytest.mark.parametrize(
