@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -236,61 +236,5 @@ def test_progress_and_cancellation(work: Repo, mode: str) -> None:
             gate.open()
             result = await client.call_tool("log", {})
             assert [row["label"] for row in result.structured_content["checkpoints"]] == ["held"]
-
-    run(talk)
-
-
-def test_the_log(work: Repo) -> None:
-    messages: list[Any] = []
-
-    async def take(message: Any) -> None:
-        messages.append(message)
-
-    async def refuse(_: Any) -> Any:
-        types = pytest.importorskip("mcp.types")
-        return types.ErrorData(code=-1, message="no")
-
-    async def talk() -> None:
-        async with connected(
-            work, "legacy", logging_callback=take, list_roots_callback=refuse
-        ) as client:
-            await client.set_logging_level("debug")
-            await client.call_tool("log", {})
-            [message] = messages
-            assert (message.level, message.logger) == ("warning", "git-boocode")
-            with pytest.raises(Exception, match=r"(?i)level"):
-                await client.set_logging_level("loud")
-
-    run(talk)
-
-
-def test_many_calls_at_once(work: Repo, mode: str) -> None:
-    async def talk() -> None:
-        async with connected(work, mode) as client:
-            calls: Sequence[Awaitable[Any]] = [
-                client.call_tool(*call)
-                for number in range(20)
-                for call in (
-                    ("apply_edit", {"path": "count", "content": f"{number}\n"}),
-                    ("locate", {"path": "a", "needle": "two"}),
-                    ("checkpoint", {"label": str(number)}),
-                )
-            ]
-            results = await asyncio.gather(*calls)
-            assert not any(result.is_error for result in results)
-            assert work.read("count") == b"19\n"
-            listed = (await client.call_tool("log", {})).structured_content["checkpoints"]
-            assert [row["label"] for row in listed] == [str(n) for n in reversed(range(20))]
-
-    run(talk)
-
-
-def test_read_only(work: Repo, mode: str) -> None:
-    async def talk() -> None:
-        async with connected(work, mode, "--read-only") as client:
-            listed = (await client.list_tools()).tools
-            assert all(tool.annotations.read_only_hint for tool in listed)
-            with pytest.raises(mcp.MCPError, match="unknown tool"):
-                await client.call_tool("checkpoint", {})
 
     run(talk)
