@@ -219,15 +219,15 @@ def test_files_that_cannot_take_the_server(data: bytes, reason: str) -> None:
 def test_a_large_file_costs_little_and_keeps_its_bytes() -> None:
     """Claude Code keeps much more in its file than servers."""
     claude = file_of("claude-code")
-    projects = {f"/src/{n}": {"history": ["é\u2028\\"] * 200} for n in range(3000)}
+    projects = {f"/src/{n}": {"history": ["é\u2028\\"] * 200} for n in range(600)}
     before = {"numStartups": 7, "projects": projects, "mcpServers": {"a": {}}, "tips": {"b": [1]}}
     data = (json.dumps(before, indent=2, ensure_ascii=False) + "\n").encode()
-    assert len(data) > 10_000_000
+    assert len(data) > 2_000_000
     start = time.process_time()
     there, added = install(claude, data, WANTED)
     assert installed(claude, there, WANTED) == {"boocode": True}
     assert uninstall(claude, there, made(*added)) == data
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 4
     after = json.loads(there)
     assert after["mcpServers"].pop("boocode")["command"] == "git"
     assert after == before

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.hook_state import ReportedTurn, Turns, one_at_a_time, turn_of
-from tests.agents.kit import fire, logged, prompted, recorded, taken, turn
+from tests.agents.kit import fire, logged, recorded, taken, turn
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo
 
@@ -42,30 +42,6 @@ def test_vs_code_runs_the_hooks_of_claude_code_and_of_copilot(repo: Repo, sealed
     (found,) = taken(repo)
     assert (found["agent"], found["session"]) == ("copilot", "s")
     assert found["anchor"]["path"] == str(transcript)
-
-
-def test_two_agents_that_are_asked_for_the_same_at_once(repo: Repo) -> None:
-    fire(repo, "gemini", "BeforeAgent", payload=prompted(repo))
-    turn(repo)
-    assert [found["agent"] for found in taken(repo)] == ["gemini"]
-    # If something has changed, nothing is lost by being careful.
-    repo.write("a", "a\n")
-    fire(repo, "cursor", "beforeSubmitPrompt", payload=cursor(repo))
-    assert [found["agent"] for found in taken(repo)] == ["gemini", "cursor"]
-
-
-def test_a_hook_that_is_installed_twice(repo: Repo, sealed: Path) -> None:
-    transcript = sealed / "transcript.jsonl"
-    transcript.write_text("{}\n")
-    for _ in range(2):
-        turn(repo, transcript_path=str(transcript))
-    assert len(taken(repo)) == 1
-
-
-def test_turns_with_ids_are_told_apart_by_them(repo: Repo) -> None:
-    for turn_id in ("t1", "t2", "t1"):
-        fire(repo, "codex", "UserPromptSubmit", payload=prompted(repo, turn_id=turn_id))
-    assert [found["message"] for found in taken(repo)] == ["t1", "t2"]
 
 
 def test_two_hooks_at_once(repo: Repo) -> None:
@@ -112,14 +88,14 @@ def test_a_tool_without_an_id_that_is_told_of_twice(repo: Repo) -> None:
     assert len(taken(repo)) == 3
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [b"", b"{", b"{}", b"[1, null, []]", b"\xff", b"[" * 9999, b'[["a","b","c","d","x","y"]]'],
-)
-def test_a_damaged_note_is_as_good_as_none(damage: bytes, repo: Repo) -> None:
+def test_a_damaged_note_is_as_good_as_none(repo: Repo) -> None:
     payload = cursor(repo)
     fire(repo, "cursor", "beforeSubmitPrompt", payload=payload)
-    repo.write(".git/boocode/turns.json", damage)
+    path = repo.top / ".git/boocode/turns.json"
+    for damage in (b"", b"{", b"{}", b"\xff", b"[" * 9999, b'[["a","b","c","d","x","y"]]'):
+        path.write_bytes(damage)
+        assert Turns(str(path)).last_calls() == {}
+    path.write_bytes(b"[1, null, []]")
     fire(repo, "cursor", "beforeSubmitPrompt", payload=payload)
     assert len(taken(repo)) == 2
     assert logged(repo) == []

@@ -232,23 +232,6 @@ def test_null_is_no_list_of_servers(repo: Repo) -> None:
         assert repo.read(".mcp.json") == content.encode()
 
 
-def test_a_dry_run_shows_the_diff_and_writes_nothing(repo: Repo, sealed: Path) -> None:
-    before = tree(repo.top, sealed)
-    done = repo.boocode("serve", "--install", "cursor", "-n")
-    assert done.code == 0
-    assert f"+++ {repo.top}/.cursor/mcp.json\n" in done.out
-    assert "not ignored, so they could be committed: .cursor/mcp.json\n" in done.err
-    assert '+    "boocode": {\n' in done.out
-    assert tree(repo.top, sealed) == before
-    answer = serve(repo, "--install", "cursor", "-n")
-    assert answer["dry_run"]
-    assert answer["diff"] == done.out
-    serve(repo, "--install", "cursor")
-    there = tree(repo.top, sealed)
-    assert '-    "boocode": {\n' in repo.boocode("serve", "--uninstall", "-n").out
-    assert tree(repo.top, sealed) == there
-
-
 def test_a_tracked_file_has_no_path_of_this_machine(repo: Repo) -> None:
     repo.commit("Begin", **{".mcp.json": "{}\n"})
     shown = repo.boocode("serve", "--install", "claude-code", "cursor", "-n")
@@ -319,19 +302,6 @@ def test_another_server_of_that_name_is_kept_and_named(repo: Repo) -> None:
     assert repo.read(".cursor/mcp.json").decode() == text
 
 
-def test_all_or_none(repo: Repo, sealed: Path) -> None:
-    repo.write(".cursor/mcp.json", "{")
-    repo.write(".vscode/mcp.json", "{}", mode=0o444)
-    before = tree(repo.top, sealed)
-    for bad, code in (("cursor", "unusable_file"), ("vscode", "read_only")):
-        answer = serve(repo, "--install", "claude-code", bad, "codex", code=1)
-        assert answer["error"]["code"] == code
-        assert answer["error"]["message"].endswith("nothing was changed")
-        assert tree(repo.top, sealed) == before
-    repo.write(".cursor/mcp.json", '{"mcpServers": {"boocode": ')
-    assert states(repo)["cursor", PROJECT] == "unusable"
-
-
 def _directory(path: Path) -> None:
     path.mkdir()
 
@@ -340,20 +310,8 @@ def _fifo(path: Path) -> None:
     os.mkfifo(path)
 
 
-def _outwards(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def _loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
 def _deep(path: Path) -> None:
     path.write_text('{"a": ' + "[" * 5000 + "]" * 5000 + "}")
-
-
-def _binary(path: Path) -> None:
-    path.write_bytes(bytes(range(256)))
 
 
 def seen(path: Path) -> tuple[int, ...]:
@@ -362,7 +320,7 @@ def seen(path: Path) -> tuple[int, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [_directory, _fifo, _outwards, _loop, _deep, _binary])
+@pytest.mark.parametrize("make", [_directory, _fifo, _deep])
 def test_what_is_in_the_place_of_the_file_is_left_alone(repo: Repo, make: Any) -> None:
     paths = {name: path_of(SERVER_AGENTS[name], PROJECT) for name in ("claude-code", "codex")}
     for path in paths.values():
