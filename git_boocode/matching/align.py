@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, inf
 from typing import NamedTuple
 
-from git_boocode.matching.types import MatchError
+from git_boocode.matching.types import MatchError, Rows
 
 SCRIPT_WORK = 100_000_000
 """Maximum product of lengths for computing a longest common subsequence (12 MB)."""
@@ -17,9 +17,6 @@ PAIR_FLOOR = 0.5  # minimum similarity of two versions of a line
 _PAIR_WORK = 10_000  # maximum product of lengths for pairing lines by similarity
 _PAIR_LINE = 2_000  # characters of a line that are compared
 _WORD = 64  # characters in a word of the bit-parallel Levenshtein distance (H. Hyyrö)
-
-MatchedRows = tuple[int, int]
-"""The rows (first, stop) of a file that match one line of the old text; may be empty."""
 
 
 class Hunk(NamedTuple):
@@ -137,13 +134,13 @@ class LineIndex:
         return self._found.get(key, [])
 
 
-def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[MatchedRows]:
-    """The matching rows for each line of ``old``.
+def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[Rows]:
+    """The matching rows for each line of ``old``; empty if there are none.
 
     Both sides are in comparison form. Equal lines match. Between them, gaps of the same size are
     paired line by line, others by similarity.
     """
-    matched: list[MatchedRows] = []
+    matched: list[Rows] = []
     for _, i1, i2, j1, j2 in script(old, rows):
         pairs = {step: step for step in range(i2 - i1)}
         if i2 - i1 != j2 - j1:
@@ -156,11 +153,9 @@ def align_lines(old: Sequence[str], rows: Sequence[str]) -> list[MatchedRows]:
     return matched
 
 
-def align_between(
-    known: dict[int, MatchedRows], old: Sequence[str], rows: Sequence[str]
-) -> list[MatchedRows]:
+def align_between(known: dict[int, Rows], old: Sequence[str], rows: Sequence[str]) -> list[Rows]:
     """The matching rows for each line of ``old``, if those of some lines are ``known``."""
-    matched: list[MatchedRows] = []
+    matched: list[Rows] = []
     at = 0
     for index, own in [*sorted(known.items()), (len(old), (len(rows), len(rows)))]:
         free = align_lines(old[len(matched) : index], rows[at : own[0]])

@@ -11,9 +11,7 @@ from git_boocode.matching.guards import evidence
 from git_boocode.matching.rungs import rows_where
 from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, depth_of, framed, lines_of
-from git_boocode.matching.types import Candidate, Match, MatchError, Occurrence, Span
-
-Rows = tuple[int, int]
+from git_boocode.matching.types import Candidate, Match, MatchError, Occurrence, Rows, Span
 
 THERE = "the new text is already there"
 _EVIDENCE = 8  # minimum evidence of new text: less of it may be there by chance

@@ -8,19 +8,20 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, MatchedRows, pair_similar
+from git_boocode.matching.align import Hunk, pair_similar
 from git_boocode.matching.text import Text, indent_of
+from git_boocode.matching.types import Rows
 
 Texts = tuple[Sequence[str], Sequence[str]]  # the lines of old and new
 
 
-class Rows(NamedTuple):
+class PlacedRows(NamedTuple):
     """Rows of the file from ``first`` on, and the old lines that match them."""
 
     first: int
     lines: Sequence[str]
     ending: str  # of the last row
-    matched: Sequence[MatchedRows]  # for each old line, counted from the first row
+    matched: Sequence[Rows]  # for each old line, counted from the first row
 
 
 class Decision:
@@ -32,7 +33,7 @@ class Decision:
     below the extra lines, others above. ``ambiguity`` is an error message if this is a guess.
     """
 
-    def __init__(self, text: Text, texts: Texts, hunks: Sequence[Hunk], rows: Rows) -> None:
+    def __init__(self, text: Text, texts: Texts, hunks: Sequence[Hunk], rows: PlacedRows) -> None:
         self.text, self.rows, self.lines = text, rows, texts[1]
         self.old, self.new = ([line.strip() for line in lines] for lines in texts)
         size = len(rows.lines)

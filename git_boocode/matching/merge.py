@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, MatchedRows, script, slips
+from git_boocode.matching.align import Hunk, script, slips
 from git_boocode.matching.text import INVISIBLE, Text, canonical_line, framed
-from git_boocode.matching.types import MatchError, Occurrence
+from git_boocode.matching.types import MatchError, Occurrence, Rows
 
 # A word may have combining marks, such as decomposed accents.
 _TOKENS = re.compile(r"(?:\w[\u0300-\u036f]*)+|\s+|.", re.DOTALL)
@@ -50,7 +50,7 @@ class Move(NamedTuple):
 
 
 def carry(
-    hunks: Sequence[Hunk], matched: Sequence[MatchedRows], size: int, late: Collection[int] = ()
+    hunks: Sequence[Hunk], matched: Sequence[Rows], size: int, late: Collection[int] = ()
 ) -> Iterator[Move]:
     """Walk through the hunks from old to new, and through the ``size`` items of the file.
 
@@ -396,7 +396,7 @@ def _is_word(token: str) -> bool:
     return token[0].isalnum() or token[0] == "_"
 
 
-def _owned(hunk: Hunk) -> Iterator[MatchedRows]:
+def _owned(hunk: Hunk) -> Iterator[Rows]:
     """Match items one by one; the last of a changed hunk matches the rest of the other side."""
     # So a word that consists of two tokens in the file is treated as a whole.
     height = hunk.i2 - hunk.i1

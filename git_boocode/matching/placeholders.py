@@ -124,8 +124,8 @@ def _is_body(old: Text, new: Text, index: int) -> bool:
     return opened and alone and gone <= sum(map(bool, new.stripped[hunk.j1 : hunk.j2]))
 
 
-Rows = tuple[int, ...]  # the rows of one part's lines
-Chain = tuple[Rows, ...]  # the rows of every part, in order
+Part = tuple[int, ...]  # the lines of one part, or their rows
+Chain = tuple[Part, ...]  # the rows of every part, in order
 
 
 def elided(query: Query, step: Step) -> Found:
@@ -168,7 +168,7 @@ class _Elision:
         above, below = self.parts[0][0] < first, self.parts[-1][-1] > last
         return all((above or first < hunk.i1) and (below or hunk.i2 <= last) for hunk in hunks)
 
-    def evidence_of(self, parts: Sequence[Rows]) -> int:
+    def evidence_of(self, parts: Sequence[Part]) -> int:
         """The total evidence of the lines of some parts."""
         lines = self.query.needle.lines
         return evidence("\n".join(lines[index] for part in parts for index in part))

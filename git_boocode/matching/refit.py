@@ -15,14 +15,13 @@ from typing import NamedTuple
 from git_boocode.matching.align import (
     PAIR_FLOOR,
     Hunk,
-    MatchedRows,
     align_between,
     pair_similar,
     same_items,
     script,
     similarity,
 )
-from git_boocode.matching.ambiguity import Decision, Rows, Texts
+from git_boocode.matching.ambiguity import Decision, PlacedRows, Texts
 from git_boocode.matching.indentation import (
     NEAR,
     LocalReindenter,
@@ -49,7 +48,7 @@ from git_boocode.matching.text import (
     split_ends,
     width_of,
 )
-from git_boocode.matching.types import MatchError, Occurrence
+from git_boocode.matching.types import MatchError, Occurrence, Rows
 
 
 class Patch(NamedTuple):
@@ -111,13 +110,13 @@ def refit_change(
     known |= {index: _without_blanks(old, index, stripped, known[index]) for index in elisions}
     keys = [canonical_line(line.strip()) for line in texts[0]]
     matched = align_between(known, keys, text.canonical[first:stop])
-    rows = Rows(first, text.lines[first:stop], text.ending(stop - 1), matched)
+    rows = PlacedRows(first, text.lines[first:stop], text.ending(stop - 1), matched)
     patch = Refit(text, texts, rows, hunks, elisions).patch()
     patch.done["elided"] += sum(known[index][1] - known[index][0] for index in elisions)
     return patch
 
 
-def _without_blanks(old: Text, index: int, rows: Sequence[str], own: MatchedRows) -> MatchedRows:
+def _without_blanks(old: Text, index: int, rows: Sequence[str], own: Rows) -> Rows:
     """The rows of a placeholder without the blank ones that old has beside it."""
     lines, (first, stop), above, below = old.stripped, own, index - 1, index + 1
     while above >= 0 and not lines[above] and first < stop and not rows[first]:
@@ -138,7 +137,7 @@ class Refit:
         self,
         text: Text,
         texts: Texts,
-        rows: Rows,
+        rows: PlacedRows,
         hunks: Sequence[Hunk] = (),
         elisions: frozenset[int] = frozenset(),
     ) -> None:

@@ -332,7 +332,7 @@ class _Replacer:
 
     def _make_patch(self, mine: str, place: Occurrence, row: int) -> Patch:
         """The patch for a place with the text ``mine``, which begins on ``row``."""
-        from git_boocode.matching.ambiguity import Rows
+        from git_boocode.matching.ambiguity import PlacedRows
         from git_boocode.matching.refit import Refit, refit_change
 
         if place.rows is not None and not self.verbatim:
@@ -347,7 +347,7 @@ class _Replacer:
         if self.exact or self.verbatim or len(old) != len(segments):
             old = segments
         matched = [(index, index + 1) for index in range(len(segments))]
-        rows = Rows(row, segments, ending, matched)
+        rows = PlacedRows(row, segments, ending, matched)
         return Refit(self.text, (old, new), rows).candidate(within="")
 
     def _new_lines(self) -> list[str]:

@@ -11,9 +11,7 @@ from operator import itemgetter
 
 from git_boocode.matching.align import align_lines, script
 from git_boocode.matching.text import Text, depth_of
-from git_boocode.matching.types import SHOWN_TEXT, Candidate
-
-Rows = tuple[int, int]
+from git_boocode.matching.types import SHOWN_TEXT, Candidate, Rows
 
 _REACH = 60  # maximum number of added lines above and below a place to make its text unique
 _WORK = 30_000_000  # maximum number of characters that the search for unique text reads

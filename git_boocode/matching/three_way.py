@@ -13,12 +13,12 @@ from operator import invert
 from typing import NamedTuple
 
 from git_boocode.matching.align import Hunk, script, similarity
-from git_boocode.matching.already_applied import Rows, refuse_applied
+from git_boocode.matching.already_applied import refuse_applied
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import LadderAnswer, try_steps
 from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, lines_of, split_lines
-from git_boocode.matching.types import SHOWN_TEXT, Match, MatchError, Replacement, Step
+from git_boocode.matching.types import SHOWN_TEXT, Match, MatchError, Replacement, Rows, Step
 
 
 class Region(NamedTuple):

@@ -7,6 +7,9 @@ from typing import Literal, NamedTuple
 Kind = Literal["exact", "fuzzy", "ambiguous", "not_found"]
 Code = Literal["not_found", "ambiguous", "overlap", "stale", "already_applied", "invalid_input"]
 
+Rows = tuple[int, int]
+"""The first of some rows of a text, from 0, and the row after the last; equal if there are none."""
+
 SHOWN_TEXT = 4_000  # characters of a candidate's text
 
 
@@ -118,8 +121,8 @@ class Occurrence(NamedTuple):
     start: int
     end: int
     similarity: float = 1.0
-    rows: tuple[int, int] | None = None
-    lines: tuple[tuple[int, int], ...] | None = None
+    rows: Rows | None = None
+    lines: tuple[Rows, ...] | None = None
     partial: bool = False
 
     @property
