@@ -70,6 +70,7 @@ def test_a_git_that_was_killed_is_started_again(repo: Repo) -> None:
     store.close()
 
 
+@pytest.mark.slow
 @ON_LINUX
 def test_requests_start_no_processes_and_need_no_more_memory(
     repo: Repo, store: PersistentStore
@@ -89,11 +90,11 @@ def test_requests_start_no_processes_and_need_no_more_memory(
     for number in range(200):
         ask(number)
     started, used = children(), memory()
-    for number in range(1500):
+    for number in range(600):
         ask(number)
     assert children() == started
     # In bytes: less than one small object for each request.
-    assert memory() - used < 1500 * 200
+    assert memory() - used < 600 * 200
 
 
 def test_threads_get_their_own_answers(repo: Repo, store: PersistentStore) -> None:
