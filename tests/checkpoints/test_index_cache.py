@@ -315,7 +315,7 @@ def behind(
 
 def test_files_rewritten_in_one_second_of_a_slow_file_system(behind: Repo) -> None:
     repo = behind
-    for number in range(3):
+    for number in range(2):
         next_second()
         repo.write("a", f"{number}1\n")
         take()
