@@ -19,11 +19,12 @@ from tomlkit.exceptions import TOMLKitError
 # Of TOML, in characters: tomlkit reads about 200 kB a second.
 _LARGEST = 1 << 20
 _INDENT = re.compile(r"\n([ \t]+)\S")
-_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+# A comment or string that never ends is one up to the end, so that no text takes quadratic time.
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 # Whitespace and comments between two tokens.
 _GAP = re.compile(rf"(?:\s|{_COMMENT.pattern})*", re.DOTALL)
 # Strings, so that nothing is found in them, and what JSON does not have.
-_STRING = r'"(?:[^"\\]|\\.)*"'
+_STRING = r'"(?:[^"\\]|\\.)*"?'
 _STRING_OR_COMMENT = re.compile(rf"{_STRING}|{_COMMENT.pattern}", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"{_STRING}|[\[{{,:]\s*,|,(?=\s*[\]}}])", re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
@@ -126,7 +127,8 @@ def _as_json(text: str) -> str:
     """The text with spaces in place of comments and trailing commas."""
 
     def spaces(found: re.Match[str]) -> str:
-        is_gone = found[0] == "," or found[0].startswith("/")
+        is_open = found[0].startswith("/*") and not found[0].endswith("*/", 2)
+        is_gone = found[0] == "," or (found[0].startswith("/") and not is_open)
         return re.sub(r"[^\r\n]", " ", found[0]) if is_gone else found[0]
 
     return _TRAILING_COMMA.sub(spaces, _STRING_OR_COMMENT.sub(spaces, text))

@@ -205,6 +205,7 @@ def test_what_the_user_made_of_the_entry_is_kept(entry: Any, code: str, said: st
         (b'{"a": ' + b"[" * 2000 + b"]" * 2000 + b"}", "it is nested too deeply"),
         (b'{"a": [,]}', "it is not valid JSON, at line 1, column 8"),
         (b'{"a": [1,,]}', "it is not valid JSON, at line 1, column 10"),
+        (b'{"a": 1} /* never ends', "it is not valid JSON, at line 1, column 10"),
     ],
 )
 def test_files_that_cannot_take_the_server(data: bytes, reason: str) -> None:
