@@ -168,31 +168,25 @@ class _Accepted(NamedTuple):
             (was, mode or was),
         )
 
-    def writes(self) -> Iterator[FileChange]:
-        """The changes of files on disk."""
-        local, there = self.seen.local, self.seen.there
+    def writes(self, repository: Repository) -> Iterator[tuple[FileChange, WrittenFile | None]]:
+        """The changes of files on disk, and what git sees there then; None for a deleted file."""
+        local, there, new = self.seen.local, self.seen.there, self.new
         if self.in_buffer or not self.changes:
             return
         like = local.state
         if like is not None and isinstance(like.data, Symlink):
             like = None
-        executable, data = None, self.new.data if self.new else None
-        if self.new and (local.version is None or local.version.mode != self.new.mode):
-            executable = self.new.mode == "100755"
-        yield FileChange(there.target, there.state, data, like, None, executable)
-        if local.target != there.target and local.state is not None:
-            yield FileChange(local.target, local.state, None)
-
-    def written(self, repository: Repository) -> Iterator[tuple[str, WrittenFile | None]]:
-        """The paths on disk that change, and what is written there; None for a deleted file."""
-        for change in self.writes():
-            path, version = change.target.path, self.context
-            if change.after is None or self.new is None:
-                yield path, None
-                continue
+        executable, data, written = None, None, None
+        if new is not None:
+            data, version = new.data, self.context
+            if local.version is None or local.version.mode != new.mode:
+                executable = new.mode == "100755"
             if not isinstance(version, BlobVersion):
-                version = version_of(repository, path, self.new)
-            yield path, WrittenFile(path, self.new.mode, version.id)
+                version = version_of(repository, there.target.path, new)
+            written = WrittenFile(there.target.path, new.mode, version.id)
+        yield FileChange(there.target, there.state, data, like, None, executable), written
+        if local.target != there.target and local.state is not None:
+            yield FileChange(local.target, local.state, None), None
 
     def state_changes(self) -> Changes:
         """The new sides of its paths: the context moves on to what was accepted."""
@@ -234,11 +228,11 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
         return result
     changes = {path: sides for each in accepted for path, sides in each.state_changes().items()}
     journal = _AcceptJournal(review, changes)
-    writes = [change for each in accepted for change in each.writes()]
-    written = dict(pair for each in accepted for pair in each.written(review.repository))
+    writes = [pair for each in accepted for pair in each.writes(review.repository)]
+    written = {change.target.path: file for change, file in writes}
     with review.undoable(ACCEPT, files, written) as undo:
         if writes:
-            write_files(writes, journal)
+            write_files([change for change, _ in writes], journal)
         else:
             journal.commit()
     return result._replace(applied=True, id=journal.stored, undo=undo)
