@@ -396,7 +396,7 @@ def hunks_of_one_file(
     if len(files) > 1:
         path = os.path.relpath(files[0].path, workspace.prefix or ".")
         words = ("git", "boocode", verb, "--hunk", str(min(numbers)), path)
-        hint = f"name one file: {shell_command(*words)}"
+        hint = NextStep("name one file: {}", "paths", path, typed=shell_command(*words))
         raise UsageError("--hunk takes hunks of one file", hints=(hint,))
     return ChosenPart(tuple(paths), {files[0].path: set(numbers)}, review.newest_id)
 

@@ -216,7 +216,8 @@ class DefinedTools:
             return hint.worded(self._call(other, hint.value))
         if hint.name not in tool.arguments:
             return hint
-        given = f": {json.dumps(hint.value.split(','))}" if hint.value else ""
+        values = hint.value.split(",") if hint.name == "force" else [hint.value]
+        given = f": {json.dumps(values, ensure_ascii=False)}" if hint.value else ""
         return hint.worded(f"'{hint.name}'{given}")
 
     def _call(self, tool: ServedTool, value: str) -> str:

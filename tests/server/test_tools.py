@@ -449,6 +449,7 @@ def test_hints_are_about_tools() -> None:
     latest = NextStep("go back: {}", "restore", "@", typed="git boocode restore @")
     undo = NextStep("{} brings it back", "undo", typed="'git boocode undo'")
     callback = NextStep("fix {}", "callback")
+    file = NextStep("name one file: {}", "paths", "a,b", typed="git boocode discard a,b")
     assert kinds == "--force ignored,later-changes does it anyway"
     assert end == "'git boocode turn end' ends it"
     found = {
@@ -458,12 +459,14 @@ def test_hints_are_about_tools() -> None:
         end: 'the tool \'turn\' with {"action": "end"} ends it',
         latest: 'go back: the tool \'restore\' with {"checkpoint": "@"}',
         undo: "the tool 'undo' brings it back",
+        file: "name one file: git boocode discard a,b",
         # What no tool does is for the user.
         callback: "fix --callback",
         "run 'git boocode doctor --fix'": "run 'git boocode doctor --fix'",
     }
     defined = DefinedTools(definitions)
     assert {hint: defined.worded(hint, TOOLS["undo"]) for hint in found} == found
+    assert defined.worded(file, TOOLS["discard"]) == "name one file: 'paths': [\"a,b\"]"
 
 
 def test_a_model_reads_hints_about_tools(client: Client) -> None:
