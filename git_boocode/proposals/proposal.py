@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.repo.entries import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.errors import NextStep, RefusedError
@@ -29,6 +28,9 @@ from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange
 from git_boocode.repo.trees import Item, TreeEditor
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.restore.request import ProposalStep
 
 KIND = "proposal"
 _CONTEXT_KIND = "context"

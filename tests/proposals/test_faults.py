@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.restore import commands
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.lock import worktree_lock
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, interrupted, refs, sound, take
@@ -340,18 +340,3 @@ def test_an_interrupted_restore(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> 
     assert repo.read("b") == b"mess\n"
     kit.accept()
     assert letters() == {"a": ""}
-
-
-def test_an_error_while_the_state_is_stored(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, _ = set_up(repo)
-    known = refs(repo)
-
-    def fail(*_: object) -> None:
-        raise FatalError("it failed", code="refs")
-
-    monkeypatch.setattr("git_boocode.proposals.review.store_proposal", fail)
-    acts: list[Callable[[], object]] = [lambda: kit.accept(merge=True), kit.discard, kit.sync]
-    for act in acts:
-        with pytest.raises(BoocodeError, match="it failed"):
-            act()
-        assert (contents(repo), refs(repo), letters()) == (before, known, LETTERS)

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from git_boocode.checkpoints.capture import prune_daily
-from git_boocode.checkpoints.store.retention import last_prune_failure, prune
-from git_boocode.proposals.proposal import Proposals
-from git_boocode.repo.entries import DAY, Limits
+from git_boocode.checkpoints.store.retention import last_prune_failure
+from git_boocode.repo.entries import DAY
 from git_boocode.repo.layout import PROPOSALS, SAFETY
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
@@ -160,14 +159,3 @@ def test_daily_pruning(repo: Repo) -> None:
     made.append(propose(repo, "4", "5"))
     assert ids(repo, "proposals") == {*made[-2:]}
     assert last_prune_failure(Repository.discover()) is None
-
-
-def test_pruning_keeps_out_of_the_way_of_a_proposal(repo: Repo) -> None:
-    """A proposal that is based on the newest one never loses it."""
-    repo.commit(a="one\n")
-    newest = propose(repo, "one", "two")
-    limits = rules()._replace(checkpoints=Limits(1, 0))
-    assert prune(Repository.discover(), limits, everywhere=True, now=NOW * 2) == []
-    found = Proposals(Repository.discover()).newest()
-    assert found is not None
-    assert found.id == newest
