@@ -305,6 +305,7 @@ def test_forged_checkpoints_have_no_effect(clone: Clone) -> None:
     assert clone.repo.git("rev-parse", "origin/main").strip() == commit
 
 
+@pytest.mark.quick
 def test_the_clone_itself_can_be_hostile_to_paths(clone: Clone) -> None:
     """What is a file in one commit is a symlink to somewhere else in the next."""
     clone.origin.commit(**{"d/f": "1\n", "a": "a\n"})

@@ -42,6 +42,7 @@ def test_a_command_that_is_not_one_line_is_left_out(repo: Repo, command: object)
     assert resume(repo, {"resume": command}, chat="c") is None
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("session", ["x;touch PWNED;#", "--yolo", "a b", "$(touch PWNED)"])
 def test_a_session_that_is_no_id_is_not_resumed(repo: Repo, session: str) -> None:
     assert resume(repo, {}, agent="codex", session=session) is None
@@ -57,6 +58,7 @@ def test_a_ref_whose_name_is_no_id_is_no_checkpoint(repo: Repo) -> None:
     assert words == ["git", "update-ref", "-d", f"{CHECKPOINTS}{EVIL_REF}"]
 
 
+@pytest.mark.quick
 def test_the_name_of_a_branch_is_quoted(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.git("switch", "-qc", EVIL_REF)

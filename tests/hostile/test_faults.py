@@ -54,6 +54,10 @@ FORCED = frozenset({"ignored"})
 _SLACK = 4
 # A restore, an undo and a redo are the same transaction; KILL_ROUNDS kills each at every step.
 _EVERY_STEP = "KILL_ROUNDS" in os.environ
+STEPS = pytest.mark.parametrize(
+    "every",
+    [pytest.param(1, id="every step"), pytest.param(25, id="some steps", marks=pytest.mark.quick)],
+)
 
 
 def set_up(repo: Repo) -> tuple[Seen, Seen]:
@@ -145,14 +149,15 @@ def sound_but_for_the_note(place: Repo) -> None:
     sound(place)
 
 
-def test_a_capture_killed_at_every_step(repo: Repo) -> None:
+@STEPS
+def test_a_killed_capture(repo: Repo, every: int) -> None:
     _, before = set_up(repo)
 
     def check(place: Repo) -> None:
         assert seen(place) == before
         blocks_nothing(place)
 
-    at_steps(repo, "capture", check)
+    at_steps(repo, "capture", check, every=every)
 
 
 def goes_back(place: Repo, before: Seen, count: int) -> None:
@@ -165,7 +170,8 @@ def goes_back(place: Repo, before: Seen, count: int) -> None:
     blocks_nothing(place)
 
 
-def test_a_restore_killed_at_every_step(repo: Repo) -> None:
+@STEPS
+def test_a_killed_restore(repo: Repo, every: int) -> None:
     there, _ = set_up(repo)
     before, how = with_more(repo)
 
@@ -181,7 +187,7 @@ def test_a_restore_killed_at_every_step(repo: Repo) -> None:
             undone(**how)
             assert seen(place) == before
 
-    at_steps(repo, "restore", check)
+    at_steps(repo, "restore", check, every=every)
 
 
 def test_an_undo_killed_at_some_steps(repo: Repo) -> None:

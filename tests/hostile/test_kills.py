@@ -147,6 +147,7 @@ def blocks_nothing(repo: Repo) -> None:
     repo.git("reset", "-q", "d1")
 
 
+@pytest.mark.quick
 def test_leftovers_of_killed_commands_are_removed(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.boocode("checkpoint")
@@ -163,6 +164,7 @@ def test_leftovers_of_killed_commands_are_removed(repo: Repo) -> None:
     assert private.exists()
 
 
+@pytest.mark.quick
 def test_the_users_own_lock_is_left_alone(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.write("a", "b\n")
@@ -192,6 +194,7 @@ def limited(size: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("size", [0, 100, 3_000])
+@pytest.mark.quick
 def test_no_file_can_grow(repo: Repo, size: int) -> None:
     repo.commit(a="a\n", **{f"f{n}": f"{n}\n" for n in range(100)})
     repo.boocode("checkpoint")
@@ -257,6 +260,7 @@ def sealed_git_dir(repo: Repo) -> Iterator[Repo]:
         yield repo
 
 
+@pytest.mark.quick
 def test_a_git_directory_that_cannot_be_written(sealed_git_dir: Repo) -> None:
     before = theirs(sealed_git_dir)
     done = sealed_git_dir.boocode("checkpoint")

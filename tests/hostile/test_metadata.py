@@ -72,6 +72,7 @@ def test_control_characters_are_escaped(repo: Repo, evil: str) -> None:
     assert json.loads(repo.boocode("log", "--json", "-n", "9").out)
 
 
+@pytest.mark.quick
 def test_the_name_of_a_worktree_is_escaped(repo: Repo) -> None:
     repo.commit(a="a\n")
     rewrite(repo, take(), {"worktree": {"name": EVIL, "path": EVIL}})
@@ -80,6 +81,7 @@ def test_the_name_of_a_worktree_is_escaped(repo: Repo) -> None:
         assert not STEERING.search(done.out + done.err), command
 
 
+@pytest.mark.quick
 def test_errors_are_escaped(repo: Repo) -> None:
     repo.commit(a="a\n")
     rewrite(repo, take(), {}, "abcd\x9b\u202e1")
@@ -100,12 +102,14 @@ def test_errors_are_escaped(repo: Repo) -> None:
             assert not STEERING.search(done.out + done.err), (command, done)
 
 
+@pytest.mark.quick
 def test_the_subject_of_a_commit_is_escaped(repo: Repo) -> None:
     taken = take(label=EVIL, meta={EVIL: EVIL}, trigger=EVIL)
     raw = repo.git("cat-file", "commit", taken.commit.id)
     assert not STEERING.search(raw)
 
 
+@pytest.mark.quick
 def test_names_of_skipped_files_are_escaped(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.git("config", "boocode.maxFileSize", "2")

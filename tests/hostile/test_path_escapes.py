@@ -119,6 +119,7 @@ PARTS = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.quick
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(PARTS, min_size=1, max_size=7), form=st.sampled_from(sorted(FORMATS)))
 def test_edits_of_any_path(place: Place, parts: list[str], form: str) -> None:

@@ -16,6 +16,8 @@ import pytest
 import git_boocode
 from tests.hostile.backtracking import trouble
 
+pytestmark = pytest.mark.quick
+
 TOP = Path(git_boocode.__file__).parents[1]
 FILES = sorted([*TOP.glob("git_boocode/**/*.py"), *TOP.glob("hooks/**/*.py")])
 METHODS = frozenset(("search", "match", "fullmatch", "sub", "split", "findall", "finditer"))

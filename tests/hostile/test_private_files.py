@@ -49,6 +49,7 @@ def attempt(repo: Repo, command: tuple[str, ...], stdin: str = "") -> int:
     return done.code
 
 
+@pytest.mark.quick
 def test_private_files_are_for_their_owner_alone(session: Repo) -> None:
     paths = [path for path in (session.top / ".git/boocode").rglob("*") if path.is_file()]
     assert {"lock", "hooks.lock", "turns.json", "kept-index.json"} <= {path.name for path in paths}

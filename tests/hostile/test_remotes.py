@@ -81,6 +81,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.quick
 @pytest.mark.ref_files
 def test_invalid_objects_are_rejected_one_by_one(both: Both) -> None:
     sound = [forged(both.remote, label=str(number)) for number in range(5)]
@@ -150,6 +151,7 @@ def tried(repo: Repo, name: str, **options: Any) -> str:
     return ""
 
 
+@pytest.mark.quick
 def test_harmless_forged_checkpoints_are_restored(repo: Repo) -> None:
     """So that the others do not fail for another reason than the one that is meant."""
     repo.commit(a="a\n")
@@ -173,6 +175,7 @@ def staging(repo: Repo, path: str, blob: str, tree: str) -> dict[str, str | None
     return {"tree": tree, "commit": None, "details": details}
 
 
+@pytest.mark.quick
 def test_a_staging_area_that_names_a_path_twice(repo: Repo) -> None:
     repo.commit(a="a\n")
     blob, tree = repo.git("rev-parse", "HEAD:a").strip(), repo.git("rev-parse", "HEAD:").strip()
@@ -248,6 +251,7 @@ def test_a_commit_too_large_to_read(both: Both, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.ref_files
+@pytest.mark.quick
 def test_names_invented_by_a_remote(both: Both) -> None:
     commit = forged(both.remote)[1]
     identifier = new_id()

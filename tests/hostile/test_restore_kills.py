@@ -327,6 +327,7 @@ restore(Repository.discover(), "@", RestoreRequest())
 """
 
 
+@pytest.mark.quick
 def test_git_of_a_killed_restore_is_awaited(repo: Repo) -> None:
     """The files that git has not yet written would come after the undo."""
     repo.commit(**{f"f{number}": "x\n" for number in range(6)})
