@@ -482,5 +482,6 @@ def _hunks(review: Review, file: ContextFile, local: LocalFile) -> list[TextHunk
 def _missing(workspace: Workspace, path: str) -> RefusedError:
     """The error for a file that neither exists nor is proposed."""
     miss = workspace._replace(from_here=True).missing_file(path)
-    hints = (miss.hint,) if miss.hint else ("'git boocode status' lists the files of a proposal",)
-    return RefusedError(f"'{path}': {miss.message}", code=miss.code, hints=hints)
+    status = "{} lists the files of a proposal"
+    hint = miss.hint or NextStep(status, "status", typed="'git boocode status'")
+    return RefusedError(f"'{path}': {miss.message}", code=miss.code, hints=(hint,))

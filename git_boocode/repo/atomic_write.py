@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.repo.durable import sync, sync_path
-from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError
+from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, NextStep, RefusedError
 from git_boocode.repo.files import (
     FileState,
     Symlink,
@@ -175,7 +175,7 @@ class ChangedMeanwhileError(RefusedError):
         super().__init__(
             f"another program changed '{target.path}' while it was being edited",
             code="conflict",
-            hints=("nothing was written; run the command again",),
+            hints=(NextStep("nothing was written; run the command again", "retry"),),
         )
         self.target = target
 

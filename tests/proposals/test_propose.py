@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from git_boocode.editing.answer import EditsRefusedError
+from git_boocode.proposals.review import preview
 from git_boocode.repo.errors import RefusedError
 from tests.checkpoints.kit import refs
 from tests.proposals import kit
@@ -305,6 +307,7 @@ def test_next_steps_of_refusals(repo: Repo) -> None:
 
     assert steps(kit.accept) == steps(kit.discard) == ("propose",)
     assert steps(kit.sync) == ("paths",)
+    assert steps(partial(preview, kit.workspace()), "no such file") == ("status",)
     propose(edit("a", "2", "model"))
     assert steps(kit.accept, "b") == steps(kit.sync, "no such file") == ("status",)
     assert steps(kit.discard, hunks={"a": {7}}) == ("preview",)
