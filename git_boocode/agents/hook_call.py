@@ -299,15 +299,13 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
             position = position if is_turn else _position(context, reported)
             prompt = kept_prompt(reported.prompt, _wanted_prompts(context, repository))
             texts = {"label": label_of(prompt), "prompt": prompt}
-            anchor = position._asdict() if position else {}
-            _capture(repository, reported, turn, turns, **texts, anchor=anchor)
+            _capture(repository, reported, turn, turns, **texts, anchor=_anchor(position))
         elif per_tool and (paths := reported.changed_files(repository.worktree)):
             position = _position(context, reported)
             call = reported.payload.text(reported.agent.fields.call)
             turn = _turn(reported, "\0".join((call, *paths)), position)
-            anchor = position._asdict() if position else {}
             tools = tools_of(repository.state_dir)
-            _capture(repository, reported, turn, tools, paths=paths, anchor=anchor)
+            _capture(repository, reported, turn, tools, paths=paths, anchor=_anchor(position))
         else:
             return
     from git_boocode.checkpoints.capture import prune_daily
@@ -392,7 +390,7 @@ def _capture(
 
 
 class TranscriptPosition(NamedTuple):
-    """A position in a transcript; the field names are those of a checkpoint's anchor.
+    """A position in a transcript.
 
     `path` is absolute; `offset`, in bytes, is the end of the last complete line, including its
     newline; `hash` is the hash of that line without the newline, None if there is no line.
@@ -401,6 +399,12 @@ class TranscriptPosition(NamedTuple):
     path: str
     offset: int
     hash: str | None
+
+
+def _anchor(position: TranscriptPosition | None) -> dict[str, Any]:
+    if position is None:
+        return {}
+    return {"path": position.path, "offset": position.offset, "hash": position.hash}
 
 
 def transcript_position(path: str) -> TranscriptPosition:

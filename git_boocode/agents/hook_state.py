@@ -102,7 +102,19 @@ class Turns:
         self._turns = [
             other if _is_near(turn, other) else other._replace(prompt="") for other in turns
         ]
-        write_private(self._path, json.dumps(self._turns).encode("ascii"), to_disk=False)
+        rows = [
+            {
+                "agent": each.agent,
+                "session": each.session,
+                "turn": each.turn,
+                "prompt": each.prompt,
+                "offset": each.offset,
+                "time": each.time,
+                "checkpoint": each.checkpoint,
+            }
+            for each in self._turns
+        ]
+        write_private(self._path, json.dumps(rows).encode("ascii"), to_disk=False)
 
 
 @contextmanager
@@ -131,17 +143,16 @@ def _read(path: str) -> Iterator[ReportedTurn]:
     with suppress(OSError):
         rows = read_private_json(path)
     for row in rows if isinstance(rows, list) else []:
-        with suppress(TypeError, ValueError, OverflowError):
-            agent, session, turn, prompt, offset, when, *checkpoint = row
-            number = None if offset is None else int(offset)
+        with suppress(TypeError, ValueError, OverflowError, KeyError):
+            offset = row["offset"]
             yield ReportedTurn(
-                str(agent),
-                str(session),
-                str(turn),
-                str(prompt),
-                number,
-                float(when),
-                str(checkpoint[0]) if checkpoint else "",
+                agent=str(row["agent"]),
+                session=str(row["session"]),
+                turn=str(row["turn"]),
+                prompt=str(row["prompt"]),
+                offset=None if offset is None else int(offset),
+                time=float(row["time"]),
+                checkpoint=str(row["checkpoint"]),
             )
 
 
@@ -182,9 +193,15 @@ def log_path(state_dir: str) -> str:
 
 def log(state_dir: str, agent: str, event: str, worktree: str, what: str, message: str) -> None:
     """Write an entry (see `LogEntry`) if possible; drops the oldest ones."""
-    texts = (text[:_LONGEST] for text in (agent, event, worktree, what, message))
-    entry = LogEntry(timestamp(time.time()), *texts)
-    _log_file(state_dir).append(entry._asdict())
+    entry = {
+        "agent": agent,
+        "event": event,
+        "worktree": worktree,
+        "what": what,
+        "message": message,
+    }
+    kept = {key: text[:_LONGEST] for key, text in entry.items()}
+    _log_file(state_dir).append({"time": timestamp(time.time()), **kept})
 
 
 def _log_file(state_dir: str) -> LineLog:

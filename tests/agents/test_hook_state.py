@@ -149,5 +149,5 @@ def test_no_trace_of_a_prompt_is_kept_for_long(
     turns.note(turn_of("codex", "s", "1", "secret", None))
     now = 1_020.0
     turns.note(turn_of("codex", "s", "2", "other", None))
-    prompts = [row[3] for row in json.loads((tmp_path / "turns.json").read_text())]
+    prompts = [row["prompt"] for row in json.loads((tmp_path / "turns.json").read_text())]
     assert [bool(prompt) for prompt in prompts] == [False, True]
