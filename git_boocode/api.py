@@ -4,8 +4,8 @@ The package `git_boocode` exports these names. Every function that needs a repos
 a directory in its worktree. No function changes the state of the process, such as the current
 directory. Failures raise a `BoocodeError` with a stable `code`, a `message` and `hints`:
 `RefusedError` if nothing was changed, `FatalError` if the operation failed. Hints are for people:
-they name commands of `git boocode`. Invalid arguments raise ValueError or TypeError before anything
-is read.
+they name commands of `git boocode`, which `next_steps` has as data. Invalid arguments raise
+ValueError or TypeError before anything is read.
 
 Results are immutable values. Their paths are relative to the top of the worktree and use `/`.
 """

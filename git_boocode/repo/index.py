@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from git_boocode.repo.durable import sync_path
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 from git_boocode.repo.lock import fresh_path
 
@@ -252,7 +252,7 @@ def install_index(new: str, index_path: str, *, expected: bytes | None, git: Git
                 raise RefusedError(
                     "another process has changed the staging area meanwhile",
                     code="conflict",
-                    hints=("nothing was lost; run the command again",),
+                    hints=(NextStep("nothing was lost; run the command again", "retry"),),
                 )
         os.replace(lock, index_path)
     except BaseException:

@@ -24,7 +24,7 @@ from git_boocode.repo.durable import (
     try_lock,
     write_private,
 )
-from git_boocode.repo.errors import FatalError, RefusedError, from_os
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, walk_directories
 from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import (
@@ -113,7 +113,7 @@ def _wait_for(descriptor: int, *, shared: bool, patience: float) -> None:
             raise RefusedError(
                 "another git boocode command is running in this worktree",
                 code="locked",
-                hints=("wait until it has finished, then try again",),
+                hints=(NextStep("wait until it has finished, then try again", "retry"),),
             )
         time.sleep(0.02)
 
