@@ -266,9 +266,7 @@ def test_hostile_text_steers_nothing(repo: Repo) -> None:
     left(terminal)
 
 
-@pytest.mark.parametrize(
-    ("size", "term"), [((80, 24), "dumb"), ((80, 24), ""), ((19, 24), "xterm"), ((80, 5), "xterm")]
-)
+@pytest.mark.parametrize(("size", "term"), [((80, 24), "dumb"), ((80, 5), "xterm")])
 def test_a_simple_terminal_is_asked_for_a_number(
     turns: Repo, size: tuple[int, int], term: str
 ) -> None:
@@ -305,9 +303,7 @@ def test_the_terminal_gets_another_size(turns: Repo) -> None:
 # Ways out.
 
 
-@pytest.mark.parametrize(
-    "keys", [ESCAPE, "q", "x" + ESCAPE + "q", ENTER + "\n", ENTER + "n\n", ENTER + CTRL_D]
-)
+@pytest.mark.parametrize("keys", ["x" + ESCAPE + "q", ENTER + "n\n", ENTER + CTRL_D])
 def test_a_no_changes_nothing(turns: Repo, keys: str) -> None:
     before = seen(turns)
     terminal = picker()
@@ -324,9 +320,7 @@ def test_a_no_changes_nothing(turns: Repo, keys: str) -> None:
     ("end", "code"),
     [
         (lambda terminal: terminal.type(CTRL_C), 130),
-        (lambda terminal: terminal.interrupt(), 130),
         (lambda terminal: terminal.interrupt(signal.SIGTERM), 143),
-        (lambda terminal: terminal.interrupt(signal.SIGHUP), 129),
     ],
 )
 def test_an_interrupt_changes_nothing(
@@ -398,10 +392,9 @@ def test_neither_files_nor_conversation(turns: Repo) -> None:
     assert (seen(turns), host.events) == (before, [])
 
 
-@pytest.mark.parametrize("arguments", [["--files-only"], ["--", "a"]])
-def test_there_is_no_conversation_to_choose(turns: Repo, arguments: list[str]) -> None:
+def test_there_is_no_conversation_to_choose(turns: Repo) -> None:
     turns.git("config", "boocode.callback", Host(turns).path)
-    terminal = picker(*arguments)
+    terminal = picker("--files-only")
     terminal.type(ENTER)
     assert SCOPE not in terminal.wait_for(CONFIRM)
     terminal.type("\n")

@@ -84,7 +84,7 @@ def test_no_file_becomes_a_stream(session: Repo) -> None:
     assert session.read("ok") == b""
 
 
-@pytest.mark.parametrize("streams", [CLOSED, "</", ">/dev/null </"])
-@pytest.mark.parametrize("hook", ["claude-code UserPromptSubmit", "git pre-commit", "nobody"])
-def test_hooks_exit_with_0(session: Repo, hook: str, streams: str) -> None:
-    assert run(f"hook {hook}", streams).returncode == 0
+def test_hooks_exit_with_0(session: Repo) -> None:
+    for hook in ("claude-code UserPromptSubmit", "git pre-commit", "nobody"):
+        for streams in (CLOSED, "</"):
+            assert run(f"hook {hook}", streams).returncode == 0, (hook, streams)
