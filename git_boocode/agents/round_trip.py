@@ -171,21 +171,24 @@ class _Container:
     @classmethod
     def of(cls, text: str, bare: str) -> _Container:
         """That of a valid text, which is `bare` without comments."""
-        opening, at = text[0], 1
-        found = cls(opening, text[1 : (at := _gap_end(text, 1))])
-        while text[at] != _CLOSING[opening]:
+        at = _gap_end(text, 1)
+        found, closing = cls(text[0], text[1:at]), _CLOSING[text[0]]
+        while text[at] != closing:
             start, key = at, ""
-            if opening == "{":
-                key, at = _DECODER.raw_decode(bare, at)
-                at = _gap_end(text, _gap_end(text, at) + 1)
+            if found.opening == "{":
+                key, end = _DECODER.raw_decode(bare, at)
+                colon = _gap_end(text, end)
+                at = _gap_end(text, colon + 1)
             _, end = _DECODER.raw_decode(bare, at)
             made = _Element(found.end, text[start:at], text[at:end], "", bare[at:end], key)
             at = _gap_end(text, end)
             made.after = text[end:at]
             found.elements.append(made)
-            found.has_comma, end = text[at] == ",", at + 1
-            at = _gap_end(text, end) if found.has_comma else at
-            found.end = text[end:at]
+            found.has_comma, found.end = text[at] == ",", ""
+            if found.has_comma:
+                start = at + 1
+                at = _gap_end(text, start)
+                found.end = text[start:at]
         return found
 
     def text(self) -> str:
