@@ -67,6 +67,7 @@ def test_the_newest_comes_first(repo: Repo) -> None:
         "modify", "modify", "create"
     ]  # fmt: skip
     assert [record.meta.worktree_name for record in found] == ["main"] * 3
+    assert [edit["path"] for record in found for edit in record.edits] == ["a"] * 3
     assert not any(record.rewound or record.rewinds for record in found)
 
 
