@@ -15,14 +15,7 @@ import click
 
 from git_boocode.agents.config_program import isolated_command
 from git_boocode.cli.framework import Command, json_option, option
-from git_boocode.cli.output import (
-    Style,
-    colour_wanted,
-    config_here,
-    print_json,
-    print_text,
-    wants_json,
-)
+from git_boocode.cli.output import config_here, output_style, print_json, print_text, wants_json
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import shipped_file
 
@@ -49,7 +42,7 @@ class _Demo:
     def __init__(self, scratch: Path) -> None:
         self.top = scratch / "shop"
         self.steps: list[dict[str, Any]] = []
-        self._style = Style(enabled=colour_wanted(config_here()))
+        self._style = output_style(config_here())
         shim = scratch / "git-boocode"
         shim.write_text(f'#!/bin/sh\nexec {shlex.join(isolated_command())} "$@"\n')
         shim.chmod(0o755)

@@ -25,6 +25,7 @@ from git_boocode.cli.output import (
     colour_forbidden,
     colour_wanted,
     encode_text,
+    output_style,
     paged,
     print_json,
     progress,
@@ -147,7 +148,7 @@ def print_page(
     BrokenPipeError if the reader has seen enough, GitError if git failed.
     """
     with paged(repository.users_git) as stream:
-        stream.write(encode_text(head(Style(enabled=colour_wanted(repository.config)))))
+        stream.write(encode_text(head(output_style(repository.config))))
         diff_into(stream, repository, arguments)
     return 0
 

@@ -28,9 +28,9 @@ from git_boocode.cli.framework import (
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     Style,
-    colour_wanted,
     counted,
     encode_text,
+    output_style,
     paged,
     print_hints,
     print_json,
@@ -182,7 +182,7 @@ def _list_edits(repository: Repository, request: LogRequest, shown: _Shown) -> i
         print_json({"ok": True, "edits": [record.as_json() for record in found]})
         warn_of_unreadable(records)
         return 0
-    style, short = Style(enabled=colour_wanted(repository.config)), ShortIds(records.store)
+    style, short = output_style(repository.config), ShortIds(records.store)
     number = count()
     times = Dates(repository, shown.date)(found)
     with paged(repository.users_git) as stream:
@@ -221,7 +221,7 @@ def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Sh
         if request == LogRequest(brief=request.brief) and log.catalog.latest() is None:
             print_hints((NO_CHECKPOINTS,), repository.config)
         return
-    style = Style(enabled=colour_wanted(repository.config))
+    style = output_style(repository.config)
     width = terminal_width()
     above, gap = None, b""
     with paged(repository.users_git) as stream:
@@ -244,7 +244,7 @@ def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Sh
 
 def _lines(repository: Repository, log: TurnLog, shown: _Shown) -> Iterator[tuple[ListedTurn, str]]:
     """The turns, each with its line."""
-    style = Style(enabled=colour_wanted(repository.config))
+    style = output_style(repository.config)
     dates, short = Dates(repository, shown.date), ShortIds(log.catalog.store)
     for page in log.pages():
         times = dates([each.turn.checkpoint for each in page])

@@ -453,6 +453,11 @@ class Style:
         return f"{_SEQUENCES.get(colour, colour)}{text}{_RESET}" if self.enabled else text
 
 
+def output_style(config: Config) -> Style:
+    """What paints text on standard output."""
+    return Style(enabled=colour_wanted(config))
+
+
 def colour_wanted(config: Config, key: str = "color.ui", *, on_stderr: bool = False) -> bool:
     """Whether a standard stream takes colour, by `key`, `color.ui` and whether it is a terminal."""
     if colour_forbidden(config, key):

@@ -34,7 +34,7 @@ from prompt_toolkit.layout import (
 from prompt_toolkit.output import ColorDepth, create_output
 
 from git_boocode.checkpoints.turns import Turn
-from git_boocode.cli.output import Style, colour_forbidden, colour_wanted, diff_painter, printable
+from git_boocode.cli.output import Style, colour_forbidden, diff_painter, output_style, printable
 from git_boocode.cli.turn_rows import (
     PAGE,
     PREVIEW_SIZE,
@@ -114,7 +114,7 @@ class _Picker:
         self._more_wanted = asyncio.Event()
         self._rendered = asyncio.Event()
         self._output = create_output()
-        self._style = Style(enabled=colour_wanted(repository.config))
+        self._style = output_style(repository.config)
         depth = None if self._style.enabled else ColorDepth.DEPTH_1_BIT
         self._app: Application[str | None] = Application(
             Layout(self._containers()),

@@ -38,10 +38,10 @@ from git_boocode.cli.output import (
     agrees,
     ask,
     can_ask,
-    colour_wanted,
     counted,
     first_lines,
     label_of,
+    output_style,
     print_feedback,
     print_hints,
     print_json,
@@ -317,7 +317,7 @@ def _print_result(repository: Repository, result: RestoreResult, request: Restor
 
 
 def _print_paths(repository: Repository, result: RestoreResult) -> None:
-    style = Style(enabled=colour_wanted(repository.config))
+    style = output_style(repository.config)
     changed = {change.path for change in result.changed}
     lines = [_path_line(change, style) for change in result.changed]
     lines += [f" M {quote_path(path)}" for path in result.edited]

@@ -17,9 +17,9 @@ from git_boocode.cli.diff import READER_GONE, print_page
 from git_boocode.cli.framework import Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
     Style,
-    colour_wanted,
     encode_text,
     label_of,
+    output_style,
     paged,
     print_json,
     printable,
@@ -195,7 +195,7 @@ def blame(path: str, lines: str) -> int:
     if wants_json():
         print_json({"ok": True, "path": path, "ranges": blamed_ranges(found)})
         return 0
-    style = Style(enabled=colour_wanted(repository.config))
+    style = output_style(repository.config)
     short = ShortIds(repository.store)
     width = len(str(found[-1].number)) if found else 1
     with paged(repository.users_git) as stream:

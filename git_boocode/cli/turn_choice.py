@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.cli.output import (
-    Style,
     ask,
-    colour_wanted,
+    output_style,
     print_hints,
     print_json,
     print_text,
@@ -59,7 +58,7 @@ def list_turns(repository: Repository, request: RestoreRequest) -> int:
 
 
 def _print_rows(repository: Repository, rows: Sequence[TurnRow]) -> None:
-    style = Style(enabled=colour_wanted(repository.config))
+    style = output_style(repository.config)
     for line in turn_lines(rows, style, terminal_width()):
         print_text(line)
 
