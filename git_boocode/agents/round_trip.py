@@ -111,8 +111,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        # Python's own reason is for programmers.
+        raise ValueError(f"a number has {len(text.lstrip('-')):,} digits") from None
+
+
 # Control characters in strings stay as they are.
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, strict=False)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, strict=False)
 
 
 def _is_json(text: str) -> bool:

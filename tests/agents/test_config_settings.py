@@ -318,6 +318,7 @@ def test_files_that_hold_nothing(empty: bytes) -> None:
         (b'{"a": 1', "it is not valid JSON, at line 1, column 8"),
         (b'{"a": 1, "b" 2}', "it is not valid JSON, at line 1, column 14"),
         (b'{"a": 1, "b": 2, "a": 3}', 'an object has the key "a" twice'),
+        (b'{"a": -' + b"9" * 5000 + b"}", "a number has 5,000 digits"),
         (b'{"a": "\xff"}', "it is not UTF-8, in line 1"),
         (b"\xff\xfe{\x00}\x00", "it is not UTF-8, in line 1"),
         (b"\xef\xbb\xbf{}", "it begins with a byte order mark"),
