@@ -37,6 +37,7 @@ _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
 _MOST_ANSWERS = 32  # that are made at once
 _PATIENCE = 10  # seconds without a byte of a request after which its connection is closed
+_PAUSE = 0.1  # seconds after a connection that could not be accepted
 _FAREWELL = 5  # seconds for requests that are being answered at the end
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -130,6 +131,14 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
                 hints=("start 'git boocode view --serve' again",),
             )
         return found
+
+    def get_request(self) -> Any:  # noqa: ANN401 - socketserver's own
+        """Accept a connection; without a free descriptor, let a moment pass until the next try."""
+        try:
+            return super().get_request()
+        except OSError:
+            time.sleep(_PAUSE)
+            raise
 
     def wait_for_requests(self) -> None:
         """Wait a while for what is being answered, whose private files are removed at its end."""
