@@ -54,6 +54,8 @@ _PRUNED_EVERY = 64
 # Bytes of the log of refused calls and of a line, characters of a path and of a message in it.
 _LARGEST_LOG, _LONGEST_LINE, _MAX_PATH, _MAX_MESSAGE = 128 << 10, 4096, 100, 200
 _MAX_FAILURES = 10  # of a call
+_FAILURE_KEYS = ("path", "code", "message")
+_LATEST = 1 << 40  # seconds since 1970
 
 
 class RecordedFile(NamedTuple):
@@ -434,9 +436,19 @@ def note_refusal(repository: Repository, failures: Sequence[Failure], edits: int
 def refusals(repository: Repository) -> Iterator[Refusal]:
     """The calls in the log, oldest first, of all worktrees."""
     for values in LineLog(refusals_path(repository), _LARGEST_LOG).read():
-        # A line may be incomplete, or of another version.
-        if values.keys() == {*Refusal._fields}:
-            yield Refusal(**values)
+        when, worktree, edits = (values.get(key) for key in ("time", "worktree", "edits"))
+        if not (isinstance(when, int | float) and isinstance(worktree, str)):
+            continue
+        if not 0 <= when <= _LATEST:
+            # Not a number, either.
+            continue
+        rows = values.get("failures")
+        failures = [
+            {key: text if isinstance(text := row.get(key), str) else "" for key in _FAILURE_KEYS}
+            for row in (rows if isinstance(rows, list) else [])
+            if isinstance(row, dict)
+        ]
+        yield Refusal(float(when), worktree, edits if isinstance(edits, int) else 0, failures)
 
 
 def refusals_path(repository: Repository) -> str:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from git_boocode.repo.atomic_write import (
     NEW,
     OLD,
     OTHER,
-    FileChange,
-    Journal,
     WriteStep,
     clean_up,
     fingerprint_at,
@@ -30,35 +28,24 @@ from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import EDIT_NOTE, EDITS
 from git_boocode.repo.repository import Repository
 
-if TYPE_CHECKING:
-    from git_boocode.editing.records import Record
-
 DAMAGED = "damaged"
 """The error code for a damaged journal."""
 
 
-class EditJournal(Journal):
-    """Lists the files of a call on disk before it writes them, and publishes its record."""
+def begin_call(repository: Repository, record: str | None, steps: Iterable[WriteStep]) -> None:
+    """Write the journal of a call; `record` is the id of its edit record."""
+    files = [_step_json(step, repository.worktree) for step in steps]
+    note = json.dumps({"record": record, "files": files})
+    write_private(_path(repository.state_dir), note.encode("ascii"))
 
-    def __init__(self, repository: Repository, record: Record | None) -> None:
-        self._repository = repository
-        self._record = record
 
-    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
-        """Write the journal first, so that an incomplete record is removed with it after a kill."""
-        rows = [_step_json(step, self._repository.worktree) for _, step in files]
-        note = json.dumps({"record": self._record.id if self._record else None, "files": rows})
-        write_private(_path(self._repository.state_dir), note.encode("ascii"))
-        if self._record is not None:
-            self._record.publish()
-
-    def end(self, *, written: bool) -> None:
-        """Remove the journal, and the record if nothing was written."""
-        try:
-            if self._record is not None and not written:
-                _forget_record(self._repository, self._record.id)
-        finally:
-            forget_note(self._repository)
+def end_call(repository: Repository, unwritten: str | None) -> None:
+    """Remove the journal, and the record `unwritten` of a call that wrote nothing."""
+    try:
+        if unwritten is not None:
+            _forget_record(repository, unwritten)
+    finally:
+        forget_note(repository)
 
 
 class Interrupted(NamedTuple):

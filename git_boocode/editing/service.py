@@ -20,6 +20,7 @@ from git_boocode.repo.atomic_write import (
     FileChange,
     Journal,
     Target,
+    WriteStep,
     write_files,
 )
 from git_boocode.repo.errors import RefusedError
@@ -130,8 +131,6 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
         return None
     record, journal = None, options.journal
     if workspace.repository is not None:
-        from git_boocode.editing.recovery import EditJournal
-
         record = _record(plan, workspace, workspace.repository, options) if options.record else None
         journal = journal or EditJournal(workspace.repository, record)
     try:
@@ -139,6 +138,29 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
     except ChangedMeanwhileError as error:
         raise _changed_meanwhile(error.target, files, inputs) from None
     return record.id if record else None
+
+
+class EditJournal(Journal):
+    """Lists the files of a call on disk before it writes them, and publishes its record."""
+
+    def __init__(self, repository: Repository, record: Record | None) -> None:
+        self._repository = repository
+        self._record = record
+
+    def begin(self, files: Sequence[tuple[FileChange, WriteStep]]) -> None:
+        """Write the journal first, so that an incomplete record is removed with it after a kill."""
+        from git_boocode.editing.recovery import begin_call
+
+        identifier = self._record.id if self._record else None
+        begin_call(self._repository, identifier, (step for _, step in files))
+        if self._record is not None:
+            self._record.publish()
+
+    def end(self, *, written: bool) -> None:
+        """Remove the journal, and the record if nothing was written."""
+        from git_boocode.editing.recovery import end_call
+
+        end_call(self._repository, self._record.id if self._record and not written else None)
 
 
 def _change(file: PlannedFile, options: Options) -> FileChange:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import WrittenFile
 from git_boocode.editing.edits import EditedFile
-from git_boocode.editing.recovery import EditJournal
+from git_boocode.editing.service import EditJournal
 from git_boocode.editing.text_changes import MergedText
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace

@@ -491,8 +491,10 @@ def test_a_line_stays_short_and_the_file_small(file: Repo) -> None:
 def test_what_another_program_wrote_is_left_out(file: Repo) -> None:
     refuse(file)
     with log_file().open("ab") as log:
-        log.write(b'garbage\n[1]\n{"time": "x"}\n')
-    assert [refusal.worktree for refusal in noted()] == ["main"]
+        log.write(b'garbage\n[1]\n{"time": "x"}\n{"time": 1, "worktree": "w", "failures": [1]}\n')
+        for time in (b"NaN", b"Infinity", b"-1", b"9" * 400):
+            log.write(b'{"time": %s, "worktree": "w", "failures": []}\n' % time)
+    assert [refusal.worktree for refusal in noted()] == ["main", "w"]
 
 
 def test_a_log_that_cannot_be_written_changes_nothing(file: Repo) -> None:

@@ -311,7 +311,7 @@ def at_publish(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> No
 
 def at_begin(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something between the plan and the first look at whether it still holds."""
-    from git_boocode.editing.recovery import EditJournal
+    from git_boocode.editing.service import EditJournal
 
     real = EditJournal.begin
 
