@@ -232,18 +232,24 @@ def _step_json(step: WriteStep, worktree: str) -> dict[str, str | None]:
 
 
 def _step(row: Mapping[str, Any], worktree: str) -> WriteStep:
-    def below(path: str) -> str:
-        return os.path.normpath(os.path.join(worktree, path))
-
     spelling = row.get("spelling")
     return WriteStep(
         row["path"],
-        below(row["real"]),
-        below(row["beside"]),
+        _inside(worktree, row["real"]),
+        _inside(worktree, row["beside"]),
         row["before"],
         row["after"],
-        None if spelling is None else below(spelling),
+        None if spelling is None else _inside(worktree, spelling),
     )
+
+
+def _inside(top: str, path: str) -> str:
+    # Since the kill, a directory may have been replaced by a symlink that leads out.
+    found = os.path.normpath(os.path.join(top, path))
+    parent = os.path.realpath(os.path.dirname(found))
+    if parent != top and not parent.startswith(os.path.join(top, "")):
+        raise ValueError(f"'{path}' is outside the worktree")
+    return found
 
 
 def _listed(paths: Sequence[str]) -> str:

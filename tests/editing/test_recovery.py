@@ -250,6 +250,26 @@ def test_a_file_with_a_new_spelling_is_written_then_renamed(
         assert contents(repo) == {"Name": b"new\n", **({"other": other} if other else {})}
 
 
+def test_a_directory_that_became_a_symlink_leads_no_recovery_out(
+    repo: Repo, tmp_path: Path
+) -> None:
+    inputs = act(("d/a", Replace("old", "new")), ("b", Replace("old", "new")))
+    repo.write("d/a", "old\n")
+    repo.write("b", "old\n")
+    # The first replace puts the note in its place, the second `d/a`, the third `b`.
+    assert killed("replace", 3, inputs, Options())
+    outside = tmp_path / "outside"
+    Path("d").rename(outside)
+    Path("d").symlink_to(outside)
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    assert before["a"] == b"new\n"
+    done = repo.boocode("apply-edit", stdin=json.dumps(replace("b", "x", "y")))
+    assert done.code == 128
+    assert "is outside the worktree" in done.err
+    assert repo.boocode("doctor", "--fix").code == 0
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+
+
 def test_the_old_content_comes_from_git_if_nothing_is_kept_beside_the_file(repo: Repo) -> None:
     repo.write("a", "old\n", 0o750)
     interrupt(repo)
