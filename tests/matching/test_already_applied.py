@@ -224,7 +224,8 @@ def test_the_lines_around_the_change_show_where_the_old_text_was() -> None:
 def test_a_sibling_is_left_alone_while_the_new_text_is_there_as_it_is() -> None:
     for shift in ["    ", ""]:
         for between in ["\nmiddle_part()\n\n", ""]:
-            block = "if ready:\n    stream = open_file(name)\n    opened = True\nelse:\n    close()\n"
+            block = "if ready:\n    stream = open_file(name, 'wb')\n    opened = True\n"
+            block += "else:\n    close()\n"
             new = block.replace("    opened = True\n", "    opened = True\n    count_one(stream)\n")
             sibling = "".join(f"{shift}{line}" for line in block.splitlines(keepends=True))
             if not shift:
