@@ -131,7 +131,7 @@ def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
         "path": file.path,
         "action": file.action,
         **({"from": file.moved_from} if file.moved_from else {}),
-        "edits": [{"index": edit.number, **applied._asdict()} for edit, applied in file.applied],
+        "edits": [{"index": edit.number, **applied.as_json()} for edit, applied in file.applied],
         "diff": diff_of(file),
         "text_edits": text_edits(old, text, encoding),
         **({"text": file.text and file.text.text} if file.in_buffer else {}),

@@ -53,7 +53,7 @@ class AppliedEdit(NamedTuple):
 
     `kind` is `exact` or `fuzzy`, `rung` the comparison that found the place, or the operation if
     nothing was searched; `end_line` is one less than `start_line` if no line was replaced. `count`
-    is the number of places. The fields are the keys of JSON answers and of records.
+    is the number of places.
     """
 
     kind: str = "exact"
@@ -63,6 +63,18 @@ class AppliedEdit(NamedTuple):
     start_line: int = 1
     end_line: int = 0
     notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, object]:
+        """The edit in a JSON answer and in a record."""
+        return {
+            "kind": self.kind,
+            "rung": self.rung,
+            "similarity": self.similarity,
+            "count": self.count,
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "notes": self.notes,
+        }
 
 
 class EditResult(NamedTuple):

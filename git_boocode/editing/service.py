@@ -200,7 +200,7 @@ def recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:
             "path": edit.path,
             "format": edit.format,
             "index": edit.number,
-            **applied._asdict(),
+            **applied.as_json(),
             "edit": edit.given if len(json.dumps(edit.given)) <= _MAX_RECORDED else None,
         }
         for file in files
