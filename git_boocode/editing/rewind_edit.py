@@ -117,10 +117,11 @@ def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) ->
     paths = {failure.path for failure in failures if failure.code == "conflict"}
     found = (
         NextStep(
-            "{} changed '" + path + "' since; rewind it first",
+            "{}",
             "rewind",
             other.id,
             typed=f"the edit {other.id}",
+            rest=f" changed '{path}' since; rewind it first",
         )
         for other in takewhile(lambda other: other.id != record.id, records.history())
         if not other.rewound and other.rewinds != record.id

@@ -198,7 +198,7 @@ class Review:
                 raise RefusedError(
                     f"no change of '{name}' is proposed",
                     code="not_found",
-                    hints=(NextStep(f"changes are proposed of {shown}", "status"),),
+                    hints=(NextStep("", "status", rest=f"changes are proposed of {shown}"),),
                 )
             chosen |= {file.path: file for file in found}
         return [*chosen.values()] if paths else pending

@@ -39,24 +39,28 @@ class NextStep(str):
 
     It is a string in the words of the command line, made from `text`, whose last `{}` stands for
     what to type: `typed`, or the option `name` with its `value`. `name` is an option of the command
-    that failed, or else another command, and `value` an argument of it.
+    that failed, or else another command, and `value` an argument of it. `rest` follows as it is:
+    names of files may hold a `{}`, too.
     """
 
-    __slots__ = ("name", "text", "value")
+    __slots__ = ("name", "rest", "text", "value")
     text: str
     name: str
     value: str
+    rest: str
 
-    def __new__(cls, text: str, name: str, value: str = "", *, typed: str = "") -> Self:
+    def __new__(
+        cls, text: str, name: str, value: str = "", *, typed: str = "", rest: str = ""
+    ) -> Self:
         """See the class."""
         option = f"--{name.replace('_', '-')} {value}".rstrip()
-        step = super().__new__(cls, _filled(text, typed or option))
-        step.text, step.name, step.value = text, name, value
+        step = super().__new__(cls, _filled(text, typed or option) + rest)
+        step.text, step.name, step.value, step.rest = text, name, value, rest
         return step
 
     def worded(self, step: str) -> str:
         """The hint of a front end that calls the step by another name."""
-        return _filled(self.text, step)
+        return _filled(self.text, step) + self.rest
 
     def as_json(self) -> str:
         """Such as `undo`, `files_only` or `force=ignored`."""

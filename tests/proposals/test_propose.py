@@ -315,3 +315,11 @@ def test_next_steps_of_refusals(repo: Repo) -> None:
     repo.write("a", "the user's\n")
     assert steps(kit.accept) == ("merge", "overwrite")
     assert steps(kit.accept, merge=True) == ("markers", "overwrite")
+
+
+def test_a_hint_with_a_name_like_its_place(repo: Repo) -> None:
+    repo.commit(**{"a{}": LINES, "b": LINES})
+    propose(edit("a{}", "2", "model"))
+    with pytest.raises(RefusedError) as error:
+        kit.accept("b")
+    assert error.value.hints == ("changes are proposed of 'a{}'",)
