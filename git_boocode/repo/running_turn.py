@@ -20,6 +20,7 @@ from git_boocode.repo.layout import TURN_MARK
 from git_boocode.repo.repository import Repository
 
 _LONGEST_MESSAGE = 1000
+_PID_LIMIT, _START_LIMIT = 1 << 31, 1 << 64
 LATEST = 253_402_300_799
 """The last second of the year 9999; later times cannot be shown."""
 
@@ -76,17 +77,24 @@ def read_turn(repository: Repository) -> RunningTurn | None:
 
 def read_mark(state_dir: str) -> RunningTurn | None:
     """The turn that a worktree's private directory marks, even if it is over; None for none."""
-    values = read_private_json(os.path.join(state_dir, TURN_MARK))
-    if not isinstance(values, dict):
-        return None
-    match [values.get(key) for key in RunningTurn._fields]:
-        case [
-            str(checkpoint), str(message), int() | None as pid, int() | None as start,
-            int() | float() as began, int() | float() | None as times_out,
-        ] if ID.fullmatch(checkpoint):  # fmt: skip
+    match read_private_json(os.path.join(state_dir, TURN_MARK)):
+        case {
+            "checkpoint": str(checkpoint),
+            "message": str(message),
+            "pid": int() | None as pid,
+            "process_start": int() | None as start,
+            "began": int() | float() as began,
+            "times_out": int() | float() | None as times_out,
+        } if (
+            ID.fullmatch(checkpoint)
+            and not any(isinstance(each, bool) for each in (pid, start, began, times_out))
+            and (pid is None or 0 < pid < _PID_LIMIT)
+            and (start is None or 0 <= start < _START_LIMIT)
             # NaN is in no range.
-            if 0 <= began <= LATEST and (times_out is None or 0 <= times_out <= LATEST):
-                return RunningTurn(checkpoint, message, pid, start, began, times_out)
+            and 0 <= began <= LATEST
+            and (times_out is None or 0 <= times_out <= LATEST)
+        ):
+            return RunningTurn(checkpoint, message, pid, start, began, times_out)
     return None
 
 

@@ -130,10 +130,10 @@ def test_another_process_with_the_number_does_not_count(mark: Path) -> None:
 WRONG: dict[str, list[Any]] = {
     "checkpoint": ["", "x", 1, None, "../../HEAD", new_id() + "\n"],
     "message": [None, 1, ["x"]],
-    "pid": [1.5, "1", [], 1 << 31],
-    "process_start": ["1", 1.5],
-    "began": [None, "x", -1, 1e300, float("nan"), []],
-    "times_out": ["x", -1, float("inf"), float("nan")],
+    "pid": [0, -1, 1.5, True, "1", [], 1 << 31, 10**400],
+    "process_start": [-1, "1", 1.5, True, 1 << 70],
+    "began": [None, "x", -1, True, 10**400, 1e300, float("nan"), []],
+    "times_out": ["x", -1, False, 10**400, float("inf"), float("nan")],
 }
 GARBAGE = [b"", b"garbage", b"null", b"[]", b"{}", b"\xff", b"[" * 100_000]
 
