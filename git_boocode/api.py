@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
@@ -347,7 +347,7 @@ def restore(
         session=session,
         force=frozenset(strings(force)),
     )
-    request = _checked(request, RESTORE)
+    request = checked(partial(request.checked, RESTORE))
     repository = Repository.discover(os.path.abspath(root))
     return restore_with_edits.restore(repository, name, request)
 
@@ -375,7 +375,7 @@ def undo(
         callback=callback if conversation else None,
         force=frozenset(strings(force)),
     )
-    request = _checked(request, UNDO)
+    request = checked(partial(request.checked, UNDO))
     return restore_with_edits.undo(Repository.discover(os.path.abspath(root)), request)
 
 
@@ -397,14 +397,14 @@ def redo(
         callback=callback if conversation else None,
         force=frozenset(strings(force)),
     )
-    request = _checked(request, REDO)
+    request = checked(partial(request.checked, REDO))
     return restore_with_edits.redo(Repository.discover(os.path.abspath(root)), request)
 
 
-def _checked(request: RestoreRequest, kind: str) -> RestoreRequest:
-    """The request with its arguments checked (ValueError, by the names of this module)."""
+def checked(check: Callable[[], _R]) -> _R:
+    """What a check of arguments returns; ValueError, by the names of this module, if one fails."""
     try:
-        return request.checked(kind)
+        return check()
     except ArgumentError as error:
         own = {"files_only": "conversation=False", "conversation_only": "files=False"}
         names = (own.get(name, name) for name in error.names)

@@ -10,6 +10,7 @@ from git_boocode.api import (
     EditsResult,
     FileEdits,
     check_encoding,
+    checked,
     edits_result,
     fatal_os_errors,
     file_edits,
@@ -20,7 +21,6 @@ from git_boocode.api import (
 from git_boocode.editing.edits import DEFAULT_ENCODING, MatchOptions
 from git_boocode.editing.service import Options
 from git_boocode.proposals import acceptance, discard_sync, local_files, new_proposal, review
-from git_boocode.repo.errors import ArgumentError
 
 Buffers = Mapping[str, str] | None
 """Texts of an editor by path relative to the top, which count instead of the files."""
@@ -115,10 +115,7 @@ def accept(
     request = acceptance.AcceptRequest(
         _chosen(paths, hunks), overwrite, merge, markers, dry_run, force
     )
-    try:
-        request.checked()
-    except ArgumentError as error:
-        raise ValueError(error.problem.format(*error.names)) from None
+    checked(request.checked)
     check_encoding(position_encoding)
     return _result(acceptance.accept(workspace_of(root, buffers), request), position_encoding)
 
