@@ -320,9 +320,15 @@ def sharing_notes(plan: HooksPlan, *, dry_run: bool) -> list[str]:
 
 
 def install_server(
-    names: Sequence[str], scope: str | None, options: Sequence[str], *, exclude: bool, dry_run: bool
+    names: Sequence[str],
+    scope: str | None,
+    repo: str | None,
+    *,
+    read_only: bool,
+    exclude: bool,
+    dry_run: bool,
 ) -> int:
-    """Have agents start the server with some options, all of them or none; return the exit code.
+    """Have agents start the server with these options, all of them or none; return the exit code.
 
     Raises UsageError without agents and for a path in a tracked file, RefusedError if a file cannot
     take the server, and FatalError outside a repository unless the user's files are meant.
@@ -331,9 +337,12 @@ def install_server(
         hint = f"name some: {', '.join(SERVER_AGENTS)}"
         raise UsageError("'--install' needs the names of agents", hints=(hint,))
     locations = Locations.here()
-    if "--repo" in options:
+    options = ["--read-only"] if read_only else []
+    if repo is not None:
+        repo = os.path.realpath(repo)
         # The server would not start elsewhere.
-        Repository.discover(options[1])
+        Repository.discover(repo)
+        options = ["--repo", repo, *options]
     tracked, advice, changes = tracked_server_files(locations), list[str](), []
     for agent in named_agents(names, SERVER):
         known = (
@@ -344,7 +353,7 @@ def install_server(
         for each in scopes_to_install(locations, agent, SERVER, scope, present):
             files = locations.files(agent, each, SERVER)
             shared = [file.path for file in files if file.path in tracked]
-            if shared and "--repo" in options:
+            if shared and repo is not None:
                 raise UsageError(
                     f"'--repo' cannot go into {shown_path(locations, shared[0])}, which git tracks",
                     hints=("omit --repo: the agent names its worktree to the server",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -62,10 +61,9 @@ def serve(
         refuse_together(("--uninstall", True), ("--repo", repo), ("--read-only", read_only))
         refuse_together(("--uninstall", True), ("--exclude", exclude))
         return uninstall_server(agents, scope, dry_run=dry_run)
-    given = ["--read-only"] if read_only else []
-    if repo is not None:
-        given = ["--repo", os.path.realpath(repo), *given]
-    return install_server(agents, scope, given, exclude=exclude, dry_run=dry_run)
+    return install_server(
+        agents, scope, repo, read_only=read_only, exclude=exclude, dry_run=dry_run
+    )
 
 
 def _refuse_without_install(agents: tuple[str, ...], options: dict[str, bool]) -> None:
