@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import MutableMapping, MutableSequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -161,7 +162,6 @@ class _Element:
     text: str
     after: str
     bare: str = ""
-    key: str = ""
 
 
 @dataclass
@@ -182,13 +182,13 @@ class _Container:
         at = _gap_end(text, 1)
         found, closing = cls(text[0], text[1:at]), _CLOSING[text[0]]
         while text[at] != closing:
-            start, key = at, ""
+            start = at
             if found.opening == "{":
-                key, end = _DECODER.raw_decode(bare, at)
+                _, end = _DECODER.raw_decode(bare, at)
                 colon = _gap_end(text, end)
                 at = _gap_end(text, colon + 1)
             _, end = _DECODER.raw_decode(bare, at)
-            made = _Element(found.end, text[start:at], text[at:end], "", bare[at:end], key)
+            made = _Element(found.end, text[start:at], text[at:end], "", bare[at:end])
             at = _gap_end(text, end)
             made.after = text[end:at]
             found.elements.append(made)
@@ -321,10 +321,10 @@ def _matched(old: Any, new: Any) -> tuple[_Pairs, list[tuple[str | None, Any]]]:
     if isinstance(old, dict):
         pairs = [(value, new[key]) if key in new else None for key, value in old.items()]
         return pairs, [(key, value) for key, value in new.items() if key not in old]
-    left, found = list(new), _Pairs()
+    left, found = deque(new), _Pairs()
     for count, value in zip(range(len(old), 0, -1), old, strict=True):
         stays = bool(left) and (value == left[0] or len(left) >= count)
-        found.append((value, left.pop(0)) if stays else None)
+        found.append((value, left.popleft()) if stays else None)
     return found, [(None, value) for value in left]
 
 
