@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -47,6 +47,7 @@ _ANCHOR = ("agent", "session", "chat", "message")
 _FILE = b"100644"
 # The metadata that a safety checkpoint copies from the restore's target.
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
+_STEPS = ("restore", "revert", "pick")
 _TEXTS = ("label", "session", "chat", "message", "agent", "trigger")
 
 
@@ -289,15 +290,52 @@ def write_checkpoint(
     identifier: str | None = None,
     *,
     cache: IndexCache | None = None,
+    keeping: Sequence[str] = (),
 ) -> Checkpoint:
     """Write a snapshot as a commit, publish its objects, and create its ref.
 
     `kind` is `checkpoint`, `pre-restore` for a safety checkpoint, or `turn-end`, which replaces an
     earlier one of the checkpoint `values["turn"]`; `values` is more metadata. The snapshot was
     built on `cache`, whose ref keeps objects reachable: if that ref was deleted meanwhile, a
-    RefusedError is raised (`conflict`). CollectedError if git deleted objects meanwhile.
+    RefusedError is raised (`conflict`). CollectedError if git deleted objects meanwhile. It
+    keeps the commits `keeping` reachable.
     """
     repository, identifier = catalog.repository, identifier or catalog.store.new_id()
+    below = {"checkpoint": CHECKPOINTS, TURN_END_KIND: TURN_ENDS}.get(kind, SAFETY)
+    ref, old = f"{below}{identifier}", None
+    if kind == TURN_END_KIND:
+        ref = f"{below}{values['turn']}"
+        old = next((each.target for each in catalog.store.refs(ref)), None)
+    checkpoint = write_state(repository, snapshot, kind, values, identifier, ref, keeping)
+    commit = checkpoint.commit.id
+    changes = [RefChange(ref, commit, old)]
+    if cache is not None and cache.ref != ref:
+        changes.insert(0, RefChange(cache.ref, cache.commit, cache.commit))
+    create_refs(repository, snapshot.quarantine, changes, checkpoint.commits)
+    if "partial" in values:
+        # The cached index still fits, but there is a newer checkpoint now.
+        forget_content(repository)
+    elif snapshot.cache is None:
+        discard_cache(repository)
+    else:
+        content = snapshot.content()
+        save_cache(repository, snapshot.cache._replace(ref=ref, commit=commit, content=content))
+    return checkpoint
+
+
+def write_state(
+    repository: Repository,
+    snapshot: Snapshot,
+    kind: str,
+    values: Mapping[str, Any],
+    identifier: str,
+    ref: str = "",
+    keeping: Sequence[str] = (),
+) -> Checkpoint:
+    """Write a snapshot as a commit, and publish its objects; see `write_checkpoint`.
+
+    The caller creates `ref`, or keeps the commit reachable in another way.
+    """
     # Git's dates follow the order of the ids, also if the clock was set back.
     writer = _Writer(snapshot.quarantine, repository.config.identity(), id_time(identifier))
     meta = Metadata(
@@ -316,31 +354,13 @@ def write_checkpoint(
         }
     )
     reachable = (snapshot.head.commit, meta.part("index", "commit"), meta.part("exact", "commit"))
-    parents = [*filter(None, reachable)]
+    parents = [*filter(None, reachable), *keeping]
     meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
     snapshot.quarantine.release()
-    below = {"checkpoint": CHECKPOINTS, TURN_END_KIND: TURN_ENDS}.get(kind, SAFETY)
-    ref, old = f"{below}{identifier}", None
-    if kind == TURN_END_KIND:
-        ref = f"{below}{values['turn']}"
-        old = next((each.target for each in catalog.store.refs(ref)), None)
-    changes = [RefChange(ref, commit, old)]
-    if cache is not None and cache.ref != ref:
-        changes.insert(0, RefChange(cache.ref, cache.commit, cache.commit))
     made = Commit(commit, snapshot.tree, tuple(parents), message)
-    checkpoint = Checkpoint(identifier, ref, made, meta)
-    create_refs(repository, snapshot.quarantine, changes, checkpoint.commits)
-    if "partial" in values:
-        # The cached index still fits, but there is a newer checkpoint now.
-        forget_content(repository)
-    elif snapshot.cache is None:
-        discard_cache(repository)
-    else:
-        content = snapshot.content()
-        save_cache(repository, snapshot.cache._replace(ref=ref, commit=commit, content=content))
-    return checkpoint
+    return Checkpoint(identifier, ref, made, meta)
 
 
 def safety_checkpoint(
@@ -350,17 +370,20 @@ def safety_checkpoint(
     operation: Mapping[str, Any],
     identifier: str | None = None,
     trigger: str = "restore",
+    *,
+    keeping: Sequence[str] = (),
 ) -> Checkpoint:
     """Record the current state of the worktree before a restore changes it.
 
     The metadata of the conversation is copied from `target`, the restore's target, so that an undo
     passes it to the callback. `operation` is the record that
-    `git_boocode.checkpoints.restore.plan` reads.
+    `git_boocode.checkpoints.restore.plan` reads. The commits `keeping` remain as long as it does.
     """
     same = {key: target.values.get(key) for key in _CONVERSATION}
-    label = "before a restore" if trigger == "restore" else f"before '{trigger}' of a proposal"
+    label = f"before a {trigger}" if trigger in _STEPS else f"before '{trigger}' of a proposal"
     values = {**same, "label": label, "trigger": trigger, "restore": dict(operation)}
-    return write_checkpoint(Catalog(repository), snapshot, SAFETY_KIND, values, identifier)
+    catalog = Catalog(repository)
+    return write_checkpoint(catalog, snapshot, SAFETY_KIND, values, identifier, keeping=keeping)
 
 
 class _Writer(NamedTuple):

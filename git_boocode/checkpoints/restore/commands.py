@@ -32,11 +32,14 @@ from git_boocode.checkpoints.restore.request import (
     RESTORE,
     RUNNING_TURN,
     UNDO,
+    MakeWanted,
     ProposalStep,
     RestoreHost,
     RestoreRequest,
+    TurnStep,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.target import no_target
 from git_boocode.checkpoints.restore.transaction import Operation, Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
@@ -82,6 +85,26 @@ def restore(
         head = _recorded_head(target) if request.head else None
         operation = planner.restore(target, request._replace(prefix=repository.prefix), head)
         return Transaction(planner.catalog, host, operation).run()
+
+
+def change_paths(
+    repository: Repository,
+    step: TurnStep,
+    make: MakeWanted,
+    request: RestoreRequest,
+    host: RestoreHost = _NO_HOST,
+) -> RestoreResult:
+    """Change some paths to what `make` computes from the current state; errors as `restore`.
+
+    It is one step for undo and redo, which then concern the same paths only.
+    """
+    with _locked_planner(repository, request) as planner:
+        _refuse_running_turn(repository, request)
+        request = request._replace(conversation=False, only=frozenset())
+        planner.refuse_partial_over_interrupted(request)
+        target = no_target(repository, step.turns[0])
+        plan = RestorePlan(RESTORE, target.id, request=request, root=Root(target.id), step=step)
+        return Transaction(planner.catalog, host, Operation(plan, target, make=make)).run()
 
 
 def undo(
@@ -308,6 +331,9 @@ class _OperationPlanner:
         request, done = operation.plan.request, operation.reverts
         if done is None or request.dry_run or NEWER_TURNS in request.force:
             return
+        if done.step is not None:
+            # It concerns only its own paths, which `Transaction` compares.
+            return
         since = takewhile(lambda each: each.id > done.id, self.catalog.history())
         newer = sum(1 for _ in since)
         if not newer or not request.files:
@@ -381,7 +407,7 @@ class _OperationPlanner:
         """Refuse a partial restore over an interrupted operation."""
         if self.interrupted is None:
             return
-        if request.paths or not request.files:
+        if request.paths or request.only is not None or not request.files:
             _refuse(self.interrupted, "undo it before you restore only a part")
         if read_plan(self.interrupted).callback and not request.conversation:
             _refuse(self.interrupted, "undo it before you restore without the conversation")

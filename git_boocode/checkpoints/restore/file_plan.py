@@ -135,6 +135,8 @@ class FilePlanner:
         if request.paths:
             self._pathspecs = Pathspecs(repository.worktree, request.prefix, request.paths)
             self._paths = self._pathspecs.matching(self._views(), each=each)
+        elif request.only is not None:
+            self._paths = request.only
         differing = self._compare(snapshot.disk_tree, self._tree)
         wanted, blocked_changes = _choose(differing, self._paths, added)
         nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
@@ -246,7 +248,7 @@ class FilePlanner:
         """The named submodules and nested repositories, inside of which nothing is compared."""
         nested, specs = (each for each in unread.items() if each[1] == NESTED), self._pathspecs
         for path, reason in (*changed_submodules(self._repository), *nested):
-            if specs is None or path in self._chosen([path]) or specs.name(path, or_top=True):
+            if self._chosen([path]) or (specs is not None and specs.name(path, or_top=True)):
                 yield path, reason
 
     def _hooks_to_keep(

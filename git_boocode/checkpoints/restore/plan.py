@@ -16,6 +16,7 @@ from git_boocode.checkpoints.restore.request import (
     UNDO,
     ProposalStep,
     RestoreRequest,
+    TurnStep,
 )
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.repo.entries import Metadata
@@ -91,6 +92,7 @@ class RestorePlan(NamedTuple):
     over: str = ""  # the id of the interrupted operation that it replaces
     proposal: ProposalStep | None = None  # the change of a proposal, which undo takes back
     written: tuple[WrittenFile, ...] = ()  # the files that this change wrote
+    step: TurnStep | None = None  # what it did with turns, or parts of a checkpoint
     returns: bool = False  # whether it returns archived checkpoints to the log
     callback: bool = False  # whether a callback is called
     move: HeadMove | None = None
@@ -136,6 +138,10 @@ class RestorePlan(NamedTuple):
             "returns": self.returns,
             "blocked": sorted(self.blocked),
         }
+        if request.only is not None:
+            record["only"] = sorted(request.only)
+        if self.step:
+            record["step"] = self.step._asdict()
         return record | ({"proposal": self.proposal._asdict()} if self.proposal else {})
 
 
@@ -175,6 +181,7 @@ def read_plan(safety: Checkpoint) -> RestorePlan:
             conversation=values.get("conversation") is not False,
             paths=tuple(map(str, lists.get("paths", ()))),
             prefix=texts.get("prefix", ""),
+            only=frozenset(map(str, lists["only"])) if "only" in lists else None,
         ),
         root=Root(identifier, first, event, values.get("archives") is True, before),
         # The target of an undo is the safety checkpoint of the undone operation.
@@ -183,6 +190,7 @@ def read_plan(safety: Checkpoint) -> RestorePlan:
         over=texts.get("over", ""),
         proposal=_proposal(_table(values.get("proposal"))),
         written=tuple(_written(lists.get("written", ()))),
+        step=_step(_table(values.get("step"))),
         returns=values.get("returns") is True,
         callback=values.get("callback") is True,
         move=_move(values.get("head")),
@@ -206,6 +214,13 @@ def _proposal(table: dict[str, Any]) -> ProposalStep | None:
     match [table.get(key) for key in ProposalStep._fields]:
         case [str(change), str(before), list(paths)]:
             return ProposalStep(change, before, tuple(p for p in paths if isinstance(p, str)))
+    return None
+
+
+def _step(table: dict[str, Any]) -> TurnStep | None:
+    match [table.get(key) for key in TurnStep._fields]:
+        case [str(command), list(turns)]:
+            return TurnStep(command, tuple(map(str, turns)))
     return None
 
 

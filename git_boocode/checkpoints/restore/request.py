@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from git_boocode.checkpoints.callback import AgentCallback, HostFunction
 from git_boocode.repo.errors import (
@@ -14,6 +14,11 @@ from git_boocode.repo.errors import (
     refuse_unknown,
     shell_command,
 )
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.worktree.indexer import Skipped
+    from git_boocode.checkpoints.worktree.snapshot import Snapshot
+    from git_boocode.repo.index import Entry
 
 RESTORE = "restore"
 UNDO = "undo"
@@ -48,6 +53,8 @@ class RestoreRequest(NamedTuple):
     session: str = ""  # the agent session of the caller; empty if unknown
     force: frozenset[str] = frozenset()
     only_to: str = ""  # refuse an undo that goes to another checkpoint than this id
+    diff: bool = False  # whether the result has the diff
+    only: frozenset[str] | None = None  # the only paths to change, from the top; None for all
 
     def checked(self, kind: str) -> RestoreRequest:
         """This request, if its arguments fit together and the command `kind` (ArgumentError)."""
@@ -64,7 +71,7 @@ class RestoreRequest(NamedTuple):
         """This request, limited to the scope and the paths of an earlier operation."""
         conversation = self.conversation and earlier.conversation
         limited = self._replace(files=self.files and earlier.files, conversation=conversation)
-        return limited._replace(paths=earlier.paths, prefix=earlier.prefix)
+        return limited._replace(paths=earlier.paths, prefix=earlier.prefix, only=earlier.only)
 
     def from_top(self) -> tuple[str, ...]:
         """The pathspecs relative to any directory of the worktree."""
@@ -99,6 +106,40 @@ class RestoreRequest(NamedTuple):
             NextStep("{} shows what would be replaced", "dry_run", typed=f"'{look}'"),
             NextStep("{} does it anyway", "force", kinds, typed=f"'{force}'"),
         )
+
+
+class WantedFile(NamedTuple):
+    """What a path is to be; its blobs are in the repository, or in the snapshot's quarantine."""
+
+    path: str
+    mode: str  # git's mode; empty for no file
+    id: str = ""  # the blob for the tree; empty for no file
+    raw: str = ""  # the blob with the exact bytes, if git would write others for `id`
+
+
+class Wanted(NamedTuple):
+    """What some paths are to be, and which paths are left alone, with the reason."""
+
+    files: Sequence[WantedFile] = ()
+    # The new entries of the staging area; None for no entry.
+    staged: Mapping[str, Entry | None] = MappingProxyType({})
+    kept: Sequence[Skipped] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths whose file or staging changes."""
+        return frozenset(file.path for file in self.files).union(self.staged)
+
+
+MakeWanted = Callable[["Snapshot"], Wanted]
+"""Computes from the current state what some paths are to be; an error changes nothing."""
+
+
+class TurnStep(NamedTuple):
+    """A change of some paths by what turns did, or by parts of a checkpoint."""
+
+    command: str  # `revert`, `pick` or `restore`
+    turns: tuple[str, ...]  # the ids of their checkpoints
 
 
 class ProposalStep(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from git_boocode.checkpoints.callback import CallbackAnswer
-from git_boocode.checkpoints.restore.request import ProposalStep
+from git_boocode.checkpoints.restore.request import ProposalStep, TurnStep
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
 
@@ -53,6 +53,8 @@ class RestoreResult:
     returned: tuple[str, ...] = ()  # the checkpoints that returned from it
     edited: tuple[str, ...] = ()  # the host's own files that were written, absolute
     lines: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
+    step: TurnStep | None = None  # what was done with turns, or parts of a checkpoint
+    diff: str = ""  # from the files before to those after it, if requested
 
     @property
     def checkpoint_id(self) -> str:

@@ -31,16 +31,25 @@ from git_boocode.checkpoints.restore.request import (
     NEWER_TURNS,
     RESTORE,
     UNDO,
+    MakeWanted,
     RestoreHost,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.target import target_from
 from git_boocode.checkpoints.restore.user_work import (
     changed_since,
     files_written_by,
     staged_since,
     user_files_of,
 )
-from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, count_lines
+from git_boocode.checkpoints.store.catalog import (
+    Catalog,
+    Change,
+    Checkpoint,
+    compare_trees,
+    count_lines,
+)
+from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.entries import Metadata, MetadataError
@@ -72,6 +81,7 @@ class Operation(NamedTuple):
     head: HeadTarget | None = None  # the new HEAD; None to leave HEAD
     log: LogChange | None = None  # the checkpoints to archive or return; None for none
     reverts: RestorePlan | None = None  # the finished operation that it undoes or redoes
+    make: MakeWanted | None = None  # makes the target from the current state; None: it is made
 
     @property
     def step(self) -> str:
@@ -95,6 +105,7 @@ class Transaction:
         target, plan = operation.target, operation.plan
         self._conversation = Conversation(catalog, host, plan, target)
         self._exact: ExactFiles = {}  # what the target records beside its tree
+        self._left_alone: Sequence[Skipped] = ()  # what the maker of the target leaves alone
         self._moved: HeadMove | None = None
 
     def run(self) -> RestoreResult:
@@ -109,10 +120,14 @@ class Transaction:
             snapshot = take_snapshot(repository, scratch, partial(self._user_files, scratch))
             visible, wanted = snapshot.disk_tree, self._operation.head
             move = plan_move(repository, snapshot.head, wanted) if wanted else None
+            if self._operation.make is not None:
+                self._make_target(snapshot, self._operation.make)
             snapshot, files = self._plan_files(snapshot)
             self._plan = self._plan._replace(
                 move=move, blocked=files.blocked, callback=callback is not None
             )
+            if self._operation.make is not None and files.blocked:
+                raise _blocked(files)
             if not dry_run:
                 self._refuse_later_changes(visible, snapshot.head.tree, files)
             refuse_to_replace_directory(repository, files.changes)
@@ -123,7 +138,7 @@ class Transaction:
                 with suppress(GitError):
                     lines = count_lines(repository.git, files.before, files.tree)
                     result = replace(result, lines=lines)
-                return result
+                return self._with_diff(result, files)
             is_empty = files.is_empty and move is None
             if is_empty and self._is_done(files):
                 end_restore(repository.state_dir)
@@ -133,11 +148,20 @@ class Transaction:
                 refuse_if_locked(repository.index_path)
             if callback is not None:
                 _check_callback_stays(repository, callback, files.changes)
+            result = self._with_diff(result, files)
             with keeping_directory(repository, files.changes), SignalsWait() as self._signals:
                 safety = self._begin(snapshot, files)
                 return self._carry_out(safety, files, result)
 
     # Planning.
+
+    def _make_target(self, snapshot: Snapshot, make: MakeWanted) -> None:
+        """Make the target from the snapshot and what some paths are to be."""
+        wanted, plan = make(snapshot), self._plan
+        self._target = target_from(self._catalog, snapshot, wanted, plan.target)
+        self._request = plan.request._replace(only=wanted.paths)
+        self._plan = plan._replace(target_commit=self._target.commit.id, request=self._request)
+        self._left_alone = wanted.kept
 
     def _user_files(self, scratch: str, untracked: list[str]) -> set[str]:
         """The untracked files that the ignore rules before or after an operation ignore.
@@ -230,7 +254,7 @@ class Transaction:
             target,
             tuple(files.changes),
             tuple(files.staged),
-            tuple(files.kept),
+            (*self._left_alone, *files.kept),
             tuple(files.hooks_lost),
             index_reset=files.staging is not None,
             head_moved=plan.move is not None,
@@ -242,8 +266,15 @@ class Transaction:
             repairs=plan.repairs,
             blocked=bool(files.blocked),
             proposal=plan.proposal,
+            step=plan.step,
             open_turn=self._open_turn(),
         )
+
+    def _with_diff(self, result: RestoreResult, files: FilePlan) -> RestoreResult:
+        if not self._request.diff:
+            return result
+        _, diff = compare_trees(self._repository, files.before, files.tree)
+        return replace(result, diff=diff)
 
     def _open_turn(self) -> str:
         """The newest turn that an agent began, if that agent reports ends and has reported none."""
@@ -281,13 +312,17 @@ class Transaction:
         begin_restore(repository.state_dir, identifier)
         try:
             about = Metadata({}) if self._conversation.is_foreign else self._target.meta
-            safety = safety_checkpoint(repository, snapshot, about, plan.as_json(), identifier)
+            trigger = plan.step.command if plan.step else RESTORE
+            made = [self._target.commit.id] if self._operation.make is not None else []
+            safety = safety_checkpoint(
+                repository, snapshot, about, plan.as_json(), identifier, trigger, keeping=made
+            )
         except BaseException:
             # It may have failed behind the checkpoint, which would be one more step to undo.
             with suppress(BoocodeError):
                 store = self._catalog.store
-                made = store.refs(f"{SAFETY}{identifier}")
-                store.update_refs([RefChange(ref.name, None, ref.target) for ref in made])
+                refs = store.refs(f"{SAFETY}{identifier}")
+                store.update_refs([RefChange(ref.name, None, ref.target) for ref in refs])
             end_restore(repository.state_dir, self._earlier)
             raise
         return safety
@@ -430,6 +465,15 @@ def _check_callback_stays(
                 ),
             ),
         )
+
+
+def _blocked(files: FilePlan) -> RefusedError:
+    kept = next(each for each in files.kept if "is in the way" in each.reason)
+    return RefusedError(
+        f"'{kept.path}' cannot be written: {kept.reason}",
+        code="conflict",
+        hints=("nothing was changed; move that file away, and run the command again",),
+    )
 
 
 def _later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:

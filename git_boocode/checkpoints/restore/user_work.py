@@ -79,7 +79,7 @@ def files_written_by(
     record = read_plan(safety)
     done, target = record.request, record.target_commit
     other_paths = (done.paths, done.prefix) != (request.paths, request.prefix)
-    if not done.files or (done.paths and other_paths):
+    if not done.files or (done.paths and other_paths) or done.only != request.only:
         return {}
     if record.proposal is not None and record.written:
         return {
