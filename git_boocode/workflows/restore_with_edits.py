@@ -64,7 +64,7 @@ _SESSION = "[0-9A-Za-z_][0-9A-Za-z_.:-]*"
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.restore`."""
-    return _resumable(commands.restore(repository, name, request, _host(repository)))
+    return _resumable(commands.restore(repository, name, request, restore_host(repository)))
 
 
 def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
@@ -75,18 +75,18 @@ def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     if not request.dry_run:
         _end_killed_accept(repository)
     with _rewind_hint(repository):
-        return _resumable(commands.undo(repository, request, _host(repository)))
+        return _resumable(commands.undo(repository, request, restore_host(repository)))
 
 
 def redo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
     with _rewind_hint(repository):
-        return _resumable(commands.redo(repository, request, _host(repository)))
+        return _resumable(commands.redo(repository, request, restore_host(repository)))
 
 
 def repair(repository: Repository) -> RestoreResult | None:
     """See `git_boocode.checkpoints.restore.commands.repair`."""
-    return commands.repair(repository, RestoreRequest(), _host(repository))
+    return commands.repair(repository, RestoreRequest(), restore_host(repository))
 
 
 def _end_killed_accept(repository: Repository) -> None:
@@ -136,7 +136,8 @@ def _is_edit_newest(repository: Repository) -> bool:
 # What a restore uses of agents and proposals.
 
 
-def _host(repository: Repository) -> RestoreHost:
+def restore_host(repository: Repository) -> RestoreHost:
+    """What a restore in a worktree uses of agents and proposals."""
     hook_files: dict[str, tuple[HookFile, ...]] = {}
     for path, file in _hook_files():
         hook_files[path] = (*hook_files.get(path, ()), file)

@@ -219,8 +219,8 @@ def _proposal(table: dict[str, Any]) -> ProposalStep | None:
 
 def _step(table: dict[str, Any]) -> TurnStep | None:
     match [table.get(key) for key in TurnStep._fields]:
-        case [str(command), list(turns)]:
-            return TurnStep(command, tuple(map(str, turns)))
+        case [str(command), list(turns), bool(whole)]:
+            return TurnStep(command, tuple(map(str, turns)), whole)
     return None
 
 

@@ -140,6 +140,7 @@ class TurnStep(NamedTuple):
 
     command: str  # `revert`, `pick` or `restore`
     turns: tuple[str, ...]  # the ids of their checkpoints
+    whole: bool = True  # all that they did, not only some paths or hunks
 
 
 class ProposalStep(NamedTuple):
