@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
     SAFETY_KIND,
+    TOOL_STATE_KIND,
     TURN_END_KIND,
     Catalog,
     Checkpoint,
@@ -34,7 +35,7 @@ from git_boocode.repo.gc import create_refs, pack_many_refs, protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
-from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TURN_ENDS
+from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
 from git_boocode.repo.repository import Repository
@@ -47,8 +48,24 @@ _ANCHOR = ("agent", "session", "chat", "message")
 _FILE = b"100644"
 # The metadata that a safety checkpoint copies from the restore's target.
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
+_BELOW = {
+    "checkpoint": CHECKPOINTS,
+    SAFETY_KIND: SAFETY,
+    TURN_END_KIND: TURN_ENDS,
+    TOOL_STATE_KIND: TOOL_STATES,
+}
 _STEPS = ("restore", "revert", "pick")
 _TEXTS = ("label", "session", "chat", "message", "agent", "trigger")
+
+
+class ToolCall(NamedTuple):
+    """A tool call of an agent that is about to run, or has ended; texts may be empty."""
+
+    turn: str  # the id of the checkpoint at which its turn began
+    has_ended: bool
+    id: str = ""
+    tool: str = ""
+    files: tuple[str, ...] = ()  # the only paths that it changes; empty if it may change any
 
 
 class Request(NamedTuple):
@@ -69,6 +86,7 @@ class Request(NamedTuple):
     patience: float = PATIENCE  # seconds to wait for a running restore
     require_match: bool = False  # refuse paths that match no file
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
+    call: ToolCall | None = None  # the tool call whose state is recorded, instead of a checkpoint
 
 
 class Captured(NamedTuple):
@@ -169,8 +187,8 @@ def _write_checkpoint(
     more: Mapping[str, Any],
 ) -> Captured:
 
-    if request.ends:
-        return _write_turn_end(catalog, request, snapshot, cache)
+    if request.ends or request.call:
+        return _write_state_of_turn(catalog, request, snapshot, cache)
     repository = catalog.repository
     if cache is not None and cache.content is not None and not more:
         changed = cache.content != snapshot.content()
@@ -200,21 +218,44 @@ def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:
     `begun` is the id of the checkpoint at which the turn began; a later end replaces an earlier
     one. Returns whether there is such a checkpoint in the log. Raises as `capture` does.
     """
+    return _capture_in_turn(repository, begun, Request(ends=begun, trigger=trigger))
+
+
+def capture_tool_state(repository: Repository, call: ToolCall, trigger: str) -> bool:
+    """Record the state before or after a tool call, below `refs/boocode/tool-states/`.
+
+    Returns whether the checkpoint of its turn is in the log. Raises as `capture` does.
+    """
+    return _capture_in_turn(repository, call.turn, Request(call=call, trigger=trigger))
+
+
+def _capture_in_turn(repository: Repository, begun: str, request: Request) -> bool:
     if not Catalog(repository).store.refs(f"{CHECKPOINTS}{begun}"):
         # A restore archived it while the turn was running.
         return False
-    capture(repository, Request(ends=begun, trigger=trigger))
+    capture(repository, request)
     return True
 
 
-def _write_turn_end(
+def _write_state_of_turn(
     catalog: Catalog, request: Request, snapshot: Snapshot, cache: IndexCache | None
 ) -> Captured:
-
-    meta = catalog.find(request.ends).meta
-    same = {key: meta.text(key) or None for key in _TEXTS if key != "label"}
-    values = {**same, "turn": request.ends, "trigger": request.trigger}
-    taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
+    call = request.call
+    begun = catalog.find(call.turn if call else request.ends)
+    same = {key: begun.meta.text(key) or None for key in _TEXTS if key != "label"}
+    values: dict[str, Any] = {**same, "turn": begun.id, "trigger": request.trigger}
+    if call is None:
+        taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
+        return Captured(taken, changed=True)
+    values["tool"] = {
+        "phase": "after" if call.has_ended else "before",
+        "call": call.id,
+        "name": call.tool,
+        "files": list(call.files),
+        # The first parent of the first state of the turn.
+        "since": begun.commit.id,
+    }
+    taken = write_checkpoint(catalog, snapshot, TOOL_STATE_KIND, values, cache=cache)
     return Captured(taken, changed=True)
 
 
@@ -294,18 +335,21 @@ def write_checkpoint(
 ) -> Checkpoint:
     """Write a snapshot as a commit, publish its objects, and create its ref.
 
-    `kind` is `checkpoint`, `pre-restore` for a safety checkpoint, or `turn-end`, which replaces an
-    earlier one of the checkpoint `values["turn"]`; `values` is more metadata. The snapshot was
-    built on `cache`, whose ref keeps objects reachable: if that ref was deleted meanwhile, a
-    RefusedError is raised (`conflict`). CollectedError if git deleted objects meanwhile. It
-    keeps the commits `keeping` reachable.
+    `kind` is `checkpoint`, `pre-restore` for a safety checkpoint, or one of a turn, whose
+    checkpoint is `values["turn"]`: `turn-end`, which replaces an earlier one, or `tool-state`,
+    which follows an earlier one; `values` is more metadata. The snapshot was built on `cache`,
+    whose ref keeps objects reachable: if that ref was deleted meanwhile, a RefusedError is raised
+    (`conflict`). CollectedError if git deleted objects meanwhile. It keeps the commits `keeping`
+    reachable.
     """
     repository, identifier = catalog.repository, identifier or catalog.store.new_id()
-    below = {"checkpoint": CHECKPOINTS, TURN_END_KIND: TURN_ENDS}.get(kind, SAFETY)
-    ref, old = f"{below}{identifier}", None
-    if kind == TURN_END_KIND:
+    below, old = _BELOW[kind], None
+    ref = f"{below}{identifier}"
+    if kind in (TURN_END_KIND, TOOL_STATE_KIND):
         ref = f"{below}{values['turn']}"
         old = next((each.target for each in catalog.store.refs(ref)), None)
+    if kind == TOOL_STATE_KIND:
+        keeping = [old or values["tool"]["since"]]
     checkpoint = write_state(repository, snapshot, kind, values, identifier, ref, keeping)
     commit = checkpoint.commit.id
     changes = [RefChange(ref, commit, old)]
@@ -355,6 +399,9 @@ def write_state(
     )
     reachable = (snapshot.head.commit, meta.part("index", "commit"), meta.part("exact", "commit"))
     parents = [*filter(None, reachable), *keeping]
+    if kind == TOOL_STATE_KIND:
+        # So that `git log --first-parent` lists the states of a turn.
+        parents.sort(key=lambda parent: parent not in keeping)
     meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)

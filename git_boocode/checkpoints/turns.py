@@ -28,7 +28,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, ShortIds
 
 RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
-_TOP = ":(top,literal)"
+TOP = ":(top,literal)"
 
 
 class Turn(NamedTuple):
@@ -83,7 +83,7 @@ def turns(
         recorded = recorded or _RecordedStates(catalog)
         # The checkpoints of one worktree, taken here, fetched from one remote, or archived at once.
         later = histories[entry.meta.worktree_key, entry.ref.rpartition("/")[0]]
-        paths = _only_paths(entry)
+        paths = only_paths(entry)
         if wanted(entry):
             end, after = recorded.end_of(entry, later.after(paths))
             is_open = entry.ref.startswith(CHECKPOINTS) and catalog.is_ours(entry)
@@ -108,7 +108,7 @@ def turn_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) ->
     return next(found, Turn(checkpoint))
 
 
-def _only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:
+def only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:
     """Pathspecs of the only paths that a checkpoint recorded, empty for all; None if unknown.
 
     A pattern is unknown, because it may match other paths at the end of the turn.
@@ -121,9 +121,9 @@ def _only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:
     for spec in specs:
         if not isinstance(spec, str) or re.search(r"[*?\[\\]|^:(?!\(top,literal\))", spec):
             return None
-        is_whole = spec.startswith(_TOP)
-        name = spec.removeprefix(_TOP) if is_whole else posixpath.join(prefix, spec)
-        names.append(_TOP + posixpath.normpath(name).removeprefix("."))
+        is_whole = spec.startswith(TOP)
+        name = spec.removeprefix(TOP) if is_whole else posixpath.join(prefix, spec)
+        names.append(TOP + posixpath.normpath(name).removeprefix("."))
     return tuple(sorted(names))
 
 

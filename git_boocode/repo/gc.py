@@ -71,10 +71,10 @@ def create_refs(
     changes: Sequence[RefChange],
     commits: Sequence[str],
 ) -> None:
-    """Apply changes, of which the last one creates a ref, and check that its objects exist.
+    """Apply changes, of which the last one creates or moves a ref, and check its objects.
 
     The objects were published from the quarantine. The ref needs the trees of the commits.
-    CollectedError if another process deleted an object meanwhile; then there is no ref.
+    CollectedError if another process deleted an object meanwhile; then the ref is as before.
     """
     store, created = repository.store, changes[-1]
     try:
@@ -89,7 +89,7 @@ def create_refs(
         if not missing_objects(repository, {created.name: commits}):
             return
     with suppress(BoocodeError):
-        store.update_refs([RefChange(created.name, None, created.new)])
+        store.update_refs([RefChange(created.name, created.old, created.new)])
     raise CollectedError
 
 

@@ -22,6 +22,7 @@ from git_boocode.repo.layout import (
     REMOTE_TURN_ENDS,
     REMOTES,
     SAFETY,
+    TOOL_STATES,
     TURN_ENDS,
 )
 from git_boocode.repo.lock import file_lock
@@ -31,6 +32,7 @@ from git_boocode.repo.store import Commit, Ref
 
 SAFETY_KIND = "pre-restore"
 TURN_END_KIND = "turn-end"
+TOOL_STATE_KIND = "tool-state"
 NO_CHECKPOINTS = NextStep(
     "this worktree has no checkpoints; {} takes one",
     "checkpoint",
@@ -207,6 +209,11 @@ def turn_end_ref(checkpoint: str) -> str:
     if checkpoint.startswith(REMOTES):
         return REMOTE_TURN_ENDS + checkpoint.removeprefix(REMOTES)
     return TURN_ENDS + checkpoint.rpartition("/")[2]
+
+
+def tool_states_ref(checkpoint: str) -> str:
+    """The ref of the states around the tool calls of a turn, by the ref of its checkpoint."""
+    return TOOL_STATES + checkpoint.rpartition("/")[2]
 
 
 # Comparing trees.

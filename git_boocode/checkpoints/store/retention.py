@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import needed_safety_ids, read_history, read_plan
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, turn_end_ref
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tool_states_ref, turn_end_ref
 from git_boocode.repo.durable import make_state_dir, read_private, write_private
 from git_boocode.repo.entries import DAY, TOO_OLD, Limits, Metadata, Unusable, is_older
 from git_boocode.repo.errors import RefusedError
@@ -29,6 +29,7 @@ from git_boocode.repo.layout import (
     REMOTE_TURN_ENDS,
     REMOTES,
     SAFETY,
+    TOOL_STATES,
     TURN_ENDS,
 )
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
@@ -230,10 +231,11 @@ def drop(
 
 
 def _ends_of(catalog: Catalog, going: Iterable[Ref]) -> list[RefChange]:
-    """Delete the ends of the turns whose checkpoints are deleted."""
-    begun = (ref.name for ref in going if ref.name.startswith((CHECKPOINTS, ARCHIVE, REMOTES)))
+    """Delete the ends and the tool states of the turns whose checkpoints are deleted."""
+    begun = [ref.name for ref in going if ref.name.startswith((CHECKPOINTS, ARCHIVE, REMOTES))]
     names = set(map(turn_end_ref, begun))
-    ends = catalog.store.refs(TURN_ENDS, REMOTE_TURN_ENDS) if names else []
+    names.update(tool_states_ref(name) for name in begun if not name.startswith(REMOTES))
+    ends = catalog.store.refs(TURN_ENDS, TOOL_STATES, REMOTE_TURN_ENDS) if names else []
     return [RefChange(ref.name, None, ref.target) for ref in ends if ref.name in names]
 
 

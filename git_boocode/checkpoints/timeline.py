@@ -1,0 +1,271 @@
+"""Whose change is it: the recorded states of a worktree, and the turns that were open between them.
+
+Between two consecutive states lies an interval. What changed in it belongs to the only open turn.
+If turns of several sessions are open, it belongs to the one with a running tool call. If several
+have one, a tool that names its files owns these, and the rest is unclear. With no call running, it
+was changed by hand, except for recorded edits. This module only computes; see `turn_work`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+BEGIN, END, BEFORE, AFTER, RESTORE = "begin", "end", "before", "after", "restore"
+MINE, OTHERS, UNCLEAR = "mine", "others", "unclear"
+Session = tuple[str, str]
+"""An agent and its session."""
+NO_SESSION = ("", "")
+# Tools whose calls contain those of a subagent.
+_DELEGATING = frozenset(("task", "agent"))
+
+
+class RecordedState(NamedTuple):
+    """A recorded state of a worktree; later states have greater ids.
+
+    `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, or RESTORE for the state
+    before a restore. `call` and `tool` are those of the agent; `files` the only paths that the tool
+    changes, empty if it may change any.
+    """
+
+    id: str
+    kind: str
+    session: Session = NO_SESSION
+    turn: str = ""
+    call: str = ""
+    tool: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Sign(NamedTuple):
+    """Something that a session did; an edit has the `paths` whose change was recorded."""
+
+    id: str
+    session: Session
+    paths: tuple[str, ...] = ()
+
+
+class TurnSpan(NamedTuple):
+    """A turn between two states, by their numbers; `last` is the number of states for now."""
+
+    turn: str
+    session: Session
+    first: int
+    last: int
+
+
+class _Call(NamedTuple):
+    """A tool call between two states, by their numbers."""
+
+    session: Session
+    first: int
+    last: int
+    reported: RecordedState
+    is_ended: bool = True
+
+    @property
+    def files(self) -> frozenset[str]:
+        return frozenset(self.reported.files)
+
+    def runs(self, interval: int) -> bool:
+        return self.first <= interval < self.last
+
+
+class Share(NamedTuple):
+    """What one turn changed in an interval, by path.
+
+    `rest` is MINE, OTHERS or UNCLEAR for all paths that are in none of the sets. `beside` are the
+    other turns that were open. `edits` are recorded edits of the turn, of paths that are not MINE.
+    """
+
+    rest: str
+    mine: frozenset[str] = frozenset()
+    theirs: frozenset[str] = frozenset()
+    unclear: frozenset[str] = frozenset()
+    beside: tuple[str, ...] = ()
+    edits: tuple[Sign, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all paths are MINE."""
+        return self.rest == MINE and not self.theirs and not self.unclear
+
+    @property
+    def is_none(self) -> bool:
+        """Whether no path is MINE or UNCLEAR, and nothing was edited."""
+        return self.rest == OTHERS and not (self.mine or self.unclear or self.edits)
+
+    def owner(self, path: str) -> str:
+        """MINE, OTHERS or UNCLEAR, for a path that no edit of the turn changed."""
+        if path in self.unclear:
+            return UNCLEAR
+        if path in self.mine:
+            return MINE
+        return OTHERS if path in self.theirs else self.rest
+
+
+class Timeline:
+    """The recorded states of one worktree, oldest first."""
+
+    def __init__(self, states: Iterable[RecordedState], signs: Iterable[Sign] = ()) -> None:
+        self.states: Sequence[RecordedState] = sorted(states)
+        self._signs = sorted(signs)
+        self._ids = [state.id for state in self.states]
+
+    @cached_property
+    def spans(self) -> dict[str, TurnSpan]:
+        """The turns by their ids."""
+        ends = {state.turn: at for at, state in enumerate(self.states) if state.kind == END}
+        begins: dict[Session, list[int]] = defaultdict(list)
+        for at, state in enumerate(self.states):
+            if state.kind == BEGIN:
+                begins[state.session].append(at)
+        found = {}
+        for session, places in begins.items():
+            for at, following in zip(places, [*places[1:], len(self.states)], strict=True):
+                turn = self.states[at].turn
+                last = ends.get(turn, 0)
+                if last <= at:
+                    last = self._unrecorded_end(session, at, following)
+                found[turn] = TurnSpan(turn, session, at, last)
+        return found
+
+    def _unrecorded_end(self, session: Session, at: int, following: int) -> int:
+        """The next turn of its session, or an earlier one after the last sign of the session."""
+        seen = self._ids[at]
+        if session != NO_SESSION:
+            calls = [state.id for state in self.states[at:following] if state.session == session]
+            beyond = self._ids[following] if following < len(self._ids) else None
+            signs = [sign.id for sign in self._signs if sign.session == session]
+            seen = max([seen, *calls, *(each for each in signs if not beyond or each < beyond)])
+        for number in range(bisect_right(self._ids, seen), following):
+            if self.states[number].kind in (BEGIN, RESTORE):
+                return number
+        return following
+
+    def overlaps(self, turn: str) -> bool:
+        """Whether turns of other sessions were open during a turn."""
+        span = self.spans[turn]
+        return any(self._beside(span, at) for at in range(span.first, span.last))
+
+    def share(self, turn: str, interval: int) -> Share:
+        """What a turn changed in the interval after a state, by the state's number."""
+        span = self.spans[turn]
+        beside = self._beside(span, interval)
+        if not beside:
+            return Share(MINE)
+        if span.session == NO_SESSION:
+            return Share(OTHERS)
+        sessions = {other.session for other in beside}
+        edits = self._edits(interval)
+        edited = {p for edit in edits if edit.session in sessions for p in edit.paths}
+        my_edits = tuple(edit for edit in edits if edit.session == span.session)
+        share = Share(OTHERS, beside=tuple(o.turn for o in beside), edits=my_edits)
+        mine = [c for c in self._calls if c.session == span.session and c.runs(interval)]
+        theirs = [c for c in self._calls if c.session in sessions and c.runs(interval)]
+        my_files, their_files = (
+            frozenset(path for call in calls for path in call.files) for calls in (mine, theirs)
+        )
+        their_files |= edited
+        if not self._reports_tools(span):
+            # Its calls are unknown: they may have run at any time.
+            return share._replace(rest=UNCLEAR, theirs=their_files)
+        share = share._replace(
+            mine=my_files - their_files,
+            theirs=their_files - my_files,
+            unclear=my_files & their_files,
+        )
+        if not mine:
+            return share
+        if not theirs:
+            # A call that names its files and whose end was not reported may have ended at once.
+            ran = any(call.is_ended or not call.files for call in mine)
+            return share._replace(rest=MINE, edits=()) if ran else share
+        # Whether it may have changed files that no call names.
+        i_may, they_may = (any(not call.files for call in calls) for calls in (mine, theirs))
+        if i_may == they_may:
+            return share._replace(rest=UNCLEAR)
+        return share._replace(rest=MINE, edits=()) if i_may else share
+
+    def _beside(self, span: TurnSpan, interval: int) -> list[TurnSpan]:
+        """The turns of other sessions that were open in an interval."""
+        return [
+            other
+            for other in self._of_sessions
+            if other.session != span.session and other.first <= interval < other.last
+        ]
+
+    @cached_property
+    def _of_sessions(self) -> list[TurnSpan]:
+        return [span for span in self.spans.values() if span.session != NO_SESSION]
+
+    def _edits(self, interval: int) -> list[Sign]:
+        """The edits that were recorded in an interval."""
+        first = self._ids[interval]
+        last = self._ids[interval + 1] if interval + 1 < len(self._ids) else None
+        begin = bisect_right(self._signs, first, key=lambda sign: sign.id)
+        end = len(self._signs)
+        if last is not None:
+            end = bisect_left(self._signs, last, key=lambda sign: sign.id)
+        return [sign for sign in self._signs[begin:end] if sign.paths]
+
+    def _reports_tools(self, span: TurnSpan) -> bool:
+        """Whether the tool calls of a turn are known: its session or agent reported some."""
+        beyond = self._ids[span.last] if span.last < len(self._ids) else None
+        return any(
+            state.session == span.session
+            or (state.session[0] == span.session[0] and (beyond is None or state.id <= beyond))
+            for state in self.states
+            if state.kind in (BEFORE, AFTER)
+        )
+
+    @cached_property
+    def _calls(self) -> list[_Call]:
+        found: list[_Call] = []
+        waiting: dict[Session, list[int]] = defaultdict(list)
+        for at, state in enumerate(self.states):
+            if state.kind == BEFORE:
+                waiting[state.session].append(at)
+            elif state.kind == AFTER:
+                begun = waiting[state.session]
+                first = next((b for b in begun if self._is_same_call(b, at)), None)
+                if first is None:
+                    first = self._overlap_begin(state.session, at)
+                else:
+                    begun.remove(first)
+                found.append(_Call(state.session, first, at, state))
+        for session, begun in waiting.items():
+            for first in begun:
+                last = self._next_event(session, first)
+                found.append(_Call(session, first, last, self.states[first], is_ended=False))
+        return [call for call in found if not self._delegates(call)]
+
+    def _is_same_call(self, first: int, last: int) -> bool:
+        before, after = self.states[first], self.states[last]
+        return (before.call, before.tool) == (after.call, after.tool)
+
+    def _overlap_begin(self, session: Session, at: int) -> int:
+        """Where a call began that ran when the first turn of another session began beside it."""
+        spans = (each for each in self._of_sessions if each.session == session)
+        span = next((each for each in spans if each.first < at <= each.last), None)
+        while span is not None and at > span.first and self._beside(span, at - 1):
+            at -= 1
+        return at
+
+    def _next_event(self, session: Session, at: int) -> int:
+        """The next state that a session reported, other than the end of a tool call."""
+        for number in range(at + 1, len(self.states)):
+            state = self.states[number]
+            if state.session == session and state.kind != AFTER:
+                return number
+        return len(self.states)
+
+    def _delegates(self, call: _Call) -> bool:
+        """Whether other calls of the session did the work of a call."""
+        if call.reported.tool.lower() not in _DELEGATING:
+            return False
+        inside = self.states[call.first + 1 : call.last]
+        return any(s.session == call.session and s.kind in (BEFORE, AFTER) for s in inside)

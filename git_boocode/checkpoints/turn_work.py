@@ -1,0 +1,385 @@
+"""What a turn changed, also if turns of other sessions were open in its worktree meanwhile.
+
+The answer depends on nothing but recorded states: checkpoints, the ends of turns, the states around
+tool calls, those before restores, and edit records. `timeline` says whose an interval is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from git_boocode.checkpoints.restore.plan import read_plan
+from git_boocode.checkpoints.store.catalog import (
+    Catalog,
+    Change,
+    Checkpoint,
+    tree_changes,
+)
+from git_boocode.checkpoints.timeline import (
+    AFTER,
+    BEFORE,
+    BEGIN,
+    END,
+    MINE,
+    NO_SESSION,
+    RESTORE,
+    UNCLEAR,
+    RecordedState,
+    Session,
+    Share,
+    Sign,
+    Timeline,
+)
+from git_boocode.checkpoints.turns import (
+    CHECKPOINT,
+    NOW,
+    RECORDED,
+    TOP,
+    Turn,
+    only_paths,
+    turn_of,
+)
+from git_boocode.checkpoints.turns import RESTORE as END_BY_RESTORE
+from git_boocode.repo.entries import Metadata, Unusable
+from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import ID, OBJECT_ID
+from git_boocode.repo.layout import (
+    ARCHIVE,
+    CHECKPOINTS,
+    EDITS,
+    REMOTE_TURN_ENDS,
+    REMOTES,
+    SAFETY,
+    TOOL_STATES,
+    TURN_ENDS,
+)
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref
+
+_ENDS = {END: RECORDED, BEGIN: CHECKPOINT, RESTORE: END_BY_RESTORE}
+_KINDS = {"before": BEFORE, "after": AFTER}
+
+
+class Step(NamedTuple):
+    """Two states, commits or trees, between which a turn changed files.
+
+    `paths` are pathspecs of the only paths that are the turn's, empty for all.
+    """
+
+    before: str
+    after: str
+    paths: tuple[str, ...] = ()
+
+
+class TurnWork(NamedTuple):
+    """What a turn changed, oldest first: one step unless other turns were open meanwhile.
+
+    `shared` are paths that other turns may have changed at the same time, with the ids of these
+    turns; none if that is unknown. There are no steps if it is unknown how the turn ended.
+    """
+
+    turn: Turn
+    steps: tuple[Step, ...]
+    shared: Mapping[str, tuple[str, ...]]
+
+
+class PathStep(NamedTuple):
+    """A change of one path in a step; the mode of a missing file is `000000`, its id zeros."""
+
+    change: Change
+    step: Step
+
+
+def work_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) -> TurnWork:
+    """What the turn that a checkpoint began changed.
+
+    `now` returns the tree of the worktree, or an empty string if it cannot be read.
+    """
+    now = cache(now)
+    turn = turn_of(catalog, checkpoint, now)
+    if checkpoint.ref.startswith(SAFETY) or only_paths(checkpoint) != ():
+        return _undivided(turn)
+    history = RecordedHistory.of(catalog, checkpoint)
+    return history.work_of(turn, now)
+
+
+def _undivided(turn: Turn) -> TurnWork:
+    steps = (Step(turn.before, turn.after, turn.paths),) if turn.after else ()
+    return TurnWork(turn, steps, {})
+
+
+def path_steps(
+    repository: Repository, work: TurnWork, pathspecs: Sequence[str] = ()
+) -> dict[str, tuple[PathStep, ...]]:
+    """The steps of each path, oldest first; those that adjoin are joined.
+
+    Pathspecs are relative to the caller's directory.
+    """
+    git = repository.git.bind(cwd=repository.directory)
+    found: dict[str, list[PathStep]] = {}
+    for step in work.steps:
+        for change in _only(tree_changes(git, step.before, step.after, pathspecs), step.paths):
+            _append(found.setdefault(change.path, []), PathStep(change, step))
+    return {path: tuple(steps) for path, steps in found.items() if steps}
+
+
+def _append(steps: list[PathStep], added: PathStep) -> None:
+    """Add a later change of a path, joined with the last one if it begins where that ends."""
+    change, step = added
+    last = steps[-1].change if steps else None
+    if last and (last.mode, last.id) == (change.old_mode, change.old_id):
+        change = change._replace(old_mode=last.old_mode, old_id=last.old_id)
+        step = Step(steps.pop().step.before, step.after, step.paths)
+    if (change.old_mode, change.old_id) != (change.mode, change.id):
+        steps.append(PathStep(change._replace(action=_action(change)), step))
+
+
+def _only(changes: Iterable[Change], specs: Sequence[str]) -> Iterator[Change]:
+    """The changes of literal paths, or below them; of all paths if there are none."""
+    names = {spec.removeprefix(TOP) for spec in specs}
+    for change in changes:
+        parts = change.path.split("/")
+        above = ("/".join(parts[:count]) for count in range(len(parts) + 1))
+        if not names or any(each in names for each in above):
+            yield change
+
+
+def _action(change: Change) -> str:
+    if not int(change.old_mode, 8):
+        return "create"
+    return "modify" if int(change.mode, 8) else "delete"
+
+
+class RecordedHistory:
+    """All recorded states of one worktree, of which some may be gone."""
+
+    def __init__(self, catalog: Catalog, entries: Iterable[Checkpoint]) -> None:
+        self.catalog = catalog
+        self.git = catalog.repository.git
+        self._commits: dict[str, str] = {}
+        self._restores: dict[str, Checkpoint] = {}
+        self._edits: dict[str, Checkpoint] = {}
+        states, signs = [], []
+        for entry in entries:
+            identifier = entry.meta.text("id")
+            if entry.ref.startswith(EDITS):
+                signs.append(_sign_of_edit(entry))
+                self._edits[identifier] = entry
+            elif state := _state(entry):
+                states.append(state)
+                self._commits[identifier] = entry.commit.id
+                if state.kind == RESTORE:
+                    self._restores[identifier] = entry
+            elif entry.meta.text("session") and not entry.ref.startswith(SAFETY):
+                signs.append(Sign(identifier, _session(entry.meta)))
+        self.timeline = Timeline(states, signs)
+
+    @classmethod
+    def of(cls, catalog: Catalog, checkpoint: Checkpoint) -> RecordedHistory:
+        """The history of the worktree of a checkpoint, as recorded here or by its remote."""
+        remote, key = checkpoint.remote, checkpoint.meta.worktree_key
+        if remote:
+            below = [f"{REMOTES}{remote}/", f"{REMOTE_TURN_ENDS}{remote}/"]
+            # A remote's name may be the prefix of another one.
+            refs = [r for r in catalog.store.refs(*below) if r.name.removesuffix(r.id) in below]
+        else:
+            refs = catalog.store.refs(CHECKPOINTS, ARCHIVE, SAFETY, TURN_ENDS, EDITS)
+        entries: dict[str, Checkpoint] = {}
+        for entry in catalog.entries(refs):
+            if isinstance(entry, Unusable) or entry.meta.worktree_key != key:
+                continue
+            identifier = entry.meta.text("id")
+            # An archived checkpoint may also be in the log.
+            if ID.fullmatch(identifier):
+                entries.setdefault(identifier, entry)
+        states = () if remote else _tool_states(catalog, key)
+        return cls(catalog, [*entries.values(), *states])
+
+    def work_of(self, turn: Turn, now: Callable[[], str]) -> TurnWork:
+        """What a turn changed; `turn` is as it would be if no other turn had been open."""
+        timeline, name = self.timeline, turn.checkpoint.id
+        span = timeline.spans.get(name)
+        if span is None:
+            return _undivided(turn)
+        inside = timeline.states[span.first + 1 : span.last]
+        if not timeline.overlaps(name) and all(state.kind != RESTORE for state in inside):
+            return _undivided(turn)
+        end, after = NOW, ""
+        if span.last < len(timeline.states):
+            last = timeline.states[span.last]
+            end, after = _ENDS[last.kind], self._commits[last.id]
+        elif turn.end == NOW:
+            after = turn.after
+        elif turn.checkpoint.ref.startswith(CHECKPOINTS) and self.catalog.is_ours(turn.checkpoint):
+            after = now()
+        turn = turn._replace(end=end if after else "", after=after)
+        if not after:
+            return TurnWork(turn, (), {})
+        sum_up = _Sum(self, turn)
+        for interval in range(span.first, span.last):
+            sum_up.add(interval, timeline.share(name, interval))
+        return TurnWork(turn, tuple(sum_up.steps), sum_up.shared)
+
+    def commit(self, number: int) -> str:
+        """The commit of a state by its number."""
+        return self._commits[self.timeline.states[number].id]
+
+    def changes(self, number: int, after: str) -> list[tuple[Change, str]] | None:
+        """What changed after a state up to another one, each with the state to compare with.
+
+        What a restore did is left out. None if that is unknown.
+        """
+        before, git = self.commit(number), self.git
+        changed = tree_changes(git, before, after)
+        restore = self._restores.get(self.timeline.states[number].id)
+        if restore is None:
+            return [(change, before) for change in changed]
+        plan = read_plan(restore)
+        request, target = plan.request, plan.target_commit
+        if plan.kind and not request.files:
+            return [(change, before) for change in changed]
+        if not target:
+            return None
+        try:
+            differing = {change.path: change for change in tree_changes(git, target, after)}
+            if request.only is not None:
+                restored = set(request.only)
+            elif request.paths:
+                directory = os.path.join(self.catalog.repository.worktree, request.prefix)
+                found = tree_changes(git.bind(cwd=directory), before, after, request.paths)
+                restored = {change.path for change in found}
+            else:
+                restored = {change.path for change in changed}
+        except (GitError, OSError):
+            # The target or the directory is gone.
+            return None
+        own = [(change, before) for change in changed if change.path not in restored]
+        own += [
+            (differing[change.path], target)
+            for change in changed
+            if change.path in restored and change.path in differing
+        ]
+        return own
+
+    def edit(self, identifier: str) -> Checkpoint:
+        """An edit record by its id."""
+        return self._edits[identifier]
+
+
+class _Sum:
+    """Adds up what one turn changed, interval by interval."""
+
+    def __init__(self, history: RecordedHistory, turn: Turn) -> None:
+        self.steps: list[Step] = []
+        self.shared: dict[str, tuple[str, ...]] = {}
+        self._history = history
+        self._turn = turn
+
+    def add(self, interval: int, share: Share) -> None:
+        """Add an interval after a state, by the state's number."""
+        if share.is_none:
+            return
+        history, states = self._history, self._history.timeline.states
+        before, after = history.commit(interval), self._turn.after
+        if interval + 1 < len(states):
+            after = history.commit(interval + 1)
+        if share.is_whole and states[interval].kind != RESTORE:
+            self._join(Step(before, after))
+            return
+        changes = history.changes(interval, after)
+        if changes is None:
+            changes = [(change, before) for change in tree_changes(history.git, before, after)]
+            share = Share(UNCLEAR)
+        self._add_paths(changes, after, share)
+        for edit in share.edits:
+            self._add_edit(edit, share)
+
+    def _add_paths(self, changes: list[tuple[Change, str]], after: str, share: Share) -> None:
+        """Add the paths that are the turn's, or unclear; each comes with the state before."""
+        mine: dict[str, list[str]] = {}
+        edited = {path for edit in share.edits for path in edit.paths}
+        for change, before in changes:
+            owner = share.owner(change.path)
+            if owner == MINE:
+                mine.setdefault(before, []).append(change.path)
+            elif owner == UNCLEAR and change.path not in edited:
+                known = self.shared.get(change.path, ())
+                self.shared[change.path] = tuple(dict.fromkeys((*known, *share.beside)))
+        for before, paths in mine.items():
+            self._join(Step(before, after, tuple(f"{TOP}{path}" for path in paths)))
+
+    def _add_edit(self, edit: Sign, share: Share) -> None:
+        """Add what an edit record says, of paths that are not the turn's anyway."""
+        record = self._history.edit(edit.id)
+        paths = [path for path in edit.paths if share.owner(path) != MINE]
+        catalog = self._history.catalog
+        sides = catalog.store.tree(record.commit.tree, ["before", "after"])
+        empty = catalog.repository.empty_tree
+        before, after = (sides[s].id if s in sides else empty for s in ("before", "after"))
+        if paths:
+            self.steps.append(Step(before, after, tuple(f"{TOP}{path}" for path in paths)))
+
+    def _join(self, step: Step) -> None:
+        last = self.steps[-1] if self.steps else None
+        if last and last.after == step.before and last.paths == step.paths:
+            step = step._replace(before=self.steps.pop().before)
+        self.steps.append(step)
+
+
+def _tool_states(catalog: Catalog, worktree: str) -> Iterator[Checkpoint]:
+    """The states around tool calls in a worktree."""
+    here, begun = [], []
+    for entry in catalog.entries(catalog.store.refs(TOOL_STATES)):
+        if isinstance(entry, Unusable) or entry.meta.worktree_key != worktree:
+            continue
+        since = entry.meta.part("tool", "since") or ""
+        if OBJECT_ID.fullmatch(since):
+            here.append(entry.commit.id)
+            begun.append(f"^{since}")
+    if not here:
+        return
+    asked = "".join(f"{each}\n" for each in (*here, *begun)).encode()
+    command = ("rev-list", "--first-parent", "--ignore-missing", "--stdin")
+    listing = catalog.repository.git.attempt(*command, stdin=asked)
+    ids = os.fsdecode(listing.stdout).split()
+    refs = [Ref(f"{TOOL_STATES}{identifier}", identifier) for identifier in ids]
+    for entry in catalog.entries(refs):
+        if not isinstance(entry, Unusable):
+            yield entry
+
+
+def _state(entry: Checkpoint) -> RecordedState | None:
+    """The state that an entry records; None if it is not one of the whole worktree."""
+    meta, identifier = entry.meta, entry.meta.text("id")
+    session = _session(meta)
+    if entry.ref.startswith(SAFETY):
+        # The change of a proposal ends no turn.
+        is_restore = not meta.table("restore").get("proposal")
+        return RecordedState(identifier, RESTORE) if is_restore else None
+    if entry.ref.startswith((TURN_ENDS, REMOTE_TURN_ENDS)):
+        return RecordedState(identifier, END, session, meta.text("turn"))
+    if entry.ref.startswith(TOOL_STATES):
+        tool = meta.table("tool")
+        kind = _KINDS.get(str(tool.get("phase")))
+        files = tool.get("files")
+        if kind is None:
+            return None
+        call, name = (meta.part("tool", key) or "" for key in ("call", "name"))
+        paths = tuple(map(str, files)) if isinstance(files, list) else ()
+        return RecordedState(identifier, kind, session, meta.text("turn"), call, name, paths)
+    return None if only_paths(entry) != () else RecordedState(identifier, BEGIN, session, entry.id)
+
+
+def _session(meta: Metadata) -> Session:
+    session = meta.text("session")
+    return (meta.text("agent"), session) if session else NO_SESSION
+
+
+def _sign_of_edit(entry: Checkpoint) -> Sign:
+    rows = entry.meta.tables("files")
+    paths = (row.get(key) for row in rows for key in ("path", "from"))
+    named = tuple(path for path in paths if isinstance(path, str))
+    return Sign(entry.meta.text("id"), _session(entry.meta), named)
