@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
@@ -12,16 +12,21 @@ from git_boocode.cli.apply_edit import LETTERS
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import proposed
 from git_boocode.cli.framework import (
-    AtLeast,
     Command,
     gathered,
     json_option,
     option,
     refuse_together,
 )
+from git_boocode.cli.hunk_choice import (
+    WHOLE,
+    FileChoice,
+    choose_hunks,
+    hunk_option,
+    patch_option,
+    refuse_without_terminal,
+)
 from git_boocode.cli.output import (
-    ask,
-    can_ask,
     diff_painter,
     first_lines,
     print_feedback,
@@ -42,15 +47,7 @@ from git_boocode.proposals.acceptance import ACCEPT, AcceptRefusedError, AcceptR
 from git_boocode.proposals.acceptance import accept as accept_files
 from git_boocode.proposals.proposal import ContextFile
 from git_boocode.proposals.review import ChosenPart, Review, ReviewResult, hunks_of_one_file
-from git_boocode.repo.errors import RefusedError, UsageError
-
-_KEYS = "y,n,q,a,d,?"
-_HELP = """y - {verb} this hunk
-n - leave this hunk as it is
-q - quit; leave this hunk and all others as they are
-a - {verb} this hunk and all later ones of the file
-d - leave this hunk and all later ones of the file
-? - print help"""
+from git_boocode.repo.errors import RefusedError
 
 force_option = option("--force", "Proceed even if a turn is running.")
 
@@ -74,10 +71,8 @@ class ReviewOptions(NamedTuple):
         """
         refuse_together(("--hunk", self.numbers), ("--patch", self.patch))
         if self.patch:
-            if not can_ask():
-                hint = f"name hunks: git boocode {verb} --hunk 1 <path>"
-                raise UsageError("--patch asks questions, which needs a terminal", hints=(hint,))
-            return _choose_hunks(Review(workspace), self.paths, verb)
+            refuse_without_terminal(f"git boocode {verb} --hunk 1 <path>")
+            return _choose(Review(workspace), self.paths, verb)
         if not self.numbers:
             return ChosenPart(self.paths)
         return hunks_of_one_file(workspace, self.paths, self.numbers, verb)
@@ -90,14 +85,8 @@ review_options = gathered(
     "chosen",
     ReviewOptions,
     paths_argument,
-    option(
-        "--hunk <n>",
-        "Only this hunk of the file; several may be given.",
-        "numbers",
-        type=AtLeast(1),
-        multiple=True,
-    ),
-    option("-p, --patch", "Choose hunks interactively."),
+    hunk_option,
+    patch_option,
     buffer_options,
     force_option,
 )
@@ -223,61 +212,31 @@ def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool) -> int:
     return 0
 
 
-class _QuitError(Exception):
-    """The user wants no more questions."""
-
-
-def _choose_hunks(review: Review, paths: Sequence[str], verb: str) -> ChosenPart | None:
+def _choose(review: Review, paths: Sequence[str], verb: str) -> ChosenPart | None:
     """Ask for each hunk of what is proposed for some paths; None if none is chosen."""
-    chosen = dict[str, set[int]]()
-    try:
-        for file in review.pending(paths, verb):
-            for number in _choose(review, file, verb):
-                chosen.setdefault(file.path, set()).add(number)
-    except _QuitError:
-        pass
+    assert review.workspace.repository is not None
+    files = (_choice(review, file) for file in review.pending(paths, verb))
+    chosen = choose_hunks(files, verb, diff_painter(review.workspace.repository.config))
     if not chosen:
         return None
     names = tuple(os.path.join(review.workspace.top, path) for path in chosen)
-    hunks = {path: found for path, found in chosen.items() if 0 not in found}
+    hunks = {path: found for path, found in chosen.items() if found != WHOLE}
     return ChosenPart(names, hunks, review.newest_id)
 
 
-def _choose(review: Review, file: ContextFile, verb: str) -> Iterator[int]:
-    """The numbers that the user chooses of one file; 0 for all of it."""
-    assert review.workspace.repository is not None
-    paint = diff_painter(review.workspace.repository.config)
+def _choice(review: Review, file: ContextFile) -> FileChoice:
     try:
         numbers, why = [hunk.number for hunk in review.hunks_of(file)], ""
     except RefusedError as error:
         numbers, why = [], f"\n{printable(error.message)}"
-    rest = ""
-    for at, number in enumerate(numbers or [0], 1):
-        if rest != "a":
-            shown = _diff(review, file, number) if number else f"{_change(file)}{why}"
-            print_text("\n".join(paint(printable(line)) for line in shown.splitlines()))
-            rest = _answer(verb, "hunk" if number else "change", at, len(numbers) or 1)
-        if rest == "d":
-            return
-        if rest in ("y", "a"):
-            yield number
 
+    def show(number: int) -> str:
+        if not number:
+            return f"{_change(file)}{why}"
+        old, _ = review.sides(file)
+        return unified_diff(file.path, old, review.part_of(file, {number}))
 
-def _answer(verb: str, noun: str, at: int, count: int) -> str:
-    while True:
-        key = ask(f"({at}/{count}) {verb.capitalize()} this {noun} [{_KEYS}]?").lower()[:1]
-        if key in ("q", ""):
-            # The end of the input, too.
-            raise _QuitError
-        if key in ("y", "n", "a", "d"):
-            return key
-        print_text(_HELP.format(verb=verb))
-
-
-def _diff(review: Review, file: ContextFile, number: int) -> str:
-    """One hunk with lines around it."""
-    old, _ = review.sides(file)
-    return unified_diff(file.path, old, review.part_of(file, {number}))
+    return FileChoice(file.path, numbers, show)
 
 
 def _change(file: ContextFile) -> str:
