@@ -1,24 +1,26 @@
-"""The action of a rewind: undo a recorded edit of one file.
+"""Take a change of one file back, although the file has changed since.
 
-If the file has changed since, it is merged three-way. On a conflict, the lines that the edit wrote
-are searched for, ignoring whitespace, and replaced only if they occur once with their context.
+The lines that the change wrote are replaced where all ways to align the file with its earlier
+version agree on their place; lines beside them may have changed. Otherwise they are searched for,
+ignoring whitespace, and replaced only if they occur once with their context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import RAW, FileText, decode, line_count
 from git_boocode.matching.align import LineIndex, script, similarity
+from git_boocode.matching.alignments import Alignments
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import common_prefix, indent_of, lines_of, split_lines
 from git_boocode.matching.three_way import Region, merge_three_way, spliced_rows, with_our_endings
-from git_boocode.matching.types import Candidate, MatchError
+from git_boocode.matching.types import Candidate, MatchError, Rows
 
 ALREADY = "rewound"  # the rung of a place that already has the old lines
 _ALREADY = AppliedEdit("exact", ALREADY, 1.0, 0, 1, 0, ("already rewound",))
@@ -27,6 +29,7 @@ _AROUND = 50  # maximum number of lines above and below that identify a place
 _EVIDENCE = 8  # minimum number of letters and digits in lines that identify a place
 _MISSES = 8  # maximum number of failed places before the search stops
 _COMPARED = 4_000  # characters of two texts that are compared for the similarity in a refusal
+_MEETING = "several parts of the change would be at the same place"
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
 # The caller fills in the record's id.
 _BY_HAND = "undo it by hand: 'git boocode show {id}' prints the edit's diff"
@@ -93,7 +96,51 @@ def _kind(text: FileText) -> str:
     return "utf-8" if text.codec in _UTF_8 else text.codec
 
 
-def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
+class Unreverted(NamedTuple):
+    """A part of a change that cannot be taken back.
+
+    Its ``rows`` of the file would become the ``lines``.
+    """
+
+    rows: Rows
+    lines: Sequence[str]
+    message: str
+
+    @property
+    def lines_now(self) -> tuple[int, int]:
+        """Its 1-based lines of the file, both inclusive; the end of no lines is one less."""
+        return self.rows[0] + 1, self.rows[1]
+
+
+class RevertedText(NamedTuple):
+    """A text without a change, except for the parts in ``left``, which are in order."""
+
+    text: FileText
+    left: tuple[Unreverted, ...] = ()
+
+
+Mark = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
+"""Makes the lines of a conflict from those now, the old ones, and a line ending."""
+
+
+def revert_text(
+    before: FileText, after: FileText, now: FileText, mark: Mark | None = None
+) -> RevertedText:
+    """Take the change from ``before`` to ``after`` back as far as its places are certain.
+
+    The rest is left as it is, or marked. MissError if the encodings differ.
+    """
+    reverter = _reverter(before, after, now)
+    changes, left = reverter.outcome()
+    splices: list[tuple[int, int, Sequence[str]]] = [*(change[:3] for change in changes)]
+    if mark is not None:
+        rows, ending = reverter.now.rows, reverter.ending
+        marked = ((*part.rows, mark(rows[slice(*part.rows)], part.lines, ending)) for part in left)
+        splices = sorted([*splices, *marked], key=lambda splice: splice[:2])
+    return RevertedText(_spliced(reverter, now, splices), tuple(left))
+
+
+def _reverter(before: FileText, after: FileText, now: FileText) -> _Reverter:
     texts = before, after, now
     if len(set(map(_kind, texts))) > 1:
         raise _conflict("the encoding of the file has changed since")
@@ -101,15 +148,25 @@ def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
     characters = [
         text.encode().decode("utf-8", "surrogateescape") if utf_8 else text.text for text in texts
     ]
-    reverter = _Reverter(characters, raw=any(text.is_raw for text in texts))
+    return _Reverter(characters, raw=any(text.is_raw for text in texts))
+
+
+def _spliced(
+    reverter: _Reverter, now: FileText, splices: Iterable[tuple[int, int, Sequence[str]]]
+) -> FileText:
+    result = spliced_rows(reverter.now.rows, splices)
+    if _kind(now) == "utf-8":
+        return decode(result.encode("utf-8", "surrogateescape"))
+    return FileText(result, now.codec)
+
+
+def _merged(before: FileText, after: FileText, now: FileText) -> EditResult:
+    reverter = _reverter(before, after, now)
     changes, count = reverter.changes(), len(reverter.regions)
     if not changes:
         return EditResult(now, _ALREADY)
     splices = ((change.first, change.stop, change.lines) for change in changes)
-    result = spliced_rows(reverter.now.rows, splices)
-    merged = (
-        decode(result.encode("utf-8", "surrogateescape")) if utf_8 else FileText(result, now.codec)
-    )
+    merged = _spliced(reverter, now, splices)
     notes = ("reindented",) if any(change.reindented for change in changes) else ()
     if len(changes) < count:
         notes = (*notes, f"{count - len(changes)} of {count} places already rewound")
@@ -128,13 +185,18 @@ class _Reversal(NamedTuple):
     rung: str = "exact"
     reindented: bool = False
 
+    def meets(self, following: _Reversal) -> bool:
+        """Whether the next one replaces some of the same rows, or begins at the same one."""
+        return following.first < self.stop or following.first == self.first
+
 
 class _Side:
-    """The rows of a text, and their comparison ``keys``."""
+    """The rows of a text, those without their line endings, and their comparison ``keys``."""
 
-    def __init__(self, text: str, key: Callable[[str], str]) -> None:
+    def __init__(self, text: str, *, raw: bool) -> None:
         self.rows = split_lines(text)
-        self.keys = [key(row) for row in self.rows]
+        self.plain = self.rows if raw else [*map(_plain, self.rows)]
+        self.keys = self.rows if raw else [*map(str.strip, self.rows)]
 
     @cached_property
     def index(self) -> LineIndex:
@@ -158,48 +220,140 @@ class _Reverter:
         if not raw:
             before, after = (with_our_endings(after, now, text) for text in (before, after))
         self.ending = Lines(now).usual_ending
-        self.before, self.after, self.now = (
-            _Side(text, str if raw else str.strip) for text in (before, after, now)
-        )
+        self.before, self.after, self.now = (_Side(text, raw=raw) for text in (before, after, now))
         # The rows of the result that the edit changed, with their original rows as theirs.
         self.regions = merge_three_way(after, after, before).taken
-        self.merge = merge_three_way(after, now, before)
-        self.taken = {region.base: region for region in self.merge.taken}
-        bases = [region.base for region in self.merge.same]
-        self.back = {row for first, stop in bases for row in range(first, stop + 1)}
+        self._aligned = Alignments(self.after.plain, self.now.plain)
+        self._aligned_before = Alignments(self.before.plain, self.now.plain)
 
     def changes(self) -> list[_Reversal]:
         """The replacements in order, except for places that are already reverted."""
         changes: list[_Reversal] = []
         misses: list[MissError] = []
-        for region in self.regions:
-            try:
-                changes += filter(None, [self._change(region)])
-            except MissError as miss:
-                misses.append(miss)
-            except MatchError as error:
-                misses.append(_conflict(error.message))
-            if len(misses) == _MISSES:
-                break
+        for _, found in self._outcomes():
+            if isinstance(found, MissError):
+                misses.append(found)
+                if len(misses) == _MISSES:
+                    break
+            elif found is not None:
+                changes.append(found)
         changes.sort(key=lambda change: (change.first, change.stop))
-        for one, other in pairwise(changes):
-            if other.first < one.stop or other.first == one.first:
-                misses.append(_ambiguous([other.first]))
+        misses += [
+            _ambiguous([other.first]) for one, other in pairwise(changes) if one.meets(other)
+        ]
         if misses:
             raise _as_one(misses, len(self.regions))
         return changes
 
+    def outcome(self) -> tuple[list[_Reversal], list[Unreverted]]:
+        """The replacements in order, and what cannot be reverted, which none of them touches."""
+        found = dict(self._outcomes())
+        changes = {region: each for region, each in found.items() if isinstance(each, _Reversal)}
+        failed = {region for region, each in found.items() if isinstance(each, MissError)}
+        for one, other in pairwise(sorted(changes, key=lambda region: changes[region][:2])):
+            if changes[one].meets(changes[other]):
+                failed |= {one, other}
+        while True:
+            hulls = _joined(map(self._hull, failed))
+            # What is in the middle of another conflict is a part of it.
+            inside = {
+                region
+                for region in self.regions
+                for base, now in hulls
+                if _overlap(region.base, base)
+                or (region in changes and _overlap(changes[region][:2], now))
+            }
+            if inside <= failed:
+                break
+            failed |= inside
+        messages = {
+            region: each.message for region, each in found.items() if isinstance(each, MissError)
+        }
+        left = []
+        for base, now in hulls:
+            said = (messages[region] for region in messages if _overlap(region.base, base))
+            left.append(Unreverted(now, self._old_rows(base), next(said, _MEETING)))
+        kept = (change for region, change in changes.items() if region not in failed)
+        return sorted(kept, key=lambda change: (change.first, change.stop)), left
+
+    def _hull(self, region: Region) -> tuple[Rows, Rows]:
+        """The rows around a region whose neighbours are unchanged: recorded ones, and now."""
+        (start, stop), rows = region.base, self._rows_now
+        above = next(row for row in range(start, -1, -1) if rows[row] is not None)
+        below = next(row for row in range(stop + 1, len(rows)) if rows[row] is not None)
+        first, end = rows[above], rows[below]
+        assert first is not None
+        assert end is not None
+        return (above, below - 1), (first + 1, max(end, first + 1))
+
+    def _old_rows(self, base: Rows) -> list[str]:
+        """The original rows in place of recorded ones, which hold whole regions."""
+        ends = []
+        for row in base:
+            above = [region for region in self.regions if region.base[1] <= row]
+            if row == base[0]:
+                above = [region for region in above if region.base[0] < row]
+            ends.append(row + (above[-1].theirs[1] - above[-1].base[1] if above else 0))
+        return self.before.rows[slice(*ends)]
+
+    def _outcomes(self) -> Iterator[tuple[Region, _Reversal | MissError | None]]:
+        """What becomes of each region: a replacement, nothing if it is reverted, or an error."""
+        return ((region, self._outcome_of(region)) for region in self.regions)
+
+    def _outcome_of(self, region: Region) -> _Reversal | MissError | None:
+        try:
+            return self._change(region)
+        except MissError as miss:
+            return miss
+        except MatchError as error:
+            return _conflict(error.message)
+
     def _change(self, region: Region) -> _Reversal | None:
-        if region.base[0] in self.back and not self._has_more(region, self.before):
+        place = self._certain_place(region)
+        if place is not None:
+            end = place + region.base[1] - region.base[0]
+            old = self.before.rows[slice(*region.theirs)]
+            lines = self._with_endings(region, place, old)
+            return _Reversal(place, end, lines) if lines != self.now.rows[place:end] else None
+        if self._is_back(region):
             return None
-        merged = self.taken.get(region.base)
-        if merged and not self.merge.conflicts and not self._has_more(region, self.after):
-            return _Reversal(*merged.ours, self.before.rows[slice(*region.theirs)])
         for place in self._places(region):
             change = self._put(region, place)
             if change is not None:
                 return change
         raise self._refusal(region)
+
+    def _certain_place(self, region: Region) -> int | None:
+        """The first row now of what an edit wrote, if all alignments agree; None if uncertain."""
+        found = self._aligned.place(region.base, self.before.plain[slice(*region.theirs)])
+        if found is None or (found.first and not self.now.rows[found.first - 1].endswith("\n")):
+            return None
+        above, below = self._around(region, found.first)
+        if self._is_reindented(region, found.first, (above, below)):
+            return None
+        is_framed = found.framed and not self._has_more(region, self.after)
+        return found.first if is_framed or self._is_identified(region, above, below) else None
+
+    def _is_reindented(self, region: Region, place: int, around: tuple[int, int]) -> bool:
+        """Whether the nearest line above or below a place has another indentation now."""
+        start, stop = region.base
+        end = place + stop - start
+        above = ((start - step, place - step) for step in range(1, around[0] + 1))
+        below = ((stop + step, end + step) for step in range(around[1]))
+        for pairs in (above, below):
+            filled = ((row, now) for row, now in pairs if self.after.keys[row])
+            for row, now in islice(filled, 1):
+                if self.after.plain[row] != self.now.plain[now]:
+                    return True
+        return False
+
+    def _is_back(self, region: Region) -> bool:
+        """Whether the original lines are back between their neighbours."""
+        if self._has_more(region, self.before):
+            return False
+        lines = self.before.plain[slice(*region.theirs)]
+        found = self._aligned_before.place(region.theirs, lines)
+        return found is not None and found.framed
 
     def _has_more(self, region: Region, side: _Side) -> bool:
         """Whether all lines that an edit wrote occur more often in the file than in a text."""
@@ -238,13 +392,20 @@ class _Reverter:
         if len(found) == 1 and _has_evidence(keys[first : stop + width]):
             yield found[0] + start - first
 
-    def _put(self, region: Region, place: int) -> _Reversal | None:
-        """The replacement at a place; None if the place is uncertain."""
-        (start, stop), old = region.base, self.before.rows[slice(*region.theirs)]
+    def _around(self, region: Region, place: int) -> tuple[int, int]:
+        """The numbers of equal rows above and below a place, ignoring whitespace."""
+        start, stop = region.base
         end, after, now = place + stop - start, self.after, self.now
         top, high = max(start - _AROUND, 0), max(place - _AROUND, 0)
         above = common_prefix(after.keys[top:start][::-1], now.keys[high:place][::-1])
         below = common_prefix(after.keys[stop : stop + _AROUND], now.keys[end : end + _AROUND])
+        return above, below
+
+    def _put(self, region: Region, place: int) -> _Reversal | None:
+        """The replacement at a place; None if the place is uncertain."""
+        (start, stop), old = region.base, self.before.rows[slice(*region.theirs)]
+        end, after, now = place + stop - start, self.after, self.now
+        above, below = self._around(region, place)
         recorded = after.rows[start - above : stop + below]
         there = now.rows[place - above : end + below]
         exact = recorded == there
@@ -260,15 +421,21 @@ class _Reverter:
         if lines is None:
             return None
         changed = [*map(indent_of, lines)] != [*map(indent_of, old)]
+        lines = self._with_endings(region, place, lines)
+        return _Reversal(place, end, lines, "exact" if exact else "whitespace", changed)
+
+    def _with_endings(self, region: Region, place: int, lines: Sequence[str]) -> list[str]:
+        """The lines for a place; the file's last line may have gained or lost its line ending."""
+        (start, stop), after, now, lines = region.base, self.after, self.now, [*lines]
+        end = place + stop - start
         if lines:
-            # The last line of a file may have gained or lost its line ending.
             had = start == stop or after.rows[stop - 1].endswith("\n")
             has = start == stop or now.rows[end - 1].endswith("\n")
-            if end < len(now.rows) or had < has:
-                lines[-1] = lines[-1].rstrip("\r\n") + self.ending
-            elif had > has:
-                lines[-1] = lines[-1].rstrip("\r\n")
-        return _Reversal(place, end, lines, "exact" if exact else "whitespace", changed)
+            if (end < len(now.rows) or had < has) and not lines[-1].endswith("\n"):
+                lines[-1] += self.ending
+            elif end == len(now.rows) and had > has:
+                lines[-1] = _plain(lines[-1])
+        return lines
 
     def _is_identified(self, region: Region, above: int, below: int) -> bool:
         """Whether the rows around a place (beside a copy, on each side) occur once in both."""
@@ -297,6 +464,33 @@ class _Reverter:
         message = f"the edited lines have changed since, at {lines_of(above + 2, below)}"
         near = Candidate(above + 2, below, alike, there)
         return _conflict(message, lines=tuple(range(above + 2, below + 1)), candidates=(near,))
+
+
+def _overlap(one: Rows, other: Rows) -> bool:
+    """Whether rows are among others, or the place of no rows is, or at their ends."""
+    if one[0] == one[1]:
+        return other[0] <= one[0] <= other[1]
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _both(one: Rows, other: Rows) -> Rows:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _joined(hulls: Iterable[tuple[Rows, Rows]]) -> list[tuple[Rows, Rows]]:
+    """Pairs of ranges of rows in order, those that overlap as one."""
+    joined: list[tuple[Rows, Rows]] = []
+    for hull in sorted(hulls):
+        if joined and any(map(_overlap, hull, joined[-1])):
+            base, now = joined.pop()
+            joined.append((_both(base, hull[0]), _both(now, hull[1])))
+        else:
+            joined.append(hull)
+    return joined
+
+
+def _plain(row: str) -> str:
+    return row.removesuffix("\n").removesuffix("\r")
 
 
 def _has_evidence(keys: Sequence[str]) -> bool:

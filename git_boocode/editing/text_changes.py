@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.textfile import FileText, line_count, shared_ends
 from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.text import Text, common_prefix, lines_of, split_lines
 
-if TYPE_CHECKING:
-    from git_boocode.matching.three_way import Region
-
 CONTEXT = 3
-_OURS, _DIVIDER, _THEIRS = "<<<<<<< local", "=======", ">>>>>>> proposal"
+_SIDES = "local", "proposal"
 REGULAR = "100644"
 _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
 _TOKENS = re.compile(r"\w+|\r\n|\s|.", re.DOTALL)
@@ -287,6 +284,11 @@ class LineMap:
 # Hunks, and the merge of a proposed text into the user's
 
 
+def in_words(ranges: Iterable[tuple[int, int]]) -> list[str]:
+    """Ranges of lines, 1-based and inclusive, in words."""
+    return [lines_of(*pair) for pair in ranges]
+
+
 class MergedText(NamedTuple):
     """The merged text, and the conflicts: 1-based lines of the user's text, both ends inclusive.
 
@@ -299,7 +301,7 @@ class MergedText(NamedTuple):
     @property
     def places(self) -> list[str]:
         """The conflicting lines in words."""
-        return [lines_of(*pair) for pair in self.conflicts]
+        return in_words(self.conflicts)
 
 
 class TextHunk(NamedTuple):
@@ -339,19 +341,24 @@ def merge_texts(
     ending = Text(ours.text or theirs.text).usual_ending
     changes = [(*region.ours, new[slice(*region.theirs)]) for region in merge.taken]
     for region in merge.conflicts:
-        both = _marked(rows, new, region, ending)
+        sides = rows[slice(*region.ours)], new[slice(*region.theirs)]
+        both = conflict_block(*sides, ending, _SIDES)
         changes.append((*region.ours, new[slice(*region.theirs)] if favour_theirs else both))
     text = spliced_rows(rows, sorted(changes, key=lambda change: change[:2]))
     conflicts = tuple((region.ours[0] + 1, region.ours[1]) for region in merge.conflicts)
     return MergedText(ours._replace(text=text), conflicts)
 
 
-def _marked(ours: list[str], theirs: list[str], region: Region, ending: str) -> list[str]:
-    sides = ours[slice(*region.ours)], theirs[slice(*region.theirs)]
+def conflict_block(
+    ours: Sequence[str], theirs: Sequence[str], ending: str, names: tuple[str, str]
+) -> list[str]:
+    """The lines of both sides of a conflict between markers, which name the sides."""
     # A marker is a line of its own, also after a last line without an end.
-    mine, other = ([row if row.endswith("\n") else row + ending for row in side] for side in sides)
-    first, divider, last = (f"{marker}{ending}" for marker in (_OURS, _DIVIDER, _THEIRS))
-    return [first, *mine, divider, *other, last]
+    mine, other = (
+        [row if row.endswith("\n") else row + ending for row in side] for side in (ours, theirs)
+    )
+    first, last = f"<<<<<<< {names[0]}{ending}", f">>>>>>> {names[1]}{ending}"
+    return [first, *mine, f"======={ending}", *other, last]
 
 
 def text_hunks(old: str, new: str) -> list[TextHunk]:

@@ -1,0 +1,172 @@
+"""The files of a merge: what is there now, older versions, and new ones, as they are on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from git_boocode.checkpoints.capture import read_staging
+from git_boocode.checkpoints.restore.request import WantedFile
+from git_boocode.checkpoints.worktree.indexer import directories_of, may_convert
+from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.checkpoints.worktree.staging import Staging
+from git_boocode.proposals.local_files import worktree_contents
+from git_boocode.proposals.proposal import BlobVersion, NewVersion, version_of
+from git_boocode.repo.entries import Metadata, MetadataError
+from git_boocode.repo.errors import NextStep, RefusedError
+from git_boocode.repo.files import read_state
+from git_boocode.repo.git import GitError
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import TreeEntry
+from git_boocode.workflows.disk_form import DiskFile, wanted_file
+
+_MOST_NAMED = 500  # more paths are looked up in a listing of the whole tree
+_NEW = "new "  # begins the names of new contents, which no id does
+
+
+class File(NamedTuple):
+    """A file: git's mode, and the id of its blob or, of new content, a name of its own."""
+
+    mode: str
+    id: str
+
+
+class TurnFiles:
+    """Reads and makes the files of one merge."""
+
+    def __init__(self, repository: Repository, snapshot: Snapshot) -> None:
+        self.buffers: Mapping[str, bytes] = MappingProxyType({})
+        self._repository = repository
+        self._snapshot = snapshot
+        self._contents: dict[tuple[str, str], bytes] = {}  # by path and id
+        self._new: dict[tuple[str, bytes], str] = {}  # the names of new contents
+        self._on_disk: dict[str, str] = {}  # the ids of the current blobs
+        self.meta = cache(self._meta)
+
+    # Now.
+
+    def current(self, paths: Iterable[str]) -> dict[str, File | None]:
+        """The files at some paths; a directory counts as no file."""
+        names = sorted(paths)
+        store, tree = self._repository.store, self._snapshot.tree
+        listed: Mapping[str, TreeEntry]
+        listed = store.tree(tree, names) if len(names) <= _MOST_NAMED else store.tree(tree)
+        found: dict[str, File | None] = {}
+        for path in names:
+            entry = listed.get(path)
+            file = File(entry.mode, entry.id) if entry and entry.kind != "tree" else None
+            found[path] = file
+            if path in self.buffers:
+                found[path] = self._in_buffer(path, file)
+            elif file is not None:
+                self._on_disk[path] = file.id
+        return found
+
+    def _in_buffer(self, path: str, file: File | None) -> File:
+        """The file that a buffer would be if it was saved."""
+        new = NewVersion(file.mode if file else "100644", self.buffers[path])
+        identifier = version_of(self._repository, path, new).id
+        self._contents[path, identifier] = new.data
+        return File(new.mode, identifier)
+
+    def in_the_way(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """New paths, each with another path now that excludes it.
+
+        That is a file in place of a directory above it, or one below it, or one whose name differs
+        only in case, if the file system ignores case.
+        """
+        names = [*paths]
+        listed = self._repository.store.tree(self._snapshot.tree)
+        directories = directories_of(listed)
+        by_folded: dict[str, str] = {}
+        if self._repository.config.boolean("core.ignoreCase", default=False):
+            by_folded = {path.casefold(): path for path in listed}
+        for path in names:
+            for above in directories_of([path]):
+                if above in listed:
+                    yield path, above
+            if path in directories:
+                yield from ((path, other) for other in listed if other.startswith(f"{path}/"))
+            other = by_folded.get(path.casefold(), path)
+            if other != path:
+                yield path, other
+
+    # Contents.
+
+    def read_ahead(self, files: Iterable[tuple[str, File | None]]) -> None:
+        """Read the contents of some files at once."""
+        wanted = []
+        for path, file in files:
+            if file is None or (path, file.id) in self._contents:
+                continue
+            if self._on_disk.get(path) == file.id and may_convert(self._repository, [path]):
+                self._contents[path, file.id] = self._read_disk(path, file)
+            else:
+                wanted.append((path, BlobVersion(file.mode, file.id)))
+        for (path, version), data in worktree_contents(self._repository, wanted).items():
+            if version is not None:
+                self._contents[path, version.id] = data
+
+    def read(self, path: str, file: File) -> bytes:
+        """The bytes of a file as it is, or would be, on disk."""
+        self.read_ahead([(path, file)])
+        return self._contents[path, file.id]
+
+    def _read_disk(self, path: str, file: File) -> bytes:
+        state = read_state(os.path.join(self._repository.worktree, path), links=True)
+        now = NewVersion(file.mode, state.data) if state else None
+        if now is None or version_of(self._repository, path, now).id != file.id:
+            raise RefusedError(
+                f"'{path}' was changed meanwhile",
+                code="conflict",
+                hints=(NextStep("nothing was changed; run the command again", "retry"),),
+            )
+        return now.data
+
+    def new(self, path: str, mode: str, data: bytes) -> File:
+        """A file with new content."""
+        known = self._on_disk.get(path, "")
+        if self._contents.get((path, known)) == data:
+            return File(mode, known)
+        name = self._new.setdefault((path, data), f"{_NEW}{len(self._new)}")
+        self._contents[path, name] = data
+        return File(mode, name)
+
+    def is_new(self, file: File | None) -> bool:
+        """Whether the content of a file is new."""
+        return file is not None and file.id.startswith(_NEW)
+
+    def wanted(self, path: str, file: File | None) -> WantedFile:
+        """What a path is to be; new content is stored, and its exact bytes if git changes them."""
+        if file is None:
+            return WantedFile(path, "")
+        if not self.is_new(file):
+            return WantedFile(path, file.mode, file.id)
+        new, known = NewVersion(file.mode, self._contents[path, file.id]), self._on_disk.get(path)
+        now = None
+        if known and may_convert(self._repository, [path]):
+            now = DiskFile(file.mode, known, self.read(path, File(file.mode, known)))
+        return wanted_file(self._repository, self._snapshot, path, new, now)
+
+    # Recorded states.
+
+    def _meta(self, name: str) -> Metadata | None:
+        """What a state records beside its tree; None if it is only a tree."""
+        commit = next(iter(self._repository.store.commits([name])), None)
+        try:
+            return Metadata.parse(commit.message) if commit else None
+        except MetadataError:
+            return None
+
+    def staging(self, name: str) -> Staging | None:
+        """The staging area of a recorded state, or of the worktree by its tree; None if unknown."""
+        if name == self._snapshot.tree:
+            return self._snapshot.staging
+        meta = self.meta(name)
+        try:
+            return read_staging(self._repository, meta) if meta else None
+        except (GitError, MetadataError):
+            return None

@@ -1,0 +1,441 @@
+"""What paths become when the changes of turns are taken back, or made again.
+
+Each path that a turn changed is merged three-way: to take it back, the base is the path at the end
+of the turn, and the other side is the path at its beginning; to make it again, the reverse. Several
+steps, of one turn or of several, are merged one after the other, in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from git_boocode.checkpoints.restore.file_plan import covers
+from git_boocode.checkpoints.restore.request import Wanted
+from git_boocode.checkpoints.store.catalog import Change, tree_changes
+from git_boocode.checkpoints.turn_work import PathStep, Step, TurnWork, path_steps
+from git_boocode.checkpoints.worktree.indexer import Skipped
+from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.editing.edits import MissError
+from git_boocode.editing.revert import revert_text
+from git_boocode.editing.text_changes import (
+    LineMap,
+    conflict_block,
+    is_binary,
+    text_hunks,
+    with_hunks,
+)
+from git_boocode.editing.textfile import decode
+from git_boocode.repo.errors import NextStep, RefusedError, first_few
+from git_boocode.repo.files import is_in_dot_git
+from git_boocode.repo.index import Entry
+from git_boocode.repo.object_writer import GITLINK
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows.turn_conflicts import Conflict, attributed
+from git_boocode.workflows.turn_files import File, TurnFiles
+
+_REGULAR = ("100644", "100755")
+_NO_MODE = "000000"
+_TREE = "040000"
+_SHOWN = 3  # ids that a message names
+_CREATED = "the turn created it, and it was changed since"
+_CHANGED = "it is not as the turn found it"
+
+
+class Merged(NamedTuple):
+    """What paths are to be, and where they conflict.
+
+    With conflict markers, `conflicts` are those that the files have. `texts` are the contents of
+    merged paths, now and as they are to be; the latter only of an editor's buffers.
+    """
+
+    wanted: Wanted
+    conflicts: tuple[Conflict, ...] = ()
+    texts: Mapping[str, tuple[bytes | None, bytes | None]] = MappingProxyType({})
+
+
+def merge_turns(
+    repository: Repository,
+    snapshot: Snapshot,
+    works: Sequence[TurnWork],
+    *,
+    forwards: bool,
+    pathspecs: Sequence[str] = (),
+    markers: bool = False,
+    force_shared: bool = False,
+    buffers: Mapping[str, bytes] = MappingProxyType({}),
+) -> Merged:
+    """Merge what turns changed into the current files, in the order of `works`.
+
+    Pathspecs are relative to the caller's directory. With `markers`, conflicting lines get conflict
+    markers. `buffers` are the texts of an editor by path from the top, merged instead of the files.
+    RefusedError: `shared` if it is uncertain whose a change is, unless `force_shared`; `conflict`
+    if a conflict cannot be marked.
+    """
+    merge = _Merge(repository, snapshot, works, forwards=forwards, markers=markers)
+    merge.files.buffers = buffers
+    found = []
+    for work in works:
+        taken, shared = _steps(repository, work, works, pathspecs, force_shared=force_shared)
+        if shared:
+            raise _shared(work, shared)
+        found.append((work, taken))
+    merge.keep_hostile({path for _, steps in found for path in steps})
+    for work, steps in found:
+        merge.fold(work, steps)
+    return merge.finish()
+
+
+def _steps(
+    repository: Repository,
+    work: TurnWork,
+    works: Sequence[TurnWork],
+    pathspecs: Sequence[str],
+    *,
+    force_shared: bool,
+) -> tuple[dict[str, tuple[PathStep, ...]], dict[str, tuple[str, ...]]]:
+    """The steps by path, and the paths that may be of other turns as well, with their ids."""
+    merged = {each.turn.checkpoint.id for each in works}
+    unclear = {path: ids for path, ids in work.shared.items() if not merged.issuperset(ids)}
+    if not work.shared:
+        return path_steps(repository, work, pathspecs), {}
+    # From its beginning to its end, because nothing more is known of a shared path.
+    whole = work._replace(steps=(Step(work.turn.before, work.turn.after),))
+    everything = path_steps(repository, whole, pathspecs)
+    if not force_shared and (met := {p: ids for p, ids in unclear.items() if p in everything}):
+        return {}, met
+    own = path_steps(repository, work, pathspecs)
+    return own | {path: everything[path] for path in work.shared if path in everything}, {}
+
+
+def _shared(work: TurnWork, shared: Mapping[str, tuple[str, ...]]) -> RefusedError:
+    path, ids = next(iter(shared.items()))
+    others = first_few(ids, _SHOWN)
+    more = f" (and {len(shared) - 1} more files)" if len(shared) > 1 else ""
+    return RefusedError(
+        f"'{path}' was changed while the turns {work.turn.checkpoint.id} and {others} "
+        f"both ran a tool{more}",
+        code="shared",
+        hints=(NextStep("{} takes these files as well", "force", "shared"),),
+        details={"shared": [{"path": p, "turns": [*ids]} for p, ids in shared.items()]},
+    )
+
+
+class _Merge:
+    """Folds one step after the other into the current state of the paths."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        snapshot: Snapshot,
+        works: Sequence[TurnWork],
+        *,
+        forwards: bool,
+        markers: bool,
+    ) -> None:
+        self.files = TurnFiles(repository, snapshot)
+        self._repository = repository
+        self._snapshot = snapshot
+        self._works = works
+        self._forwards = forwards
+        self._markers = markers
+        self._before: dict[str, File | None] = {}  # the current files of the paths in question
+        self._after: dict[str, File | None] = {}
+        self._kept: dict[str, str] = {}
+        self._conflicts: list[Conflict] = []
+        self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
+        self._staged: dict[str, Entry | None] = {}
+
+    def keep_hostile(self, paths: Iterable[str]) -> None:
+        """Leave paths alone that no file of the worktree may have."""
+        for path in paths:
+            if is_in_dot_git(path) or not {"", ".", ".."}.isdisjoint(path.split("/")):
+                self._kept[path] = "git does not allow this name"
+
+    def fold(self, work: TurnWork, steps: Mapping[str, tuple[PathStep, ...]]) -> None:
+        """Merge the changes of one turn."""
+        self._name_unrecorded(work, steps)
+        chosen = {path: each for path, each in steps.items() if path not in self._kept}
+        self._look_at(chosen)
+        if not self._forwards:
+            self._fold_staging(work, chosen)
+        pairs = {path: [*map(self._sides, each)] for path, each in chosen.items()}
+        self.files.read_ahead(
+            (path, side)
+            for path, sides in pairs.items()
+            for base, other in sides
+            if self._needs_merge(self._after[path], base, other)
+            for side in (base, other, self._after[path])
+        )
+        for path, sides in pairs.items():
+            for base, other in sides if self._forwards else reversed(sides):
+                if path not in self._stuck:
+                    self._merge(path, base, other)
+
+    def _name_unrecorded(self, work: TurnWork, steps: Mapping[str, tuple[PathStep, ...]]) -> None:
+        """Note what cannot be merged because a state does not hold it."""
+        unread: dict[str, str] = dict(self._snapshot.skipped)
+        for commit in {end for step in work.steps for end in (step.before, step.after)}:
+            if meta := self.files.meta(commit):
+                unread |= dict.fromkeys(meta.skipped_paths - unread.keys(), "")
+        for path, each in steps.items():
+            if any(GITLINK in (step.change.old_mode, step.change.mode) for step in each):
+                self._kept.setdefault(path, "submodule or nested repository")
+            elif any(covers(other, path) for other in unread):
+                self._kept.setdefault(path, "not captured")
+
+    def _look_at(self, paths: Iterable[str]) -> None:
+        """Find out what is at some paths now."""
+        new = [path for path in paths if path not in self._before]
+        found = self.files.current(new)
+        self._before |= found
+        self._after |= found
+        for path, file in found.items():
+            if file is not None and file.mode == GITLINK:
+                self._kept[path] = "submodule or nested repository"
+
+    def _sides(self, step: PathStep) -> tuple[File | None, File | None]:
+        """The base of a merge, and the other side."""
+        change = step.change
+        old = None if change.old_mode == _NO_MODE else File(change.old_mode, change.old_id)
+        new = None if change.mode == _NO_MODE else File(change.mode, change.id)
+        return (old, new) if self._forwards else (new, old)
+
+    @staticmethod
+    def _needs_merge(now: File | None, base: File | None, other: File | None) -> bool:
+        sides = now, base, other
+        return len({*sides}) == len(sides) and all(
+            side is not None and side.mode in _REGULAR for side in sides
+        )
+
+    def _merge(self, path: str, base: File | None, other: File | None) -> None:
+        """Merge one step of a path into what it is by now."""
+        now = self._after[path]
+        if path in self._kept or now == other:
+            return
+        if now == base:
+            self._after[path] = other
+        elif now and base and other and {now.mode, base.mode, other.mode}.issubset(_REGULAR):
+            self._merge_regular(path, now, base, other)
+        elif why := self._problem(now, base, other):
+            self._refuse(path, why, base if other is None else None)
+
+    def _problem(self, now: File | None, base: File | None, other: File | None) -> str:
+        """Why a file cannot be replaced as a whole; empty if there is nothing to do."""
+        if now is None:
+            # Perhaps it is what the step would delete.
+            return "the file was deleted since" if other else ""
+        if base is None:
+            # Perhaps the file is back, with another mode.
+            return "another file is there now" if other and now.id != other.id else ""
+        if other is None:
+            return _CHANGED if self._forwards else _CREATED
+        return "it is another kind of file now"
+
+    def _merge_regular(self, path: str, now: File, base: File, other: File) -> None:
+        mode = other.mode if now.mode == base.mode else now.mode
+        if other.id in (now.id, base.id):
+            self._after[path] = now._replace(mode=mode)
+        elif now.id == base.id:
+            self._after[path] = other._replace(mode=mode)
+        else:
+            self._merge_text(path, now, (base, other), mode)
+
+    def _merge_text(self, path: str, now: File, sides: tuple[File, File], mode: str) -> None:
+        base, other = (decode(self.files.read(path, side)) for side in sides)
+        text = decode(self.files.read(path, now))
+        if any(map(is_binary, (base, other, text))):
+            self._refuse(path, "it is binary, and was changed since")
+            return
+        try:
+            merged = revert_text(other, base, text, self._marked if self._markers else None)
+        except MissError as miss:
+            self._refuse(path, miss.message)
+            return
+        if merged.left:
+            lines = self._lines_on_disk(path, text.text, [part.lines_now for part in merged.left])
+            self._conflicts.append(Conflict(path, lines, (), merged.left[0].message))
+        self._after[path] = self.files.new(path, mode, merged.text.encode())
+
+    def _marked(self, now: Sequence[str], other: Sequence[str], ending: str) -> list[str]:
+        names = ("now", "picked" if self._forwards else "reverted")
+        return conflict_block(now, other, ending, names)
+
+    def _lines_on_disk(
+        self, path: str, text: str, found: Sequence[tuple[int, int]]
+    ) -> tuple[tuple[int, int], ...]:
+        """Lines of a text that other steps have changed already, in the file as it is now."""
+        file, lines = self._before[path], LineMap()
+        first = decode(self.files.read(path, file)).text if file else ""
+        if first != text:
+            lines.follow(first, text)
+        return tuple(lines.original_range(*pair) for pair in found)
+
+    def _refuse(self, path: str, message: str, base: File | None = None) -> None:
+        """Note that a path cannot be merged; `base` is what others have changed, if it is text."""
+        self._stuck.add(path)
+        lines: tuple[tuple[int, int], ...] = ()
+        now = self._after[path]
+        if base is not None and now is not None and {base.mode, now.mode}.issubset(_REGULAR):
+            old, new = (decode(self.files.read(path, side)) for side in (base, now))
+            if not (is_binary(old) or is_binary(new)):
+                hunks = text_hunks(old.text, new.text)
+                found = [(hunk.new_start_line, hunk.new_end_line) for hunk in hunks]
+                lines = self._lines_on_disk(path, new.text, found)
+        self._conflicts.append(Conflict(path, lines, (), message, is_whole=True))
+
+    # Staging.
+
+    def _fold_staging(self, work: TurnWork, paths: Iterable[str]) -> None:
+        """Take entries back that are still as the turn left them."""
+        now = self._snapshot.staging
+        if now is None:
+            return
+        chosen = frozenset(paths).difference(entry.path for entry in now.special)
+        for step in reversed(work.steps):
+            before, after = self.files.staging(step.before), self.files.staging(step.after)
+            if before is None or after is None:
+                continue
+            special = {entry.path for each in (before, after) for entry in each.special}
+            git = self._repository.git
+            changed = tree_changes(git, before.tree, after.tree)
+            since = {change.path for change in tree_changes(git, after.tree, now.tree)}
+            for change in changed:
+                path = change.path
+                left = path not in since
+                if path in self._staged:
+                    entry = self._staged[path]
+                    left = (entry.id if entry else "") == (change.id.strip("0") and change.id)
+                if left and path in chosen and path not in special:
+                    self._staged[path] = _entry(change)
+
+    # The result.
+
+    def finish(self) -> Merged:
+        """What all paths are to be."""
+        self._refuse_collisions()
+        conflicts = _by_path(self._conflicts)
+        stuck = {conflict.path for conflict in conflicts if conflict.is_whole}
+        texts = dict[str, tuple[bytes | None, bytes | None]]()
+        files = []
+        for path, file in self._after.items():
+            before = self._before[path]
+            if file == before or path in self._kept or path in stuck:
+                continue
+            if self.files.is_new(file) or path in self.files.buffers:
+                now, new = (
+                    self.files.read(path, side) if side else None for side in (before, file)
+                )
+                texts[path] = now, new
+            if path not in self.files.buffers:
+                files.append(self.files.wanted(path, file))
+        marked = {conflict.path for conflict in conflicts}
+        staged = {
+            p: entry for p, entry in self._staged.items() if p not in marked | self._kept.keys()
+        }
+        kept = [Skipped(path, reason) for path, reason in sorted(self._kept.items())]
+        if conflicts:
+            conflicts = attributed(self._repository, self._works, conflicts)
+        return Merged(Wanted(files, staged, kept), tuple(conflicts), texts)
+
+    def _refuse_collisions(self) -> None:
+        """Refuse paths that would be below a file, or at a directory, of others."""
+        made = [
+            path
+            for path, file in self._after.items()
+            if file is not None and self._before[path] is None and path not in self._kept
+        ]
+        if not made:
+            return
+        gone = {path for path, file in self._after.items() if file is None}
+        for path, other in self.files.in_the_way(made):
+            if other not in gone:
+                self._after[path] = None
+                self._refuse(path, f"'{other}' is in the way")
+
+
+def _entry(change: Change) -> Entry | None:
+    """The entry of the staging area before a change."""
+    if change.old_mode == _NO_MODE:
+        return None
+    return Entry("H", change.old_mode, change.old_id, 0, change.path)
+
+
+def _by_path(conflicts: Iterable[Conflict]) -> list[Conflict]:
+    """Conflicts with those of the same path as one."""
+    found: dict[str, Conflict] = {}
+    for conflict in conflicts:
+        first = found.get(conflict.path, conflict)
+        lines = tuple(sorted({*first.lines, *conflict.lines}))
+        is_whole = first.is_whole or conflict.is_whole
+        found[conflict.path] = first._replace(lines=lines, is_whole=is_whole)
+    return [found[path] for path in sorted(found)]
+
+
+def with_hunks_only(
+    repository: Repository,
+    snapshot: Snapshot,
+    merged: Merged,
+    hunks: Mapping[str, Iterable[int]],
+) -> Merged:
+    """What only some hunks make of the files, by path; other paths stay.
+
+    Hunks are numbered as `text_hunks` does it, from the file now to what it is to be. RefusedError
+    (`invalid_input`) if there is none of a number.
+    """
+    wanted, files = (
+        {file.path: file for file in merged.wanted.files},
+        TurnFiles(repository, snapshot),
+    )
+    chosen, staged = [], {}
+    for path, numbers in hunks.items():
+        file = wanted.get(path)
+        sides = hunk_texts(repository, snapshot, merged, path)
+        if file is None or sides is None:
+            raise RefusedError(
+                f"'{path}' has no hunks: it is binary, a link, or does not change",
+                code="invalid_input",
+                hints=("leave out --hunk to take the whole change",),
+            )
+        now, new = (decode(side or b"") for side in sides)
+        every = {hunk.number for hunk in text_hunks(now.text, new.text)}
+        for number in numbers:
+            if number not in every:
+                raise _no_hunk(path, number, len(every))
+        if every.issubset(numbers):
+            chosen.append(file)
+            if path in merged.wanted.staged:
+                staged[path] = merged.wanted.staged[path]
+            continue
+        current = files.current([path])[path]
+        text = now._replace(text=with_hunks(now.text, new.text, [*numbers]), codec=new.codec)
+        mode = current.mode if current else file.mode
+        chosen.append(files.wanted(path, files.new(path, mode, text.encode())))
+    return merged._replace(wanted=merged.wanted._replace(files=chosen, staged=staged))
+
+
+def hunk_texts(
+    repository: Repository, snapshot: Snapshot, merged: Merged, path: str
+) -> tuple[bytes | None, bytes | None] | None:
+    """The contents of a path now and as it is to be, None for no file; None if it has no hunks."""
+    if path in merged.texts:
+        return merged.texts[path]
+    file = next((file for file in merged.wanted.files if file.path == path), None)
+    if file is None:
+        return None
+    files = TurnFiles(repository, snapshot)
+    sides = files.current([path])[path], File(file.mode, file.id) if file.mode else None
+    if any(side is not None and side.mode not in _REGULAR for side in sides):
+        return None
+    now, new = (files.read(path, side) if side else None for side in sides)
+    return None if any(is_binary(decode(each or b"")) for each in (now, new)) else (now, new)
+
+
+def _no_hunk(path: str, number: int, count: int) -> RefusedError:
+    many = f"{count} hunks" if count != 1 else "1 hunk"
+    return RefusedError(
+        f"'{path}' has no hunk {number}: it has {many}",
+        code="not_found",
+        hints=(NextStep("{} lists them", "dry_run"),),
+    )
