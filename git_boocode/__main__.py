@@ -49,11 +49,20 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         # Answered before click is imported: start-up is a feature, and hosts probe the version.
         return _print_version()
+    payload = None
+    if sys.argv[1:2] == ["hook"]:
+        from git_boocode.cli.tool_hook import payload_to_serve
+
+        payload = payload_to_serve(sys.argv[2:])
     from git_boocode.cli.options import split_leading
     from git_boocode.repo.process import exit_at_once, on_signals, stop
 
     *_, rest = split_leading(sys.argv[1:])
     on_signals(exit_at_once if rest[:1] == ["hook"] else stop)
+    if payload is not None:
+        from git_boocode.cli.tool_hook import serve_tool
+
+        return serve_tool(sys.argv[2:], payload)
     from git_boocode.cli.entry import run
 
     return run(sys.argv[1:])

@@ -13,27 +13,34 @@ import re
 import signal
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from git_boocode.agents.event import (
-    END,
     FIRST_LINE,
     FULL,
     NONE,
-    TOOL,
-    TURN,
     HookEvent,
-    Payload,
+    edits_files,
     kept_prompt,
     label_of,
     parse_event,
+)
+from git_boocode.agents.hook_state import Turns, log, one_at_a_time, tools_of, turn_of
+from git_boocode.agents.payload import (
+    END,
+    TOOL,
+    TOOL_END,
+    TURN,
+    Payload,
     parse_payload,
     read_input,
+    reads_only,
 )
-from git_boocode.agents.hook_state import ReportedTurn, Turns, log, one_at_a_time, tools_of, turn_of
 from git_boocode.agents.registry import find_agent, home_of
+from git_boocode.agents.reported_turn import ALWAYS, AUTO, NEVER, ReportedTurn
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
@@ -56,6 +63,7 @@ _HOUR = 3600.0
 _NAME = re.compile(r"[0-9A-Za-z_-]+", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
 _MOST_REPOSITORIES = 8
+_TOP = ":(top,literal)"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Of a transcript in bytes: what is read at once, and the largest distance of the last complete line
 # from the end. Only that line is read, because the transcript may be huge.
@@ -79,18 +87,32 @@ def hook_timeout(config: Config) -> float:
     return seconds
 
 
-def run_hook(arguments: Sequence[str], enter: Callable[[], None]) -> int:
+def per_tool(config: Config) -> str:
+    """What is recorded of tool calls: AUTO, ALWAYS or NEVER; FatalError if the value is invalid."""
+    key = "boocode.perTool"
+    if (config.text(key) or "").lower() in (AUTO, ALWAYS, NEVER):
+        return config.word(key, (AUTO, ALWAYS, NEVER), AUTO)
+    if config.setting(key) is None:
+        return AUTO
+    # As older versions understood it.
+    return ALWAYS if config.boolean(key, default=False) else NEVER
+
+
+def run_hook(
+    arguments: Sequence[str], enter: Callable[[], None], payload: bytes | None = None
+) -> int:
     """Serve a hook and return 0; the arguments are an agent and its event, or `git` and a hook.
 
-    `enter` goes to the directory in which it runs.
+    `enter` goes to the directory in which it runs. The agent has its answer if the `payload` was
+    already read.
     """
     # Problems are logged inside; this is for what comes between two of its lines.
     with suppress(BaseException):
-        _run(arguments, enter)
+        _run(arguments, enter, payload)
     return 0
 
 
-def _run(arguments: Sequence[str], enter: Callable[[], None]) -> None:
+def _run(arguments: Sequence[str], enter: Callable[[], None], payload: bytes | None) -> None:
     context = HookContext()
     limit = context.limit = TimeLimit(context.seconds, context.note_hanging)
     by_hand = sys.stdin.isatty() and sys.stderr.isatty()
@@ -105,7 +127,7 @@ def _run(arguments: Sequence[str], enter: Callable[[], None]) -> None:
         if context.agent == "git":
             _serve_git(context, enter, arguments[2:])
         else:
-            _serve_agent(context, enter)
+            _serve_agent(context, enter, payload)
         limit.over()
     except BaseException as error:  # noqa: BLE001 - no agent may see any error at all
         on_signals(signal.SIG_IGN)
@@ -225,7 +247,7 @@ def _serve_git(context: HookContext, enter: Callable[[], None], arguments: Seque
     run_git_hook(context.event, arguments, repository)
 
 
-def _serve_agent(context: HookContext, enter: Callable[[], None]) -> None:
+def _serve_agent(context: HookContext, enter: Callable[[], None], given: bytes | None) -> None:
     """Serve the hook of an agent; if no event is given, the payload on standard input names it."""
     agent = find_agent(context.agent)
     if agent is None:
@@ -234,7 +256,7 @@ def _serve_agent(context: HookContext, enter: Callable[[], None]) -> None:
     context.agent = agent.name
     # At once: the agent has to read it even if this process is killed.
     with suppress(OSError):
-        os.write(1, agent.answer.encode("ascii"))
+        os.write(1, agent.answer.encode("ascii") if given is None else b"")
     lead_group()
     # The payload may name where the agent works, anyway.
     with context.noting():
@@ -247,7 +269,7 @@ def _serve_agent(context: HookContext, enter: Callable[[], None]) -> None:
     payload = Payload({})
     # A turn begins even if the payload cannot be read.
     with context.noting():
-        payload = parse_payload(read_input())
+        payload = parse_payload(read_input() if given is None else given)
     reported = parse_event(agent, context.event, payload)
     context.agent, context.event = reported.agent.name, reported.name
     for directory, repository in _repositories(context, reported.directories):
@@ -280,44 +302,101 @@ def _repositories(
 def _serve(context: HookContext, repository: Repository, reported: HookEvent) -> None:
     context.apply_timeout(repository)
     is_turn = reported.kind == TURN
-    per_tool = reported.kind == TOOL and _setting(context, repository, "boocode.perTool")
+    setting = _per_tool(context, repository)
+    is_tool = reported.kind in (TOOL, TOOL_END) and setting != NEVER
     begins_by_tool = reported.kind == TOOL and reported.begins_by_tools
-    if not (is_turn or reported.kind == END or begins_by_tool or per_tool):
+    if not (is_turn or reported.kind == END or begins_by_tool or is_tool):
         return
     # Before waiting for other hooks, because the transcript may grow meanwhile.
     position = _position(context, reported) if is_turn else None
-    turn = _turn(reported, reported.prompt, position)
+    turn = _turn(reported, reported.prompt, position)._replace(per_tool=setting)
     with one_at_a_time(repository.state_dir, patience=context.seconds) as turns:
         if reported.kind == END:
             _capture_end(repository, reported, turns)
             return
-        if is_turn or turn.turn:
-            begins = not turns.knows(turn)
-        else:
-            begins = begins_by_tool and not turns.knows_session(turn)
-        if begins:
+        # With ALWAYS, it has a checkpoint of its files.
+        beside = setting == AUTO and _is_beside(reported, turns)
+        if _begins(reported, turn, turns, beside=beside):
             position = position if is_turn else _position(context, reported)
             prompt = kept_prompt(reported.prompt, _wanted_prompts(context, repository))
             texts = {"label": label_of(prompt), "prompt": prompt}
             _capture(repository, reported, turn, turns, **texts, anchor=_anchor(position))
-        elif per_tool and (paths := reported.changed_files(repository.worktree)):
-            position = _position(context, reported)
-            call = reported.payload.text(reported.agent.fields.call)
-            turn = _turn(reported, "\0".join((call, *paths)), position)
-            tools = tools_of(repository.state_dir)
-            _capture(repository, reported, turn, tools, paths=paths, anchor=_anchor(position))
         else:
-            return
+            _note_going_on(turn, turns)
+            if not is_tool or not _serve_tool(context, repository, reported, turns):
+                return
     from git_boocode.checkpoints.capture import prune_daily
 
     prune_daily(repository)
+
+
+def _per_tool(context: HookContext, repository: Repository) -> str:
+    """See `per_tool`; an invalid value is logged."""
+    try:
+        return per_tool(repository.config)
+    except FatalError as error:
+        context.note(error)
+        return NEVER
+
+
+def _begins(reported: HookEvent, turn: ReportedTurn, turns: Turns, *, beside: bool) -> bool:
+    """Whether an event is the first one of a turn."""
+    if reported.kind == TOOL_END:
+        return False
+    if reported.kind == TURN or turn.turn:
+        return not turns.knows(turn)
+    begins_by_tool = reported.begins_by_tools or beside
+    return begins_by_tool and not turns.knows_session(turn)
+
+
+def _is_beside(reported: HookEvent, turns: Turns) -> bool:
+    """Whether a tool that may change files runs while a turn of another session is open."""
+    is_beside = turns.is_open_beside(reported.agent.name, reported.session)
+    return is_beside and not reads_only(reported.tool)
+
+
+def _note_going_on(turn: ReportedTurn, turns: Turns) -> None:
+    """Note that the latest turn of a session goes on, although its end may have been reported."""
+    latest = turns.latest(turn.agent, turn.session)
+    if latest is not None:
+        turns.replace(latest, latest._replace(ended=False))
+
+
+def _serve_tool(
+    context: HookContext, repository: Repository, reported: HookEvent, turns: Turns
+) -> bool:
+    """Record the files that a tool will change, and the states around it; whether any was."""
+    paths = reported.changed_files(repository.worktree)
+    call = reported.payload.text(reported.agent.fields.call)
+    takes_files = bool(paths) and reported.kind == TOOL
+    takes_files = takes_files and _per_tool(context, repository) == ALWAYS
+    if takes_files:
+        position = _position(context, reported)
+        turn = _turn(reported, "\0".join((call, *paths)), position)
+        tools = tools_of(repository.state_dir)
+        _capture(repository, reported, turn, tools, paths=paths, anchor=_anchor(position))
+    latest = turns.latest(reported.agent.name, reported.session)
+    has_ended = reported.kind == TOOL_END
+    if latest is None or not (_is_beside(reported, turns) or (has_ended and latest.in_call)):
+        return takes_files
+    from git_boocode.checkpoints.capture import ToolCall, capture_tool_state
+
+    begun = turns.checkpoint_of(latest.agent, latest.session, reported.turn) or latest.checkpoint
+    only = [path.removeprefix(_TOP) for path in paths] if edits_files(reported.tool) else []
+    made = ToolCall(begun, has_ended, call, reported.tool, tuple(only))
+    turns.replace(latest, latest._replace(seen=time.time(), in_call=not has_ended))
+    return capture_tool_state(repository, made, reported.name)
 
 
 def _capture_end(repository: Repository, reported: HookEvent, turns: Turns) -> None:
     """Record the worktree at the end of a turn whose beginning was recorded."""
     from git_boocode.checkpoints.capture import capture_turn_end
 
-    begun = turns.checkpoint_of(reported.agent.name, reported.session, reported.turn)
+    agent, session = reported.agent.name, reported.session
+    latest = turns.latest(agent, session)
+    if latest is not None and reported.turn in ("", latest.turn):
+        turns.replace(latest, latest._replace(ended=True, in_call=False))
+    begun = turns.checkpoint_of(agent, session, reported.turn)
     if begun:
         capture_turn_end(repository, begun, reported.name)
 

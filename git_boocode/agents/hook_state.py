@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from git_boocode.agents.reported_turn import ReportedTurn, is_open_beside, latest_of, turns_in
 from git_boocode.repo.durable import LineLog, read_private_json, write_private
 from git_boocode.repo.ids import timestamp
 from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
@@ -31,27 +32,6 @@ _COMPARED = 1 << 16
 _LARGEST_LOG, _LONGEST = 64 << 10, 1000
 
 
-class ReportedTurn(NamedTuple):
-    """A turn that a hook reports.
-
-    `turn` is its id, or empty; `prompt` a checksum of the prompt, or empty; `offset` the size of
-    the transcript, None if unknown; `time` is in seconds since 1970; `checkpoint` is the id of its
-    checkpoint.
-    """
-
-    agent: str
-    session: str
-    turn: str
-    prompt: str
-    offset: int | None
-    time: float
-    checkpoint: str = ""
-
-    def is_of_session(self, other: ReportedTurn) -> bool:
-        """Whether both are of one agent's session."""
-        return (self.agent, self.session) == (other.agent, other.session)
-
-
 def turn_of(agent: str, session: str, turn: str, prompt: str, offset: int | None) -> ReportedTurn:
     """A turn that is reported now, from its complete `prompt`."""
     checksum = ""
@@ -66,7 +46,7 @@ class Turns:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._turns = list(_read(path))[-_MOST:]
+        self._turns = _read(path)[-_MOST:]
 
     def knows(self, turn: ReportedTurn) -> bool:
         """Whether the turn was reported before, by its id."""
@@ -95,6 +75,14 @@ class Turns:
         """When each agent reported a turn or tool last, in seconds since 1970."""
         return {other.agent: other.time for other in self._turns}
 
+    def latest(self, agent: str, session: str) -> ReportedTurn | None:
+        """The latest turn of a session."""
+        return latest_of(self._turns, agent, session)
+
+    def is_open_beside(self, agent: str, session: str) -> bool:
+        """Whether a turn of another session is open."""
+        return is_open_beside(self._turns, agent, session)
+
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
         turns = [*self._turns, turn][-_MOST:]
@@ -102,18 +90,16 @@ class Turns:
         self._turns = [
             other if _is_near(turn, other) else other._replace(prompt="") for other in turns
         ]
-        rows = [
-            {
-                "agent": each.agent,
-                "session": each.session,
-                "turn": each.turn,
-                "prompt": each.prompt,
-                "offset": each.offset,
-                "time": each.time,
-                "checkpoint": each.checkpoint,
-            }
-            for each in self._turns
-        ]
+        self._write()
+
+    def replace(self, old: ReportedTurn, new: ReportedTurn) -> None:
+        """Record what is new about a turn."""
+        if old != new:
+            self._turns = [new if turn == old else turn for turn in self._turns]
+            self._write()
+
+    def _write(self) -> None:
+        rows = [turn._asdict() for turn in self._turns]
         write_private(self._path, json.dumps(rows).encode("ascii"), to_disk=False)
 
 
@@ -138,22 +124,10 @@ def last_reports(state_dir: str) -> dict[str, float]:
     return {name: max(0.0, min(time.time(), when)) for name, when in latest.items()}
 
 
-def _read(path: str) -> Iterator[ReportedTurn]:
-    rows = None
+def _read(path: str) -> list[ReportedTurn]:
     with suppress(OSError):
-        rows = read_private_json(path)
-    for row in rows if isinstance(rows, list) else []:
-        with suppress(TypeError, ValueError, OverflowError, KeyError):
-            offset = row["offset"]
-            yield ReportedTurn(
-                agent=str(row["agent"]),
-                session=str(row["session"]),
-                turn=str(row["turn"]),
-                prompt=str(row["prompt"]),
-                offset=None if offset is None else int(offset),
-                time=float(row["time"]),
-                checkpoint=str(row["checkpoint"]),
-            )
+        return list(turns_in(read_private_json(path)))
+    return []
 
 
 def _is_near(turn: ReportedTurn, other: ReportedTurn) -> bool:

@@ -28,10 +28,11 @@ from git_boocode.agents.config_files import (
 from git_boocode.agents.config_program import installed_command, installed_program
 from git_boocode.agents.config_server import WantedServer
 from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
-from git_boocode.agents.hook_call import hook_timeout
+from git_boocode.agents.hook_call import hook_timeout, per_tool
 from git_boocode.agents.hook_state import last_calls
 from git_boocode.agents.own_hooks import is_own_program
 from git_boocode.agents.registry import AGENTS, HOOKS, PARTS, SERVER, SERVER_AGENTS, Agent, Program
+from git_boocode.agents.reported_turn import NEVER
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable
@@ -145,13 +146,13 @@ def wanted_server(*options: str, tracked: bool = False) -> WantedServer:
 
 def wanted_hooks(agent: Agent, config: Config) -> Wanted:
     """The hooks to install for an agent; FatalError (`bad_config`) if a setting is invalid."""
-    per_tool = config.boolean("boocode.perTool", default=False)
-    events = agent.events(per_tool=per_tool or agent.tool_begins)
+    with_tools = per_tool(config) != NEVER
+    events = agent.events(per_tool=with_tools or agent.tool_begins)
     commands = {event: installed_command("hook", agent.name, event) for event in events}
     places = (place for each in agent.config.places.values() for place in each)
     if isinstance(agent.config, Program) and not any("{event}" in place for place in places):
         commands = {"": installed_command("hook", agent.name)}
-    return Wanted(commands, math.ceil(hook_timeout(config)) + _GRACE, per_tool)
+    return Wanted(commands, math.ceil(hook_timeout(config)) + _GRACE, with_tools)
 
 
 def plan_install(

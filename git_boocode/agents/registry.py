@@ -22,6 +22,7 @@ class Fields(NamedTuple):
 
     `turn` is the id of a turn or message, `call` that of a call of a tool. `files` are the paths
     that a tool is about to write; `tool_input`, an object or JSON, names some under common keys.
+    `parent` names the agent that started a subagent.
     """
 
     session: tuple[str, ...] = ("session_id",)
@@ -34,6 +35,7 @@ class Fields(NamedTuple):
     call: tuple[str, ...] = ("tool_use_id",)
     files: tuple[str, ...] = ()
     tool_input: tuple[str, ...] = ("tool_input",)
+    parent: tuple[str, ...] = ()
 
 
 class Settings(NamedTuple):
@@ -99,7 +101,8 @@ class Agent(NamedTuple):
     `transcripts`, by default anywhere. `marks` are paths in a
     worktree that show that the agent is used there.
 
-    `turn` and `tool` are the events before a turn and before a tool, `end` is the one after a turn.
+    `turn` and `tool` are the events before a turn and before a tool, `end` and `tool_end` are those
+    after them.
     Versions whose `turn` event lacks the first field of the session report turns by `older_turn`.
     With `tool_begins` there are modes without turn events, in which the first tool of a turn stands
     for it. `answer` is what a hook has to print. `run_by` are the agents that run this one's hooks
@@ -121,6 +124,7 @@ class Agent(NamedTuple):
     tool: str
     config: Settings | Program
     end: str = ""
+    tool_end: str = ""
     older_turn: str = ""
     home_variable: str = ""
     home_below_variable: bool = False
@@ -143,8 +147,9 @@ class Agent(NamedTuple):
         return [event for event in (self.turn, self.older_turn, self.end) if event]
 
     def events(self, *, per_tool: bool = True) -> list[str]:
-        """The events of turns, and with `per_tool` the one before a tool."""
-        return [*self.turn_events, *([self.tool] if per_tool else [])]
+        """The events of turns, and with `per_tool` those before and after a tool."""
+        tools = (self.tool, self.tool_end) if per_tool else ()
+        return [*self.turn_events, *filter(None, tools)]
 
     def places(self, part: str) -> Mapping[str, tuple[str, ...]]:
         """The files that may hold our HOOKS or our SERVER, by scope; `{event}` is in some names."""
@@ -178,6 +183,7 @@ _ALL = (
         fields=Fields(turn=("prompt_id",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
+        tool_end="PostToolUse",
         end="Stop",
         # VS Code sends what Copilot sends.
         run_by={"cursor": ("conversation_id", "generation_id"), "copilot": ("sessionId",)},
@@ -208,6 +214,7 @@ _ALL = (
         fields=Fields(turn=("turn_id",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
+        tool_end="PostToolUse",
         end="Stop",
         config=Settings(
             {
@@ -242,6 +249,7 @@ _ALL = (
         fields=Fields(),
         turn="BeforeAgent",
         tool="BeforeTool",
+        tool_end="AfterTool",
         end="AfterAgent",
         config=Settings(
             {PROJECT: (".gemini/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
@@ -261,9 +269,10 @@ _ALL = (
         transcripts=("projects", "tmp"),
         marks=(".qwen", "QWEN.md"),
         # A continuation of a turn fires the event of the turn again, with the same id.
-        fields=Fields(turn=("prompt_id",)),
+        fields=Fields(turn=("prompt_id",), call=("tool_call_id", "tool_use_id")),
         turn="UserPromptSubmit",
         tool="PreToolUse",
+        tool_end="PostToolUse",
         end="Stop",
         config=Settings(
             {PROJECT: (".qwen/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
@@ -288,6 +297,7 @@ _ALL = (
         ),
         turn="beforeSubmitPrompt",
         tool="preToolUse",
+        tool_end="postToolUse",
         end="stop",
         config=Settings(
             {PROJECT: (".cursor/hooks.json",), USER: ("hooks.json",)},
@@ -317,6 +327,7 @@ _ALL = (
         ),
         turn="userPromptSubmitted",
         tool="preToolUse",
+        tool_end="postToolUse",
         end="agentStop",
         config=Settings(
             # Every file in the directory is read: ours leaves the others alone.
@@ -355,6 +366,7 @@ _ALL = (
         ),
         turn="pre_user_prompt",
         tool="pre_write_code",
+        tool_end="post_write_code",
         config=Settings(
             {PROJECT: (".windsurf/hooks.json",), USER: ("hooks.json",)},
             {"command": "{command}", "show_output": False},
@@ -373,7 +385,9 @@ _ALL = (
             prompt=("prompt", "userPromptSubmit.prompt"),
             event=("hookName",),
             tool=("preToolUse.toolName", "preToolUse.tool"),
+            call=("tool_call.id",),
             tool_input=("preToolUse.parameters",),
+            parent=("parent_agent_id",),
         ),
         turn="TaskStart",
         older_turn="UserPromptSubmit",
@@ -401,10 +415,12 @@ _ALL = (
             directories=("directory",),
             event=("event",),
             tool=("tool",),
+            call=("callID",),
             tool_input=("args",),
         ),
         turn="chat.message",
         tool="tool.execute.before",
+        tool_end="tool.execute.after",
         end="session.idle",
         config=Program(
             {PROJECT: (".opencode/plugins/boocode.ts",), USER: ("plugins/boocode.ts",)},

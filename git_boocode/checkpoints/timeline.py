@@ -119,6 +119,10 @@ class Timeline:
     def spans(self) -> dict[str, TurnSpan]:
         """The turns by their ids."""
         ends = {state.turn: at for at, state in enumerate(self.states) if state.kind == END}
+        for at, state in enumerate(self.states):
+            # A subagent may go on in the background.
+            if state.kind == AFTER and ends.get(state.turn, at) < at:
+                ends[state.turn] = at
         begins: dict[Session, list[int]] = defaultdict(list)
         for at, state in enumerate(self.states):
             if state.kind == BEGIN:
@@ -230,12 +234,11 @@ class Timeline:
             if state.kind == BEFORE:
                 waiting[state.session].append(at)
             elif state.kind == AFTER:
-                begun = waiting[state.session]
-                first = next((b for b in begun if self._is_same_call(b, at)), None)
+                first = self._begin_of(at, waiting[state.session])
                 if first is None:
                     first = self._overlap_begin(state.session, at)
                 else:
-                    begun.remove(first)
+                    waiting[state.session].remove(first)
                 found.append(_Call(state.session, first, at, state))
         for session, begun in waiting.items():
             for first in begun:
@@ -243,9 +246,13 @@ class Timeline:
                 found.append(_Call(session, first, last, self.states[first], is_ended=False))
         return [call for call in found if not self._delegates(call)]
 
-    def _is_same_call(self, first: int, last: int) -> bool:
-        before, after = self.states[first], self.states[last]
-        return (before.call, before.tool) == (after.call, after.tool)
+    def _begin_of(self, at: int, waiting: list[int]) -> int | None:
+        """The state before the call that ended at a state; agents may have no ids for calls."""
+        after = self.states[at]
+        of_tool = [n for n in waiting if self.states[n].tool == after.tool]
+        same = [n for n in of_tool if self.states[n].call == after.call]
+        alike = [n for n in of_tool if self.states[n].files == after.files]
+        return next(iter((*same, *alike)), None)
 
     def _overlap_begin(self, session: Session, at: int) -> int:
         """Where a call began that ran when the first turn of another session began beside it."""

@@ -59,7 +59,7 @@ from git_boocode.repo.layout import (
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 
-_ENDS = {END: RECORDED, BEGIN: CHECKPOINT, RESTORE: END_BY_RESTORE}
+_ENDS = {END: RECORDED, AFTER: RECORDED, BEGIN: CHECKPOINT, RESTORE: END_BY_RESTORE}
 _KINDS = {"before": BEFORE, "after": AFTER}
 
 

@@ -287,7 +287,7 @@ def _agent_hints(states: list[State]) -> Iterator[str]:
         renew = f"'git boocode hooks install --agent {state.agent} --{state.scope}'"
         extra, missing = ", ".join(state.extra), ", ".join(state.missing)
         if extra:
-            yield f"boocode.perTool is not true, but {extra} is installed; {renew} takes it out"
+            yield f"boocode.perTool is never, but {extra} is installed; {renew} takes it out"
         elif state.state == PARTLY:
             yield f"{missing} is missing for {state.title}; {renew} installs it"
         elif state.state == OTHER_COMMAND:
@@ -326,8 +326,8 @@ def install(
     Without --agent and --git it looks for the agents that are used here, and asks; where there is
     no terminal to ask on, it says what it would do. Each agent's file is for this worktree alone
     where the agent has such a file (--local), else for the project (--project); where hooks are
-    installed already, those are renewed. Where boocode.perTool is true, agents report each tool
-    that writes files, too.
+    installed already, those are renewed. Agents report each tool before and after it runs, too,
+    unless boocode.perTool is never.
     """
     _refuse_git_in_scope(names, scope, git=git)
     named, locations = named_agents(names, HOOKS), Locations.here()

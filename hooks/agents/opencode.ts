@@ -1,8 +1,9 @@
 // git-boocode: made by 'git boocode hooks install'; 'git boocode hooks uninstall' removes it
 //
 // opencode loads this plugin when it starts. It reports each user message to git-boocode before the
-// agent sees it and, with boocode.perTool, each tool before it runs; the agent continues after the
-// checkpoint. This plugin never stops a turn.
+// agent sees it and, unless boocode.perTool is never, each tool before and after it runs; the agent
+// continues when the state is recorded. What a subagent does belongs to the session that started
+// it. This plugin never stops a turn.
 
 import { spawn } from "node:child_process"
 
@@ -37,15 +38,34 @@ const textOf = (parts) =>
 export const GitBoocode = async ({ directory }) => {
   // The current message of each session, to which its tools belong.
   const turns = new Map()
+  // The sessions that started the sessions of subagents.
+  const parents = new Map()
+  // The arguments of running tools.
+  const running = new Map()
+  const rootOf = (sessionID) => {
+    while (parents.has(sessionID)) sessionID = parents.get(sessionID)
+    return sessionID
+  }
+  const reportTool = (event, input, args) => {
+    const sessionID = rootOf(input?.sessionID)
+    const messageID = turns.get(sessionID)
+    const { tool, callID } = input ?? {}
+    return report(event, { sessionID, messageID, tool, callID, args, directory })
+  }
   return {
     "chat.message": async (input, output) => {
       const sessionID = input?.sessionID
+      if (parents.has(sessionID)) return
       const messageID = output?.message?.id ?? input?.messageID
       turns.set(sessionID, messageID)
       const prompt = textOf(output?.parts)
       await report("chat.message", { sessionID, messageID, prompt, directory })
     },
     event: async ({ event }) => {
+      if (event?.type === "session.created") {
+        const { id, parentID } = event.properties?.info ?? {}
+        if (id && parentID) parents.set(id, parentID)
+      }
       if (event?.type !== "session.idle") return
       const sessionID = event.properties?.sessionID
       const messageID = turns.get(sessionID)
@@ -53,10 +73,13 @@ export const GitBoocode = async ({ directory }) => {
     },
     ...(PER_TOOL && {
       "tool.execute.before": async (input, output) => {
-        const sessionID = input?.sessionID
-        const messageID = turns.get(sessionID)
-        const [tool, args] = [input?.tool, output?.args]
-        await report("tool.execute.before", { sessionID, messageID, tool, args, directory })
+        running.set(input?.callID, output?.args)
+        await reportTool("tool.execute.before", input, output?.args)
+      },
+      "tool.execute.after": async (input) => {
+        const args = running.get(input?.callID)
+        running.delete(input?.callID)
+        await reportTool("tool.execute.after", input, args)
       },
     }),
   }

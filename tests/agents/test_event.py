@@ -10,15 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.event import (
-    Payload,
-    label_of,
-    named_files,
-    parse_event,
-    parse_payload,
-    pathspecs,
-    reads_only,
-)
+from git_boocode.agents.event import label_of, named_files, parse_event, pathspecs
+from git_boocode.agents.payload import Payload, parse_payload, reads_only
 from git_boocode.agents.registry import AGENTS
 from git_boocode.repo.errors import FatalError
 from tests.agents.kit import fire, prompted, taken, turn

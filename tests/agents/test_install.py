@@ -210,28 +210,36 @@ def test_files_that_users_have(repo: Repo, sealed: Path) -> None:
         assert tree(repo.top, sealed) == before
 
 
-def test_tools_are_told_of_where_that_is_asked_for(repo: Repo) -> None:
+def test_tools_are_told_of_unless_that_is_not_asked_for(repo: Repo) -> None:
     claude, cursor, cline, opencode = map(agent_of, ("claude-code", "cursor", "cline", "opencode"))
+    repo.git("config", "boocode.perTool", "never")
     for agent in (claude, cursor, cline, opencode):
         install(agent, narrowest(agent))
-    assert "PreToolUse" not in repo.read(".claude/settings.local.json").decode()
+    assert "ToolUse" not in repo.read(".claude/settings.local.json").decode()
     assert "preToolUse" in repo.read(".cursor/hooks.json").decode()
     turns = ["TaskComplete", "TaskStart", "UserPromptSubmit"]
     assert sorted(os.listdir(".clinerules/hooks")) == turns
     assert "const PER_TOOL = false" in repo.read(".opencode/plugins/boocode.ts").decode()
-    repo.git("config", "boocode.perTool", "true")
+    for value in ("--unset", "auto", "always", "true"):
+        words = (value, "boocode.perTool") if value == "--unset" else ("boocode.perTool", value)
+        repo.git("config", *words)
+        for agent in (claude, cline, opencode):
+            tools = tuple(filter(None, (agent.tool, agent.tool_end)))
+            found = state_of(where(), agent, narrowest(agent), wanted_hooks(agent, config()))
+            assert (found.state, found.missing) == ("partly", tools)
     for agent in (claude, cline, opencode):
-        found = state_of(where(), agent, narrowest(agent), wanted_hooks(agent, config()))
-        assert (found.state, found.missing) == ("partly", (agent.tool,))
         install(agent, narrowest(agent))
         assert state(agent, narrowest(agent)) == "installed"
-    assert "PreToolUse" in repo.read(".claude/settings.local.json").decode()
+    settings = repo.read(".claude/settings.local.json").decode()
+    assert "PreToolUse" in settings
+    assert "PostToolUse" in settings
     assert sorted(os.listdir(".clinerules/hooks")) == ["PreToolUse", *turns]
     assert "const PER_TOOL = true" in repo.read(".opencode/plugins/boocode.ts").decode()
     repo.git("config", "boocode.perTool", "false")
     for agent in (claude, cline, opencode):
+        tools = tuple(filter(None, (agent.tool, agent.tool_end)))
         found = state_of(where(), agent, narrowest(agent), wanted_hooks(agent, config()))
-        assert (found.state, found.extra) == ("installed", (agent.tool,))
+        assert (found.state, found.extra) == ("installed", tools)
         install(agent, narrowest(agent))
     for agent in (claude, cursor, cline, opencode):
         uninstall(agent, narrowest(agent))

@@ -12,7 +12,7 @@ import pytest
 
 from git_boocode.agents.registry import AGENTS, Program
 from git_boocode.repo.files import shipped_file
-from tests.agents.kit import LABEL, logged, recorded, taken
+from tests.agents.kit import LABEL, fire, logged, prompted, recorded, taken
 from tests.checkpoints.kit import refs
 from tests.repo_kit import Repo
 
@@ -90,13 +90,43 @@ def test_the_plugin_of_opencode(repo: Repo, tmp_path: Path) -> None:
     idle = {"event": {"type": "session.idle", "properties": {"sessionID": "s"}}}
     other = {"event": {"type": "session.idle", "properties": {"sessionID": "t"}}}
     hooks = opencode(repo, tmp_path, MESSAGE, tool, ("event", idle), ("event", other))
-    assert hooks == "chat.message,event,tool.execute.before"
+    assert hooks == "chat.message,event,tool.execute.before,tool.execute.after"
     first, second = taken(repo)
     assert (first["session"], first["message"], first["label"]) == ("s", "m", "do it")
     assert (second["message"], second["trigger"]) == ("m", "tool.execute.before")
     assert second["partial"]["paths"] == [":(top,literal)a"]
     (end,) = refs(repo, "turn-ends")
     assert end.split()[0].endswith(first["id"])
+    assert logged(repo) == []
+
+
+def test_what_a_subagent_of_opencode_does_belongs_to_the_turn_that_started_it(
+    repo: Repo, tmp_path: Path
+) -> None:
+    repo.write("a", "a\n")
+    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo))
+    created = {"type": "session.created", "properties": {"info": {"id": "t", "parentID": "s"}}}
+    call = {"sessionID": "t", "tool": "edit", "callID": "c"}
+    opencode(
+        repo,
+        tmp_path,
+        MESSAGE,
+        ("event", {"event": created}),
+        ("chat.message", {"sessionID": "t"}, {"message": {"id": "n"}, "parts": PARTS}),
+        ("tool.execute.before", call, {"args": {"filePath": str(repo.top / "a")}}),
+        ("tool.execute.after", call, {"output": "done"}),
+        ("event", {"event": {"type": "session.idle", "properties": {"sessionID": "t"}}}),
+    )
+    assert [found["session"] for found in taken(repo)] == ["s1", "s"]
+    (name,) = refs(repo, "tool-states")
+    assert name.split()[0].endswith(taken(repo)[1]["id"])
+    bodies = repo.git("log", "-2", "--first-parent", "--format=%b%x00", name.split()[1])
+    states = [json.loads(body) for body in bodies.split("\0") if body.strip()]
+    tools = [{**state["tool"], "since": ""} for state in reversed(states)]
+    same = {"call": "c", "name": "edit", "files": ["a"], "since": ""}
+    assert tools == [{"phase": "before", **same}, {"phase": "after", **same}]
+    assert {(state["session"], state["turn"]) for state in states} == {("s", taken(repo)[1]["id"])}
+    assert refs(repo, "turn-ends") == []
     assert logged(repo) == []
 
 

@@ -30,6 +30,7 @@ def states(repo: Repo, agent: str) -> dict[str, Any]:
 
 
 def test_codex_runs_the_hooks_that_the_user_has_trusted(repo: Repo, sealed: Path) -> None:
+    repo.git("config", "boocode.perTool", "never")
     (sealed / ".codex").mkdir()
     path = sealed / ".codex/hooks.json"
     path.write_text(json.dumps(OTHER))
@@ -54,6 +55,7 @@ def test_codex_runs_the_hooks_that_the_user_has_trusted(repo: Repo, sealed: Path
 def test_the_trust_of_hooks_in_toml_and_in_another_home(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    repo.git("config", "boocode.perTool", "never")
     home = tmp_path / "elsewhere/.codex"
     home.mkdir(parents=True)
     monkeypatch.setenv("CODEX_HOME", str(home))

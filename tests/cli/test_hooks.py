@@ -261,7 +261,8 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     assert (done.code, done.err) == (0, "")
     done = repo.boocode("hooks", "status", cwd=sealed)
     assert done.out == (
-        "Gemini CLI (user): installed for BeforeAgent, AfterAgent in ~/.gemini/settings.json\n"
+        "Gemini CLI (user): installed for BeforeAgent, AfterAgent, BeforeTool, AfterTool in "
+        "~/.gemini/settings.json\n"
         "server: not installed\n"
     )
     done = repo.boocode("hooks", "uninstall", "--user", cwd=sealed)
@@ -339,8 +340,9 @@ def test_status(repo: Repo, sealed: Path) -> None:
         ".cursor/hooks.json",
         json.dumps({"hooks": {"beforeSubmitPrompt": [{"command": "git boocode hook cursor"}]}}),
     )
+    repo.git("config", "boocode.perTool", "never")
     repo.boocode("hooks", "install", "--agent", "claude-code", "--agent", "gemini")
-    repo.git("config", "boocode.perTool", "true")
+    repo.git("config", "boocode.perTool", "auto")
     done = repo.boocode("hooks", "status")
     path = repo.top / ".claude/settings.json"
     assert done.code == 0
@@ -360,7 +362,7 @@ def test_status(repo: Repo, sealed: Path) -> None:
         "git: not installed\n"
     )
     assert (
-        "hint: PreToolUse is missing for Claude Code; "
+        "hint: PreToolUse, PostToolUse is missing for Claude Code; "
         "'git boocode hooks install --agent claude-code --local' installs it\n"
     ) in done.err
     answer = repo.boocode("hooks", "status", "--json").json
@@ -386,7 +388,7 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
     repo.git("config", "boocode.perTool", "false")
     repo.git("config", "boocode.gitHooks", "pre-commit")
     done = repo.boocode("hooks", "status")
-    assert "boocode.perTool is not true, but BeforeTool is installed" in done.err
+    assert "boocode.perTool is never, but BeforeTool, AfterTool is installed" in done.err
     assert "not as boocode.gitHooks asks: pre-merge-commit, pre-rebase," in done.err
     path.write_text(path.read_text().replace(" hook gemini", "-old/git-boocode hook gemini"))
     done = repo.boocode("hooks", "status")

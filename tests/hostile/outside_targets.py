@@ -12,7 +12,8 @@ from contextlib import suppress
 
 from git_boocode.agents import config_settings, git_install
 from git_boocode.agents.config_files import JSON, TOML, UNKNOWN, ConfigFile, Wanted
-from git_boocode.agents.event import label_of, named_files, parse_event, parse_payload, pathspecs
+from git_boocode.agents.event import label_of, named_files, parse_event, pathspecs
+from git_boocode.agents.payload import parse_payload
 from git_boocode.agents.registry import AGENTS, Agent, Settings, find_agent
 from git_boocode.editing.records import Records
 from git_boocode.repo.config import Config, Setting

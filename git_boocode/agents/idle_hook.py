@@ -1,0 +1,109 @@
+"""End the hook of a tool at once if it has nothing to do: no other turn is open in the worktree.
+
+Agents run it before and after each tool, so it decides by one small file, before git or anything
+else is started or loaded; see `git_boocode.agents.hook_call` for the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+
+from git_boocode.agents.payload import (
+    TOOL,
+    TOOL_END,
+    Payload,
+    directories_of,
+    ids_of,
+    kind_of,
+    parse_payload,
+    read_input,
+    reads_only,
+    sender_of,
+)
+from git_boocode.agents.registry import Agent, find_agent
+from git_boocode.agents.reported_turn import (
+    AUTO,
+    NEVER,
+    ReportedTurn,
+    is_open_beside,
+    latest_of,
+    turns_in,
+)
+from git_boocode.repo.layout import HOOK_TURNS, PRIVATE
+
+_PATIENCE = 5.0  # seconds for the payload
+_LARGEST = 1 << 20
+_GITDIR = "gitdir: "
+
+
+def unserved_input(arguments: Sequence[str]) -> bytes | None:
+    """What the agent sent, if its event has to be served.
+
+    Does not return if there is nothing to do. None if the event is not one of a tool.
+    """
+    agent = find_agent(arguments[0]) if len(arguments) == 2 else None
+    if agent is None or kind_of(agent, arguments[1]) not in (TOOL, TOOL_END) or _is_special():
+        return None
+    with suppress(OSError):
+        os.write(1, agent.answer.encode("ascii"))
+    # An agent that leaves the pipe open has no use for a failure.
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
+    data = b""
+    # Whatever is wrong with the payload is logged by who serves it.
+    with suppress(Exception):
+        data = read_input()
+        payload = parse_payload(data)
+        sender = sender_of(agent, payload)
+        if all(_is_idle(sender, payload, each) for each in directories_of(sender, payload)):
+            os._exit(0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return data
+
+
+def _is_special() -> bool:
+    """Whether a person called it, or git would not find the repository from the directory."""
+    return "GIT_WORK_TREE" in os.environ or "GIT_CEILING_DIRECTORIES" in os.environ or os.isatty(0)
+
+
+def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:
+    git_dir = _git_dir(os.path.realpath(directory))
+    if git_dir is None:
+        # Nothing is recorded outside of worktrees.
+        return os.path.isdir(directory)
+    turns = _turns(os.path.join(git_dir, PRIVATE, HOOK_TURNS))
+    session, turn = ids_of(agent, payload)
+    latest = latest_of(turns, agent.name, session)
+    if latest is None or latest.ended or latest.in_call:
+        return False
+    if turn not in ("", latest.turn) or latest.per_tool not in (AUTO, NEVER):
+        return False
+    if latest.per_tool == NEVER or reads_only(payload.text(agent.fields.tool)):
+        return True
+    return not is_open_beside(turns, latest.agent, latest.session)
+
+
+def _turns(path: str) -> list[ReportedTurn]:
+    with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
+        return list(turns_in(json.loads(file.read(_LARGEST))))
+    return []
+
+
+def _git_dir(directory: str) -> str | None:
+    """The git directory of the worktree in which a directory is; None outside of worktrees."""
+    while True:
+        path = os.path.join(directory, ".git")
+        if os.path.isdir(path):
+            return path
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read(_LARGEST).rstrip("\n")
+            return os.path.join(directory, text.removeprefix(_GITDIR))
+        above = os.path.dirname(directory)
+        if above == directory:
+            return None
+        directory = above

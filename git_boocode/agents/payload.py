@@ -1,0 +1,187 @@
+"""Read what an agent sends to a hook, and find who reports what in it.
+
+An agent sends one JSON object, which may contain any values. Every hook of a tool reads this module
+before it knows whether there is anything to do, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from git_boocode.agents.registry import Agent, find_agent
+
+if TYPE_CHECKING:
+    from git_boocode.repo.errors import FatalError
+
+TURN, TOOL, TOOL_END, END, NOTHING = "turn", "tool", "tool-end", "end", "nothing"
+_CHUNK = 1 << 20
+_LARGEST = 256 << 20
+_LONGEST_ID = 1000
+LONGEST_NAME = 4096
+# Tools that change no files; separators in their names are ignored.
+_READING = frozenset(
+    (
+        *("read", "readfile", "readmanyfiles", "readnotebook", "view", "viewfile", "open", "cat"),
+        *("grep", "grepsearch", "search", "searchfiles", "searchfilecontent", "filesearch"),
+        *("glob", "ls", "list", "listdir", "listdirectory", "listfiles", "codebasesearch"),
+        *("listcodedefinitionnames", "semanticsearch"),
+    )
+)
+
+
+class Payload:
+    """The payload of an agent; numbers are kept as text, because they are only used as ids.
+
+    `names` are dotted paths, as in `Fields`.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def values(self, names: Iterable[str]) -> Iterator[Any]:
+        """The non-null values of some keys."""
+        for name in names:
+            found: Any = self._values
+            for key in name.split("."):
+                found = found.get(key) if isinstance(found, dict) else None
+            if found is not None:
+                yield found
+
+    def text(self, names: Iterable[str]) -> str:
+        """The first nonempty text of some keys, or an empty one."""
+        for found in self.values(names):
+            if isinstance(found, str) and found:
+                return found
+        return ""
+
+    def texts(self, names: Iterable[str]) -> list[str]:
+        """All distinct nonempty texts of some keys, including those in lists."""
+        found: dict[str, None] = {}
+        for value in self.values(names):
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and text:
+                    found.setdefault(text)
+        return list(found)
+
+
+def read_input() -> bytes:
+    """Read standard input, unless it is a terminal; FatalError if it is too large.
+
+    It ends with its JSON object: some agents leave the pipe open.
+    """
+    chunks, size = [], 0
+    try:
+        if os.isatty(0):
+            return b""
+        while True:
+            try:
+                chunk = os.read(0, _CHUNK)
+            except BlockingIOError:
+                # The agent has made the pipe non-blocking; wait for data.
+                select.select([0], [], [])
+                continue
+            if not chunk:
+                break
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > _LARGEST:
+                raise _bad_payload(f"is larger than {_LARGEST >> 20} MiB")
+            # In UTF-16, a null byte may follow.
+            ends = chunk.rstrip(b" \t\r\n\0").endswith(b"}")
+            if ends and not select.select([0], [], [], 0)[0] and _is_whole(b"".join(chunks)):
+                break
+    except OSError:
+        # An incomplete payload is useless.
+        return b""
+    return b"".join(chunks)
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        json.loads(_text(data), strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def parse_payload(data: bytes) -> Payload:
+    """Parse a payload; FatalError (`bad_payload`) if it is not a JSON object."""
+    if not data.strip():
+        raise _bad_payload("is empty")
+    text = _text(data)
+    try:
+        # Agents write raw control characters into strings.
+        values = json.loads(text, strict=False, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        # Omit the error message, which may contain a part of the prompt.
+        where = f"character {error.pos + 1} of {len(text)}"
+        raise _bad_payload(f"is not valid JSON, at {where}") from None
+    except RecursionError:
+        raise _bad_payload("is nested too deeply") from None
+    if not isinstance(values, dict):
+        raise _bad_payload("is not a JSON object")
+    return Payload(values)
+
+
+def _text(data: bytes) -> str:
+    encoding = json.detect_encoding(data)
+    # Paths may contain bytes that are not UTF-8.
+    return data.decode(encoding, "surrogateescape" if encoding.startswith("utf-8") else "replace")
+
+
+def _bad_payload(what: str) -> FatalError:
+    # Only here: most hooks of tools end without loading anything else.
+    from git_boocode.repo.errors import FatalError
+
+    return FatalError(f"what the agent sent {what}", code="bad_payload")
+
+
+def kind_of(agent: Agent, name: str) -> str | None:
+    """What an event of an agent is, see `event.HookEvent`; None if it has no such event."""
+    kinds = {agent.tool: TOOL, agent.tool_end: TOOL_END}
+    kinds |= {agent.end: END, agent.older_turn: TURN, agent.turn: TURN}
+    return kinds.get(name)
+
+
+def sender_of(agent: Agent, payload: Payload) -> Agent:
+    """Who sent a payload to the hook of an agent: some agents run the hooks of another one, too."""
+    for other, fields in agent.run_by.items():
+        if payload.text(fields):
+            return find_agent(other) or agent
+    return agent
+
+
+def ids_of(agent: Agent, payload: Payload) -> tuple[str, str]:
+    """The ids of the session and of the turn; each may be empty."""
+    fields = agent.fields
+    session, turn = payload.text(fields.session), payload.text(fields.turn)
+    return session[:_LONGEST_ID], turn[:_LONGEST_ID]
+
+
+def directories_of(agent: Agent, payload: Payload) -> list[str]:
+    """The directories of the agent: as reported, or else the current directory."""
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        here = os.curdir
+    given = payload.texts(agent.fields.directories)
+    paths = [os.path.join(here, os.path.expanduser(path)) for path in given]
+    return [path for path in paths if is_path(path)] if given else [here]
+
+
+def reads_only(tool: str) -> bool:
+    """Whether a tool, by its name, changes no files."""
+    return re.sub("[^a-z]", "", tool[:LONGEST_NAME].lower()) in _READING
+
+
+def is_path(text: str) -> bool:
+    """Whether a text can be the name of a file."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

@@ -1,0 +1,89 @@
+"""The turns that hooks have reported, as a private file of the worktree lists them.
+
+Every hook of a tool reads this module before anything else, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+"""The values of `boocode.perTool`."""
+# Seconds after which a turn whose end was never reported counts as ended: the agent was killed.
+_LONGEST_SILENCE = 86_400.0
+
+
+class ReportedTurn(NamedTuple):
+    """A turn that a hook reports.
+
+    `turn` is its id, or empty; `prompt` a checksum of the prompt, or empty; `offset` the size of
+    the transcript, None if unknown; `time` is in seconds since 1970; `checkpoint` is the id of its
+    checkpoint. `seen` is when one of its tool calls was recorded last, and `in_call` whether that
+    one has not ended; `per_tool` is the setting when the turn began, empty if unknown.
+    """
+
+    agent: str
+    session: str
+    turn: str
+    prompt: str
+    offset: int | None
+    time: float
+    checkpoint: str = ""
+    ended: bool = False
+    seen: float = 0.0
+    in_call: bool = False
+    per_tool: str = ""
+
+    def is_of_session(self, other: ReportedTurn) -> bool:
+        """Whether both are of one agent's session."""
+        return (self.agent, self.session) == (other.agent, other.session)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its end was not reported, and need not be expected any more."""
+        silence = time.time() - max(self.time, self.seen)
+        return not self.ended and silence < _LONGEST_SILENCE
+
+
+def turns_in(rows: object) -> Iterator[ReportedTurn]:
+    """The turns that a file lists, oldest first; malformed rows are left out."""
+    for row in rows if isinstance(rows, list) else []:
+        with suppress(TypeError, ValueError, OverflowError, KeyError, AttributeError):
+            offset = row["offset"]
+            yield ReportedTurn(
+                agent=str(row["agent"]),
+                session=str(row["session"]),
+                turn=str(row["turn"]),
+                prompt=str(row["prompt"]),
+                offset=None if offset is None else int(offset),
+                time=float(row["time"]),
+                checkpoint=str(row["checkpoint"]),
+                # Earlier versions did not record it.
+                ended=row.get("ended") is not False,
+                seen=float(row.get("seen", 0.0)),
+                in_call=row.get("in_call") is True,
+                per_tool=str(row.get("per_tool", "")),
+            )
+
+
+def latest_of(turns: Iterable[ReportedTurn], agent: str, session: str) -> ReportedTurn | None:
+    """The latest turn of a session."""
+    found = None
+    for turn in turns:
+        if (turn.agent, turn.session) == (agent, session):
+            found = turn
+    return found
+
+
+def is_open_beside(turns: Iterable[ReportedTurn], agent: str, session: str) -> bool:
+    """Whether a turn of another session is open; only the latest of each can be.
+
+    A turn that two agents report has one checkpoint.
+    """
+    latest = {(turn.agent, turn.session): turn for turn in turns}
+    own = latest.pop((agent, session), None)
+    begun = own.checkpoint if own else ""
+    return any(turn.is_open and turn.checkpoint != begun for turn in latest.values())
