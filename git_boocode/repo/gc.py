@@ -3,9 +3,9 @@
 `git gc --prune=now` reads all refs, indexes and reflogs, and later deletes every object that none
 of them reached, however new: an object that was written before its ref, or an older one that the
 new ref uses. `create_refs` looks once, after the ref is written: if a gc is running, it lets that
-end, and if there was one, or a pack was added or removed since the first object was written, it
-checks that all objects exist. If one is missing, it deletes the ref, and `protect_from_gc` writes
-everything again.
+end, and if there was one, or one was running when the quarantine was made, or git has repacked
+since then, it checks that all objects exist. If one is missing, it deletes the ref, and
+`protect_from_gc` writes everything again.
 
 Not covered: a gc that runs for more than `PATIENCE` seconds after the ref was written or on another
 host, and a manual `git prune`. `doctor --fix` removes such a ref.
@@ -29,7 +29,7 @@ from git_boocode.repo.files import walk_directories
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import Quarantine, objects_directory, pack_time
+from git_boocode.repo.object_writer import Quarantine, objects_directory, running_gc
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
@@ -95,27 +95,12 @@ def create_refs(
 
 def _may_have_collected(repository: Repository, quarantine: Quarantine) -> bool:
     """Whether git may have deleted objects since the quarantine was made; a running gc ends."""
-    found = _running_gc(repository)
+    found = running_gc(repository)
     if found and _deletes_recent(repository, found):
         deadline = time.monotonic() + PATIENCE
-        while _running_gc(repository) == found and time.monotonic() < deadline:
+        while running_gc(repository) == found and time.monotonic() < deadline:
             time.sleep(_POLL)
-    return bool(found) or pack_time(quarantine.target) != quarantine.packs_at
-
-
-def _running_gc(repository: Repository) -> str:
-    """The process id of a `git gc` that is running on this host; empty if there is none."""
-    try:
-        with open(os.path.join(repository.common_dir, "gc.pid"), encoding="ascii") as file:
-            process, _, host = file.read(1024).strip().partition(" ")
-        if host != os.uname().nodename or not process.isdecimal():
-            return ""
-        # The process may belong to another user.
-        with suppress(PermissionError):
-            os.kill(int(process), 0)
-    except (OSError, ValueError, OverflowError):
-        return ""
-    return process
+    return bool(found) or quarantine.may_lack_objects()
 
 
 def _deletes_recent(repository: Repository, process: str) -> bool:

@@ -57,11 +57,19 @@ def objects_directory(repository: Location) -> str:
     return configured or os.path.join(repository.common_dir, "objects")
 
 
-def pack_time(objects: str) -> int:
-    """When a pack was last added or removed, in nanoseconds since 1970; 0 without packs."""
-    with suppress(OSError):
-        return os.stat(os.path.join(objects, "pack")).st_mtime_ns
-    return 0
+def running_gc(repository: Location) -> str:
+    """The process id of a `git gc` that is running on this host; empty if there is none."""
+    try:
+        with open(os.path.join(repository.common_dir, "gc.pid"), encoding="ascii") as file:
+            process, _, host = file.read(1024).strip().partition(" ")
+        if host != os.uname().nodename or not process.isdecimal():
+            return ""
+        # The process may belong to another user.
+        with suppress(PermissionError):
+            os.kill(int(process), 0)
+    except (OSError, ValueError, OverflowError):
+        return ""
+    return process
 
 
 class Quarantine:
@@ -72,15 +80,33 @@ class Quarantine:
     """
 
     def __init__(self, repository: Location, scratch: str) -> None:
-        self.target = objects_directory(repository)
-        self.packs_at = pack_time(self.target)
+        self._target = objects_directory(repository)
+        # In this order: a gc that begins later changes the times.
+        self._repacked = self._repack_times()
+        self._gc = running_gc(repository)
         self._path = os.path.join(scratch, "objects")
         os.makedirs(self._path)
         self._object_format = repository.object_format
         shared = repository.config.setting("core.sharedRepository")
         self._is_shared = shared is not None and (shared.value or "").lower() not in _UNSHARED
-        git = repository.git.bind(**_reading_from(repository, self.target, self._path))
+        git = repository.git.bind(**_reading_from(repository, self._target, self._path))
         self.git = git.bind("core.fsync=none")
+
+    def may_lack_objects(self) -> bool:
+        """Whether git may have deleted objects that this uses or has published.
+
+        A gc was running when this was made, or git has repacked since. A gc that is running now is
+        left to the caller.
+        """
+        return bool(self._gc) or self._repack_times() != self._repacked
+
+    def _repack_times(self) -> list[int]:
+        """When git last repacked, which writes a pack, and `info/packs` even if there is none."""
+        times = []
+        for name in ("pack", "info"):
+            with suppress(OSError):
+                times.append(os.stat(os.path.join(self._target, name)).st_mtime_ns)
+        return times
 
     def store(self, kind: bytes, body: bytes) -> bytes:
         """Write an object and return its id; git would need a process for each object.
@@ -122,7 +148,7 @@ class Quarantine:
             return
         sync_all([*files])
         directories = {os.path.dirname(target): path for path, target in files.items()}
-        present = set(os.listdir(self.target))
+        present = set(os.listdir(self._target))
         missing = [path for path in directories if os.path.basename(path) not in present]
         try:
             # Directories first, because they need space.
@@ -136,7 +162,7 @@ class Quarantine:
                     os.rmdir(directory)
             raise
         # If `git gc` has packed the objects meanwhile and removed a directory, it has synced them.
-        sync_all([self.target, *directories])
+        sync_all([self._target, *directories])
 
     def _finished(self) -> dict[str, str]:
         """The complete files, and where they go; the indexes of packs come last."""
@@ -144,12 +170,12 @@ class Quarantine:
         for name in os.listdir(self._path):
             path = f"{self._path}/{name}"
             if OBJECT_ID.fullmatch(name):
-                files[path] = f"{self.target}/{name[:_FAN_OUT]}/{name[_FAN_OUT:]}"
+                files[path] = f"{self._target}/{name[:_FAN_OUT]}/{name[_FAN_OUT:]}"
             elif name == "pack" or len(name) == _FAN_OUT:
                 for inner in os.listdir(path):
                     if not inner.startswith("tmp_"):
                         found = last if inner.endswith(_LAST) else files
-                        found[f"{path}/{inner}"] = f"{self.target}/{name}/{inner}"
+                        found[f"{path}/{inner}"] = f"{self._target}/{name}/{inner}"
         return files | last
 
     def _move(self, path: str, target: str, attempts: int = _ATTEMPTS) -> None:

@@ -150,6 +150,24 @@ def test_a_gc_that_listed_objects_earlier_deletes_them_later(
     whole(repo)
 
 
+def test_a_gc_that_was_running_at_the_start_ends_before_the_look(
+    repo: Repo, act: Callable[[], Result]
+) -> None:
+    # It has repacked already, so that no pack comes or goes. Process 1 is always running.
+    repo.git("gc", "-q", "--prune=now")
+    repo.write(".git/gc.pid", f"1 {os.uname().nodename}")
+    with beside(repo, "update-ref", before=f"{PRUNE}; rm .git/gc.pid"):
+        assert act().code == 0
+    whole(repo)
+
+
+def test_a_gc_of_a_repository_without_objects(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    with beside(repo, "update-ref", before=GC):
+        assert repo.boocode("checkpoint").code == 0
+    whole(repo)
+
+
 @pytest.mark.parametrize("content", ["999999999 {host}", "1 elsewhere", "garbage", "", "9" * 5000])
 def test_leftovers_of_a_killed_gc_delay_nothing(repo: Repo, content: str) -> None:
     host = subprocess.run(["hostname"], capture_output=True, text=True).stdout.strip()
