@@ -31,7 +31,7 @@ from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import is_regular
 from git_boocode.repo.entries import DAY, VERSION, Metadata, MetadataError
 from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError
-from git_boocode.repo.gc import create_refs, pack_many_refs, protect_from_gc
+from git_boocode.repo.gc import pack_many_refs, protect_from_gc, publish
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
@@ -355,7 +355,7 @@ def write_checkpoint(
     changes = [RefChange(ref, commit, old)]
     if cache is not None and cache.ref != ref:
         changes.insert(0, RefChange(cache.ref, cache.commit, cache.commit))
-    create_refs(repository, snapshot.quarantine, changes, checkpoint.commits)
+    publish(repository, snapshot.quarantine, changes, checkpoint.commits)
     if "partial" in values:
         # The cached index still fits, but there is a newer checkpoint now.
         forget_content(repository)
@@ -376,9 +376,9 @@ def write_state(
     ref: str = "",
     keeping: Sequence[str] = (),
 ) -> Checkpoint:
-    """Write a snapshot as a commit, and publish its objects; see `write_checkpoint`.
+    """Write a snapshot as a commit; see `write_checkpoint`.
 
-    The caller creates `ref`, or keeps the commit reachable in another way.
+    The caller publishes its objects, and creates `ref` or keeps the commit reachable otherwise.
     """
     # Git's dates follow the order of the ids, also if the clock was set back.
     writer = _Writer(snapshot.quarantine, repository.config.identity(), id_time(identifier))
@@ -405,7 +405,6 @@ def write_state(
     meta = Metadata(with_proof(repository, snapshot.tree, parents, meta.values))
     message = meta.message()
     commit = writer.commit(snapshot.tree, parents, message)
-    snapshot.quarantine.release()
     made = Commit(commit, snapshot.tree, tuple(parents), message)
     return Checkpoint(identifier, ref, made, meta)
 

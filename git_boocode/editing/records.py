@@ -34,7 +34,7 @@ from git_boocode.repo.errors import (
     from_os,
     shortened,
 )
-from git_boocode.repo.gc import create_refs, protect_from_gc
+from git_boocode.repo.gc import protect_from_gc, publish
 from git_boocode.repo.ids import id_time, timestamp
 from git_boocode.repo.layout import EDITS, REFUSAL_LOG
 from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
@@ -131,9 +131,8 @@ class Record:
             with scratch_directory(self.repository.state_dir) as scratch:
                 quarantine = Quarantine(self.repository, scratch)
                 commit = self._store(quarantine)
-                quarantine.release()
                 changes = [RefChange(EDITS + self.id, commit, None)]
-                create_refs(self.repository, quarantine, changes, [commit])
+                publish(self.repository, quarantine, changes, [commit])
 
         try:
             protect_from_gc(write)

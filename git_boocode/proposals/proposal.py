@@ -19,7 +19,7 @@ from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.repo.entries import VERSION, EntryCatalog, Metadata, MetadataError
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import is_in_dot_git
-from git_boocode.repo.gc import create_refs, protect_from_gc
+from git_boocode.repo.gc import protect_from_gc, publish
 from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import PROPOSALS
 from git_boocode.repo.lock import scratch_directory
@@ -319,10 +319,9 @@ def _publish(
     files = state.files()
     values = {"action": change.action, "base": change.base or None, **change.more}
     made = commit(output, parent, KIND, {**values, "files": [*map(_file_json, files)]})
-    quarantine.release()
     changes = [RefChange(PROPOSALS + identifier, made.id, None)]
     with SignalsWait():
-        create_refs(repository, quarantine, changes, [made.id, parent])
+        publish(repository, quarantine, changes, [made.id, parent])
         ignore_signals()
     return Proposal(identifier, made, Metadata.parse(made.message), tuple(files))
 

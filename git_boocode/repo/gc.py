@@ -2,13 +2,14 @@
 
 `git gc --prune=now` reads all refs, indexes and reflogs, and later deletes every object that none
 of them reached, however new: an object that was written before its ref, or an older one that the
-new ref uses. `create_refs` looks once, after the ref is written: if a gc is running, it lets that
-end, and if there was one, or one was running when the quarantine was made, or git has repacked
-since then, it checks that all objects exist. If one is missing, it deletes the ref, and
-`protect_from_gc` writes everything again.
+new ref uses. `publish` lets a running gc end, because that would delete what is published now.
+It looks once, after the ref is written: it lets a gc end that has begun since, and if there was
+one, or one was running when the quarantine was made, or git has repacked since then, it checks that
+all objects exist. If one is missing, it puts the ref back, and `protect_from_gc` writes everything
+again.
 
-Not covered: a gc that runs for more than `PATIENCE` seconds after the ref was written or on another
-host, and a manual `git prune`. `doctor --fix` removes such a ref.
+Not covered: a gc that runs for more than `PATIENCE` seconds or on another host, and a manual
+`git prune`. `doctor --fix` removes such a ref.
 
 `incoming` receives objects from a remote: packs in a quarantine, each with a `.keep` file beside
 it, so that git neither deletes nor repacks it (gitformat-pack(5), git-repack(1)) before there are
@@ -58,32 +59,35 @@ class CollectedError(FatalError):
 
 
 def protect_from_gc(write: Callable[[], _Result]) -> _Result:
-    """Write objects and refs by `create_refs`; write them again if git deleted some meanwhile."""
+    """Write objects and refs by `publish`; write them again if git deleted some meanwhile."""
     for _ in range(_ATTEMPTS - 1):
         with suppress(CollectedError):
             return write()
     return write()
 
 
-def create_refs(
+def publish(
     repository: Repository,
     quarantine: Quarantine,
     changes: Sequence[RefChange],
     commits: Sequence[str],
 ) -> None:
-    """Apply changes, of which the last one creates or moves a ref, and check its objects.
+    """Publish the objects of a quarantine; apply changes, of which the last creates or moves a ref.
 
-    The objects were published from the quarantine. The ref needs the trees of the commits.
-    CollectedError if another process deleted an object meanwhile; then the ref is as before.
+    The ref needs the trees of the commits. CollectedError if another process deleted an object
+    meanwhile; then the ref is as before.
     """
     store, created = repository.store, changes[-1]
+    deadline = time.monotonic() + PATIENCE
+    _wait_for_gc(repository, deadline)
+    quarantine.release()
     try:
         store.update_refs(changes)
     except FatalError as error:
-        if _may_have_collected(repository, quarantine):
+        if _wait_for_gc(repository, deadline) or quarantine.may_lack_objects():
             raise CollectedError from error
         raise
-    if not _may_have_collected(repository, quarantine):
+    if not _wait_for_gc(repository, deadline) and not quarantine.may_lack_objects():
         return
     with suppress(GitError):
         if not missing_objects(repository, {created.name: commits}):
@@ -93,14 +97,13 @@ def create_refs(
     raise CollectedError
 
 
-def _may_have_collected(repository: Repository, quarantine: Quarantine) -> bool:
-    """Whether git may have deleted objects since the quarantine was made; a running gc ends."""
+def _wait_for_gc(repository: Repository, deadline: float) -> bool:
+    """Wait for a running gc if it may delete recent objects; returns whether there was one."""
     found = running_gc(repository)
     if found and _deletes_recent(repository, found):
-        deadline = time.monotonic() + PATIENCE
         while running_gc(repository) == found and time.monotonic() < deadline:
             time.sleep(_POLL)
-    return bool(found) or quarantine.may_lack_objects()
+    return bool(found)
 
 
 def _deletes_recent(repository: Repository, process: str) -> bool:

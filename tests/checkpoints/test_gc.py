@@ -40,6 +40,12 @@ sh -c 'cd .git && echo "$$ $(uname -n)" >gc.pid && sleep 0.4 && rm -f objects/??
     gc --prune=now >/dev/null 2>&1 &
 until [ -s .git/gc.pid ]; do :; done
 """
+# A gc that notes which loose objects there are when it ends.
+SLOW = """
+echo "$$ $(uname -n)" >gc.lock && mv gc.lock gc.pid && sleep 0.4
+find objects/?? -type f >found 2>/dev/null
+rm gc.pid
+"""
 
 
 @contextmanager
@@ -158,6 +164,20 @@ def test_a_gc_that_was_running_at_the_start_ends_before_the_look(
     repo.write(".git/gc.pid", f"1 {os.uname().nodename}")
     with beside(repo, "update-ref", before=f"{PRUNE}; rm .git/gc.pid"):
         assert act().code == 0
+    whole(repo)
+
+
+@pytest.mark.parametrize("act", [checkpoint, edit])
+def test_nothing_is_published_before_a_running_gc_ends(
+    repo: Repo, act: Callable[[Repo], Result]
+) -> None:
+    repo.commit(a="a\n")
+    repo.git("gc", "-q", "--prune=now")
+    with subprocess.Popen(["sh", "-c", SLOW, "gc", "--prune=now"], cwd=repo.top / ".git") as slow:
+        while not (repo.top / ".git/gc.pid").exists():
+            assert slow.poll() is None
+        assert act(repo).code == 0
+    assert (repo.top / ".git/found").read_text() == ""
     whole(repo)
 
 

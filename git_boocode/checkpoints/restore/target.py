@@ -39,7 +39,9 @@ def target_from(
         staging=staging,
         exact={file.path: ExactFile(blob=file.raw) for file in wanted.files if file.raw},
     )
-    return write_state(catalog.repository, aimed, _KIND, {}, identifier)
+    target = write_state(catalog.repository, aimed, _KIND, {}, identifier)
+    snapshot.quarantine.release()
+    return target
 
 
 def _staged(
