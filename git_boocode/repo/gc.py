@@ -34,9 +34,9 @@ from git_boocode.repo.object_writer import Quarantine, objects_directory, runnin
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange
 
-PATIENCE = 10.0  # seconds to wait for a running `git gc`
+# Seconds to wait for a running `git gc`, and to write again what one has deleted.
+PATIENCE = 10.0
 _POLL = 0.01
-_ATTEMPTS = 4
 KEEP_MARK = b"git-boocode fetch\n"  # the content of our `.keep` files; git and users write others
 # Age in seconds at which one of our `.keep` files must be left over from a killed fetch.
 _ABANDONED = 3600.0
@@ -60,7 +60,9 @@ class CollectedError(FatalError):
 
 def protect_from_gc(write: Callable[[], _Result]) -> _Result:
     """Write objects and refs by `publish`; write them again if git deleted some meanwhile."""
-    for _ in range(_ATTEMPTS - 1):
+    # Not a number of attempts: on a slow disk, one gc after another may hit several.
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
         with suppress(CollectedError):
             return write()
     return write()
