@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from datetime import date
@@ -12,6 +13,11 @@ from functools import cached_property
 from itertools import count, islice
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.operation_log import (
+    LoggedOperation,
+    logged_operations,
+    reverted_turns,
+)
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, regex_refused
 from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
@@ -105,16 +111,24 @@ class LogRequest(NamedTuple):
         """Whether only turns that changed something are wanted."""
         return bool(self.changes or self.pathspecs)
 
+    @property
+    def is_timeline(self) -> bool:
+        """Whether operations are listed as well: they have no agent and no prompt."""
+        elsewhere = self.archived or self.remotes or self.remote is not None
+        return not (elsewhere or self.is_search or self.grep or self.agent or self.session)
+
 
 class ListedTurn(NamedTuple):
     """A turn with its name, such as `@~1`, which is empty if it is not of this worktree's log.
 
-    `counts` is None if its changes were not counted, or are unknown.
+    `counts` is None if its changes were not counted, or are unknown. `reverted` is whether they are
+    taken back as a whole.
     """
 
     turn: Turn
     name: str
     counts: ChangeCounts | None = None
+    reverted: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The turn in the JSON answer of `log`."""
@@ -133,6 +147,7 @@ class ListedTurn(NamedTuple):
             "files": counts.files if counts else None,
             "added": counts.added if counts else None,
             "removed": counts.removed if counts else None,
+            **({"reverted": True} if self.reverted else {}),
         }
 
 
@@ -161,9 +176,8 @@ class TurnLog:
         self._stack.enter_context(temporary_objects(self._repository))
         if self._request.changes:
             self._stack.enter_context(self._current.read_ahead())
-        found = turns(self.catalog, self._until_since(), self._current, self._wants)
-        self._listed = (
-            ListedTurn(turn, self._names.get(turn.checkpoint.ref, "")) for turn in found
+        self._listed = map(
+            self._listing, turns(self.catalog, self._until_since(), self._current, self._wants)
         )
         return self
 
@@ -210,12 +224,36 @@ class TurnLog:
                 yield page
         pages.close()
 
+    def timeline(self) -> Iterator[list[ListedTurn | LoggedOperation]]:
+        """The pages, with the operations of this worktree among the turns.
+
+        Those that are older than all turns are left out if there may be more turns.
+        """
+        left = self._request.limit
+        older = deque(filter(self._is_in_time, self._operations))
+        for page in self.pages():
+            listed: list[ListedTurn | LoggedOperation] = []
+            for turn in page:
+                while older and older[0].id > turn.turn.checkpoint.id:
+                    listed.append(older.popleft())
+                listed.append(turn)
+            left -= len(page)
+            yield listed
+        if left and older:
+            yield [*older]
+
     def as_json(self, *, prompts: bool = True) -> dict[str, object]:
         """The JSON answer with all turns, with or without their prompts."""
-        rows = [each.as_json() for page in self.pages() for each in page]
+        rows: list[dict[str, Any]] = []
+        operations: list[dict[str, Any]] = []
+        for page in self.timeline():
+            for each in page:
+                (rows if isinstance(each, ListedTurn) else operations).append(each.as_json())
         for row in [] if prompts else rows:
             del row["prompt"]
         answer: dict[str, object] = {"ok": True, "checkpoints": rows}
+        if operations:
+            answer["operations"] = operations
         if self.not_counted:
             answer["not_counted"] = [each._asdict() for each in self.not_counted]
         return answer
@@ -260,6 +298,29 @@ class TurnLog:
         found = [each.turn for each in page]
         counts = count_changes(self._repository, found, selection, request.pathspecs)
         return [one._replace(counts=each) for one, each in zip(page, counts, strict=True)]
+
+    def _listing(self, turn: Turn) -> ListedTurn:
+        name = self._names.get(turn.checkpoint.ref, "")
+        return ListedTurn(turn, name, reverted=turn.checkpoint.id in self._reverted)
+
+    @cached_property
+    def _safety(self) -> list[Checkpoint]:
+        return self.catalog.safety(everywhere=True)
+
+    @cached_property
+    def _reverted(self) -> set[str]:
+        return reverted_turns(self._safety)
+
+    @cached_property
+    def _operations(self) -> list[LoggedOperation]:
+        if not self._request.is_timeline:
+            return []
+        return logged_operations([*filter(self.catalog.is_ours, self._safety)])
+
+    def _is_in_time(self, operation: LoggedOperation) -> bool:
+        when = time_of(operation.id)
+        is_later = self._since is None or when >= self._since
+        return is_later and (self._until is None or int(when) <= self._until)
 
     def _entries(self) -> Iterator[Checkpoint | Unusable]:
         request, catalog = self._request, self.catalog

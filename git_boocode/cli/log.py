@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS
+from git_boocode.checkpoints.operation_log import LoggedOperation, target_checkpoints
+from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog
 from git_boocode.checkpoints.turn_log import ListedTurn, LogRequest, TurnLog
 from git_boocode.cli.candidates import agents, paths, remotes
 from git_boocode.cli.diff import diff_into
@@ -48,10 +49,12 @@ from git_boocode.cli.turn_rows import (
     edit_state,
     group_of,
     heading,
+    operation_line,
     prompt_lines,
     terminal_width,
-    turn_label,
+    time_column,
     turn_lines,
+    turn_title,
     warn_of_unreadable,
 )
 from git_boocode.repo.errors import BoocodeError
@@ -131,7 +134,8 @@ def log(
     """List the turns of this worktree, newest first, and what changed in each.
 
     A turn is what happened between a checkpoint and its recorded end, or else the next checkpoint,
-    or else now. With paths, only turns that changed these are listed.
+    or else now. Restores, reverts and picks are listed among the turns. With paths, only turns that
+    changed these are listed.
     """
     request = LogRequest(**given, brief=oneline).checked()
     shown = _Shown(oneline, stat, patch, date)
@@ -226,49 +230,71 @@ def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Sh
     above, gap = None, b""
     with paged(repository.users_git) as stream:
         for listed, line in chain([first], lines):
-            group = None if shown.oneline else group_of(listed.turn.checkpoint)
-            if group is not None and group != above:
-                title = cut(heading(listed.turn.checkpoint), width)
+            turn = listed if isinstance(listed, ListedTurn) else None
+            group = group_of(turn.turn.checkpoint) if turn and not shown.oneline else None
+            if turn and group is not None and group != above:
+                title = cut(heading(turn.turn.checkpoint), width)
                 stream.write(gap + encode_text(style(title, "cyan")) + b"\n")
             elif shown.changes or shown.prompts:
                 stream.write(gap)
-            above, gap = group, b"\n"
+            above, gap = group if turn else above, b"\n"
             stream.write(encode_text(line) + b"\n")
-            for asked in prompt_lines(listed.turn.checkpoint) if shown.prompts else ():
-                stream.write(encode_text(f"    {asked}".rstrip()) + b"\n")
-            if shown.changes:
-                _write_changes(repository, listed, stream, shown, request.changes, log.pathspecs)
+            if turn:
+                _write_details(repository, turn, stream, shown, request.changes, log.pathspecs)
             # The next page takes its time.
             stream.flush()
 
 
-def _lines(repository: Repository, log: TurnLog, shown: _Shown) -> Iterator[tuple[ListedTurn, str]]:
-    """The turns, each with its line."""
-    style = output_style(repository.config)
+def _lines(
+    repository: Repository, log: TurnLog, shown: _Shown
+) -> Iterator[tuple[ListedTurn | LoggedOperation, str]]:
+    """The turns and operations, each with its line."""
+    style, width = output_style(repository.config), terminal_width()
     dates, short = Dates(repository, shown.date), ShortIds(log.catalog.store)
-    for page in log.pages():
-        times = dates([each.turn.checkpoint for each in page])
+    for page in log.timeline():
+        turns = [each for each in page if isinstance(each, ListedTurn)]
+        times = dates([each.turn.checkpoint for each in turns])
         rows = [
-            TurnRow(each.turn, each.counts, each.name or short(each.turn.checkpoint.id), time)
-            for each, time in zip(page, times, strict=True)
+            TurnRow(
+                each.turn,
+                each.counts,
+                each.name or short(each.turn.checkpoint.id),
+                time,
+                is_reverted=each.reverted,
+            )
+            for each, time in zip(turns, times, strict=True)
         ]
         if shown.oneline:
-            lines = [_one_line(row, short, style) for row in rows]
+            lines = iter([_one_line(row, short, style) for row in rows])
         else:
-            lines = turn_lines(rows, style, terminal_width())
-        yield from zip(page, lines, strict=True)
+            lines = iter(turn_lines(rows, style, width))
+        operations = [each for each in page if isinstance(each, LoggedOperation)]
+        others = iter(_operation_lines(log.catalog, operations, dates, shown))
+        for each in page:
+            yield each, next(lines if isinstance(each, ListedTurn) else others)
+
+
+def _operation_lines(
+    catalog: Catalog, operations: Sequence[LoggedOperation], dates: Dates, shown: _Shown
+) -> Iterator[str]:
+    """The lines of some operations, whose times are below those of the turns."""
+    short, width = ShortIds(catalog.store), terminal_width()
+    targets = target_checkpoints(catalog, operations)
+    times = dates([each.safety for each in operations])
+    for each, time in zip(operations, times, strict=True):
+        front = f"{short(each.id)} " if shown.oneline else time_column(time)
+        yield cut(front + operation_line(each, targets, short), width)
 
 
 def _one_line(row: TurnRow, short: ShortIds, style: Style) -> str:
-    checkpoint = row.turn.checkpoint
-    identifier = short(checkpoint.id)
+    identifier = short(row.turn.checkpoint.id)
     front = f"{identifier} " if row.name == identifier else f"{identifier} {row.name} "
     width = terminal_width()
-    label = cut(turn_label(checkpoint), None if width is None else width - len(front))
+    label = turn_title(row, None if width is None else width - len(front))
     return f"{style(identifier, 'yellow')}{front[len(identifier) :]}{label}".rstrip()
 
 
-def _write_changes(
+def _write_details(
     repository: Repository,
     listed: ListedTurn,
     stream: IO[bytes],
@@ -276,9 +302,14 @@ def _write_changes(
     changes: Sequence[str],
     pathspecs: Sequence[str],
 ) -> None:
-    """Write what a turn changed; `changes` are git's options for the wanted changes."""
+    """Write the prompt and what the turn changed, as far as that is wanted.
+
+    `changes` are git's options for the wanted changes.
+    """
     turn, counts = listed.turn, listed.counts
-    if counts is not None and counts.files == 0:
+    for asked in prompt_lines(turn.checkpoint) if shown.prompts else ():
+        stream.write(encode_text(f"    {asked}".rstrip()) + b"\n")
+    if not shown.changes or (counts is not None and counts.files == 0):
         return
     stream.write(b"\n")
     if turn.after and (counts is not None or shown.oneline):

@@ -195,9 +195,12 @@ def label_of(checkpoint: Checkpoint) -> str:
         return f"before '{printable(operation.proposal.change)}' of a proposal"
     if operation.kind != RESTORE:
         return f"before {'an' if operation.kind == UNDO else 'a'} {operation.kind}"
-    target = operation.target
+    target, step = operation.target, operation.step
     short = target[:SHORT_ID] if ID.fullmatch(target) else printable(target)
-    return f"before the restore to {short}"
+    if step is None or step.command == RESTORE:
+        return f"before the restore to {short}"
+    more = f" and {len(step.turns) - 1} more" if step.turns[1:] else ""
+    return f"before the {printable(step.command)} of {short}{more}"
 
 
 def counted(number: int, noun: str) -> str:

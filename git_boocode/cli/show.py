@@ -89,7 +89,8 @@ def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: b
     checkpoint, turn = found.checkpoint, found.turn
     [counts] = count_changes(repository, [found.ended]) if found.ended else [None]
     [date] = Dates(repository, default="iso")([checkpoint])
-    more = {"date": date, "changes": _changes(turn, counts)}
+    state = "reverted" if found.reverted else ""
+    more = {"date": date, "changes": _changes(turn, counts), "turn": state}
     arguments = [*(["--stat"] if stat else []), found.old, found.new, "--", *found.paths]
     return print_page(repository, lambda style: _text(checkpoint, more, style), arguments)
 

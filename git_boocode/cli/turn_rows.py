@@ -7,10 +7,11 @@ import shutil
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_boocode.checkpoints.restore.request import RESTORE
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint, without_index
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, rename_option
 from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
@@ -23,6 +24,7 @@ from git_boocode.repo.ids import ID, SHORT_ID, time_of
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
+    from git_boocode.checkpoints.operation_log import LoggedOperation
     from git_boocode.editing.records import EditRecord, Records
 
 _SHOWN_PATHS = 2
@@ -52,6 +54,7 @@ class TurnRow(NamedTuple):
     time: str
     agent: str = ""
     is_counted: bool = True
+    is_reverted: bool = False
 
 
 class Dates:
@@ -128,6 +131,34 @@ def turn_label(checkpoint: Checkpoint) -> str:
     return f"(only {shown}{more}) {label}".rstrip()
 
 
+def turn_title(row: TurnRow, width: int | None) -> str:
+    """The label, cut to a width, and whether the turn is reverted."""
+    mark = "(reverted)" if row.is_reverted else ""
+    left = width - len(mark) - 1 if mark and width is not None else width
+    return " ".join(filter(None, (cut(turn_label(row.turn.checkpoint), left), mark)))
+
+
+def operation_line(
+    operation: LoggedOperation, targets: Mapping[str, Checkpoint], name: Callable[[str], str]
+) -> str:
+    """What an operation did, such as `reverted the turn 01a2228d-1c85 (Add tests)`.
+
+    `targets` are the checkpoints that it concerns, as far as they are known; `name` abbreviates.
+    """
+    first, *more = operation.targets
+    label = label_of(targets[first]) if first in targets else ""
+    named = name(first) + (f" ({label})" if label else "")
+    request = operation.plan.request
+    if operation.command != RESTORE:
+        what = f"the turn {named}" if not more else counted(len(operation.targets), "turn")
+        done = f"{operation.command}ed {'a part of ' if operation.is_partial else ''}{what}"
+    elif not request.files:
+        done = f"restored the conversation to {named}"
+    else:
+        done = f"restored {'some files ' if operation.is_partial else ''}to {named}"
+    return printable(f"{done} (undone)" if operation.undone else done)
+
+
 def prompt_lines(checkpoint: Checkpoint) -> list[str]:
     """The lines of the prompt, safe to print; none if the label is all that was kept of it."""
     text = checkpoint.meta.text("prompt").replace("\r\n", "\n").strip()
@@ -167,9 +198,14 @@ def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) 
             text, shown = column[number]
             painted, used = painted + gap + shown, used + len(gap) + display_width(text)
         left = None if width is None else width - used - len(_GAP)
-        label = cut(turn_label(row.turn.checkpoint), left)
+        label = turn_title(row, left)
         lines.append(f"{painted}{_GAP}{label}" if label else painted.rstrip())
     return lines
+
+
+def time_column(time: str) -> str:
+    """The beginning of a line that is no turn's, with a time below those of the turns."""
+    return f"{'':{_NAME}} {time:>{_TIME}}{_GAP}"
 
 
 def _files(row: TurnRow) -> str:

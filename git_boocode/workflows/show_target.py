@@ -6,6 +6,7 @@ import posixpath
 from functools import partial
 from typing import NamedTuple
 
+from git_boocode.checkpoints.operation_log import reverted_turns
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
 from git_boocode.checkpoints.turns import NOW, Turn, turn_of
 from git_boocode.checkpoints.worktree.scan import current_tree
@@ -23,6 +24,7 @@ class CheckpointTarget(NamedTuple):
     """A checkpoint, and the trees or commits to compare: those of its turn, or HEAD and itself.
 
     `turn` is None if only HEAD is asked for; its end may be unknown, and HEAD is compared then.
+    `reverted` is whether what it changed is taken back as a whole.
     """
 
     checkpoint: Checkpoint
@@ -30,6 +32,7 @@ class CheckpointTarget(NamedTuple):
     old: str
     new: str
     paths: list[str]
+    reverted: bool = False
 
     @property
     def ended(self) -> Turn | None:
@@ -49,6 +52,7 @@ class CheckpointTarget(NamedTuple):
             # The state of the worktree has only temporary objects.
             "after": None if self.ended and self.ended.end == NOW else self.new,
             "files": [each.as_json() for each in changes],
+            **({"reverted": True} if self.reverted else {}),
         }
 
 
@@ -139,12 +143,13 @@ def is_file_name(name: str) -> bool:
 
 def _checkpoint(catalog: Catalog, found: Checkpoint, *, head: bool) -> CheckpointTarget:
     repository = catalog.repository
+    reverted = found.id in reverted_turns(catalog.safety(everywhere=True))
     turn = None if head else turn_of(catalog, found, partial(current_tree, repository))
     if turn is not None and turn.after:
         old, new, _, *paths = turn.compared()
-        return CheckpointTarget(found, turn, old, new, paths)
+        return CheckpointTarget(found, turn, old, new, paths, reverted)
     old = found.head or repository.empty_tree
-    return CheckpointTarget(found, turn, old, found.tree, [])
+    return CheckpointTarget(found, turn, old, found.tree, [], reverted)
 
 
 def _file(repository: Repository, found: Checkpoint, path: str) -> FileTarget:

@@ -19,6 +19,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
+from git_boocode.checkpoints.operation_log import reverted_turns
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import (
     DiffLimits,
@@ -164,8 +165,13 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
         found = newest_everywhere(catalog, CurrentTree(repository), most + 1)
         rows = with_details(repository, found[:most], limits, cache)
     events, short = _events(repository, rows), ShortIds(repository.store)
+    reverted = reverted_turns(catalog.safety(everywhere=True))
     turns = [
-        {**_row(catalog, row, each), "short": short(row.checkpoint.id)}
+        {
+            **_row(catalog, row, each),
+            "short": short(row.checkpoint.id),
+            "reverted": row.checkpoint.id in reverted,
+        }
         for row, each in zip(rows, events, strict=True)
     ]
     sizes = accumulate(len(turn["prompt"]) for turn in turns)

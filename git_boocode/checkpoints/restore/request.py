@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 RESTORE = "restore"
 UNDO = "undo"
 REDO = "redo"
+# Steps that merge what turns changed.
+REVERT = "revert"
+PICK = "pick"
 # Refusals that a caller can override.
 IGNORED = "ignored"
 RUNNING_TURN = "running-turn"

@@ -134,10 +134,11 @@ class Catalog(EntryCatalog[Checkpoint]):
         text = "{} goes back to before the latest turn"
         return NextStep(text, "restore", "@", typed="'git boocode restore @'")
 
-    def safety(self) -> list[Checkpoint]:
-        """The safety checkpoints of this worktree, newest first."""
+    def safety(self, *, everywhere: bool = False) -> list[Checkpoint]:
+        """The safety checkpoints of this worktree, or of all, newest first."""
         entries = self.entries(self.store.refs(SAFETY))
-        return [each for each in entries if isinstance(each, Checkpoint) and self.is_ours(each)]
+        readable = (each for each in entries if isinstance(each, Checkpoint))
+        return [each for each in readable if everywhere or self.is_ours(each)]
 
     def archived(self, *, everywhere: bool = False) -> Iterator[Checkpoint | Unusable]:
         """The checkpoints of this worktree, or of all, that restores archived, newest first."""

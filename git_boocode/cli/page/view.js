@@ -57,7 +57,8 @@ function factsOf(turn) {
     turn.ended === null ? null : make("span", { title: "duration" }, lasted(turn.ended - turn.started)),
     changesOf(turn),
     turn.edits ? make("span", {}, counted(turn.edits, "edit")) : null,
-    turn.refusals ? make("span", { class: "refused" }, `${turn.refusals} refused`) : null);
+    turn.refusals ? make("span", { class: "refused" }, `${turn.refusals} refused`) : null,
+    turn.reverted ? make("span", {}, "reverted") : null);
 }
 
 function rowOf(turn) {
