@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from itertools import islice
+from operator import index
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
@@ -41,10 +42,10 @@ from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.text_changes import placed_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
-from git_boocode.repo.errors import ArgumentError, from_os
+from git_boocode.repo.errors import ArgumentError, from_os, refuse_combined, refuse_without
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows import restore_parts, restore_with_edits
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -316,6 +317,8 @@ def restore(
     root: str = ".",
     *,
     paths: Sequence[str] = (),
+    hunks: Mapping[str, Sequence[int]] | None = None,
+    expect: Mapping[str, str] | None = None,
     files: bool = True,
     conversation: bool = True,
     head: bool = False,
@@ -335,6 +338,10 @@ def restore(
     checkpoints of another session are refused. `force` names refusals to override: `ignored`,
     `running-turn`, `other-worktree`, `other-session`, `other-repository`.
 
+    With `hunks`, only these parts of files are restored, by path and number. They lead from the
+    file as it is now to that of the checkpoint; a dry run with `paths` has them in `parts`. It has
+    the version of the file there, too: with `expect`, hunks of another version are refused.
+
     Raises RefusedError, FatalError (a step failed; the steps before it were rolled back).
     """
     request = RestoreRequest(
@@ -348,8 +355,31 @@ def restore(
         force=frozenset(strings(force)),
     )
     request = checked(partial(request.checked, RESTORE))
+    if hunks is None:
+        checked(partial(refuse_without, "hunks", expect=expect))
+    else:
+        checked(partial(request.checked_for_parts, hunks=True))
+        checked(partial(refuse_combined, hunks=True, paths=request.paths))
     repository = Repository.discover(os.path.abspath(root))
-    return restore_with_edits.restore(repository, name, request)
+    if hunks is not None:
+        return restore_parts.restore_parts(
+            repository,
+            name,
+            request,
+            restore_parts.from_top(repository, _hunk_numbers(hunks)),
+            restore_parts.from_top(repository, expect or {}),
+        )
+    result = restore_with_edits.restore(repository, name, request)
+    return restore_parts.with_listed_hunks(repository, result, request)
+
+
+def _hunk_numbers(hunks: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+    found = {path: [*map(index, numbers)] for path, numbers in hunks.items()}
+    if not found or not all(found.values()):
+        raise ValueError("hunks is empty, or has a path without numbers")
+    if min(map(min, found.values())) < 1:
+        raise ValueError("a hunk has a number from 1")
+    return found
 
 
 @fatal_os_errors

@@ -83,6 +83,9 @@ _TEXTS = {
     ("accept", "markers"): "With merge, mark conflicts in the files.",
     ("accept", "hunk"): "Only these hunks of the file, by number.",
     ("discard", "hunk"): "Only these hunks of the file, by number.",
+    ("restore", "hunk"): "Only these hunks of the file, by their numbers in a dry run with paths.",
+    ("restore", "expect"): "Refuse the hunks unless this is the file's version, as a dry run gives "
+    "it.",
     ("blame", "lines"): "Only these lines: a range as in git blame -L, such as 10,20.",
     ("checkpoint", "meta"): "Other metadata: an object with any JSON values.",
     ("checkpoint", "message"): "The id of the message at which a restore cuts the conversation.",

@@ -12,8 +12,10 @@ from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.textfile import FileText, line_count, shared_ends
 from git_boocode.matching.align import Hunk, script
 from git_boocode.matching.text import Text, common_prefix, lines_of, split_lines
+from git_boocode.repo.errors import NextStep, RefusedError, first_few
 
 CONTEXT = 3
+SHOWN_PLACES = 5
 _SIDES = "local", "proposal"
 REGULAR = "100644"
 _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
@@ -376,6 +378,23 @@ def text_hunks(old: str, new: str) -> list[TextHunk]:
         )
         for number, hunk in enumerate(changed_hunks(before, after), 1)
     ]
+
+
+def check_numbers(
+    path: str, hunks: Sequence[TextHunk], numbers: Collection[int], step: str
+) -> None:
+    """Refuse numbers that no hunk has (`not_found`); `step` is what lists the hunks."""
+    known = {hunk.number for hunk in hunks}
+    if not (missing := sorted({*numbers} - known)):
+        return
+    count = "no hunks" if not hunks else f"only {len(hunks)} hunk{'s' * (len(hunks) > 1)}"
+    shown = [f"{hunk.number} at line {hunk.start_line}" for hunk in hunks]
+    hint = f"the hunks are: {first_few(shown, SHOWN_PLACES)}"
+    raise RefusedError(
+        f"'{path}' has {count}, not a hunk {missing[0]}",
+        code="not_found",
+        hints=(NextStep(hint, step),) if hunks else (),
+    )
 
 
 def with_hunks(old: str, new: str, numbers: Collection[int]) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.plan import WrittenFile
 from git_boocode.editing.edits import EditedFile
 from git_boocode.editing.service import EditJournal
-from git_boocode.editing.text_changes import MergedText
+from git_boocode.editing.text_changes import SHOWN_PLACES, MergedText
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import OTHER
@@ -25,7 +25,6 @@ from git_boocode.proposals.proposal import (
     version_of,
 )
 from git_boocode.proposals.review import (
-    SHOWN_PLACES,
     ChosenPart,
     ComparedFile,
     Review,

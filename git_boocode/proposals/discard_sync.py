@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from git_boocode.editing.text_changes import SHOWN_PLACES
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import OTHER, file_statuses, is_below, tree_path
 from git_boocode.proposals.proposal import AnyVersion, Changes, ContextFile, NewVersion
 from git_boocode.proposals.review import (
-    SHOWN_PLACES,
     ChosenPart,
     ComparedFile,
     Review,

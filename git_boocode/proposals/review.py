@@ -20,6 +20,7 @@ from git_boocode.editing.text_changes import (
     LineMap,
     MergedText,
     TextHunk,
+    check_numbers,
     is_binary,
     merge_texts,
     text_edits,
@@ -55,7 +56,6 @@ from git_boocode.repo.errors import NextStep, RefusedError, UsageError, first_fe
 from git_boocode.repo.files import FileState, Symlink, read_state
 from git_boocode.repo.running_turn import refuse_if_running
 
-SHOWN_PLACES = 5
 _ATTEMPTS = 5
 WrittenFiles = Mapping[str, WrittenFile | None]
 NOTHING_WRITTEN: WrittenFiles = MappingProxyType({})
@@ -270,11 +270,8 @@ class Review:
     def check_hunks(self, file: ContextFile, numbers: Collection[int]) -> set[int]:
         """The numbers of all hunks of a file; RefusedError if one of some numbers is not there."""
         hunks = self.hunks_of(file)
-        there = {hunk.number for hunk in hunks}
-        for number in sorted(numbers):
-            if number not in there:
-                raise _no_hunk(file, number, hunks)
-        return there
+        check_numbers(file.path, hunks, numbers, "preview")
+        return {hunk.number for hunk in hunks}
 
     def part_of(self, file: ContextFile, numbers: Collection[int]) -> FileText:
         """The context with only some hunks of the proposed change."""
@@ -370,15 +367,6 @@ def recover_if_killed(workspace: Workspace) -> None:
     if interrupted_edit(workspace.repository) is not None:
         with workspace.locked():
             recover(workspace.repository)
-
-
-def _no_hunk(file: ContextFile, number: int, hunks: Sequence[TextHunk]) -> RefusedError:
-    count = "no hunks" if not hunks else f"only {len(hunks)} hunk{'s' * (len(hunks) > 1)}"
-    shown = [f"{hunk.number} at line {hunk.start_line}" for hunk in hunks]
-    hint = f"the hunks are: {first_few(shown, SHOWN_PLACES)}"
-    hints = (NextStep(hint, "preview"),) if hunks else ()
-    message = f"'{file.path}' has {count}, not a hunk {number}"
-    return RefusedError(message, code="not_found", hints=hints)
 
 
 def irregular(path: str) -> RefusedError:

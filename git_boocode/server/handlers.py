@@ -28,14 +28,14 @@ from git_boocode.proposals import acceptance, discard_sync, new_proposal
 from git_boocode.proposals.local_files import file_statuses, proposal_trees
 from git_boocode.proposals.review import ChosenPart, hunks_of_one_file
 from git_boocode.proposals.review import preview as preview_file
-from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.errors import RefusedError, UsageError, refuse_without
 from git_boocode.repo.ids import ID
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, JsonObject, RpcError
 from git_boocode.server.tools import BUFFERS
-from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows import restore_parts, restore_with_edits
 from git_boocode.workflows.show_target import CheckpointTarget, find_target
 
 
@@ -202,9 +202,16 @@ def blame(call: Call) -> JsonObject:
 
 def restore(call: Call) -> JsonObject:
     """Restore files, staging and conversation from a checkpoint."""
-    request = _restore_request(call, RESTORE)
-    result = restore_with_edits.restore(call.repository, call.get("checkpoint"), request)
-    return result.as_json()
+    request, repository = _restore_request(call, RESTORE), call.repository
+    numbers, expect = call.get("hunk", ()), call.get("expect", "")
+    request.checked_for_parts(hunk=numbers)
+    if not numbers:
+        refuse_without("hunk", expect=expect)
+    name = call.get("checkpoint")
+    if numbers:
+        return restore_parts.restore_hunks(repository, name, request, numbers, expect).as_json()
+    result = restore_with_edits.restore(repository, name, request)
+    return restore_parts.with_listed_hunks(repository, result, request).as_json()
 
 
 def undo(call: Call) -> JsonObject:

@@ -33,6 +33,7 @@ _SYNONYMS = {
     "old": ("checkpoint", "id"),
     "needle": ("text", "old_string"),
     "paths": ("path", "files"),
+    "hunk": ("hunks",),
 }
 """Other names for an argument, by its own, which callers use who did not read the schema."""
 
@@ -98,7 +99,10 @@ TOOLS = {
         ServedTool("diff", "diff", READS, ("old", "new", "paths", "turn", "proposal")),
         ServedTool("blame", "blame", READS, ("path", "lines")),
         ServedTool(
-            "restore", "restore", REPLACES, ("checkpoint", "paths", "head", "session", *_STEP)
+            "restore",
+            "restore",
+            REPLACES,
+            ("checkpoint", "paths", "hunk", "expect", "head", "session", *_STEP),
         ),
         ServedTool("undo", "undo", REPLACES, ("no_head", *_STEP)),
         ServedTool("redo", "redo", REPLACES, ("no_head", *_STEP)),

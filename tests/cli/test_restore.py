@@ -8,6 +8,7 @@ from git_boocode.checkpoints.restore.request import REFUSALS
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from tests.checkpoints.kit import Host, seen, take
 from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
 
 pytestmark = pytest.mark.slow
 
@@ -393,3 +394,103 @@ def test_hooks_of_agents_stay_or_a_warning_says_how_to_install_them(repo: Repo) 
     answer = repo.boocode("restore", before.id, "--json").json
     install = "git boocode hooks install --agent codex --project"
     assert answer["hooks_lost"] == [{"path": ".codex/hooks.json", "install": install}]
+
+
+# Parts of files.
+
+NUMBERS = "".join(f"{number}\n" for number in range(1, 21))
+
+
+@pytest.fixture
+def numbered(repo: Repo) -> Repo:
+    """A checkpoint, and two files that differ since, one of them in two places."""
+    repo.commit(**{"sub/a": NUMBERS, "b": "b\n"})
+    take(label="before")
+    repo.write("sub/a", NUMBERS.replace("3\n", "three\n", 1).replace("18\n", "eighteen\n"))
+    repo.write("b", "B\n")
+    return repo
+
+
+def test_a_hunk_by_number(numbered: Repo) -> None:
+    done = numbered.boocode("restore", "@", "--hunk", "2", "a", cwd="sub")
+    assert done.out.startswith(" M sub/a\nrestored parts of 1 file from ")
+    assert "'git boocode undo' brings back what was here before" in done.err
+    assert numbered.read("sub/a").decode() == NUMBERS.replace("3\n", "three\n", 1)
+    assert numbered.read("b") == b"B\n"
+    assert numbered.boocode("undo").code == 0
+    assert b"eighteen" in numbered.read("sub/a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--hunk", "9", "sub"), 1, "'sub/a' has only 2 hunks, not a hunk 9"),
+        (("--hunk", "9", "sub"), 1, "hint: the hunks are: 1 at line 3, 2 at line 18"),
+        (("--hunk", "1"), 129, "--hunk takes hunks of one file"),
+        (("--hunk", "1", "none"), 1, "'none'"),
+        (("--hunk", "1", "--patch"), 129, "options '--hunk' and '--patch' cannot be used"),
+        (("--hunk", "1", "--head"), 129, "options '--hunk' and '--head' cannot be used together"),
+        (("--hunk", "1", "--conversation-only"), 129, "cannot be used together"),
+        (("--patch",), 129, "--patch asks questions, which needs a terminal"),
+        (("--expect", "1"), 129, "--expect needs --hunk"),
+        (("--hunk", "1", "--expect", "1", "b"), 1, "'b' has changed since you looked at it"),
+    ],
+)
+def test_hunks_that_are_refused(
+    numbered: Repo, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    before = numbered.files()
+    done = numbered.boocode("restore", "@", *arguments)
+    assert (done.code, message in done.err) == (code, True)
+    assert numbered.files() == before
+
+
+def test_the_hunks_in_json(numbered: Repo) -> None:
+    [change] = numbered.boocode("restore", "-n", "--json", "@", "sub").json["changed"]
+    assert [hunk["start_line"] for hunk in change["hunks"]] == [3, 18]
+    given = ("--hunk", "1", "--expect", change["version"], "--json", "@", "sub/a")
+    answer = numbered.boocode("restore", *given).json
+    assert {key: type(value) for key, value in answer.items()} == {**KEYS, "resume": type(None)}
+    assert answer["changed"] == [{"path": "sub/a", "action": "modify"}]
+    assert numbered.read("sub/a").decode() == NUMBERS.replace("18\n", "eighteen\n")
+
+
+def test_hunks_are_chosen_on_a_terminal(numbered: Repo) -> None:
+    (numbered.top / "b").unlink()
+    terminal = Terminal("git-boocode", "restore", "-p", "@")
+    assert "+b" in terminal.wait_for("(1/1) Restore this change [y,n,q,a,d,?]?")
+    terminal.type("n\n")
+    assert "+3" in terminal.wait_for("(1/2) Restore this hunk [y,n,q,a,d,?]?")
+    terminal.type("?\n")
+    terminal.wait_for("y - restore this hunk")
+    terminal.wait_for("(1/2) Restore this hunk")
+    terminal.type("n\n")
+    assert "-eighteen" in terminal.wait_for("(2/2) Restore this hunk")
+    terminal.type("y\n")
+    code, shown = terminal.end()
+    assert (code, "restored parts of 1 file from" in shown) == (0, True)
+    assert numbered.read("sub/a").decode() == NUMBERS.replace("3\n", "three\n", 1)
+    assert not (numbered.top / "b").exists()
+
+
+def test_hunks_are_those_that_were_shown(numbered: Repo) -> None:
+    terminal = Terminal("git-boocode", "restore", "-p", "@", "sub")
+    terminal.wait_for("(1/2) Restore this hunk")
+    numbered.write("sub/a", f"first\n{NUMBERS}")
+    terminal.type("a\n")
+    code, shown = terminal.end()
+    assert (code, "'sub/a' has changed since you looked at it" in shown) == (1, True)
+    assert numbered.read("sub/a").decode() == f"first\n{NUMBERS}"
+
+
+def test_hunks_of_a_turn_that_is_chosen(numbered: Repo) -> None:
+    terminal = Terminal("git-boocode", "restore", "-p", "--", "b")
+    terminal.wait_for("restore the state before which turn?")
+    terminal.type("0\n")
+    terminal.wait_for("(1/1) Restore this hunk")
+    terminal.type("q\n")
+    code, shown = terminal.end()
+    assert (code, shown.splitlines()[-1]) == (1, "nothing was changed")
+    done = numbered.boocode("restore", "-p", "--", "b")
+    assert (done.code, "git boocode restore --hunk 1 <checkpoint> -- b" in done.err) == (129, True)
+    assert numbered.boocode("restore", "-p", "--json", "@").code == 129

@@ -70,6 +70,15 @@ class RestoreRequest(NamedTuple):
         refuse_unknown("force", sorted(self.force), REFUSALS[kind])
         return self
 
+    def checked_for_parts(self, **chosen: object) -> RestoreRequest:
+        """This request, if parts of files can be chosen, by an argument (ArgumentError)."""
+        refuse_combined(**chosen)
+        for name, value in chosen.items():
+            refuse_combined(**{name: value}, head=self.head)
+            refuse_combined(**{name: value}, conversation_only=not self.files)
+            refuse_combined(**{name: value}, callback=self.callback)
+        return self
+
     def limited_to(self, earlier: RestoreRequest) -> RestoreRequest:
         """This request, limited to the scope and the paths of an earlier operation."""
         conversation = self.conversation and earlier.conversation

@@ -53,6 +53,8 @@ class RestoreResult:
     returned: tuple[str, ...] = ()  # the checkpoints that returned from it
     edited: tuple[str, ...] = ()  # the host's own files that were written, absolute
     lines: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
+    # The hunks of files by path, as JSON, of a dry run of some paths.
+    parts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     step: TurnStep | None = None  # what was done with turns, or parts of a checkpoint
     diff: str = ""  # from the files before to those after it, if requested
 
@@ -122,4 +124,4 @@ class RestoreResult:
             return change.as_json()
         both = self.lines.get(change.path)
         lines = {"added": both[0], "removed": both[1]} if both else None
-        return {**change.as_json(), "lines": lines}
+        return {**change.as_json(), "lines": lines, **self.parts.get(change.path, {})}
