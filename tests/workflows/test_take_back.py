@@ -1,0 +1,118 @@
+"""Take back what one turn did, and keep everybody else's work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from git_boocode.checkpoints.restore.request import RestoreRequest
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows.restore_with_edits import undo
+from git_boocode.workflows.take_back import (
+    PICK,
+    REVERT,
+    TakeBackRequest,
+    TakenBack,
+    reverted_turns,
+    take_back,
+)
+from tests.repo_kit import Repo
+
+LINES = [f"line {number} of the file\n" for number in range(1, 41)]
+
+
+def begin(repo: Repo, session: str, agent: str = "claude-code") -> str:
+    args = ("--session", session, "--agent", agent, "-m", f"work of {session}", "--json")
+    return str(repo.boocode("checkpoint", *args).json["id"])
+
+
+def revert(repo: Repo, *turns: str, command: str = REVERT, **options: object) -> TakenBack:
+    request = TakeBackRequest(turns=turns)._replace(**options)
+    return take_back(Repository.discover(str(repo.top)), command, request)
+
+
+def text(repo: Repo, name: str = "f") -> str:
+    return (Path(repo.top) / name).read_text()
+
+
+def replaced(repo: Repo, number: int, line: str) -> None:
+    lines = text(repo).splitlines(keepends=True)
+    lines[number - 1] = line
+    repo.write("f", "".join(lines))
+
+
+@pytest.fixture
+def turns(repo: Repo) -> tuple[str, str]:
+    """Two turns, one after the other, and then work by hand, all in one file and in others."""
+    repo.commit(f="".join(LINES), gone="gone\n")
+    first = begin(repo, "a")
+    replaced(repo, 5, "by a\n")
+    repo.write("made-by-a", "a\n")
+    (Path(repo.top) / "gone").unlink()
+    second = begin(repo, "b", "codex")
+    replaced(repo, 20, "by b\n")
+    repo.write("made-by-b", "b\n")
+    begin(repo, "c")
+    replaced(repo, 30, "by hand\n")
+    repo.write("notes", "mine\n")
+    return first, second
+
+
+def test_one_turn_is_taken_back_and_all_else_stays(repo: Repo, turns: tuple[str, str]) -> None:
+    before = text(repo)
+    done = revert(repo, turns[0])
+    assert {change.path: change.action for change in done.result.changed} == {
+        "f": "modify",
+        "made-by-a": "delete",
+        "gone": "create",
+    }
+    assert text(repo) == before.replace("by a\n", LINES[4])
+    assert text(repo, "made-by-b") == "b\n"
+    assert text(repo, "notes") == "mine\n"
+    repository = Repository.discover(str(repo.top))
+    assert reverted_turns(Catalog(repository).safety()) == {turns[0]}
+    undo(repository, RestoreRequest())
+    assert text(repo) == before
+    assert not (Path(repo.top) / "gone").exists()
+    assert reverted_turns(Catalog(repository).safety()) == set()
+
+
+def test_a_reverted_turn_is_picked_again(repo: Repo, turns: tuple[str, str]) -> None:
+    before = text(repo)
+    revert(repo, turns[0])
+    done = revert(repo, turns[0], command=PICK)
+    assert text(repo) == before
+    assert len(done.result.changed) == 3
+    assert reverted_turns(Catalog(Repository.discover(str(repo.top))).safety()) == set()
+
+
+def test_all_turns_of_an_agent_are_taken_back_once(repo: Repo, turns: tuple[str, str]) -> None:
+    done = revert(repo, agent="codex")
+    assert [turn.id for turn in done.turns] == [turns[1]]
+    with pytest.raises(RefusedError) as refused:
+        revert(repo, agent="codex")
+    assert refused.value.code == "not_found"
+
+
+def test_paths_limit_what_is_taken_back(repo: Repo, turns: tuple[str, str]) -> None:
+    done = revert(repo, turns[0], paths=("gone",))
+    assert [change.path for change in done.result.changed] == ["gone"]
+    assert "by a\n" in text(repo)
+    assert reverted_turns(Catalog(Repository.discover(str(repo.top))).safety()) == set()
+
+
+def test_later_changes_of_the_same_lines_are_a_conflict(repo: Repo, turns: tuple[str, str]) -> None:
+    replaced(repo, 5, "later\n")
+    refs = repo.git("for-each-ref")
+    before = text(repo)
+    with pytest.raises(RefusedError) as refused:
+        revert(repo, turns[0])
+    assert refused.value.code == "conflict"
+    [conflict] = refused.value.details["conflicts"]
+    assert (conflict["path"], conflict["lines"]) == ("f", [[5, 5]])
+    assert conflict["by"]
+    assert text(repo) == before
+    assert repo.git("for-each-ref") == refs
