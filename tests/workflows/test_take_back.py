@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,10 @@ def begin(repo: Repo, session: str, agent: str = "claude-code") -> str:
     return str(repo.boocode("checkpoint", *args).json["id"])
 
 
-def revert(repo: Repo, *turns: str, command: str = REVERT, **options: object) -> TakenBack:
-    request = TakeBackRequest(turns=turns)._replace(**options)
+def revert(
+    repo: Repo, *turns: str, command: str = REVERT, agent: str = "", paths: tuple[str, ...] = ()
+) -> TakenBack:
+    request = TakeBackRequest(turns=turns, agent=agent, paths=paths)
     return take_back(Repository.discover(str(repo.top)), command, request)
 
 
@@ -111,8 +114,8 @@ def test_later_changes_of_the_same_lines_are_a_conflict(repo: Repo, turns: tuple
     with pytest.raises(RefusedError) as refused:
         revert(repo, turns[0])
     assert refused.value.code == "conflict"
-    [conflict] = refused.value.details["conflicts"]
-    assert (conflict["path"], conflict["lines"]) == ("f", [[5, 5]])
-    assert conflict["by"]
+    conflicts: Any = refused.value.details["conflicts"]
+    assert [(each["path"], each["lines"]) for each in conflicts] == [("f", [[5, 5]])]
+    assert [each["label"] for each in conflicts[0]["by"]] == ["work of c"]
     assert text(repo) == before
     assert repo.git("for-each-ref") == refs
