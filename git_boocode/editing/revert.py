@@ -7,7 +7,7 @@ ignoring whitespace, and replaced only if they occur once with their context.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -15,11 +15,11 @@ from typing import NamedTuple
 from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import RAW, FileText, decode, line_count
 from git_boocode.matching.align import LineIndex, script, similarity
-from git_boocode.matching.alignments import Alignments
+from git_boocode.matching.alignments import Alignments, is_same_result
 from git_boocode.matching.replace import listed_lines
 from git_boocode.matching.text import Text as Lines
 from git_boocode.matching.text import common_prefix, indent_of, lines_of, split_lines
-from git_boocode.matching.three_way import Region, merge_three_way, spliced_rows, with_our_endings
+from git_boocode.matching.three_way import Region, changed_regions, spliced_rows, with_our_endings
 from git_boocode.matching.types import Candidate, MatchError, Rows
 
 ALREADY = "rewound"  # the rung of a place that already has the old lines
@@ -29,7 +29,7 @@ _AROUND = 50  # maximum number of lines above and below that identify a place
 _EVIDENCE = 8  # minimum number of letters and digits in lines that identify a place
 _MISSES = 8  # maximum number of failed places before the search stops
 _COMPARED = 4_000  # characters of two texts that are compared for the similarity in a refusal
-_MEETING = "several parts of the change would be at the same place"
+_UNCERTAIN = "it is uncertain which of several equal lines the edit wrote"
 _UTF_8 = ("utf-8", "utf-8-bom", RAW)
 # The caller fills in the record's id.
 _BY_HAND = "undo it by hand: 'git boocode show {id}' prints the edit's diff"
@@ -190,6 +190,10 @@ class _Reversal(NamedTuple):
         return following.first < self.stop or following.first == self.first
 
 
+_Outcome = _Reversal | MissError | None
+"""What becomes of a region: a replacement, nothing if it is reverted already, or an error."""
+
+
 class _Side:
     """The rows of a text, those without their line endings, and their comparison ``keys``."""
 
@@ -222,21 +226,23 @@ class _Reverter:
         self.ending = Lines(now).usual_ending
         self.before, self.after, self.now = (_Side(text, raw=raw) for text in (before, after, now))
         # The rows of the result that the edit changed, with their original rows as theirs.
-        self.regions = merge_three_way(after, after, before).taken
+        self.regions, *self._other_regions = changed_regions(after, before)
         self._aligned = Alignments(self.after.plain, self.now.plain)
         self._aligned_before = Alignments(self.before.plain, self.now.plain)
 
     def changes(self) -> list[_Reversal]:
         """The replacements in order, except for places that are already reverted."""
-        changes: list[_Reversal] = []
+        found: dict[Region, _Outcome] = {}
         misses: list[MissError] = []
-        for _, found in self._outcomes():
-            if isinstance(found, MissError):
-                misses.append(found)
+        for region, outcome in self._outcomes():
+            found[region] = outcome
+            if isinstance(outcome, MissError):
+                misses.append(outcome)
                 if len(misses) == _MISSES:
                     break
-            elif found is not None:
-                changes.append(found)
+        if not misses and self._uncertain(found):
+            misses.append(_conflict(_UNCERTAIN))
+        changes = [each for each in found.values() if isinstance(each, _Reversal)]
         changes.sort(key=lambda change: (change.first, change.stop))
         misses += [
             _ambiguous([other.first]) for one, other in pairwise(changes) if one.meets(other)
@@ -250,6 +256,7 @@ class _Reverter:
         found = dict(self._outcomes())
         changes = {region: each for region, each in found.items() if isinstance(each, _Reversal)}
         failed = {region for region, each in found.items() if isinstance(each, MissError)}
+        failed |= self._uncertain(found)
         for one, other in pairwise(sorted(changes, key=lambda region: changes[region][:2])):
             if changes[one].meets(changes[other]):
                 failed |= {one, other}
@@ -272,9 +279,35 @@ class _Reverter:
         left = []
         for base, now in hulls:
             said = (messages[region] for region in messages if _overlap(region.base, base))
-            left.append(Unreverted(now, self._old_rows(base), next(said, _MEETING)))
+            left.append(Unreverted(now, self._old_rows(base), next(said, _UNCERTAIN)))
         kept = (change for region, change in changes.items() if region not in failed)
         return sorted(kept, key=lambda change: (change.first, change.stop)), left
+
+    def _uncertain(self, found: Mapping[Region, _Outcome]) -> set[Region]:
+        """The regions that are other ones, with another result, if the edit is read otherwise."""
+        uncertain: set[Region] = set()
+        for others in self._other_regions:
+            own = set(self.regions).difference(others)
+            outcomes = [self._outcome_of(each) for each in others if each not in found]
+            wanted = [found[region] for region in self.regions if region in own]
+            if self._text_with(outcomes) is None or (
+                self._text_with(outcomes) != self._text_with(wanted)
+            ):
+                uncertain |= own
+        return uncertain
+
+    def _text_with(self, outcomes: Iterable[_Outcome]) -> str | None:
+        """The text after some changes; None if one of them cannot be made, or meets another."""
+        changes: list[_Reversal] = []
+        for outcome in outcomes:
+            if isinstance(outcome, MissError):
+                return None
+            if outcome is not None:
+                changes.append(outcome)
+        changes.sort(key=lambda change: change[:2])
+        if any(one.meets(other) for one, other in pairwise(changes)):
+            return None
+        return spliced_rows(self.now.rows, (change[:3] for change in changes))
 
     def _hull(self, region: Region) -> tuple[Rows, Rows]:
         """The rows around a region whose neighbours are unchanged: recorded ones, and now."""
@@ -296,11 +329,10 @@ class _Reverter:
             ends.append(row + (above[-1].theirs[1] - above[-1].base[1] if above else 0))
         return self.before.rows[slice(*ends)]
 
-    def _outcomes(self) -> Iterator[tuple[Region, _Reversal | MissError | None]]:
-        """What becomes of each region: a replacement, nothing if it is reverted, or an error."""
+    def _outcomes(self) -> Iterator[tuple[Region, _Outcome]]:
         return ((region, self._outcome_of(region)) for region in self.regions)
 
-    def _outcome_of(self, region: Region) -> _Reversal | MissError | None:
+    def _outcome_of(self, region: Region) -> _Outcome:
         try:
             return self._change(region)
         except MissError as miss:
@@ -329,10 +361,59 @@ class _Reverter:
         if found is None or (found.first and not self.now.rows[found.first - 1].endswith("\n")):
             return None
         above, below = self._around(region, found.first)
+        if not self._is_read_alike(region, found.first, (above, below)):
+            raise _conflict(_UNCERTAIN)
         if self._is_reindented(region, found.first, (above, below)):
             return None
         is_framed = found.framed and not self._has_more(region, self.after)
         return found.first if is_framed or self._is_identified(region, above, below) else None
+
+    def _is_read_alike(self, region: Region, place: int, around: tuple[int, int]) -> bool:
+        """Whether the result is the same if equal lines above are the edit's instead.
+
+        Lines that it only added or only removed may begin with some that end above them.
+        """
+        (start, stop), (first, last), above = region.base, region.theirs, around[0]
+        if start == stop:
+            rows, others, end = self.before.plain, self.after.plain, last
+        else:
+            rows, others, end = self.after.plain, self.after.plain, stop
+            if first < last:
+                return True
+        steps = 0
+        while steps < start and others[start - 1 - steps] == rows[end - 1 - steps]:
+            steps += 1
+        if start == stop:
+            # The lines above are the same, and so is the one above these.
+            is_alike = not steps or above > steps or above == steps == start == place
+            return is_alike and self._is_anchored(start, place, around)
+        size = stop - start
+        for step in range(1, min(steps, _AROUND) + 1):
+            found = self._aligned.place((start - step, stop - step), ())
+            if found and not is_same_result(self.now.plain, (place, found.first), size, ()):
+                return False
+        return True
+
+    def _is_anchored(self, row: int, place: int, around: tuple[int, int]) -> bool:
+        """Whether the rows between a place and the next changes are not in these as well."""
+        after, now, rows = self.after.keys, self.now.keys, self._rows_now
+        top, end = row - around[0], row + around[1]
+        above = next(each for each in range(top, -1, -1) if rows[each] is not None)
+        below = next(each for each in range(end + 1, len(rows)) if rows[each] is not None)
+        first, last = rows[above], rows[below]
+        assert first is not None
+        assert last is not None
+        runs = after[top:row], after[row:end]
+        sides = (
+            (after[above:row], now[first + 1 : place]),
+            (after[row : below - 1], now[place:last]),
+        )
+        return all(
+            len(LineIndex(side).find(run)) == 1
+            for run, changed in zip(runs, sides, strict=True)
+            for side in changed
+            if run
+        )
 
     def _is_reindented(self, region: Region, place: int, around: tuple[int, int]) -> bool:
         """Whether the nearest line above or below a place has another indentation now."""
@@ -349,7 +430,7 @@ class _Reverter:
 
     def _is_back(self, region: Region) -> bool:
         """Whether the original lines are back between their neighbours."""
-        if self._has_more(region, self.before):
+        if self._has_more(region, self.before) or self._aligned.may_be_there(region.base):
             return False
         lines = self.before.plain[slice(*region.theirs)]
         found = self._aligned_before.place(region.theirs, lines)
@@ -421,6 +502,8 @@ class _Reverter:
         if lines is None:
             return None
         changed = [*map(indent_of, lines)] != [*map(indent_of, old)]
+        if changed and not _has_evidence(after.keys[start - above : stop + below]):
+            return None
         lines = self._with_endings(region, place, lines)
         return _Reversal(place, end, lines, "exact" if exact else "whitespace", changed)
 

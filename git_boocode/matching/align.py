@@ -46,6 +46,18 @@ def script(left: Sequence[str], right: Sequence[str], *, anchored: bool = False)
     return joined
 
 
+def scripts(left: Sequence[str], right: Sequence[str]) -> Iterator[list[Hunk]]:
+    """Scripts that prefer other ones of equally good alignments: first, last and unique items."""
+    yield script(left, right)
+    size, count = len(left), len(right)
+    backwards = script(left[::-1], right[::-1])
+    yield [
+        Hunk(hunk.same, size - hunk.i2, size - hunk.i1, count - hunk.j2, count - hunk.j1)
+        for hunk in reversed(backwards)
+    ]
+    yield script(left, right, anchored=True)
+
+
 def same_items(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
     """Maps the indexes of unchanged items of ``left`` to their indexes in ``right``."""
     stay = (hunk for hunk in script(left, right) if hunk.same)

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from git_boocode.matching.align import PAIR_FLOOR, Hunk, script, similarity
+from git_boocode.matching.align import PAIR_FLOOR, Hunk, scripts, similarity
 from git_boocode.matching.types import Rows
+
+_Mapped = Sequence[int | None]
 
 
 class Place(NamedTuple):
@@ -37,37 +39,46 @@ class Alignments:
         An empty range is between two rows of which at least one is the same, and the other one the
         same or similar.
         """
-        found = []
-        for mapped in self._ways:
-            place = self._between(mapped, rows[0]) if rows[0] == rows[1] else _whole(mapped, rows)
-            if place is None:
+        found: list[Place] = []
+        for way in self._ways:
+            if any(None in mapped[rows[0] + 1 : rows[1] + 1] for mapped in way):
                 return None
-            found.append(place)
+            places = [self._in(mapped, rows) for mapped in way]
+            if not any(places):
+                return None
+            found += filter(None, places)
         first, size = found[0].first, rows[1] - rows[0]
-        if not all(self._is_same(first, other.first, size, lines) for other in found):
+        if not all(is_same_result(self._now, (first, each.first), size, lines) for each in found):
             return None
         return Place(first, all(place.framed for place in found))
 
+    def may_be_there(self, rows: Rows) -> bool:
+        """Whether all of some older rows are there now in an alignment."""
+        mapped = (each[rows[0] + 1 : rows[1] + 1] for way in self._ways for each in way)
+        return rows[0] < rows[1] and any(None not in part for part in mapped)
+
     @cached_property
-    def _ways(self) -> list[list[int | None]]:
-        """For each alignment, the row now of each older row, beginning above the first one."""
+    def _ways(self) -> list[list[_Mapped]]:
+        """For each alignment, the row now of each older row, beginning above the first one.
+
+        What was only added or removed is as far down as possible in one variant, and as far up in
+        the other.
+        """
         older, now = self._older, self._now
         size, count = len(older), len(now)
-        backwards = [
-            Hunk(hunk.same, size - hunk.i2, size - hunk.i1, count - hunk.j2, count - hunk.j1)
-            for hunk in script(older[::-1], now[::-1])
-        ]
-        ways = []
-        for hunks in (script(older, now), backwards, script(older, now, anchored=True)):
-            mapped: list[int | None] = [-1, *[None] * size, count]
-            for hunk in hunks:
-                if hunk.same:
-                    mapped[hunk.i1 + 1 : hunk.i2 + 1] = range(hunk.j1, hunk.j2)
-            if mapped not in ways:
-                ways.append(mapped)
+        ways: list[list[_Mapped]] = []
+        for hunks in scripts(older, now):
+            changed = [hunk for hunk in hunks if not hunk.same]
+            slid = (_slid(changed, older, now, down=down) for down in (True, False))
+            way = [_mapped(variant, size, count) for variant in slid]
+            if way not in ways:
+                ways.append(way)
         return ways
 
-    def _between(self, mapped: Sequence[int | None], row: int) -> Place | None:
+    def _in(self, mapped: _Mapped, rows: Rows) -> Place | None:
+        return self._between(mapped, rows[0]) if rows[0] == rows[1] else _whole(mapped, rows)
+
+    def _between(self, mapped: _Mapped, row: int) -> Place | None:
         """The place between an older row and the one above it."""
         above, below = mapped[row], mapped[row + 1]
         if above is not None and below is not None:
@@ -78,7 +89,7 @@ class Alignments:
             return Place(below, framed=False)
         return None
 
-    def _is_edited(self, mapped: Sequence[int | None], row: int, now: int, step: int) -> bool:
+    def _is_edited(self, mapped: _Mapped, row: int, now: int, step: int) -> bool:
         """Whether an older row is the current one, edited in place with others in a direction."""
         size = 1
         while (end := mapped[row + size * step + 1]) is None:
@@ -86,15 +97,53 @@ class Alignments:
         alike = end == now + size * step and 0 <= now < len(self._now)
         return alike and similarity(self._older[row], self._now[now], PAIR_FLOOR) > 0
 
-    def _is_same(self, first: int, other: int, size: int, lines: Sequence[str]) -> bool:
-        """Whether replacing rows at another place has the same result."""
-        top, low = min(first, other), max(first, other)
-        now = [*self._now[top : low + size]]
-        step = low - top
-        return [*lines, *now[size:]] == [*now[:step], *lines]
+
+def is_same_result(
+    rows: Sequence[str], places: tuple[int, int], size: int, lines: Sequence[str]
+) -> bool:
+    """Whether to replace some rows by lines has the same result at two places."""
+    top, low = sorted(places)
+    there, step = [*rows[top : low + size]], low - top
+    return [*lines, *there[size:]] == [*there[:step], *lines]
 
 
-def _whole(mapped: Sequence[int | None], rows: Rows) -> Place | None:
+def _mapped(changed: Sequence[Hunk], size: int, count: int) -> _Mapped:
+    """The row now of each of some older rows, with a row above and one below them."""
+    mapped: list[int | None] = [-1]
+    for hunk in [*changed, Hunk(same=False, i1=size, i2=size, j1=count, j2=count)]:
+        shift = hunk.j1 - hunk.i1
+        mapped += range(len(mapped) - 1 + shift, hunk.j1)
+        mapped += [None] * (hunk.i2 - hunk.i1)
+    return [*mapped, count]
+
+
+def _slid(
+    changed: Sequence[Hunk], older: Sequence[str], now: Sequence[str], *, down: bool
+) -> list[Hunk]:
+    """Changed hunks, those that only add or remove rows moved along equal rows."""
+    slid: list[Hunk] = []
+    for hunk in reversed(changed) if down else changed:
+        if down:
+            room = (slid[-1].i1 if slid else len(older)) - hunk.i2
+        else:
+            room = hunk.i1 - (slid[-1].i2 if slid else 0)
+        rows, first, stop = now, hunk.j1, hunk.j2
+        if first == stop:
+            rows, first, stop = older, hunk.i1, hunk.i2
+        elif hunk.i1 < hunk.i2:
+            room = 0
+        # The step down compares the first row with the one below, the step up the rows above.
+        if not down:
+            first, stop = first - 1, stop - 1
+        step = 1 if down else -1
+        moved = 0
+        while abs(moved) < room and rows[first + moved] == rows[stop + moved]:
+            moved += step
+        slid.append(Hunk(hunk.same, *(bound + moved for bound in hunk[1:])))
+    return slid[::-1] if down else slid
+
+
+def _whole(mapped: _Mapped, rows: Rows) -> Place | None:
     first = mapped[rows[0] + 1]
     if first is None:
         return None

@@ -12,7 +12,7 @@ from itertools import takewhile
 from operator import invert
 from typing import NamedTuple
 
-from git_boocode.matching.align import Hunk, script, similarity
+from git_boocode.matching.align import Hunk, script, scripts, similarity
 from git_boocode.matching.already_applied import refuse_applied
 from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import LadderAnswer, try_steps
@@ -91,10 +91,31 @@ def with_our_endings(base: str, ours: str, theirs: str) -> str:
     return theirs.replace("\r\n", "\n").replace("\n", ending)
 
 
+def changed_regions(base: str, theirs: str) -> list[tuple[Region, ...]]:
+    """What changed from ``base`` to ``theirs``, for each way to align them; the usual one first.
+
+    The rows of ours are those of the base.
+    """
+    left, right = split_lines(base), split_lines(theirs)
+    found: list[tuple[Region, ...]] = []
+    for hunks in scripts(right, left):
+        changes = ((hunk, False) for hunk in _placed(left, right, hunks))
+        regions = tuple(region for region, _ in _regions(changes))
+        if regions not in found:
+            found.append(regions)
+    return found
+
+
 def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
+    # If a line was moved, git's diff shows the removal first.
+    return _placed(left, right, script(right, left))
+
+
+def _placed(left: Sequence[str], right: Sequence[str], backwards: Iterable[Hunk]) -> list[Hunk]:
     """The changed hunks, moved along repeated lines to their positions in git's diff.
 
     A hunk that only adds or only removes lines moves down as far as possible, and joins the next.
+    The script is from ``right`` to ``left``.
     """
     placed: list[Hunk] = []
 
@@ -104,8 +125,7 @@ def _changes(left: Sequence[str], right: Sequence[str]) -> list[Hunk]:
         rows = (bound + down for bound in (last.i1, last.i2, last.j1, last.j2))
         return Hunk(last.same, *rows)
 
-    # If a line was moved, git's diff shows the removal first.
-    for same, j1, j2, i1, i2 in script(right, left):
+    for same, j1, j2, i1, i2 in backwards:
         hunk = Hunk(same, i1, i2, j1, j2)
         if same:
             continue
