@@ -28,8 +28,11 @@ from git_boocode.repo.durable import make_state_dir, remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import served_page
+from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
+from git_boocode.workflows.restore_parts import files_to_choose, restore_parts
+from git_boocode.workflows.take_back import REVERT, TakeBackRequest, take_back
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 
 _HOST = "127.0.0.1"
@@ -183,6 +186,43 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         with self.changing:
             return self._restored(body, dry_run=False)
 
+    def parts(self, body: Answer) -> Answer:
+        """The parts of some files that a restore to before a turn would change."""
+        paths = body.get("paths")
+        if not isinstance(paths, list) or not all(map(_is_path, paths)):
+            raise _invalid("paths")
+        repository = self.repository()
+        with temporary_objects(repository):
+            files, left_alone = files_to_choose(repository, _id(body, "id"), paths)
+        return {
+            "ok": True,
+            "files": [file.parts_json() for file in files],
+            "left_alone": left_alone,
+        }
+
+    def restore_parts(self, body: Answer) -> Answer:
+        """Restore parts of files, as `parts` listed them, to before a turn."""
+        files = body.get("files")
+        if not isinstance(files, list) or not files or not all(map(_is_part, files)):
+            raise _invalid("files")
+        numbers = {file["path"]: file["numbers"] for file in files}
+        versions = {file["path"]: file["version"] for file in files}
+        request, name = RestoreRequest(conversation=False), _id(body, "id")
+        with self.changing:
+            return restore_parts(self.repository(), name, request, numbers, versions).as_json()
+
+    def revert(self, body: Answer) -> Answer:
+        """Take turns back, and keep what others wrote since; or what that would change."""
+        turns = body.get("turns")
+        if not isinstance(turns, list) or not turns:
+            raise _invalid("turns")
+        request = TakeBackRequest(
+            tuple(_id({"turns": turn}, "turns") for turn in turns),
+            dry_run=body.get("preview") is True,
+        )
+        with self.changing:
+            return take_back(self.repository(), REVERT, request).as_json()
+
     def _restored(self, body: Answer, *, dry_run: bool) -> Answer:
         identifier = _id(body, "id")
         conversation = body.get("conversation") is not False
@@ -209,6 +249,20 @@ def _id(body: Answer, key: str) -> str:
     if not isinstance(identifier, str) or not ID.fullmatch(identifier):
         raise _invalid(key)
     return identifier
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and "\0" not in value
+
+
+def _is_part(value: object) -> bool:
+    """Whether something is the choice of parts of a file."""
+    if not isinstance(value, dict) or not isinstance(value.get("version"), str):
+        return False
+    numbers = value.get("numbers")
+    if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
+        return False
+    return bool(numbers) and _is_path(value.get("path"))
 
 
 def _invalid(key: str) -> RefusedError:
@@ -253,6 +307,9 @@ class _Handler(BaseHTTPRequestHandler):
             "/blame": self.server.blame,
             "/preview": self.server.preview,
             "/restore": self.server.restore,
+            "/parts": self.server.parts,
+            "/restore-parts": self.server.restore_parts,
+            "/revert": self.server.revert,
             "/undo": self.server.undo,
         }
         if not (self._is_own(changes=True) and self._has_token()):

@@ -175,6 +175,11 @@ class ChangedFile:
         """The keys of a dry run's answer."""
         return {"version": self.version, "hunks": [hunk._asdict() for hunk in self.hunks]}
 
+    def parts_json(self) -> dict[str, object]:
+        """All that can be chosen of it, with its diffs."""
+        parts = [{"number": number, "diff": self.diff(number)} for number in self.numbers]
+        return {"path": self.path, "version": self.version, "parts": parts}
+
 
 def differences(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
     """What a restore of the files would change; errors as `restore`."""
@@ -196,6 +201,26 @@ def from_top(repository: Repository, values: Mapping[str, _Value]) -> dict[str, 
     """
     workspace = Workspace(repository.worktree, repository.prefix, repository)
     return {tree_path(workspace, path): value for path, value in values.items()}
+
+
+def files_to_choose(
+    repository: Repository, name: str, paths: Collection[str]
+) -> tuple[list[ChangedFile], tuple[str, ...]]:
+    """The files at some paths from the top that differ from a checkpoint.
+
+    Also why others were left alone. RefusedError (`not_found`) if none differs, or as `restore`.
+    """
+    found = differences(repository, name, RestoreRequest(only=frozenset(paths)))
+    files = [changed_file(repository, found.checkpoint, change) for change in found.changed]
+    files = [file for file in files if not file.is_same]
+    if not files:
+        raise _nothing_differs(found)
+    return files, found_hints(found)
+
+
+def _nothing_differs(found: RestoreResult) -> RefusedError:
+    message = "nothing of it differs from the checkpoint"
+    return RefusedError(message, code="not_found", hints=found_hints(found))
 
 
 def with_listed_hunks(
@@ -228,11 +253,7 @@ def restore_hunks(
     found = differences(repository, name, request)
     paths = [change.path for change in found.changed]
     if not paths:
-        raise RefusedError(
-            "these files are as in the checkpoint" if request.paths else "nothing has changed",
-            code="not_found",
-            hints=found_hints(found),
-        )
+        raise _nothing_differs(found)
     if len(paths) > 1:
         path = os.path.relpath(paths[0], repository.prefix or ".")
         words = (RESTORE, name, "--hunk", str(min(numbers)), "--", path)

@@ -167,9 +167,14 @@ def test_hostile_texts_stay_texts(page: Browser, repo: Repo, is_served: bool) ->
             page.until(lambda: page.all("#turn h2"))
             page.until(lambda n=number: page.all(".row")[n].get_attribute("aria-current"))
             time.sleep(0.2)
-            for button in page.all(".tools button"):
+            for button in page.all(".tools button[aria-pressed]"):
                 button.click()
             time.sleep(0.2)
+        if is_served:
+            page.one(".parts").click()
+            page.until(lambda: page.all("#dialog .part"))
+            page.press(ESCAPE)
+            page.until(lambda: not page.all("#dialog"))
         page.all(".row")[1].click()
         page.until(lambda: page.texts("#turn h2") == [shown])
         assert [tag for tag in page.run(COUNTS) if tag != "B"] == [t for t in before if t != "B"]
@@ -321,3 +326,62 @@ def test_undo_asks_again_if_turns_came_since(page: Browser, work: Repo) -> None:
         page.one("#confirm").click()
         page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))
         assert not (work.top / "new").exists()
+
+
+def test_hunks_of_a_file_are_restored(page: Browser, repo: Repo) -> None:
+    numbers = "".join(f"{number}\n" for number in range(1, 21))
+    repo.commit(a=numbers)
+    take(label="change it")
+    changed = numbers.replace("3\n", "three\n", 1).replace("18\n", "eighteen\n")
+    repo.write("a", changed)
+    with served(repo.top) as url:
+        page.open(url)
+        page.all(".row")[0].click()
+        page.one(".parts").click()
+        page.until(lambda: page.texts("#dialog label") == ["Hunk 1", "Hunk 2"])
+        assert "three" in page.texts("#dialog .diff")[0]
+        boxes = page.all("#dialog input")
+        for box in boxes:
+            box.click()
+        page.until(lambda: not page.one("#confirm").is_enabled())
+        boxes[1].click()
+        page.one("#confirm").click()
+        page.one("#undo")
+        assert repo.read("a").decode() == numbers.replace("3\n", "three\n", 1)
+        page.one("#undo").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))
+        assert repo.read("a").decode() == changed
+
+
+def test_a_turn_is_taken_back_and_other_work_stays(page: Browser, work: Repo) -> None:
+    work.write("d", "by hand\n")
+    with served(work.top) as url:
+        page.open(url)
+        page.all(".row")[2].click()
+        page.one("#revert").click()
+        page.until(lambda: page.texts("#dialog li") == ["modify a.py"])
+        page.one("#confirm").click()
+        page.one("#undo")
+        assert "len" not in work.read("a.py").decode()
+        assert (work.read("c"), work.read("d")) == (b"new\n", b"by hand\n")
+        page.until(lambda: "reverted" in page.texts(".row")[2])
+        page.until(lambda: not page.all("#revert"))
+
+
+def test_a_turn_with_a_later_change_goes_back_with_that(page: Browser, repo: Repo) -> None:
+    repo.commit(a="one\n")
+    take(label="first")
+    repo.write("a", "two\n")
+    take(label="second")
+    repo.write("a", "three\n")
+    take(label="third")
+    with served(repo.top) as url:
+        page.open(url)
+        page.all(".row")[2].click()
+        page.one("#revert").click()
+        page.until(lambda: page.texts("#dialog li") == ["a, line 1: changed since, “second”"])
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#dialog h2") == ["Take back 2 turns?"])
+        page.one("#confirm").click()
+        page.one("#undo")
+        assert repo.read("a") == b"one\n"

@@ -140,13 +140,16 @@ def test_what_is_not_the_page_is_forbidden_without_a_detail(client: Client) -> N
         for path in ("/data", "/turn/x", "/nowhere"):
             reply = client.get(path, **headers)
             assert (reply.status, reply.body) == (403, b""), headers
-        for path in ("/blame", "/preview", "/restore", "/undo", "/nowhere"):
+        for path in (
+            *("/blame", "/preview", "/restore", "/parts", "/restore-parts", "/revert"),
+            *("/undo", "/nowhere"),
+        ):
             reply = client.post(path, {}, **headers)
             assert (reply.status, reply.body) == (403, b""), headers
 
 
 def test_a_change_needs_the_origin_of_the_page(client: Client) -> None:
-    for path in ("/preview", "/restore", "/undo", "/blame"):
+    for path in ("/preview", "/restore", "/restore-parts", "/revert", "/undo", "/blame"):
         assert client.post(path, {}, Origin=None).status == 403
         other = client.post(path, {}, Origin=client.origin.replace("127.0.0.1", "localhost"))
         assert other.status == 403
@@ -320,6 +323,75 @@ def test_refusals_are_passed_on_with_their_hints(client: Client, repo: Repo) -> 
     assert (answer["ok"], answer["error"]["code"]) == (False, "locked")
     assert answer["error"]["hint"]
     assert repo.read("a") == b"three\n"
+
+
+def test_parts_of_files_are_restored(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    repo.write("a", "new\ntwo\n")
+    repo.write("b", "mine\n")
+    found = client.post("/parts", {"id": first, "paths": ["a"]}).json
+    [file] = found["files"]
+    assert (file["path"], [part["number"] for part in file["parts"]]) == ("a", [1])
+    assert "+one" in file["parts"][0]["diff"]
+    wanted = {"path": "a", "numbers": [1], "version": file["version"]}
+    repo.write("a", "newer\ntwo\n")
+    refused = client.post("/restore-parts", {"id": first, "files": [wanted]}).json
+    assert refused["error"]["code"] == "conflict"
+    repo.write("a", "new\ntwo\n")
+    done = client.post("/restore-parts", {"id": first, "files": [wanted]}).json
+    assert (done["ok"], repo.read("a"), repo.read("b")) == (True, b"one\n", b"mine\n")
+    assert client.post("/undo", {"restored": done["undo"]}).json["ok"]
+    assert repo.read("a") == b"new\ntwo\n"
+
+
+def test_what_has_no_parts(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    for paths in ([], ["nowhere"], ["../a"]):
+        answer = client.post("/parts", {"id": first, "paths": paths}).json
+        assert answer["error"]["code"] == "not_found"
+    wrong: list[object] = [None, "a", [1], [""], ["a\0b"]]
+    for given in wrong:
+        answer = client.post("/parts", {"id": first, "paths": given}).json
+        assert answer["error"]["code"] == "invalid_input"
+    right = {"path": "a", "numbers": [1], "version": "x"}
+    wrong = [None, [], [1], {}, [{**right, "version": None}]]
+    wrong += [[{**right, "numbers": value}] for value in ([], [True], ["1"], 1, None)]
+    wrong += [[{**right, "path": value}] for value in ("", "a\0", 1)]
+    for given in wrong:
+        answer = client.post("/restore-parts", {"id": first, "files": given}).json
+        assert answer["error"]["code"] == "invalid_input"
+    assert repo.read("a") == b"three\n"
+
+
+def test_a_turn_is_taken_back(client: Client, repo: Repo) -> None:
+    repo.write("b", "b\n")
+    take(label="third")
+    repo.write("a", "three\nmine\n")
+    third, *_ = ids(client)
+    take(label="fourth")
+    repo.write("b", "by others\n")
+    looked = client.post("/revert", {"turns": [third], "preview": True}).json
+    assert looked["changed"] == [{"path": "a", "action": "modify"}]
+    assert repo.read("a") == b"three\nmine\n"
+    done = client.post("/revert", {"turns": [third]}).json
+    assert (done["turns"], repo.read("a")) == ([third], b"three\n")
+    assert repo.read("b") == b"by others\n"
+    assert client.post("/undo", {"restored": done["undo"]}).json["ok"]
+    assert repo.read("a") == b"three\nmine\n"
+
+
+def test_a_conflict_names_the_turns_that_wrote_the_lines(client: Client, repo: Repo) -> None:
+    second, first = ids(client)
+    refused = client.post("/revert", {"turns": [first]}).json
+    assert refused["error"]["code"] == "conflict"
+    [conflict] = refused["conflicts"]
+    assert conflict["by"] == [{"turn": second, "label": "second"}]
+    assert repo.read("a") == b"three\n"
+    done = client.post("/revert", {"turns": [first, second]}).json
+    assert (done["ok"], repo.read("a")) == (True, b"one\n")
+    for turns in (None, [], "x", ["@"], [1]):
+        answer = client.post("/revert", {"turns": turns}).json
+        assert answer["error"]["code"] == "invalid_input"
 
 
 def test_a_running_turn_keeps_the_page_from_restoring(client: Client, repo: Repo) -> None:

@@ -1,4 +1,4 @@
-// A served page: its news, restores, and undo.
+// A served page: its news, restores, turns that are taken back, and undo.
 
 const STOPPED = "The server does not answer; start 'git boocode view --serve' again.";
 const MOVED_ON = "This address is no longer valid; open the one that the server printed last.";
@@ -14,7 +14,7 @@ async function ask(path, body = null, headers = {}) {
   const answer = await response.json();
   if (!answer.ok) {
     const error = new Error([answer.error.message, answer.error.hint].filter(Boolean).join("\n"));
-    throw Object.assign(error, { code: answer.error.code });
+    throw Object.assign(error, { code: answer.error.code, conflicts: answer.conflicts });
   }
   return answer;
 }
@@ -45,6 +45,7 @@ function update(news) {
   if (selected && now && summary(now) !== before && !isReading) openTurn(selected, false);
 }
 
+// Without a button there is nothing to confirm.
 function confirmFirst(title, parts, button, action) {
   const dialog = element("dialog");
   const go = make("button", { type: "button", class: "primary", id: "confirm" }, button);
@@ -59,7 +60,7 @@ function confirmFirst(title, parts, button, action) {
     }
   });
   dialog.replaceChildren(make("h2", { id: "dialog-title" }, title), ...parts.filter(Boolean),
-    make("div", { class: "buttons" }, cancel, go));
+    make("div", { class: "buttons" }, cancel, button ? go : null));
   if (!dialog.open) dialog.showModal();
   cancel.focus();
 }
@@ -82,10 +83,14 @@ function choice(text, isChecked, onchange) {
   return make("label", {}, box, ` ${text}`);
 }
 
+const leftAlone = (expected) => expected.kept.map((each) =>
+  make("p", { class: "warning" }, `left alone: ${oneLine(each.path)}: ${oneLine(each.reason)}`));
+const nameOf = (turn) => `“${oneLine(turn.label) || turn.short}”`;
+const canUndo = () => make("p", { class: "remark" }, "What is there now is recorded first, so you can undo this.");
+
 async function preview(turn, wanted = { conversation: true, head: false }) {
   try {
     const expected = await ask("preview", { id: turn.id, ...wanted });
-    const kept = expected.kept.map((each) => make("p", { class: "warning" }, `left alone: ${oneLine(each.path)}: ${oneLine(each.reason)}`));
     const lost = expected.hooks_lost.map((each) =>
       make("p", { class: "warning" }, `${oneLine(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`));
     const open = expected.open_turn && make("p", { class: "warning" }, "The agent's turn has not ended yet; it may still write files.");
@@ -94,11 +99,11 @@ async function preview(turn, wanted = { conversation: true, head: false }) {
       preview(turn, { ...wanted, [changed]: box.checked });
       box.checked = wanted[changed];
     };
-    confirmFirst(`Restore to before “${oneLine(turn.label) || turn.short}”?`, [
-      open, ...changesIn(expected), ...kept, ...lost,
+    confirmFirst(`Restore to before ${nameOf(turn)}?`, [
+      open, ...changesIn(expected), ...leftAlone(expected), ...lost,
       choice("Take the conversation back, too, if its agent can do that", wanted.conversation, again("conversation")),
       expected.head_differs || wanted.head ? choice("Move HEAD back, too", wanted.head, again("head")) : null,
-      make("p", { class: "remark" }, "What is there now is recorded first, so you can undo this."),
+      canUndo(),
     ], "Restore", () => restore(turn, wanted));
   } catch (error) {
     notify(error.message);
@@ -107,15 +112,100 @@ async function preview(turn, wanted = { conversation: true, head: false }) {
 
 async function restore(turn, wanted) {
   const done = await ask("restore", { id: turn.id, ...wanted });
-  element("dialog").close();
   const parts = [`Restored ${counted(done.changed.length, "file")}.`];
   if (done.messages_deleted) parts.push(`${counted(done.messages_deleted, "message")} cut.`);
   if (done.head_moved) parts.push("HEAD was moved back.");
   if (done.archived.length) parts.push(`${counted(done.archived.length, "later turn")} left the list until the next undo.`);
   if (done.resume) parts.push(`Continue the conversation with: ${oneLine(done.resume)}`);
   if (!done.undo) parts.splice(0, 1, "Nothing to do: the worktree is as it was then.");
+  finish(done, parts.join("\n"));
+}
+
+function finish(done, said) {
+  element("dialog").close();
   offerUndo(done.undo || sessionStorage.getItem(UNDO));
-  notify(parts.join("\n"));
+  notify(said);
+}
+
+// Parts of files: each hunk has a box, and so has what has none.
+
+async function chooseParts(turn, paths) {
+  try {
+    const found = await ask("parts", { id: turn.id, paths });
+    const chosen = found.files.map((file) => ({
+      path: file.path, version: file.version, numbers: new Set(file.parts.map((part) => part.number)),
+    }));
+    const refresh = () => { element("confirm").disabled = !chosen.some((file) => file.numbers.size); };
+    const boxes = found.files.flatMap((file, at) => [
+      found.files.length > 1 ? make("h3", { class: "path" }, oneLine(file.path)) : null,
+      ...file.parts.map((part) => partBox(file, part, (isWanted) => {
+        if (isWanted) chosen[at].numbers.add(part.number);
+        else chosen[at].numbers.delete(part.number);
+        refresh();
+      })),
+    ]);
+    confirmFirst(`Restore parts of ${oneLine(paths.at(-1))} to before ${nameOf(turn)}?`, [
+      ...boxes, ...found.left_alone.map((line) => make("p", { class: "warning" }, line)), canUndo(),
+    ], "Restore", () => restoreParts(turn, chosen));
+  } catch (error) {
+    notify(error.message);
+  }
+}
+
+function partBox(file, part, onchange) {
+  const lines = part.diff.split("\n");
+  const start = lines.findIndex((line) => line.startsWith("@@"));
+  const about = lines.slice(1, start < 0 ? undefined : start).filter((line) => line && !/^(---|\+\+\+) /.test(line));
+  const name = part.number ? `Hunk ${part.number}` : about.join(", ");
+  return make("div", { class: "part" },
+    choice(name, true, (box) => onchange(box.checked)),
+    start < 0 ? null : diffTable(file.path, hunkRows(lines.slice(start).filter(Boolean))));
+}
+
+async function restoreParts(turn, chosen) {
+  const files = chosen.filter((file) => file.numbers.size).map((file) => ({ ...file, numbers: [...file.numbers] }));
+  const done = await ask("restore-parts", { id: turn.id, files });
+  finish(done, `Restored parts of ${counted(done.changed.length, "file")}.`);
+}
+
+// A turn is taken back, and what others wrote since stays.
+
+const turnOf = (id) => data.turns.find((turn) => turn.id === id);
+
+async function previewRevert(ids) {
+  const title = ids.length > 1 ? counted(ids.length, "turn") : nameOf(turnOf(ids[0]));
+  try {
+    const expected = await ask("revert", { turns: ids, preview: true });
+    confirmFirst(`Take back ${title}?`, [
+      ...changesIn(expected), ...leftAlone(expected),
+      make("p", { class: "remark" }, "What others wrote since stays, and so do the conversation and HEAD."),
+      canUndo(),
+    ], "Take back", () => revert(ids));
+  } catch (error) {
+    if (error.conflicts) showConflicts(ids, title, error.conflicts);
+    else notify(error.message);
+  }
+}
+
+async function revert(ids) {
+  const done = await ask("revert", { turns: ids });
+  const what = ids.length > 1 ? counted(ids.length, "turn") : "The turn";
+  finish(done, done.undo ? `${what} taken back: ${counted(done.changed.length, "file")} changed.` : "Nothing to take back.");
+}
+
+function showConflicts(ids, title, conflicts) {
+  const rangeOf = ([first, last]) => (last > first ? `${first}–${last}` : `${first}`);
+  const listed = conflicts.map((each) => {
+    const ranges = each.lines.filter(([first, last]) => first <= last).map(rangeOf);
+    const lines = ranges.length ? `, ${ranges.length > 1 || ranges[0].includes("–") ? "lines" : "line"} ${ranges.join(", ")}` : "";
+    const by = each.by.map((writer) => (writer.turn ? `“${oneLine(writer.label) || writer.turn}”` : "by hand"));
+    return make("li", {}, make("span", { class: "path" }, oneLine(each.path)), `${lines}: changed since, ${by.join(" and ")}`);
+  });
+  const writers = new Set(conflicts.flatMap((each) => each.by.map((writer) => writer.turn)));
+  const others = [...writers].filter((id) => turnOf(id)?.here && !ids.includes(id));
+  confirmFirst(`${title} cannot be taken back alone`, [
+    make("p", {}, "Nothing was changed. Others have changed the same lines:"), make("ul", {}, listed),
+  ], others.length && `Take ${counted(others.length, "later turn")} back, too…`, () => previewRevert([...ids, ...others]));
 }
 
 // The latest restore of this page can be undone from it, also after a reload.

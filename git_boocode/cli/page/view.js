@@ -227,7 +227,9 @@ function backOf(turn) {
     make("code", { id: "command" }, turn.command),
     make("button", { type: "button", onclick: () => copy(turn.command) }, "Copy"),
     data.served && turn.here
-      ? make("button", { type: "button", id: "restore", onclick: () => preview(turn) }, "Restore to here…") : null);
+      ? make("button", { type: "button", id: "restore", onclick: () => preview(turn) }, "Restore to before this turn…") : null,
+    data.served && turn.here && !turn.reverted
+      ? make("button", { type: "button", id: "revert", onclick: () => previewRevert([turn.id]) }, "Take back this turn…") : null);
 }
 
 function remarkOf(turn) {
@@ -303,7 +305,16 @@ function fileParts(turn, file) {
   place.append(...diff);
   blamed ??= embedded("blame");
   const canBlame = file.action !== "delete" && turn.here && file.added !== null && (data.served || Object.hasOwn(blamed, file.path));
-  if (!canBlame) return [place];
+  const tools = make("div", { class: "tools" });
+  if (data.served && turn.here) {
+    const paths = [file.source, file.path].filter(Boolean);
+    tools.append(make("button", { type: "button", class: "parts", onclick: () => chooseParts(turn, paths) }, "Restore parts…"));
+  }
+  if (canBlame) tools.prepend(blameButton(file, place, diff));
+  return tools.firstChild ? [tools, place] : [place];
+}
+
+function blameButton(file, place, diff) {
   const button = make("button", { type: "button", "aria-pressed": "false" }, "Who wrote which line");
   button.addEventListener("click", async () => {
     const wanted = button.getAttribute("aria-pressed") === "false";
@@ -315,7 +326,7 @@ function fileParts(turn, file) {
       notify(error.message);
     }
   });
-  return [make("div", { class: "tools" }, button), place];
+  return button;
 }
 
 // Who wrote which line.
