@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from filecmp import cmp
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.request import WantedFile
-from git_boocode.checkpoints.worktree.indexer import directories_of, may_convert
+from git_boocode.checkpoints.store.catalog import Checkpoint, without_index
+from git_boocode.checkpoints.worktree.indexer import directories_of, may_convert, paths_with_filter
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.proposals.local_files import worktree_contents
-from git_boocode.proposals.proposal import BlobVersion, NewVersion, version_of
+from git_boocode.proposals.proposal import REGULAR, BlobVersion, NewVersion, version_of
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import NextStep, RefusedError
-from git_boocode.repo.files import read_state
-from git_boocode.repo.git import GitError
+from git_boocode.repo.files import MAX_BYTES, read_state
+from git_boocode.repo.git import GitError, nul_lines, nul_records
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import TreeEntry
 from git_boocode.workflows.disk_form import DiskFile, wanted_file
 
 _MOST_NAMED = 500  # more paths are looked up in a listing of the whole tree
 _NEW = "new "  # begins the names of new contents, which no id does
+_DISK = f"{_NEW}on disk"
 
 
 class File(NamedTuple):
@@ -37,14 +41,21 @@ class File(NamedTuple):
 class TurnFiles:
     """Reads and makes the files of one merge."""
 
-    def __init__(self, repository: Repository, snapshot: Snapshot) -> None:
+    def __init__(
+        self, repository: Repository, snapshot: Snapshot, begun: Iterable[Checkpoint] = ()
+    ) -> None:
         self.buffers: Mapping[str, bytes] = MappingProxyType({})
         self._repository = repository
         self._snapshot = snapshot
         self._contents: dict[tuple[str, str], bytes] = {}  # by path and id
+        # The files whose bytes on disk git does not store as they are, as it stores them.
+        self.stored: dict[str, File] = {}
         self._new: dict[tuple[str, bytes], str] = {}  # the names of new contents
+        # A turn that goes on begins with a tree, which has no metadata of its own.
+        self._begun = {checkpoint.tree: checkpoint.meta for checkpoint in begun}
         self._on_disk: dict[str, str] = {}  # the ids of the current blobs
         self.meta = cache(self._meta)
+        self.renames = cache(self._renames)
 
     # Now.
 
@@ -63,6 +74,12 @@ class TurnFiles:
                 found[path] = self._in_buffer(path, file)
             elif file is not None:
                 self._on_disk[path] = file.id
+        for path in self._not_as_stored(p for p, f in found.items() if f and f.mode in REGULAR):
+            if (file := found[path]) is not None:
+                self.stored[path] = file
+                del self._on_disk[path]
+                found[path] = File(file.mode, _DISK)
+                self._contents[path, _DISK] = self._read_disk(path, file)
         return found
 
     def _in_buffer(self, path: str, file: File | None) -> File:
@@ -71,6 +88,27 @@ class TurnFiles:
         identifier = version_of(self._repository, path, new).id
         self._contents[path, identifier] = new.data
         return File(new.mode, identifier)
+
+    def _not_as_stored(self, paths: Iterable[str]) -> set[str]:
+        """The files with other bytes than git would write, although it sees no change.
+
+        Those with a filter driver are not compared.
+        """
+        names = [path for path in paths if path in self._on_disk]
+        if not names or not may_convert(self._repository, names):
+            return set()
+        index = self._snapshot.disk_index
+        names = sorted({*names}.difference(paths_with_filter(index, names)))
+        top = f"{index.path}.as-stored/"
+        index.git.attempt(
+            "checkout-index", "-z", "--stdin", f"--prefix={top}", stdin=nul_lines(names)
+        )
+        found = set()
+        for path in names:
+            with suppress(OSError):
+                if not cmp(f"{top}{path}", f"{self._repository.worktree}/{path}", shallow=False):
+                    found.add(path)
+        return found
 
     def in_the_way(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
         """New paths, each with another path now that excludes it.
@@ -98,11 +136,15 @@ class TurnFiles:
 
     def read_ahead(self, files: Iterable[tuple[str, File | None]]) -> None:
         """Read the contents of some files at once."""
+        listed = [*dict.fromkeys((path, file) for path, file in files if file is not None)]
+        listed = [(path, file) for path, file in listed if (path, file.id) not in self._contents]
+        sizes = self._repository.store.lookup([file.id for _, file in listed]) if listed else ()
         wanted = []
-        for path, file in files:
-            if file is None or (path, file.id) in self._contents:
-                continue
-            if self._on_disk.get(path) == file.id and may_convert(self._repository, [path]):
+        for (path, file), found in zip(listed, sizes, strict=True):
+            if found and found.size > MAX_BYTES:
+                # It is not merged, just as a binary file.
+                self._contents[path, file.id] = f"\0{file.id}".encode()
+            elif self._on_disk.get(path) == file.id and may_convert(self._repository, [path]):
                 self._contents[path, file.id] = self._read_disk(path, file)
             else:
                 wanted.append((path, BlobVersion(file.mode, file.id)))
@@ -135,6 +177,10 @@ class TurnFiles:
         self._contents[path, name] = data
         return File(mode, name)
 
+    def renamed(self, path: str, to: str, file: File) -> File:
+        """A file under another name."""
+        return self.new(to, file.mode, self.read(path, file)) if self.is_new(file) else file
+
     def is_new(self, file: File | None) -> bool:
         """Whether the content of a file is new."""
         return file is not None and file.id.startswith(_NEW)
@@ -153,8 +199,17 @@ class TurnFiles:
 
     # Recorded states.
 
+    def _renames(self, old: str, new: str) -> Mapping[str, str]:
+        """The new names of the files that git takes for renamed between two states."""
+        git = without_index(self._repository.git)
+        options = ("-r", "-z", "-M", "--diff-filter=R", "--name-status", "--no-commit-id")
+        records = nul_records(git.run("diff-tree", *options, old, new, "--"))
+        return dict(zip(records[1::3], records[2::3], strict=True))
+
     def _meta(self, name: str) -> Metadata | None:
-        """What a state records beside its tree; None if it is only a tree."""
+        """What a state records beside its tree; None if that is unknown."""
+        if name in self._begun:
+            return self._begun[name]
         commit = next(iter(self._repository.store.commits([name])), None)
         try:
             return Metadata.parse(commit.message) if commit else None

@@ -7,15 +7,16 @@ steps, of one turn or of several, are merged one after the other, in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.file_plan import covers
-from git_boocode.checkpoints.restore.request import Wanted
+from git_boocode.checkpoints.restore.request import Wanted, WantedFile
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.turn_work import PathStep, Step, TurnWork, path_steps
 from git_boocode.checkpoints.worktree.indexer import Skipped
+from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.revert import revert_text
@@ -24,7 +25,6 @@ from git_boocode.editing.text_changes import (
     conflict_block,
     is_binary,
     text_hunks,
-    with_hunks,
 )
 from git_boocode.editing.textfile import decode
 from git_boocode.repo.errors import NextStep, RefusedError, first_few
@@ -32,7 +32,9 @@ from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.turn_conflicts import Conflict, attributed
+from git_boocode.workflows.disk_form import DiskFile
+from git_boocode.workflows.restore_parts import ChangedFile
+from git_boocode.workflows.turn_conflicts import Conflict, attributed, refusal_of
 from git_boocode.workflows.turn_files import File, TurnFiles
 
 _REGULAR = ("100644", "100755")
@@ -75,6 +77,7 @@ def merge_turns(
     """
     merge = _Merge(repository, snapshot, works, forwards=forwards, markers=markers)
     merge.files.buffers = buffers
+    merge.limit_to(pathspecs)
     found = []
     for work in works:
         taken, shared = _steps(repository, work, works, pathspecs, force_shared=force_shared)
@@ -122,6 +125,9 @@ def _shared(work: TurnWork, shared: Mapping[str, tuple[str, ...]]) -> RefusedErr
     )
 
 
+_Sides = tuple[File | None, File | None]
+
+
 class _Merge:
     """Folds one step after the other into the current state of the paths."""
 
@@ -134,7 +140,8 @@ class _Merge:
         forwards: bool,
         markers: bool,
     ) -> None:
-        self.files = TurnFiles(repository, snapshot)
+        begun = [work.turn.checkpoint for work in works]
+        self.files = TurnFiles(repository, snapshot, begun)
         self._repository = repository
         self._snapshot = snapshot
         self._works = works
@@ -146,6 +153,13 @@ class _Merge:
         self._conflicts: list[Conflict] = []
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
         self._staged: dict[str, Entry | None] = {}
+        self._named: Pathspecs | None = None
+
+    def limit_to(self, pathspecs: Sequence[str]) -> None:
+        """Name only such files that are not recorded which pathspecs name."""
+        if pathspecs:
+            where = self._repository.worktree, self._repository.prefix
+            self._named = Pathspecs(*where, pathspecs)
 
     def keep_hostile(self, paths: Iterable[str]) -> None:
         """Leave paths alone that no file of the worktree may have."""
@@ -161,24 +175,81 @@ class _Merge:
         if not self._forwards:
             self._fold_staging(work, chosen)
         pairs = {path: [*map(self._sides, each)] for path, each in chosen.items()}
+        places = {path: path for path in pairs}
+        self._fold_renames(chosen, pairs)
+        places |= self._renamed_since(work, pairs)
         self.files.read_ahead(
-            (path, side)
+            (places[path], side)
             for path, sides in pairs.items()
             for base, other in sides
-            if self._needs_merge(self._after[path], base, other)
-            for side in (base, other, self._after[path])
+            if self._needs_merge(self._after[places[path]], base, other)
+            for side in (base, other, self._after[places[path]])
         )
         for path, sides in pairs.items():
             for base, other in sides if self._forwards else reversed(sides):
-                if path not in self._stuck:
-                    self._merge(path, base, other)
+                if places[path] not in self._stuck:
+                    self._merge(places[path], base, other)
+
+    def _fold_renames(
+        self, steps: Mapping[str, tuple[PathStep, ...]], pairs: dict[str, list[_Sides]]
+    ) -> None:
+        """Merge files that the turn renamed, and others have changed since, at the other name.
+
+        They are removed from `pairs`. Files that nobody has changed need no such care.
+        """
+        moved = [
+            path
+            for path, sides in pairs.items()
+            if len(sides) == 1
+            and sides[0][1] is None
+            and self._after[path] not in (sides[0][0], None)
+        ]
+        for path in moved:
+            (step,) = steps[path]
+            new_of = self.files.renames(step.step.before, step.step.after)
+            of = new_of if self._forwards else {new: old for old, new in new_of.items()}
+            other = of.get(path, "")
+            if other not in pairs or len(pairs[other]) != 1 or self._after[other] is not None:
+                continue
+            (base, _), (gone, there) = pairs[path][0], pairs[other][0]
+            if gone is None and base is not None and there is not None:
+                del pairs[path], pairs[other]
+                self._merge(path, base, there)
+                merged = self._after[path]
+                if path not in self._stuck and merged is not None:
+                    self._after[other] = self.files.renamed(path, other, merged)
+                    self._after[path] = None
+
+    def _renamed_since(self, work: TurnWork, pairs: Mapping[str, list[_Sides]]) -> dict[str, str]:
+        """The current names of files that the turn changed, and others have renamed since."""
+        gone = {
+            path: sides
+            for path, sides in pairs.items()
+            if self._before[path] is None
+            and self._after[path] is None
+            and any(base is not None for base, _ in sides)
+        }
+        if not gone:
+            return {}
+        state = work.steps[0].before if self._forwards else work.steps[-1].after
+        names = self.files.renames(state, self._snapshot.tree)
+        found = {path: names[path] for path in gone if names.get(path, path) not in pairs}
+        self._look_at(found.values())
+        for path, name in found.items():
+            if gone[path][-1 if self._forwards else 0][1] is None:
+                self._refuse(path, f"it was renamed to '{name}' since")
+        return {path: name for path, name in found.items() if path not in self._stuck}
 
     def _name_unrecorded(self, work: TurnWork, steps: Mapping[str, tuple[PathStep, ...]]) -> None:
         """Note what cannot be merged because a state does not hold it."""
-        unread: dict[str, str] = dict(self._snapshot.skipped)
-        for commit in {end for step in work.steps for end in (step.before, step.after)}:
-            if meta := self.files.meta(commit):
-                unread |= dict.fromkeys(meta.skipped_paths - unread.keys(), "")
+        unread = {path for path, _ in self._snapshot.skipped}
+        for step in work.steps:
+            metas = [self.files.meta(state) for state in (step.before, step.after)]
+            skipped = [meta.skipped_paths if meta else unread for meta in metas]
+            unread = unread.union(*skipped)
+            for path in skipped[0] ^ skipped[1]:
+                if not step.paths and (self._named is None or self._named.name(path, or_top=True)):
+                    self._kept.setdefault(path, "not captured")
         for path, each in steps.items():
             if any(GITLINK in (step.change.old_mode, step.change.mode) for step in each):
                 self._kept.setdefault(path, "submodule or nested repository")
@@ -195,7 +266,7 @@ class _Merge:
             if file is not None and file.mode == GITLINK:
                 self._kept[path] = "submodule or nested repository"
 
-    def _sides(self, step: PathStep) -> tuple[File | None, File | None]:
+    def _sides(self, step: PathStep) -> _Sides:
         """The base of a merge, and the other side."""
         change = step.change
         old = None if change.old_mode == _NO_MODE else File(change.old_mode, change.old_id)
@@ -214,7 +285,7 @@ class _Merge:
         now = self._after[path]
         if path in self._kept or now == other:
             return
-        if now == base:
+        if now == base or (other is None and base == self.files.stored.get(path)):
             self._after[path] = other
         elif now and base and other and {now.mode, base.mode, other.mode}.issubset(_REGULAR):
             self._merge_regular(path, now, base, other)
@@ -337,6 +408,9 @@ class _Merge:
         kept = [Skipped(path, reason) for path, reason in sorted(self._kept.items())]
         if conflicts:
             conflicts = attributed(self._repository, self._works, conflicts)
+        if self._markers and (unmarked := [each for each in conflicts if each.is_whole]):
+            command = "pick" if self._forwards else "revert"
+            raise refusal_of(unmarked, self._works, command)
         return Merged(Wanted(files, staged, kept), tuple(conflicts), texts)
 
     def _refuse_collisions(self) -> None:
@@ -377,65 +451,35 @@ def with_hunks_only(
     repository: Repository,
     snapshot: Snapshot,
     merged: Merged,
-    hunks: Mapping[str, Iterable[int]],
+    hunks: Mapping[str, Collection[int]],
 ) -> Merged:
     """What only some hunks make of the files, by path; other paths stay.
 
-    Hunks are numbered as `text_hunks` does it, from the file now to what it is to be. RefusedError
-    (`invalid_input`) if there is none of a number.
+    Hunks are numbered as those of a `ChangedFile`, and so are the errors.
     """
-    wanted, files = (
-        {file.path: file for file in merged.wanted.files},
-        TurnFiles(repository, snapshot),
-    )
-    chosen, staged = [], {}
+    chosen, staged = list[WantedFile](), dict[str, Entry | None]()
     for path, numbers in hunks.items():
-        file = wanted.get(path)
-        sides = hunk_texts(repository, snapshot, merged, path)
-        if file is None or sides is None:
-            raise RefusedError(
-                f"'{path}' has no hunks: it is binary, a link, or does not change",
-                code="invalid_input",
-                hints=("leave out --hunk to take the whole change",),
-            )
-        now, new = (decode(side or b"") for side in sides)
-        every = {hunk.number for hunk in text_hunks(now.text, new.text)}
-        for number in numbers:
-            if number not in every:
-                raise _no_hunk(path, number, len(every))
-        if every.issubset(numbers):
-            chosen.append(file)
-            if path in merged.wanted.staged:
-                staged[path] = merged.wanted.staged[path]
-            continue
-        current = files.current([path])[path]
-        text = now._replace(text=with_hunks(now.text, new.text, [*numbers]), codec=new.codec)
-        mode = current.mode if current else file.mode
-        chosen.append(files.wanted(path, files.new(path, mode, text.encode())))
+        file = changed_part(repository, snapshot, merged, path)
+        if file is None:
+            raise RefusedError(f"nothing changes in '{path}'", code="not_found")
+        file.check(numbers)
+        chosen.append(file.wanted(repository, snapshot, numbers))
+        if path in merged.wanted.staged and {*numbers}.issuperset(file.numbers):
+            staged[path] = merged.wanted.staged[path]
     return merged._replace(wanted=merged.wanted._replace(files=chosen, staged=staged))
 
 
-def hunk_texts(
+def changed_part(
     repository: Repository, snapshot: Snapshot, merged: Merged, path: str
-) -> tuple[bytes | None, bytes | None] | None:
-    """The contents of a path now and as it is to be, None for no file; None if it has no hunks."""
-    if path in merged.texts:
-        return merged.texts[path]
-    file = next((file for file in merged.wanted.files if file.path == path), None)
-    if file is None:
+) -> ChangedFile | None:
+    """A file now and as it is to be, whose hunks can be chosen; None if it does not change."""
+    wanted = next((file for file in merged.wanted.files if file.path == path), None)
+    if wanted is None:
         return None
     files = TurnFiles(repository, snapshot)
-    sides = files.current([path])[path], File(file.mode, file.id) if file.mode else None
-    if any(side is not None and side.mode not in _REGULAR for side in sides):
-        return None
-    now, new = (files.read(path, side) if side else None for side in sides)
-    return None if any(is_binary(decode(each or b"")) for each in (now, new)) else (now, new)
-
-
-def _no_hunk(path: str, number: int, count: int) -> RefusedError:
-    many = f"{count} hunks" if count != 1 else "1 hunk"
-    return RefusedError(
-        f"'{path}' has no hunk {number}: it has {many}",
-        code="not_found",
-        hints=(NextStep("{} lists them", "dry_run"),),
-    )
+    file = files.current([path])[path]
+    then = File(wanted.mode, wanted.id) if wanted.mode else None
+    now, new = merged.texts.get(path) or (side and files.read(path, side) for side in (file, then))
+    here = DiskFile(file.mode, file.id, now) if file and now is not None else None
+    there = DiskFile(wanted.mode, wanted.id, new) if new is not None else None
+    return ChangedFile(path, here, there, wanted.raw)

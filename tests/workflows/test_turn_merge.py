@@ -14,6 +14,7 @@ from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, Wa
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_work import work_of
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.turn_conflicts import BY_HAND
 from git_boocode.workflows.turn_merge import Merged, merge_turns, with_hunks_only
@@ -159,16 +160,245 @@ def test_only_some_hunks(repo: Repo) -> None:
     assert (text(repo, "a"), text(repo, "b")) == (changed(3, "first\n"), "first\n")
 
 
-def test_staging_goes_back_where_the_turn_left_it(repo: Repo) -> None:
+@pytest.mark.parametrize("ended", [True, False])
+def test_staging_goes_back_where_the_turn_left_it(repo: Repo, *, ended: bool) -> None:
     repo.write("c", "c\n")
     first = begin("first")
     for path in ("a", "b", "new"):
         repo.write(path, "first\n")
     repo.git("add", "a", "b", "new")
-    end(first)
-    repo.write("b", "by hand\n")
-    repo.git("add", "b", "c")
-    repo.write("b", "first\n")
+    if ended:
+        end(first)
+        repo.write("b", "by hand\n")
+        repo.git("add", "b", "c")
+        repo.write("b", "first\n")
     merged(first)
-    assert repo.git("status", "--porcelain", "-uall").splitlines() == ["MM b", "A  c"]
-    assert repo.git("show", ":b") == "by hand\n"
+    expected = ["MM b", "A  c"] if ended else ["?? c"]
+    assert repo.git("status", "--porcelain", "-uall").splitlines() == expected
+    if ended:
+        assert repo.git("show", ":b") == "by hand\n"
+    undo()
+    assert text(repo, "a") == "first\n"
+    assert repo.git("show", ":new") == "first\n"
+
+
+# Renames.
+
+
+def moved(repo: Repo, old: str, new: str) -> None:
+    (repo.top / new).parent.mkdir(exist_ok=True)
+    (repo.top / old).rename(repo.top / new)
+
+
+def test_a_file_that_the_turn_renamed_and_others_changed_gets_its_name_back(repo: Repo) -> None:
+    first = begin("first")
+    moved(repo, "a", "sub/a2")
+    repo.write("sub/a2", changed(3, "first\n"))
+    end(first)
+    repo.write("sub/a2", changed(3, "first\n", changed(8, "by hand\n")))
+    assert merged(first).conflicts == ()
+    assert (text(repo, "a"), text(repo, "sub/a2")) == (changed(8, "by hand\n"), None)
+    merged(first, forwards=True)
+    assert text(repo, "sub/a2") == changed(3, "first\n", changed(8, "by hand\n"))
+    assert text(repo, "a") is None
+
+
+def test_a_file_that_others_renamed_since_is_found(repo: Repo) -> None:
+    first = begin("first")
+    repo.write("a", changed(3, "first\n"))
+    end(first)
+    moved(repo, "a", "sub/a2")
+    repo.write("sub/a2", changed(3, "first\n") + "by hand\n")
+    assert merged(first).conflicts == ()
+    assert (text(repo, "a"), text(repo, "sub/a2")) == (None, LINES + "by hand\n")
+    undo()
+    assert text(repo, "sub/a2") == changed(3, "first\n") + "by hand\n"
+
+
+def test_a_new_file_that_others_renamed_is_a_conflict(repo: Repo) -> None:
+    first = begin("first")
+    repo.write("new", LINES.replace("line", "new line"))
+    end(first)
+    moved(repo, "new", "sub/new")
+    (conflict,) = merged(first).conflicts
+    assert (conflict.path, conflict.message) == ("new", "it was renamed to 'sub/new' since")
+    assert conflict.by == ((None, BY_HAND),)
+
+
+# Whole files.
+
+
+@pytest.mark.parametrize("later", ["changed", "deleted"])
+def test_what_others_did_to_a_file_of_the_turn(repo: Repo, later: str) -> None:
+    first = begin("first")
+    repo.write("new", "new\n")
+    repo.write("a", changed(3, "first\n"))
+    (repo.top / "gone").unlink()
+    end(first)
+    second = begin("second")
+    if later == "changed":
+        repo.write("new", "new\nmore\n")
+        repo.write("gone", "another\n")
+    else:
+        (repo.top / "new").unlink()
+        (repo.top / "a").unlink()
+    end(second)
+    conflicts = {conflict.path: conflict for conflict in merged(first).conflicts}
+    assert sorted(conflicts) == (["gone", "new"] if later == "changed" else ["a"])
+    assert {each.by for each in conflicts.values()} == {((second.id, "second"),)}
+    if later == "changed":
+        assert conflicts["new"].lines == ((2, 2),)
+        with pytest.raises(RefusedError) as refused:
+            merged(first, markers=True)
+        assert refused.value.code == "conflict"
+
+
+def test_links_modes_and_binary_files(repo: Repo) -> None:
+    repo.write("tool", "tool\n")
+    (repo.top / "link").symlink_to("a")
+    (repo.top / "picture").write_bytes(b"\0one\n")
+    repo.git("add", ".")
+    first = begin("first")
+    (repo.top / "tool").chmod(0o755)
+    (repo.top / "link").unlink()
+    (repo.top / "link").symlink_to("b")
+    (repo.top / "picture").write_bytes(b"\0two\n")
+    end(first)
+    repo.write("tool", "tool\nmore\n")
+    assert merged(first).conflicts == ()
+    assert (repo.top / "link").readlink().name == "a"
+    assert (repo.top / "picture").read_bytes() == b"\0one\n"
+    assert not os.access(repo.top / "tool", os.X_OK)
+    assert text(repo, "tool") == "tool\nmore\n"
+    undo()
+    (repo.top / "picture").write_bytes(b"\0three\n")
+    (repo.top / "link").unlink()
+    repo.write("link", "no link\n")
+    conflicts = merged(first).conflicts
+    assert [conflict.path for conflict in conflicts] == ["link", "picture"]
+
+
+def test_a_directory_in_place_of_a_file(repo: Repo) -> None:
+    first = begin("first")
+    (repo.top / "gone").unlink()
+    end(first)
+    repo.write("gone/inner", "mine\n")
+    (conflict,) = merged(first).conflicts
+    assert (conflict.path, conflict.message) == ("gone", "'gone/inner' is in the way")
+    assert text(repo, "gone/inner") == "mine\n"
+
+
+def test_a_file_that_became_a_directory_in_the_turn_is_one_again(repo: Repo) -> None:
+    first = begin("first")
+    (repo.top / "gone").unlink()
+    repo.write("gone/inner", "first\n")
+    end(first)
+    assert merged(first).conflicts == ()
+    assert text(repo, "gone") == "gone\n"
+    merged(first, forwards=True)
+    assert text(repo, "gone/inner") == "first\n"
+
+
+def test_a_name_that_differs_only_in_case(repo: Repo) -> None:
+    first = begin("first")
+    (repo.top / "gone").unlink()
+    end(first)
+    repo.git("config", "core.ignoreCase", "true")
+    repo.write("Gone", "mine\n")
+    (conflict,) = merged(first).conflicts
+    assert (conflict.path, conflict.message) == ("gone", "'Gone' is in the way")
+
+
+def test_nested_repositories_and_large_files_are_left_alone(repo: Repo) -> None:
+    repo.git("config", "boocode.maxFileSize", "1000")
+    repo.write("large", "small\n")
+    first = begin("first")
+    repo.write("a", changed(3, "first\n"))
+    repo.write("large", "large\n" * 1000)
+    repo.git("init", "-q", "nested")
+    end(first)
+    result = merged(first)
+    assert text(repo, "a") == LINES
+    assert [kept.path for kept in result.wanted.kept] == ["large", "nested"]
+    assert text(repo, "large") == "large\n" * 1000
+
+
+def test_pathspecs(repo: Repo) -> None:
+    first = begin("first")
+    repo.write("a", changed(3, "first\n"))
+    repo.write("b", "first\n")
+    end(first)
+    merged(first, pathspecs=["b"])
+    assert (text(repo, "a"), text(repo, "b")) == (changed(3, "first\n"), LINES)
+
+
+def test_an_editor_has_another_text(repo: Repo) -> None:
+    first = begin("first")
+    repo.write("a", changed(3, "first\n"))
+    end(first)
+    buffer = changed(3, "first\n").encode() + b"unsaved\n"
+    result = merged(first, buffers={"a": buffer})
+    assert text(repo, "a") == changed(3, "first\n")
+    assert result.texts == {"a": (buffer, LINES.encode() + b"unsaved\n")}
+
+
+# Conversion by git.
+
+
+def test_bytes_are_merged_as_they_are_on_disk(repo: Repo) -> None:
+    repo.git("config", "filter.upper.smudge", "tr a-z A-Z")
+    repo.git("config", "filter.upper.clean", "tr A-Z a-z")
+    attributes = (
+        "crlf text eol=crlf\nupper filter=upper\nwide text working-tree-encoding=UTF-16LE-BOM\n"
+    )
+    repo.write(".gitattributes", attributes)
+    before = {
+        "crlf": LINES.replace("\n", "\r\n").encode(),
+        "mixed": LINES.replace("line 3\n", "line 3\r\n").encode(),
+        "upper": LINES.upper().encode(),
+        "wide": b"\xff\xfe" + LINES.encode("utf-16-le"),
+        "bytes": LINES.replace("line 5", "l\xefne 5").encode("latin-1"),
+        "marked": b"\xef\xbb\xbf" + LINES.encode(),
+        "open": LINES.rstrip("\n").encode(),
+    }
+
+    def every(old: str, new: str) -> None:
+        for name in before:
+            data = (repo.top / name).read_bytes()
+            codec = "utf-16-le" if name == "wide" else "ascii"
+            pair = [(t.upper() if name == "upper" else t).encode(codec) for t in (old, new)]
+            changed = data.replace(pair[0], pair[1])
+            assert changed != data
+            (repo.top / name).write_bytes(changed)
+
+    for name, data in before.items():
+        (repo.top / name).write_bytes(data)
+    repo.git("add", ".")
+    repo.git("commit", "-qm", "files")
+    first = begin("first")
+    every("line 3", "first")
+    end(first)
+    every("line 8", "by hand")
+    # An ending that git does not keep.
+    crlf = repo.top / "crlf"
+    crlf.write_bytes(crlf.read_bytes().replace(b"line 6\r\n", b"line 6\n"))
+    there = {name: (repo.top / name).read_bytes() for name in before}
+    assert merged(first).conflicts == ()
+    for name, data in there.items():
+        codec = "utf-16-le" if name == "wide" else "ascii"
+        pair = "first", "line 3"
+        sides = [(t.upper() if name == "upper" else t).encode(codec) for t in pair]
+        assert (repo.top / name).read_bytes() == data.replace(sides[0], sides[1]), name
+    undo()
+    assert {name: (repo.top / name).read_bytes() for name in before} == there
+
+
+def test_line_endings_that_git_does_not_store_stay(repo: Repo) -> None:
+    repo.git("config", "core.autocrlf", "input")
+    mixed = LINES.replace("line 6\n", "line 6\r\n").encode()
+    (repo.top / "a").write_bytes(mixed)
+    first = begin("first")
+    (repo.top / "a").write_bytes(mixed.replace(b"line 3", b"first"))
+    end(first)
+    merged(first)
+    assert (repo.top / "a").read_bytes() == mixed
