@@ -40,7 +40,6 @@ from git_boocode.agents.payload import (
     reads_only,
 )
 from git_boocode.agents.registry import find_agent, home_of
-from git_boocode.agents.reported_turn import ALWAYS, AUTO, NEVER, ReportedTurn
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
@@ -54,6 +53,7 @@ from git_boocode.repo.process import (
     on_signals,
     stop,
 )
+from git_boocode.repo.reported_turn import ALWAYS, AUTO, NEVER, ReportedTurn
 from git_boocode.repo.repository import Repository
 
 TIMEOUT = 5.0

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from git_boocode.agents.reported_turn import ReportedTurn, is_open_beside, latest_of, turns_in
 from git_boocode.repo.durable import LineLog, read_private_json, write_private
 from git_boocode.repo.ids import timestamp
 from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
 from git_boocode.repo.lock import file_lock
+from git_boocode.repo.reported_turn import ReportedTurn, is_open_beside, latest_of, turns_in
 from git_boocode.repo.repository import Repository
 
 _MOST = 50

@@ -6,7 +6,6 @@ else is started or loaded; see `git_boocode.agents.hook_call` for the rest.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Sequence
@@ -25,15 +24,14 @@ from git_boocode.agents.payload import (
     sender_of,
 )
 from git_boocode.agents.registry import Agent, find_agent
-from git_boocode.agents.reported_turn import (
+from git_boocode.repo.layout import PRIVATE
+from git_boocode.repo.reported_turn import (
     AUTO,
     NEVER,
-    ReportedTurn,
     is_open_beside,
     latest_of,
-    turns_in,
+    read_turns,
 )
-from git_boocode.repo.layout import HOOK_TURNS, PRIVATE
 
 _PATIENCE = 5.0  # seconds for the payload
 _LARGEST = 1 << 20
@@ -75,7 +73,7 @@ def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:
     if git_dir is None:
         # Nothing is recorded outside of worktrees.
         return os.path.isdir(directory)
-    turns = _turns(os.path.join(git_dir, PRIVATE, HOOK_TURNS))
+    turns = read_turns(os.path.join(git_dir, PRIVATE))
     session, turn = ids_of(agent, payload)
     latest = latest_of(turns, agent.name, session)
     if latest is None or latest.ended or latest.in_call:
@@ -85,12 +83,6 @@ def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:
     if latest.per_tool == NEVER or reads_only(payload.text(agent.fields.tool)):
         return True
     return not is_open_beside(turns, latest.agent, latest.session)
-
-
-def _turns(path: str) -> list[ReportedTurn]:
-    with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
-        return list(turns_in(json.loads(file.read(_LARGEST))))
-    return []
 
 
 def _git_dir(directory: str) -> str | None:

@@ -32,10 +32,10 @@ from git_boocode.agents.hook_call import hook_timeout, per_tool
 from git_boocode.agents.hook_state import last_calls
 from git_boocode.agents.own_hooks import is_own_program
 from git_boocode.agents.registry import AGENTS, HOOKS, PARTS, SERVER, SERVER_AGENTS, Agent, Program
-from git_boocode.agents.reported_turn import NEVER
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable
+from git_boocode.repo.reported_turn import NEVER
 
 _GRACE = 5
 """Seconds that an agent waits beyond the time limit of the hook."""

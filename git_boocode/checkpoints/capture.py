@@ -38,6 +38,7 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
+from git_boocode.repo.reported_turn import is_open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
@@ -208,6 +209,9 @@ def _write_checkpoint(
     if request.prompt:
         texts["prompt"] = request.prompt
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
+    if is_open_beside(read_turns(repository.state_dir), request.agent, request.session):
+        # So that a turn that was open alone is known at once.
+        values["beside"] = True
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
 

@@ -12,16 +12,9 @@ from contextlib import closing, suppress
 from itertools import islice
 from typing import NamedTuple
 
+from git_boocode.checkpoints.own_changes import own_turns
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
-from git_boocode.checkpoints.turns import (
-    CHECKPOINT,
-    NOW,
-    RECORDED,
-    RESTORE,
-    CurrentTree,
-    Turn,
-    turns,
-)
+from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, CurrentTree, Turn
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git, GitError
@@ -102,7 +95,7 @@ FileCache = MutableMapping[str, Sequence[TurnFile]]
 
 def newest_everywhere(catalog: Catalog, now: CurrentTree, most: int) -> list[Turn]:
     """The newest turns of all worktrees."""
-    return [*islice(turns(catalog, catalog.newest_first(everywhere=True), now), most)]
+    return [*islice(own_turns(catalog, catalog.newest_first(everywhere=True), now), most)]
 
 
 def with_details(
@@ -284,12 +277,14 @@ class _Comparison(NamedTuple):
 def _request(turn: Turn) -> str:
     """The line that asks `git diff-tree --stdin` for the differences of a turn."""
     # Git takes a commit and then its parent, but of two trees the old one first.
-    return _header(turn) if turn.end == NOW else f"{turn.after} {turn.before}"
+    before, after = turn.states
+    return _header(turn) if turn.end == NOW else f"{after} {before}"
 
 
 def _header(turn: Turn) -> str:
     """What git prints above the differences of a turn."""
-    return f"{turn.before} {turn.after}" if turn.end == NOW else turn.after
+    before, after = turn.states
+    return f"{before} {after}" if turn.end == NOW else after
 
 
 class _Output:

@@ -18,9 +18,10 @@ from git_boocode.checkpoints.operation_log import (
     logged_operations,
     reverted_turns,
 )
+from git_boocode.checkpoints.own_changes import own_turns
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, regex_refused
-from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
+from git_boocode.checkpoints.turns import CurrentTree, Turn
 from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs, unrecorded_repositories
 from git_boocode.repo.entries import Unusable
@@ -177,7 +178,7 @@ class TurnLog:
         if self._request.changes:
             self._stack.enter_context(self._current.read_ahead())
         self._listed = map(
-            self._listing, turns(self.catalog, self._until_since(), self._current, self._wants)
+            self._listing, own_turns(self.catalog, self._until_since(), self._current, self._wants)
         )
         return self
 

@@ -85,6 +85,12 @@ class TurnWork(NamedTuple):
     steps: tuple[Step, ...]
     shared: Mapping[str, tuple[str, ...]]
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether it is not simply what differs between the beginning and the end of the turn."""
+        whole = Step(self.turn.before, self.turn.after, self.turn.paths)
+        return bool(self.turn.after) and self.steps != (whole,)
+
 
 class PathStep(NamedTuple):
     """A change of one path in a step; the mode of a missing file is `000000`, its id zeros."""

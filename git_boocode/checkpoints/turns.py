@@ -12,20 +12,34 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from threading import Lock, Thread
+from types import MappingProxyType
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees, turn_end_ref
+from git_boocode.checkpoints.store.catalog import (
+    Catalog,
+    Checkpoint,
+    compare_trees,
+    tool_states_ref,
+    turn_end_ref,
+)
 from git_boocode.checkpoints.worktree.indexer import Skipped
-from git_boocode.checkpoints.worktree.scan import current_snapshot, current_tree
-from git_boocode.repo.entries import Unusable
-from git_boocode.repo.errors import ArgumentError, BoocodeError, RefusedError
-from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTE_TURN_ENDS, SAFETY, TURN_ENDS
+from git_boocode.checkpoints.worktree.scan import current_snapshot
+from git_boocode.repo.entries import Metadata, MetadataError, Unusable
+from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.layout import (
+    ARCHIVE,
+    CHECKPOINTS,
+    REMOTE_TURN_ENDS,
+    SAFETY,
+    TOOL_STATES,
+    TURN_ENDS,
+)
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, ShortIds
+from git_boocode.repo.store import Ref
 
 RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
 TOP = ":(top,literal)"
@@ -37,30 +51,40 @@ class Turn(NamedTuple):
     `end` is `recorded`, `checkpoint` or `restore` for the state at the next one, or `now`. `after`
     is a commit, of the worktree a tree. Both are empty if the end is unknown, as for a checkpoint
     of another worktree that no other one follows. `paths` are pathspecs of the only paths to
-    compare, empty for all.
+    compare, empty for all. If turns of other sessions were open meanwhile, `own` are two states
+    that differ in what this one changed, and `shared` the paths that others may have changed with
+    it, with the ids of their turns; see `turn_work`.
     """
 
     checkpoint: Checkpoint
     end: str = ""
     after: str = ""
     paths: tuple[str, ...] = ()
+    own: tuple[str, str] | None = None
+    shared: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
     def key(self) -> str:
         """Distinguishes it from other turns, and from itself with another end."""
-        return f"{self.checkpoint.ref} {self.after}"
+        return " ".join((self.checkpoint.ref, *self.states))
 
     @property
     def before(self) -> str:
         """The state at its beginning, of the same type of object as `after`."""
         return self.checkpoint.tree if self.end == NOW else self.checkpoint.commit.id
 
+    @property
+    def states(self) -> tuple[str, str]:
+        """The two states to compare, of the same type of object."""
+        return self.own or (self.before, self.after)
+
     def compared(self, pathspecs: Sequence[str] = ()) -> list[str]:
-        """The arguments with which git compares its beginning and its end, which is known."""
-        return [self.before, self.after, "--", *(self.paths or pathspecs)]
+        """The arguments with which git shows what it changed; its end is known."""
+        return [*self.states, "--", *(self.paths or pathspecs)]
 
 
-def _everything(_: Checkpoint) -> bool:
+def everything(_: Checkpoint) -> bool:
+    """Wants every checkpoint."""
     return True
 
 
@@ -68,19 +92,19 @@ def turns(
     catalog: Catalog,
     entries: Iterable[Checkpoint | Unusable],
     now: Callable[[], str],
-    wanted: Callable[[Checkpoint], bool] = _everything,
+    wanted: Callable[[Checkpoint], bool] = everything,
+    recorded: RecordedStates | None = None,
 ) -> Iterator[Turn]:
     """The turns that the wanted checkpoints began, which are listed newest first, and lazily.
 
     The entries include all checkpoints of a worktree that are newer than the one to end with. `now`
     returns the tree of the worktree, or an empty string if it cannot be read.
     """
-    recorded: _RecordedStates | None = None
+    recorded = recorded or RecordedStates(catalog)
     histories: dict[tuple[str, str], _LaterCheckpoints] = defaultdict(_LaterCheckpoints)
     for entry in entries:
         if isinstance(entry, Unusable):
             continue
-        recorded = recorded or _RecordedStates(catalog)
         # The checkpoints of one worktree, taken here, fetched from one remote, or archived at once.
         later = histories[entry.meta.worktree_key, entry.ref.rpartition("/")[0]]
         paths = only_paths(entry)
@@ -147,15 +171,44 @@ class _LaterCheckpoints:
             self._of_paths.clear()
 
 
-class _RecordedStates:
-    """The recorded ends of turns, and the states before restores."""
+class RecordedStates:
+    """The recorded ends of turns, and the states before restores, listed when first needed."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        refs = catalog.store.refs(TURN_ENDS, REMOTE_TURN_ENDS, SAFETY)
-        self._ends = {ref.name: ref.target for ref in refs}
-        self._restores = sorted(ref for ref in refs if ref.name.startswith(SAFETY))
         self._worktrees: dict[Ref, str] | None = None
+
+    @cached_property
+    def _refs(self) -> list[Ref]:
+        return self._catalog.store.refs(TURN_ENDS, TOOL_STATES, REMOTE_TURN_ENDS, SAFETY)
+
+    @cached_property
+    def _ends(self) -> dict[str, str]:
+        """The recorded ends, and the last states around tool calls."""
+        return {ref.name: ref.target for ref in self._refs}
+
+    @cached_property
+    def _restores(self) -> list[Ref]:
+        return sorted(ref for ref in self._refs if ref.name.startswith(SAFETY))
+
+    @cached_property
+    def _end_ids(self) -> dict[str, str]:
+        """When recorded ends were recorded, by the checkpoint's id, in the form of ids."""
+        found = self._catalog.store.newest(0, TURN_ENDS)
+        ids = {}
+        for ref, commit in found:
+            with suppress(MetadataError):
+                ids[ref.id] = Metadata.parse(commit.message).text("id")
+        return ids
+
+    def has_tool_states(self, checkpoint: Checkpoint) -> bool:
+        """Whether states around tool calls of its turn were recorded."""
+        return not checkpoint.remote and tool_states_ref(checkpoint.ref) in self._ends
+
+    def has_restore_in(self, checkpoint: Checkpoint) -> bool:
+        """Whether there was a restore in its turn, whose end is recorded."""
+        restore = None if checkpoint.remote else self._restore_between(checkpoint, None)
+        return restore is not None and restore.id < self._end_ids.get(checkpoint.id, "")
 
     def end_of(self, checkpoint: Checkpoint, following: Checkpoint | None) -> tuple[str, str]:
         """How the turn of a checkpoint ended, and at which commit; empty if it is not recorded."""
@@ -224,28 +277,6 @@ class CurrentTree:
             yield
         finally:
             thread.join()
-
-
-def compared_states(catalog: Catalog, named: Sequence[Checkpoint], *, turn: bool = False) -> Turn:
-    """A checkpoint and another one or, if only one is named, the worktree.
-
-    With `turn`, the beginning and the end of a turn; RefusedError (`not_found`) if its end is
-    unknown, ArgumentError if it is more than one checkpoint's. Reading the worktree writes objects:
-    see `temporary_objects`.
-    """
-    old, *more = named
-    if turn and more:
-        raise ArgumentError("{} takes one checkpoint", "turn")
-    if not turn:
-        return Turn(old, NOW, more[0].tree if more else current_tree(catalog.repository))
-    found = turn_of(catalog, old, partial(current_tree, catalog.repository))
-    if not found.after:
-        raise RefusedError(
-            f"it is unknown how the turn of {ShortIds(catalog.store)(old.id)} ended",
-            code="not_found",
-            hints=("its end was not recorded, and no later checkpoint of that worktree is here",),
-        )
-    return found
 
 
 def comparison_json(

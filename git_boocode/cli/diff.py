@@ -8,8 +8,9 @@ from typing import IO
 
 import click
 
+from git_boocode.checkpoints.own_changes import compared_states
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.turns import compared_states, comparison_json
+from git_boocode.checkpoints.turns import comparison_json
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import checkpoint_or_range, or_paths
 from git_boocode.cli.framework import (

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_boocode.checkpoints.own_changes import own_turns
 from git_boocode.checkpoints.restore.request import RESTORE
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint, without_index
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, rename_option
-from git_boocode.checkpoints.turns import CurrentTree, Turn, turns
+from git_boocode.checkpoints.turns import CurrentTree, Turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.output import Style, counted, label_of, printable, quote_path, warn
@@ -351,7 +352,7 @@ class TurnList:
         self._paths = paths
         self.pathspecs = checked_pathspecs(repository, paths) if paths else ()
         self._repository = repository
-        self._found = enumerate(turns(catalog, catalog.newest_first(), CurrentTree(repository)))
+        self._found = enumerate(own_turns(catalog, catalog.newest_first(), CurrentTree(repository)))
         self._dates = Dates(repository)
         self._changing: list[TurnRow] = []
 

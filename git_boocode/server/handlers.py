@@ -13,11 +13,12 @@ from zlib import crc32
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
+from git_boocode.checkpoints.own_changes import compared_states
 from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
-from git_boocode.checkpoints.turns import compared_states, comparison_json
+from git_boocode.checkpoints.turns import comparison_json
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.editing import rewind_edit, service
 from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, MatchOptions

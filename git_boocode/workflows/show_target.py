@@ -7,8 +7,9 @@ from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.operation_log import reverted_turns
+from git_boocode.checkpoints.own_changes import own_turn_of
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
-from git_boocode.checkpoints.turns import NOW, Turn, turn_of
+from git_boocode.checkpoints.turns import NOW, Turn
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.editing.text_changes import quoted
@@ -48,9 +49,10 @@ class CheckpointTarget(NamedTuple):
             "ok": True,
             "checkpoint": {**found.meta.values, **own},
             "end": self.ended.end if self.ended else None,
-            "before": self.old,
+            # States that were put together from several have only temporary objects, too.
+            "before": None if self.ended and self.ended.own else self.old,
             # The state of the worktree has only temporary objects.
-            "after": None if self.ended and self.ended.end == NOW else self.new,
+            "after": None if self.ended and (self.ended.end == NOW or self.ended.own) else self.new,
             "files": [each.as_json() for each in changes],
             **({"reverted": True} if self.reverted else {}),
         }
@@ -144,7 +146,7 @@ def is_file_name(name: str) -> bool:
 def _checkpoint(catalog: Catalog, found: Checkpoint, *, head: bool) -> CheckpointTarget:
     repository = catalog.repository
     reverted = found.id in reverted_turns(catalog.safety(everywhere=True))
-    turn = None if head else turn_of(catalog, found, partial(current_tree, repository))
+    turn = None if head else own_turn_of(catalog, found, partial(current_tree, repository))
     if turn is not None and turn.after:
         old, new, _, *paths = turn.compared()
         return CheckpointTarget(found, turn, old, new, paths, reverted)

@@ -201,3 +201,32 @@ def test_the_states_go_with_the_checkpoint_of_their_turn(repo: Repo) -> None:
     assert left.split()[0].endswith(second)
     assert repo.boocode("doctor").code == 0
     sound(repo)
+
+
+def test_log_show_and_diff_agree_on_what_is_a_turn_s_own(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n", both="1\n2\n3\n4\n5\n6\n7\n", hand="hand\n")
+    first, second = begin(repo, "one"), begin(repo, "two")
+    bash(repo, "one", lambda: repo.write("both", "one\n2\n3\n4\n5\n6\n7\n"))
+    bash(repo, "two", lambda: repo.write("both", "one\n2\n3\n4\n5\n6\ntwo\n"))
+    repo.write("hand", "by hand\n")
+    bash(repo, "one", lambda: repo.write("both", "one\nmore\n3\n4\n5\n6\ntwo\n"))
+    bash(repo, "two", lambda: repo.write("b", "two\n"))
+    claude(repo, "one", "Stop")
+    claude(repo, "two", "Stop")
+    rows = {row["id"]: row for row in repo.boocode("log", "--json").json["checkpoints"]}
+    counts = {turn: [rows[turn][key] for key in ("files", "added", "removed")] for turn in rows}
+    assert counts == {first: [1, 2, 2], second: [2, 2, 2]}
+    diff = repo.boocode("diff", "--turn", first, "--json").json
+    assert diff["files"] == [{"path": "both", "action": "modify"}]
+    assert "+one\n+more\n 3" in diff["diff"]
+    assert "two" not in diff["diff"].replace(" two", "")
+    shown = repo.boocode("show", second, "--json").json
+    assert [file["path"] for file in shown["files"]] == ["b", "both"]
+    assert (shown["before"], shown["after"], shown["end"]) == (None, None, "recorded")
+    assert "2 files" in repo.boocode("show", second).out
+    assert [r["id"] for r in repo.boocode("log", "--json", "--", "both").json["checkpoints"]] == [
+        second,
+        first,
+    ]
+    assert repo.git("count-objects") == repo.git("count-objects")
+    sound(repo)

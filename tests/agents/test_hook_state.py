@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from git_boocode.agents.hook_state import Turns, one_at_a_time, turn_of
-from git_boocode.agents.reported_turn import ReportedTurn
+from git_boocode.repo.reported_turn import ReportedTurn
 from tests.agents.kit import fire, logged, recorded, taken, turn
 from tests.checkpoints.kit import sound
 from tests.repo_kit import Repo

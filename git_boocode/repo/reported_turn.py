@@ -5,13 +5,18 @@ Every hook of a tool reads this module before anything else, so it imports nothi
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from git_boocode.repo.layout import HOOK_TURNS
+
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 """The values of `boocode.perTool`."""
+_LARGEST = 1 << 20  # bytes
 # Seconds after which a turn whose end was never reported counts as ended: the agent was killed.
 _LONGEST_SILENCE = 86_400.0
 
@@ -67,6 +72,14 @@ def turns_in(rows: object) -> Iterator[ReportedTurn]:
                 in_call=row.get("in_call") is True,
                 per_tool=str(row.get("per_tool", "")),
             )
+
+
+def read_turns(state_dir: str) -> list[ReportedTurn]:
+    """The turns that the hooks of a worktree have reported, oldest first."""
+    path = os.path.join(state_dir, HOOK_TURNS)
+    with suppress(OSError, ValueError, RecursionError), open(path, "rb") as file:
+        return list(turns_in(json.loads(file.read(_LARGEST))))
+    return []
 
 
 def latest_of(turns: Iterable[ReportedTurn], agent: str, session: str) -> ReportedTurn | None:
