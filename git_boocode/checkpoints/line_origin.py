@@ -3,7 +3,7 @@
 `git blame -S` reads ancestry from a file. There, the checkpoints of a worktree and the ends of
 their turns are one line of history on top of the commit at which the first of them was taken, and
 the worktree as it is now is the newest state. A line belongs to the state in which it first
-appears.
+appears. Where turns overlapped, the states around their tool calls are in it as well.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.timeline import BEGIN
+from git_boocode.checkpoints.turn_work import RecordedHistory
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.git import GitError
-from git_boocode.repo.layout import TURN_ENDS
+from git_boocode.repo.layout import TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.object_writer import temporary_objects
@@ -40,7 +43,8 @@ class LineOrigin(NamedTuple):
     written after that turn had ended; `before` if the first checkpoint of the worktree has it, and
     no commit; `commit` if it comes from `commit`. Restoring `checkpoint` removes a line of the
     first two kinds. If no end of the turn was recorded, everything until the next checkpoint counts
-    as the turn.
+    as the turn. If turns overlapped, `later` also is what no turn, or no single one, wrote; the
+    checkpoint is the latest one before it.
     """
 
     source: str
@@ -70,12 +74,14 @@ def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine
         return history.blame(path, lines)
 
 
+_States = dict[str, Callable[[str], LineOrigin]]
+"""States, oldest first, with the origin of lines of a path that first appear there."""
+
+
 class LineHistory:
     """The states of a worktree as one line of history, in which files are blamed."""
 
-    def __init__(
-        self, repository: Repository, ancestry: str, states: dict[str, LineOrigin]
-    ) -> None:
+    def __init__(self, repository: Repository, ancestry: str, states: _States) -> None:
         self._repository = repository
         self._ancestry = ancestry
         self._states = states
@@ -102,7 +108,7 @@ class LineHistory:
                     hints=("examples of a range: 10,20 or 10,+5 or :function",),
                 ) from None
             raise
-        return [*_parsed(output, self._states)]
+        return [*_parsed(output, path, self._states)]
 
 
 @contextmanager
@@ -120,39 +126,65 @@ def line_history(repository: Repository) -> Iterator[LineHistory]:
     ):
         tree = current_tree(repository)
         now = repository.store.write_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
-        states = [*_states(catalog, taken, now)]
+        states = _states(catalog, taken, now)
         ancestry = os.path.join(scratch, "ancestry")
         base = taken[0].head
         with open(ancestry, "w", encoding="ascii") as file:
-            file.write(f"{states[0][0]} {base or ''}\n")
-            file.writelines(f"{new} {old}\n" for (old, _), (new, _) in pairwise(states))
-        yield LineHistory(repository, ancestry, dict(states))
+            file.write(f"{next(iter(states))} {base or ''}\n")
+            file.writelines(f"{new} {old}\n" for old, new in pairwise(states))
+        yield LineHistory(repository, ancestry, states)
 
 
-def _states(
-    catalog: Catalog, taken: list[Checkpoint], now: str
-) -> Iterator[tuple[str, LineOrigin]]:
-    """The states of the worktree, oldest first, with the origin of lines that appear in each."""
-    ends = {ref.id: ref.target for ref in catalog.store.refs(TURN_ENDS)}
+def _states(catalog: Catalog, taken: list[Checkpoint], now: str) -> _States:
+    """The states of the worktree with the origin of lines."""
+    refs = catalog.store.refs(TURN_ENDS, TOOL_STATES)
+    overlapped = any(entry.meta.values.get("beside") is True for entry in taken)
+    if overlapped or any(ref.name.startswith(TOOL_STATES) for ref in refs):
+        return _overlapping_states(catalog, taken[-1], now)
+    ends = {ref.id: ref.target for ref in refs}
+    states: _States = {}
     origin = LineOrigin(BEFORE)
     for checkpoint in taken:
-        yield checkpoint.commit.id, origin
+        states[checkpoint.commit.id] = partial(_same, origin)
         origin = LineOrigin(TURN, checkpoint)
         if end := ends.get(checkpoint.id):
-            yield end, origin
+            states[end] = partial(_same, origin)
             origin = LineOrigin(LATER, checkpoint)
-    yield now, origin
+    return {**states, now: partial(_same, origin)}
 
 
-def _parsed(output: bytes, states: dict[str, LineOrigin]) -> Iterator[BlamedLine]:
+def _same(origin: LineOrigin, _: str) -> LineOrigin:
+    return origin
+
+
+def _overlapping_states(catalog: Catalog, newest: Checkpoint, now: str) -> _States:
+    """All recorded states of the worktree; whose a line is depends on its path as well."""
+    history = RecordedHistory.of(catalog, newest)
+    timeline, latest = history.timeline, LineOrigin(BEFORE)
+    states: _States = {}
+
+    def origin_of(interval: int, otherwise: LineOrigin, path: str) -> LineOrigin:
+        writer = timeline.writer(interval, path)
+        return LineOrigin(TURN, history.begin(writer)) if writer else otherwise
+
+    for number, state in enumerate(timeline.states):
+        states[history.commit(number)] = partial(origin_of, number - 1, latest)
+        if state.kind == BEGIN:
+            latest = LineOrigin(LATER, history.begin(state.turn))
+    return {**states, now: partial(origin_of, len(timeline.states) - 1, latest)}
+
+
+def _parsed(output: bytes, path: str, states: _States) -> Iterator[BlamedLine]:
     commits: dict[str, dict[str, str]] = {}
     commit, number = "", 0
     for line in output.split(b"\n"):
         if line.startswith(b"\t"):
             about = commits[commit]
-            origin = states.get(commit) or LineOrigin(
+            origin = LineOrigin(
                 COMMIT, None, commit, about.get("author", ""), int(about.get("author-time", "0"))
             )
+            if commit in states:
+                origin = states[commit](path)
             yield BlamedLine(number, line[1:].decode("utf-8", "surrogateescape"), origin)
         elif found := _LINE.fullmatch(line):
             commit, number = found[1].decode("ascii"), int(found[2])

@@ -194,6 +194,19 @@ class Timeline:
             return share._replace(rest=UNCLEAR)
         return share._replace(rest=MINE, edits=()) if i_may else share
 
+    def writer(self, interval: int, path: str) -> str:
+        """The turn that changed a path in the interval after a state; empty for none, or unclear.
+
+        Of several turns of a session, the one that began last.
+        """
+        open_turns = (span for span in self.spans.values() if span.first <= interval < span.last)
+        for span in sorted(open_turns, key=lambda span: -span.first):
+            share = self.share(span.turn, interval)
+            edited = any(path in edit.paths for edit in share.edits)
+            if edited or share.owner(path) == MINE:
+                return span.turn
+        return ""
+
     def _beside(self, span: TurnSpan, interval: int) -> list[TurnSpan]:
         """The turns of other sessions that were open in an interval."""
         return [

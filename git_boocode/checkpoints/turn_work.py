@@ -168,6 +168,7 @@ class RecordedHistory:
         self._commits: dict[str, str] = {}
         self._restores: dict[str, Checkpoint] = {}
         self._edits: dict[str, Checkpoint] = {}
+        self._begins: dict[str, Checkpoint] = {}
         states, signs = [], []
         for entry in entries:
             identifier = entry.meta.text("id")
@@ -179,9 +180,21 @@ class RecordedHistory:
                 self._commits[identifier] = entry.commit.id
                 if state.kind == RESTORE:
                     self._restores[identifier] = entry
+                elif state.kind == BEGIN:
+                    self._begins[entry.id] = entry
             elif entry.meta.text("session") and not entry.ref.startswith(SAFETY):
                 signs.append(Sign(identifier, _session(entry.meta)))
-        self.timeline = Timeline(states, signs)
+        agents = {each.session[1]: each.session[0] for each in (*states, *signs) if each.session[0]}
+
+        def known(session: Session) -> Session:
+            # A checkpoint by hand may name the session without its agent, and an edit with it.
+            agent, name = session
+            return (agent or agents.get(name, ""), name)
+
+        self.timeline = Timeline(
+            (state._replace(session=known(state.session)) for state in states),
+            (sign._replace(session=known(sign.session)) for sign in signs),
+        )
 
     @classmethod
     def of(cls, catalog: Catalog, checkpoint: Checkpoint) -> RecordedHistory:
@@ -269,6 +282,10 @@ class RecordedHistory:
             if change.path in restored and change.path in differing
         ]
         return own
+
+    def begin(self, turn: str) -> Checkpoint:
+        """The checkpoint at which a turn began."""
+        return self._begins[turn]
 
     def edit(self, identifier: str) -> Checkpoint:
         """An edit record by its id."""

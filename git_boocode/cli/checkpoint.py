@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from git_boocode.checkpoints.capture import Captured, Request, capture, prune_daily
@@ -21,14 +20,13 @@ from git_boocode.cli.output import (
 )
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.process import ignore_signals
+from git_boocode.repo.reported_turn import calling_session
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
     from git_boocode.checkpoints.store.catalog import Checkpoint
 
 # Set by Claude Code for the commands that it runs.
-_CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
-_CLAUDE = "claude-code"
 
 OPTIONS = (
     Option("-m, --label <label>", "A label for the checkpoint."),
@@ -65,10 +63,8 @@ def checkpoint(*, best_effort: bool = False, **given: Any) -> int:  # noqa: ANN4
 
 def session_and_agent(session: str = "", agent: str = "") -> tuple[str, str]:
     """The session and agent to record: those given, or those of Claude Code that runs us."""
-    found = os.environ.get(_CLAUDE_SESSION, "")
-    if found and not session and agent in ("", _CLAUDE):
-        return found, _CLAUDE
-    return session, agent
+    found = calling_session()
+    return found if found[0] and not session and agent in ("", found[1]) else (session, agent)
 
 
 def take(request: Request, *, best_effort: bool, show_id: bool = True) -> Captured | None:

@@ -39,6 +39,7 @@ from git_boocode.repo.ids import id_time, timestamp
 from git_boocode.repo.layout import EDITS, REFUSAL_LOG
 from git_boocode.repo.lock import record_of_interrupted_edit, scratch_directory
 from git_boocode.repo.object_writer import Quarantine, raw_commit
+from git_boocode.repo.reported_turn import calling_session
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, retry_conflicts
 from git_boocode.repo.trees import Item, write_tree
@@ -160,12 +161,14 @@ class Record:
 
     def _commit_body(self, tree: str, items: Mapping[bytes, Item]) -> bytes:
         when = id_time(self.id)
+        session, agent = calling_session()
         document = {
             "boocode": VERSION,
             "kind": "edit",
             "id": self.id,
             "created_at": timestamp(time.time()),
             "worktree": self.repository.worktree_json(),
+            **({"session": session, "agent": agent} if session else {}),
             **self._more,
             "edits": list(self._edits),
             "files": [_file_json(each.file, items) for each in self._files],

@@ -16,6 +16,8 @@ from git_boocode.repo.layout import HOOK_TURNS
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 """The values of `boocode.perTool`."""
+CLAUDE_CODE = "claude-code"
+_CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
 _LARGEST = 1 << 20  # bytes
 # Seconds after which a turn whose end was never reported counts as ended: the agent was killed.
 _LONGEST_SILENCE = 86_400.0
@@ -72,6 +74,12 @@ def turns_in(rows: object) -> Iterator[ReportedTurn]:
                 in_call=row.get("in_call") is True,
                 per_tool=str(row.get("per_tool", "")),
             )
+
+
+def calling_session() -> tuple[str, str]:
+    """The session and the agent that run this process, if they say so; else empty texts."""
+    session = os.environ.get(_CLAUDE_SESSION, "")
+    return (session, CLAUDE_CODE) if session else ("", "")
 
 
 def read_turns(state_dir: str) -> list[ReportedTurn]:

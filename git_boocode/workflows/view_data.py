@@ -63,6 +63,15 @@ class _Events(NamedTuple):
     refusals: list[Refusal]
 
 
+class _Window(NamedTuple):
+    """The time of a turn, in seconds since 1970, and its number."""
+
+    start: float
+    end: float
+    number: int
+    session: str
+
+
 def page_data(repository: Repository, most: int) -> JsonObject:
     """All that a page needs which nothing serves; `most` limits the number of turns."""
     data = _data(repository, most, DiffLimits(), {})
@@ -289,7 +298,8 @@ def _events(repository: Repository, rows: Sequence[TurnDetails]) -> list[_Events
         when = time_of(record.id)
         if when < oldest:
             break
-        number = _turn_at(windows.get(record.meta.worktree_key, []), when)
+        session = record.meta.text("session")
+        number = _turn_at(windows.get(record.meta.worktree_key, []), when, session)
         if number is not None:
             found[number].edits.insert(0, record)
     for refusal in refusals(repository):
@@ -299,21 +309,24 @@ def _events(repository: Repository, rows: Sequence[TurnDetails]) -> list[_Events
     return found
 
 
-def _windows(rows: Sequence[TurnDetails]) -> dict[str, list[tuple[float, float, int]]]:
-    """The beginning, the end and the number of each turn, oldest first, by worktree."""
-    windows: dict[str, list[tuple[float, float, int]]] = {}
+def _windows(rows: Sequence[TurnDetails]) -> dict[str, list[_Window]]:
+    """The windows of turns, oldest first, by worktree."""
+    windows: dict[str, list[_Window]] = {}
     for number, row in enumerate(rows):
         end = row.following
         if end is None:
             end = float("inf") if row.turn.end in (NOW, "") else row.started
         key = row.checkpoint.meta.worktree_key
-        windows.setdefault(key, []).append((row.started, end, number))
+        session = row.checkpoint.meta.text("session")
+        windows.setdefault(key, []).append(_Window(row.started, end, number, session))
     return {key: sorted(listed) for key, listed in windows.items()}
 
 
-def _turn_at(windows: Sequence[tuple[float, float, int]], when: float) -> int | None:
-    place = bisect_right(windows, when, key=lambda window: window[0]) - 1
-    if place < 0:
-        return None
-    _, end, number = windows[place]
-    return number if when <= end else None
+def _turn_at(windows: Sequence[_Window], when: float, session: str = "") -> int | None:
+    """The latest turn that was open, if possible of a session; several may have been."""
+    place = bisect_right(windows, when, key=lambda window: window.start)
+    for window in reversed(windows[:place] if session else ()):
+        if window.session == session and when <= window.end:
+            return window.number
+    latest = windows[place - 1] if place else None
+    return latest.number if latest and when <= latest.end else None

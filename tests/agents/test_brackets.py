@@ -228,5 +228,11 @@ def test_log_show_and_diff_agree_on_what_is_a_turn_s_own(repo: Repo) -> None:
         second,
         first,
     ]
-    assert repo.git("count-objects") == repo.git("count-objects")
+    ranges = repo.boocode("blame", "both", "--json").json["ranges"]
+    wrote = [(r["source"], r["checkpoint_id"], r["start_line"], r["end_line"]) for r in ranges]
+    assert wrote[0] == ("turn", first, 1, 2)
+    assert wrote[1][0] == "commit"
+    assert wrote[2] == ("turn", second, 7, 7)
+    (hand,) = repo.boocode("blame", "hand", "--json").json["ranges"]
+    assert (hand["source"], hand["checkpoint_id"]) == ("later", second)
     sound(repo)
