@@ -184,7 +184,8 @@ class RecordedHistory:
                     self._begins[entry.id] = entry
             elif entry.meta.text("session") and not entry.ref.startswith(SAFETY):
                 signs.append(Sign(identifier, _session(entry.meta)))
-        agents = {each.session[1]: each.session[0] for each in (*states, *signs) if each.session[0]}
+        sessions = [*(state.session for state in states), *(sign.session for sign in signs)]
+        agents = {name: agent for agent, name in sessions if agent}
 
         def known(session: Session) -> Session:
             # A checkpoint by hand may name the session without its agent, and an edit with it.
