@@ -229,6 +229,25 @@ def test_restores(work: Repo) -> None:
     check(work, "restore", "@", "--files-only")
 
 
+def test_reverts(work: Repo) -> None:
+    turn = work.boocode("checkpoint", "--json", "--session", "s").json["id"]
+    work.write("a", "turn\n")
+    work.boocode("checkpoint", "-m", "later")
+    [change] = check(work, "revert", "-n", "--diff", turn, "a")["changed"]
+    assert change["hunks"]
+    check(work, "revert", code=129)
+    check(work, "revert", turn, "--hunk", "9", code=1)
+    buffer = work.write(".git/buffer", "turn\n")
+    check(work, "revert", turn, "--buffer", f"a={buffer}")
+    assert check(work, "revert", "--session", "s")["turns"] == [turn]
+    check(work, "pick", turn)
+    check(work, "pick", code=129)
+    work.write("a", "by hand\n")
+    assert check(work, "revert", turn, code=1)["conflicts"]
+    assert check(work, "revert", turn, "--merge", "--markers")["conflicts"]
+    assert check(work, "log")["operations"]
+
+
 def test_drop_and_prune(work: Repo) -> None:
     for number in range(3):
         work.write("a", f"{number}\n")

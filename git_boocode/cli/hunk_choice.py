@@ -27,6 +27,9 @@ hunk_option = option(
     multiple=True,
 )
 patch_option = option("-p, --patch", "Choose hunks interactively.")
+expect_option = option(
+    "--expect <version>", "With --hunk, the file's version in a dry run.", default=""
+)
 
 
 class FileChoice(NamedTuple):

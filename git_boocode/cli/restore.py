@@ -32,6 +32,7 @@ from git_boocode.cli.framework import (
 from git_boocode.cli.hunk_choice import (
     FileChoice,
     choose_hunks,
+    expect_option,
     hunk_option,
     patch_option,
     refuse_without_terminal,
@@ -149,7 +150,7 @@ class _Parts(NamedTuple):
     _Parts,
     hunk_option,
     patch_option,
-    option("--expect <version>", "With --hunk, the file's version in a dry run.", default=""),
+    expect_option,
 )
 @_restore_options(RESTORE)
 def restore(
@@ -186,13 +187,15 @@ def restore(
         work = partial(_restore_whole, repository, checkpoint)
         return carry_out(repository, work, request)
     except RefusedError as error:
-        if error.code != "not_found" or not (hint := _meant(repository, checkpoint, request)):
+        if error.code != "not_found" or not (
+            hint := meant(repository, checkpoint, request, RESTORE)
+        ):
             raise
         raise RefusedError(error.message, code=error.code, hints=(hint, *error.hints)) from None
 
 
-def _meant(repository: Repository, name: str, request: RestoreRequest) -> str:
-    """The hint for a name that is of no checkpoint; empty for none."""
+def meant(repository: Repository, name: str, request: RestoreRequest, command: str) -> str:
+    """The hint for a name that a command takes for a checkpoint's; empty for none."""
     from git_boocode.editing.records import Records
 
     if Records(repository).matching(name):
@@ -204,8 +207,8 @@ def _meant(repository: Repository, name: str, request: RestoreRequest) -> str:
         # Whoever knows `git restore` names a path, perhaps of a file that was deleted.
         paths = (name, *request.paths)
         whole = request._replace(files=True, head=None, callback=None, paths=paths)
-        command = whole.command(RESTORE, turn)
-        return f"'{name}' is a path: '{command}' restores {'them' if paths[1:] else 'it'} alone"
+        typed = whole.command(command, turn)
+        return f"'{name}' is a path: '{typed}' {command}s {'them' if paths[1:] else 'it'} alone"
     return f"'{name}' is a path that no turn changed" if os.path.lexists(name) else ""
 
 

@@ -78,7 +78,7 @@ def print_result(repository: Repository, result: RestoreResult, request: Restore
     if wants_json():
         print_json(result.as_json())
         return 0
-    _print_paths(repository, result)
+    print_paths(repository, result)
     if result.conversation_left:
         warn("the conversation was not restored: the callback that trimmed it is not configured")
     name = ShortIds(repository.store)(result.checkpoint.id)
@@ -98,7 +98,8 @@ def print_result(repository: Repository, result: RestoreResult, request: Restore
     return 0
 
 
-def _print_paths(repository: Repository, result: RestoreResult) -> None:
+def print_paths(repository: Repository, result: RestoreResult) -> None:
+    """Print what changed, a line for each path, and warn of what was left alone."""
     style = output_style(repository.config)
     changed = {change.path for change in result.changed}
     lines = [_path_line(change, style) for change in result.changed]

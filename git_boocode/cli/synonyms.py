@@ -20,9 +20,11 @@ _HELP = "'git boocode help <command>' opens the manual page of a command"
 _INSTALL = "'git boocode hooks install' has agents and git take checkpoints"
 _LOG = "'git boocode log' lists the checkpoints"
 _OVERVIEW = "'git boocode status' shows proposals, hooks, checkpoints and what was interrupted"
+_PICK = "'git boocode pick <turn>' does here what a turn changed"
 _PROPOSE = "'git boocode propose' stores a model's edits beside the files"
 _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
+_REVERT = "'git boocode revert <turn>' takes back what a turn changed, and keeps all other work"
 _RUNNING = "'git boocode turn status' shows the running turn"
 _SERVE = "'git boocode serve --install <agent>' has an agent or editor start the MCP server"
 _SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
@@ -49,9 +51,11 @@ OF_BOOCODE = {
     "disable": (_UNINSTALL,),
     **dict.fromkeys(("checkpoints", "history", "list", "ls", "turns"), (_LOG,)),
     **dict.fromkeys(
-        ("back", "checkout", "goto", "recover", "reset", "revert", "rollback", "switch"),
+        ("back", "checkout", "goto", "recover", "reset", "rollback", "switch"),
         (_RESTORE, _LOG),
     ),
+    **dict.fromkeys(("take-back", "undo-turn", "unapply"), (_REVERT,)),
+    **dict.fromkeys(("cherry-pick", "reapply", "replay"), (_PICK,)),
     **dict.fromkeys(("cat", "inspect"), (_SHOW,)),
     **dict.fromkeys(("browse", "gui", "instaweb", "timeline", "ui", "web"), (_VIEW,)),
     "agents": (_STATUS,),

@@ -20,7 +20,12 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.request import (
+    LATER_CHANGES,
+    NEWER_TURNS,
+    REVERT,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.turn_changes import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text, wants_json
 from git_boocode.cli.view_page import open_in_browser, page_html
@@ -32,7 +37,7 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_parts import files_to_choose, restore_parts
-from git_boocode.workflows.take_back import REVERT, TakeBackRequest, take_back
+from git_boocode.workflows.take_back import TakeBackRequest, take_back
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 
 _HOST = "127.0.0.1"

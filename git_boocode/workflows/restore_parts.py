@@ -68,11 +68,19 @@ Numbers = Mapping[str, Collection[int]]
 class ChangedFile:
     """A file as it is now and as it is in a checkpoint; None for no file."""
 
-    def __init__(self, path: str, now: DiskFile | None, then: DiskFile | None, raw: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        now: DiskFile | None,
+        then: DiskFile | None,
+        raw: str,
+        command: str = RESTORE,
+    ) -> None:
         self.path = path
         self.now = now
         self.then = then
         self._raw = raw  # the blob with the exact bytes of `then`; empty if git writes them
+        self._command = command
 
     @property
     def is_same(self) -> bool:
@@ -90,7 +98,8 @@ class ChangedFile:
     def why_whole(self) -> str:
         """Why it has no hunks; empty if it has."""
         if self.now is None or self.then is None:
-            return f"the restore would {'create' if self.now is None else 'delete'} it"
+            does = "create" if self.now is None else "delete"
+            return f"the {self._command} would {does} it"
         if not REGULAR.issuperset((self.now.mode, self.then.mode)):
             return "it is a symbolic link"
         if self.now.data == self.then.data:
@@ -151,21 +160,34 @@ class ChangedFile:
             raise RefusedError(
                 f"'{self.path}' has no hunks: {self.why_whole}",
                 code="invalid_input",
-                hints=("leave out --hunk to restore the whole file",),
+                hints=(f"leave out --hunk to {self._command} the whole file",),
             )
+
+    def check_version(self, seen: str) -> None:
+        """Refuse what is not as it was seen (`conflict`); empty if nobody has looked at it."""
+        if seen not in ("", self.version):
+            raise RefusedError(
+                f"'{self.path}' has changed since you looked at it",
+                code="conflict",
+                hints=(NextStep("nothing was changed; look at it again", "dry_run"),),
+            )
+
+    def with_parts(self, numbers: Collection[int]) -> bytes | None:
+        """The bytes of the file with some parts of the other one's; None for no file."""
+        if self.now is None or self.then is None or not self.hunks or self._texts is None:
+            return self.then and self.then.data
+        old, new = self._texts
+        return old._replace(text=with_hunks(old.text, new.text, numbers)).encode()
 
     def wanted(
         self, repository: Repository, snapshot: Snapshot, numbers: Collection[int]
     ) -> WantedFile:
         """The file with some parts of the checkpoint's."""
-        if self.then is None:
+        data, then, now = self.with_parts(numbers), self.then, self.now
+        if data is None or then is None:
             return WantedFile(self.path, "")
-        then, now = self.then, self.now
         if now is None or not self.hunks:
             return WantedFile(self.path, then.mode, then.id, self._raw)
-        assert self._texts is not None
-        old, new = self._texts
-        data = old._replace(text=with_hunks(old.text, new.text, numbers)).encode()
         mode = then.mode if WHOLE in numbers else now.mode
         if data == then.data:
             return WantedFile(self.path, mode, then.id, self._raw)
@@ -294,12 +316,7 @@ def restore_parts(
         for file in files:
             if file.is_same:
                 raise RefusedError(f"'{file.path}' is as in the checkpoint", code="not_found")
-            if versions.get(file.path, file.version) != file.version:
-                raise RefusedError(
-                    f"'{file.path}' has changed since you looked at it",
-                    code="conflict",
-                    hints=(NextStep("nothing was changed; look at it again", "dry_run"),),
-                )
+            file.check_version(versions.get(file.path, ""))
             file.check(hunks[file.path])
         wanted = (file.wanted(repository, snapshot, hunks[file.path]) for file in files)
         return Wanted([*wanted])

@@ -6,16 +6,19 @@ is carried out as a restore of these paths, so that undo and redo concern nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.agents.registry import find_agent
+from git_boocode.checkpoints.operation_log import reverted_turns
 from git_boocode.checkpoints.restore import commands
-from git_boocode.checkpoints.restore.plan import read_history
 from git_boocode.checkpoints.restore.request import (
+    PICK,
+    REVERT,
     RUNNING_TURN,
     RestoreRequest,
     TurnStep,
@@ -27,42 +30,51 @@ from git_boocode.checkpoints.turn_work import TurnWork, work_of
 from git_boocode.checkpoints.turns import NOW, Turn, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
+from git_boocode.editing.edits import DEFAULT_ENCODING
+from git_boocode.editing.text_changes import text_edits
+from git_boocode.editing.textfile import decode
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import (
     ArgumentError,
     NextStep,
     RefusedError,
+    UsageError,
     refuse_combined,
     refuse_unknown,
     shell_command,
 )
 from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.repository import Repository
+from git_boocode.workflows.restore_parts import ChangedFile
 from git_boocode.workflows.restore_with_edits import restore_host
 from git_boocode.workflows.turn_conflicts import refusal_of
-from git_boocode.workflows.turn_merge import Merged, merge_turns, with_hunks_only
+from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
+from git_boocode.workflows.turn_merge import Merged, merge_turns
 
-REVERT, PICK = "revert", "pick"
 SHARED = "shared"
 REFUSALS = (SHARED, RUNNING_TURN)
 """The refusals that `force` can override."""
 _SEARCHED = 50  # turns among which the one is that ended last
+_LISTED = 20  # files of which a dry run lists the hunks
 
 
 class TakeBackRequest(NamedTuple):
     """What to revert or pick, and how.
 
     Without turns, session and agent, it is the turn that ended last. `hunks` are the numbers of the
-    only hunks by path, of those that a dry run lists; empty for all. `markers` leaves conflict
-    markers where others changed the same lines. `buffers` are the texts of an editor by path, which
-    are merged instead of the files, and are not written.
+    only hunks by path, of those that a dry run of some paths lists; None for everything. Conflicts
+    do not matter then: no hunk is of lines that conflict. `versions` are those of the files when
+    the hunks were listed. `markers` leaves conflict markers where others changed the same lines.
+    `buffers` are the texts of an editor by path, which are merged instead of the files, and are not
+    written.
     """
 
     turns: tuple[str, ...] = ()
     session: str = ""
     agent: str = ""
     paths: tuple[str, ...] = ()  # pathspecs from the caller's directory; empty for all
-    hunks: Mapping[str, frozenset[int]] = MappingProxyType({})
+    hunks: Mapping[str, Collection[int]] | None = None
+    versions: Mapping[str, str] = MappingProxyType({})
     dry_run: bool = False
     diff: bool = False
     markers: bool = False
@@ -73,32 +85,64 @@ class TakeBackRequest(NamedTuple):
         """This request, if its arguments fit together (ArgumentError)."""
         refuse_combined(session=self.session, turns=self.turns)
         refuse_combined(agent=self.agent, turns=self.turns)
-        refuse_combined(hunks=self.hunks, markers=self.markers)
+        refuse_combined(hunks=self.hunks is not None, markers=self.markers)
         refuse_unknown("force", sorted(self.force), REFUSALS)
         return self
 
 
 class TakenBack(NamedTuple):
-    """What a revert or a pick did, or would do."""
+    """What a revert or a pick did, or would do.
+
+    `files` are the changed files with their hunks, as far as these were asked for.
+    """
 
     command: str
     turns: tuple[Checkpoint, ...]  # in the order in which they were merged
     merged: Merged
     result: RestoreResult
+    files: tuple[ChangedFile, ...] = ()
 
-    def as_json(self) -> dict[str, object]:
-        """The JSON answer."""
+    @property
+    def buffers(self) -> dict[str, tuple[bytes | None, bytes | None]]:
+        """The contents of the changed buffers by path, now and as they are to be."""
+        written = {file.path for file in self.merged.wanted.files}
+        return {path: both for path, both in self.merged.texts.items() if path not in written}
+
+    def as_json(self, encoding: str = DEFAULT_ENCODING) -> dict[str, object]:
+        """The JSON answer; `encoding` is the one of the positions in text edits."""
         result = self.result
+        hunks = {file.path: file.as_json() for file in self.files if file.hunks}
+        changed = [{**each.as_json(), **hunks.get(each.path, {})} for each in result.changed]
+        changed += [
+            {**_buffer_json(path, *both, encoding), **hunks.get(path, {})}
+            for path, both in self.buffers.items()
+        ]
+        conflicts = [each.as_json() for each in self.merged.conflicts]
         return {
             "ok": True,
             "turns": [turn.id for turn in self.turns],
             "undo": result.undo,
             "dry_run": result.dry_run,
-            "changed": [change.as_json() for change in result.changed],
+            "changed": changed,
             "staged": [change.as_json() for change in result.staged],
             "kept": [kept._asdict() for kept in result.kept],
+            **({"conflicts": conflicts} if conflicts else {}),
             **({"diff": result.diff} if result.diff else {}),
         }
+
+
+def _buffer_json(
+    path: str, now: bytes | None, new: bytes | None, encoding: str
+) -> dict[str, object]:
+    """A changed buffer in a JSON answer, with its new text; None for no file."""
+    old, text = ("" if side is None else decode(side).text for side in (now, new))
+    action = "modify" if now is not None and new is not None else "delete" if now else "create"
+    return {
+        "path": path,
+        "action": action,
+        "text": None if new is None else text,
+        "text_edits": text_edits(old, text, encoding),
+    }
 
 
 def take_back(repository: Repository, command: str, request: TakeBackRequest) -> TakenBack:
@@ -114,9 +158,11 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
     chosen = chosen_turns(catalog, command, request)
     specs = checked_pathspecs(repository, request.paths)
     found: Merged | None = None
+    files: list[ChangedFile] = []
+    is_part = request.hunks is not None
 
     def make(snapshot: Snapshot) -> Wanted:
-        nonlocal found
+        nonlocal found, files
         works = [_known(catalog, each, snapshot) for each in chosen]
         found = merge_turns(
             repository,
@@ -128,17 +174,52 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
             force_shared=SHARED in request.force,
             buffers=request.buffers,
         )
-        if request.hunks:
-            found = with_hunks_only(repository, snapshot, found, request.hunks)
-        elif found.conflicts and not request.markers:
+        if found.conflicts and not (is_part or request.markers):
             raise refusal_of(found.conflicts, works, command)
+        lists_hunks = request.dry_run and request.paths and len(found.wanted.files) <= _LISTED
+        if is_part or lists_hunks:
+            files = [*changed_files(repository, snapshot, found, command)]
+        if request.hunks is not None:
+            versions = request.versions
+            found = with_hunks_only(repository, snapshot, found, files, request.hunks, versions)
         return found.wanted
 
-    step = TurnStep(command, tuple(each.id for each in chosen), not (specs or request.hunks))
+    step = TurnStep(command, tuple(each.id for each in chosen), not (specs or is_part))
     asked = RestoreRequest(dry_run=request.dry_run, diff=request.diff, force=request.force)
     result = commands.change_paths(repository, step, make, asked, restore_host(repository))
     assert found is not None
-    return TakenBack(command, tuple(chosen), found, result)
+    return TakenBack(command, tuple(chosen), found, result, tuple(files))
+
+
+def take_back_hunks(
+    repository: Repository,
+    command: str,
+    request: TakeBackRequest,
+    numbers: Collection[int],
+    expect: str = "",
+) -> TakenBack:
+    """Carry out REVERT or PICK of some hunks of the only file that the request would change.
+
+    `expect` is the version of the file when its hunks were listed. UsageError if several files
+    would change; else as `take_back`.
+    """
+    listed = take_back(repository, command, request._replace(dry_run=True, hunks={}))
+    paths = [file.path for file in listed.files]
+    if not paths:
+        conflicts = [each.path for each in listed.merged.conflicts]
+        raise RefusedError(
+            f"no part of '{conflicts[0]}' can be merged" if conflicts else "no file would change",
+            code="conflict" if conflicts else "not_found",
+            hints=(f"leave out --hunk to see what {command} does",),
+        )
+    turns = tuple(turn.id for turn in listed.turns)
+    if len(paths) > 1:
+        path = os.path.relpath(paths[0], repository.prefix or ".")
+        words = ("git", "boocode", command, *turns, "--hunk", str(min(numbers)), "--", path)
+        hint = NextStep("name one file: {}", "paths", path, typed=shell_command(*words))
+        raise UsageError("--hunk takes hunks of one file", hints=(hint,))
+    chosen = request._replace(turns=turns, session="", agent="", hunks={paths[0]: numbers})
+    return take_back(repository, command, chosen._replace(versions={paths[0]: expect}))
 
 
 def _known(catalog: Catalog, checkpoint: Checkpoint, snapshot: Snapshot) -> TurnWork:
@@ -245,15 +326,3 @@ def _refuse_other(catalog: Catalog, command: str, checkpoint: Checkpoint) -> Non
         code="other_worktree",
         hints=(f"revert it there: {there}",),
     )
-
-
-def reverted_turns(safety: Iterable[Checkpoint]) -> set[str]:
-    """The ids of the turns that are reverted as a whole now; `safety` is newest first."""
-    reverted = set[str]()
-    for plan in read_history(safety).done:
-        if plan.step is not None and plan.step.whole:
-            if plan.step.command == REVERT:
-                reverted.update(plan.step.turns)
-            else:
-                reverted.difference_update(plan.step.turns)
-    return reverted

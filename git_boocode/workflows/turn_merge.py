@@ -7,12 +7,12 @@ steps, of one turn or of several, are merged one after the other, in memory.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.file_plan import covers
-from git_boocode.checkpoints.restore.request import Wanted, WantedFile
+from git_boocode.checkpoints.restore.request import Wanted
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.turn_work import PathStep, Step, TurnWork, path_steps
 from git_boocode.checkpoints.worktree.indexer import Skipped
@@ -32,8 +32,6 @@ from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
 from git_boocode.repo.object_writer import GITLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.disk_form import DiskFile
-from git_boocode.workflows.restore_parts import ChangedFile
 from git_boocode.workflows.turn_conflicts import Conflict, attributed, refusal_of
 from git_boocode.workflows.turn_files import File, TurnFiles
 
@@ -445,41 +443,3 @@ def _by_path(conflicts: Iterable[Conflict]) -> list[Conflict]:
         is_whole = first.is_whole or conflict.is_whole
         found[conflict.path] = first._replace(lines=lines, is_whole=is_whole)
     return [found[path] for path in sorted(found)]
-
-
-def with_hunks_only(
-    repository: Repository,
-    snapshot: Snapshot,
-    merged: Merged,
-    hunks: Mapping[str, Collection[int]],
-) -> Merged:
-    """What only some hunks make of the files, by path; other paths stay.
-
-    Hunks are numbered as those of a `ChangedFile`, and so are the errors.
-    """
-    chosen, staged = list[WantedFile](), dict[str, Entry | None]()
-    for path, numbers in hunks.items():
-        file = changed_part(repository, snapshot, merged, path)
-        if file is None:
-            raise RefusedError(f"nothing changes in '{path}'", code="not_found")
-        file.check(numbers)
-        chosen.append(file.wanted(repository, snapshot, numbers))
-        if path in merged.wanted.staged and {*numbers}.issuperset(file.numbers):
-            staged[path] = merged.wanted.staged[path]
-    return merged._replace(wanted=merged.wanted._replace(files=chosen, staged=staged))
-
-
-def changed_part(
-    repository: Repository, snapshot: Snapshot, merged: Merged, path: str
-) -> ChangedFile | None:
-    """A file now and as it is to be, whose hunks can be chosen; None if it does not change."""
-    wanted = next((file for file in merged.wanted.files if file.path == path), None)
-    if wanted is None:
-        return None
-    files = TurnFiles(repository, snapshot)
-    file = files.current([path])[path]
-    then = File(wanted.mode, wanted.id) if wanted.mode else None
-    now, new = merged.texts.get(path) or (side and files.read(path, side) for side in (file, then))
-    here = DiskFile(file.mode, file.id, now) if file and now is not None else None
-    there = DiskFile(wanted.mode, wanted.id, new) if new is not None else None
-    return ChangedFile(path, here, there, wanted.raw)

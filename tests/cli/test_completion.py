@@ -59,7 +59,7 @@ def test_commands_with_their_summary(repo: Repo) -> None:
 
 def test_words(repo: Repo) -> None:
     expected: list[tuple[list[str], list[str]]] = [
-        (["re"], ["restore", "redo", "rewind"]),
+        (["re"], ["restore", "revert", "redo", "rewind"]),
         (["x"], []),
         (["nonsense", ""], []),
         (["hooks", ""], ["install", "status", "uninstall"]),

@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.restore.request import RestoreRequest
+from git_boocode.checkpoints.operation_log import reverted_turns
+from git_boocode.checkpoints.restore.request import PICK, REVERT, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.restore_with_edits import undo
 from git_boocode.workflows.take_back import (
-    PICK,
-    REVERT,
     TakeBackRequest,
     TakenBack,
-    reverted_turns,
     take_back,
 )
 from tests.repo_kit import Repo

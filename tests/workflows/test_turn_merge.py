@@ -17,7 +17,8 @@ from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.turn_conflicts import BY_HAND
-from git_boocode.workflows.turn_merge import Merged, merge_turns, with_hunks_only
+from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
+from git_boocode.workflows.turn_merge import Merged, merge_turns
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -47,7 +48,8 @@ def merged(
         works = [work_of(catalog, turn, lambda: snapshot.tree) for turn in turns]
         result = merge_turns(repository, snapshot, works, forwards=forwards, **options)
         if hunks is not None:
-            result = with_hunks_only(repository, snapshot, result, hunks)
+            files = [*changed_files(repository, snapshot, result, "revert")]
+            result = with_hunks_only(repository, snapshot, result, files, hunks)
         found.append(result)
         marked = options.get("markers") or hunks is not None
         return Wanted() if result.conflicts and not marked else result.wanted

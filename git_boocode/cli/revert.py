@@ -1,0 +1,361 @@
+"""`git boocode revert` and `pick`: take back what turns did, or do it here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from git_boocode.checkpoints.restore.request import PICK, REVERT, RestoreRequest
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.cli.apply_edit import diff_option
+from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
+from git_boocode.cli.candidates import agents, checkpoints, one_of, or_paths
+from git_boocode.cli.framework import (
+    Command,
+    Decorator,
+    gathered,
+    json_option,
+    misused,
+    option,
+    refuse_together,
+    split_at_dashes,
+)
+from git_boocode.cli.hunk_choice import (
+    FileChoice,
+    choose_hunks,
+    expect_option,
+    hunk_option,
+    patch_option,
+    refuse_without_terminal,
+)
+from git_boocode.cli.output import (
+    agrees,
+    can_ask,
+    counted,
+    diff_painter,
+    label_of,
+    print_feedback,
+    print_hints,
+    print_json,
+    print_text,
+    progress,
+    quote_path,
+    wants_json,
+    warn,
+    warn_of_interruption,
+)
+from git_boocode.cli.restore import meant
+from git_boocode.cli.restore_output import print_paths, warn_of_kept
+from git_boocode.editing.workspace import Workspace
+from git_boocode.repo.errors import NextStep, RefusedError, refuse_without, shell_command
+from git_boocode.repo.ids import ID_PART, relative_offset
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds
+from git_boocode.workflows.take_back import (
+    REFUSALS,
+    TakeBackRequest,
+    TakenBack,
+    chosen_turns,
+    take_back,
+    take_back_hunks,
+)
+
+_STAYS = "the conversation, HEAD and branches stay as they are"
+_UNDO = NextStep("{} brings back what was here before", "undo", typed="'git boocode undo'")
+
+
+class _Options(NamedTuple):
+    """The options that revert and pick share."""
+
+    numbers: tuple[int, ...]
+    patch: bool
+    expect: str
+    dry_run: bool
+    show_diff: bool
+    merge: bool
+    markers: bool
+    buffers: BufferOptions
+    encoding: str
+    force: tuple[str, ...]
+
+    def request(self, repository: Repository) -> TakeBackRequest:
+        """The request without turns and paths; UsageError if options do not fit together."""
+        refuse_together(
+            ("--hunk", self.numbers), ("--patch", self.patch), ("--markers", self.markers)
+        )
+        refuse_together(("--patch", self.patch), ("--json", wants_json()))
+        refuse_without("merge", markers=self.markers and not self.merge)
+        refuse_without("hunk", expect=not self.numbers and self.expect)
+        here = Workspace(repository.worktree, repository.prefix, repository)
+        buffers = self.buffers.fill(here).buffers
+        return TakeBackRequest(
+            dry_run=self.dry_run,
+            diff=self.show_diff,
+            markers=self.markers,
+            force=frozenset(word for each in self.force for word in each.split(",")),
+            buffers={here.tree_path(real): file.data for real, file in buffers.items() if file},
+        )
+
+    def words(self) -> list[str]:
+        """The options as they were given, but for those that only show something."""
+        given = (
+            *(("--hunk", str(number)) for number in self.numbers),
+            *([("--merge",)] if self.merge else []),
+            *([("--markers",)] if self.markers else []),
+            *(("--force", each) for each in self.force),
+        )
+        return [word for words in given for word in words]
+
+
+_options = gathered(
+    "options",
+    _Options,
+    hunk_option,
+    patch_option,
+    expect_option,
+    option("-n, --dry-run", "Only show what would change."),
+    diff_option,
+    option("--merge", "Merge with later changes; without --markers, this is the default."),
+    option("--markers", "With --merge, mark conflicts in the files."),
+    buffer_options,
+    encoding_option,
+    option(
+        "--force <what>",
+        f"Override a refusal: {', '.join(REFUSALS)}.",
+        multiple=True,
+        shell_complete=one_of(REFUSALS),
+    ),
+    json_option,
+)
+
+
+def _arguments(metavar: str) -> Decorator:
+    return click.argument(
+        "arguments",
+        nargs=-1,
+        metavar=f"{metavar} [--] [<path>...]",
+        shell_complete=or_paths(checkpoints, most=sys.maxsize),
+    )
+
+
+@click.command(cls=Command)
+@_arguments("[<turn>...]")
+@option("--session <id>", "Revert all turns of this session.", default="")
+@option("--agent <name>", "Revert all turns of this agent.", default="", shell_complete=agents)
+@_options
+def revert(arguments: tuple[str, ...], session: str, agent: str, options: _Options) -> int:
+    """Take back what turns changed, and keep what others have changed since.
+
+    Each file that a turn changed is merged with the file as it is now: lines that others wrote stay
+    as they are, and lines that have moved are found. Nothing is changed if others have changed the
+    same lines. Several turns are reverted together, or none of them. Without a turn, revert the one
+    that ended last, after a question on a terminal. With paths, only what the turns changed of
+    these. The conversation, HEAD and branches stay; `git boocode undo` brings back what was here
+    before. To go back to a state as a whole, use `git boocode restore`.
+    """
+    repository = Repository.discover()
+    request = options.request(repository)._replace(session=session, agent=agent)
+    turns, paths = _split(repository, arguments, is_named=bool(session or agent))
+    request = request._replace(turns=turns, paths=paths).checked()
+    warn_of_interruption(repository)
+    if turns or session or agent:
+        return _carry_out(repository, REVERT, request, options)
+    return _revert_last(repository, request, options)
+
+
+@click.command(cls=Command)
+@_arguments("<turn>...")
+@_options
+def pick(arguments: tuple[str, ...], options: _Options) -> int:
+    """Do here what turns changed, of another worktree or of one that was taken back.
+
+    Their changes are merged with the files as they are now, which stay as they are elsewhere.
+    Nothing is changed if a change does not fit. A turn can be one of another worktree, one that a
+    restore archived, one that was reverted, or one that was fetched. `git boocode undo` takes it
+    back.
+    """
+    repository = Repository.discover()
+    request = options.request(repository)
+    turns, paths = _split(repository, arguments, is_named=False)
+    if not turns:
+        raise misused("no turn given", "'git boocode log' lists the turns")
+    request = request._replace(turns=turns, paths=paths).checked()
+    warn_of_interruption(repository)
+    return _carry_out(repository, PICK, request, options)
+
+
+# The arguments.
+
+
+def _split(
+    repository: Repository, arguments: Sequence[str], *, is_named: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Separate turns from paths, as git separates revisions from paths.
+
+    `is_named` is whether options name the turns. RefusedError if an argument is neither, or both.
+    """
+    front, behind = split_at_dashes(arguments)
+    if behind is not None:
+        return tuple(front), tuple(behind)
+    count = 0
+    for name in front:
+        if not _is_turn(repository, name, is_first=not (count or is_named)):
+            break
+        count += 1
+    return tuple(front[:count]), tuple(front[count:])
+
+
+def _is_turn(repository: Repository, name: str, *, is_first: bool) -> bool:
+    """Whether an argument is the name of a turn, even of one that does not exist."""
+    if relative_offset(name) is not None or name.startswith(("message:", "label:")):
+        return True
+    is_id = bool(Catalog(repository).matching(name))
+    if os.path.lexists(os.path.join(repository.directory, name)):
+        if is_id:
+            hint = "put '--' behind the turns, and before the paths"
+            raise misused(f"'{name}' names a turn and a path", hint)
+        return False
+    # The turn itself may have deleted the file.
+    return is_id or is_first or ID_PART.fullmatch(name.lower()) is not None
+
+
+def _command(command: str, request: TakeBackRequest, options: _Options, turn: str) -> str:
+    """A complete command line with the options and paths of a request."""
+    paths = ["--", *request.paths] if request.paths else []
+    return shell_command("git", "boocode", command, turn, *options.words(), *paths)
+
+
+# What is done.
+
+
+def _revert_last(repository: Repository, request: TakeBackRequest, options: _Options) -> int:
+    """Show the turn that ended last, ask, and revert it; returns the exit code.
+
+    Where nobody can be asked, it is only shown.
+    """
+    [last] = chosen_turns(Catalog(repository), REVERT, request)
+    named = request._replace(turns=(last.id,))
+    if request.dry_run or options.patch:
+        # The user chooses hunks, which is an answer, too.
+        return _carry_out(repository, REVERT, named, options)
+    if wants_json() or not can_ask():
+        command = _command(REVERT, request, options, last.id)
+        raise misused("no turn given", f"the turn that ended last is reverted by: {command}")
+    expected = _run(repository, REVERT, named._replace(dry_run=True))
+    _print(repository, expected, options)
+    if not expected.result.changes_something:
+        return 0
+    if not agrees("revert this?"):
+        print_text("nothing was changed")
+        return 1
+    return _carry_out(repository, REVERT, named, options)
+
+
+def _carry_out(
+    repository: Repository, command: str, request: TakeBackRequest, options: _Options
+) -> int:
+    """Do what is requested and print the result; returns the exit code."""
+    try:
+        if options.patch:
+            return _choose(repository, command, request, options)
+        if options.numbers:
+            with progress(repository, f"{command}ing"):
+                numbers, expect = options.numbers, options.expect
+                done = take_back_hunks(repository, command, request, numbers, expect)
+        else:
+            done = _run(repository, command, request)
+    except RefusedError as error:
+        if error.code != "not_found" or not request.turns:
+            raise
+        hint = meant(repository, request.turns[0], RestoreRequest(paths=request.paths), command)
+        hints = (hint, *error.hints) if hint else error.hints
+        raise RefusedError(error.message, code=error.code, hints=hints) from None
+    _print(repository, done, options)
+    return 0
+
+
+def _choose(
+    repository: Repository, command: str, request: TakeBackRequest, options: _Options
+) -> int:
+    """Ask for each hunk, and take the chosen ones; returns the exit code."""
+    refuse_without_terminal(f"git boocode {command} --hunk 1 <turn> -- <path>")
+    listed = _run(repository, command, request._replace(dry_run=True, hunks={}))
+    warn_of_kept(listed.result)
+    for conflict in listed.merged.conflicts:
+        warn(f"left alone: {quote_path(conflict.path)}: {conflict.message}")
+    if not listed.files:
+        print_text(_nothing(repository, listed))
+        return 0
+    choices = (FileChoice(file.path, file.numbers, file.diff) for file in listed.files)
+    chosen = choose_hunks(choices, command, diff_painter(repository.config))
+    if not chosen:
+        print_text("nothing was changed")
+        return 1
+    versions = {file.path: file.version for file in listed.files if file.path in chosen}
+    turns = tuple(turn.id for turn in listed.turns)
+    request = request._replace(turns=turns, session="", agent="")
+    done = _run(repository, command, request._replace(hunks=chosen, versions=versions))
+    _print(repository, done, options)
+    return 0
+
+
+def _run(repository: Repository, command: str, request: TakeBackRequest) -> TakenBack:
+    with progress(repository, f"{command}ing"):
+        return take_back(repository, command, request)
+
+
+# What is printed.
+
+
+def _print(repository: Repository, done: TakenBack, options: _Options) -> None:
+    if wants_json():
+        print_json(done.as_json(options.encoding))
+        return
+    result = done.result
+    print_paths(repository, result)
+    for path in done.buffers:
+        note = "a buffer, which --json prints; not written"
+        print_feedback(f" M {quote_path(path)}: {note}", dry_run=result.dry_run)
+    if options.show_diff:
+        paint = diff_painter(repository.config)
+        for line in result.diff.split("\n")[:-1]:
+            print_text(paint(line))
+    if not (result.changes_something or done.buffers):
+        print_feedback(_nothing(repository, done), dry_run=result.dry_run)
+        return
+    print_feedback(_summary(repository, done), dry_run=result.dry_run)
+    print_feedback(_STAYS, dry_run=result.dry_run)
+    for conflict in done.merged.conflicts if options.markers else ():
+        has = "would have" if result.dry_run else "has"
+        warn(f"{quote_path(conflict.path)} {has} conflict markers")
+    if result.undo is not None:
+        print_hints((_UNDO,), repository.config)
+
+
+def _nothing(repository: Repository, done: TakenBack) -> str:
+    kept = done.result.kept or done.merged.conflicts
+    number, there = ("every", "here already") if done.command == PICK else ("no", "left here")
+    other = "other " if kept else ""
+    return f"nothing to do: {number} {other}change of {_named(repository, done)} is {there}"
+
+
+def _summary(repository: Repository, done: TakenBack) -> str:
+    result, buffers = done.result, done.buffers
+    what = counted(len(result.changed) + len(buffers), "file")
+    if not (result.changed or buffers):
+        what = f"the staging of {counted(len(result.staged), 'file')}"
+    verb = f"would {done.command}" if result.dry_run else f"{done.command}ed"
+    return f"{verb} {what} of {_named(repository, done)}"
+
+
+def _named(repository: Repository, done: TakenBack) -> str:
+    """The turns of a revert or pick, as people call them."""
+    if len(done.turns) != 1:
+        return counted(len(done.turns), "turn")
+    label = label_of(done.turns[0])
+    name = ShortIds(repository.store)(done.turns[0].id)
+    return f"the turn {name}" + (f" ({label})" if label else "")
