@@ -110,6 +110,17 @@ class LineHistory:
             raise
         return [*_parsed(output, path, self._states)]
 
+    def versions(self, path: str) -> list[tuple[str, LineOrigin]]:
+        """The blobs of a file over time, each with the origin of what it has first.
+
+        An id is empty if there is no file. `path` counts from the top of the worktree.
+        """
+        found = self._repository.store.lookup([f"{state}:{path}" for state in self._states])
+        ids = (info.id if info and info.kind == "blob" else "" for info in found)
+        origins = (origin(path) for origin in self._states.values())
+        every = [*zip(ids, origins, strict=True)]
+        return every[:1] + [new for old, new in pairwise(every) if old[0] != new[0]]
+
 
 @contextmanager
 def line_history(repository: Repository) -> Iterator[LineHistory]:

@@ -99,11 +99,12 @@ def _kind(text: FileText) -> str:
 class Unreverted(NamedTuple):
     """A part of a change that cannot be taken back.
 
-    Its ``rows`` of the file would become the ``lines``.
+    Its ``rows`` of the file would become the ``lines``; they were ``recorded`` otherwise.
     """
 
     rows: Rows
     lines: Sequence[str]
+    recorded: Sequence[str]
     message: str
 
     @property
@@ -279,7 +280,8 @@ class _Reverter:
         left = []
         for base, now in hulls:
             said = (messages[region] for region in messages if _overlap(region.base, base))
-            left.append(Unreverted(now, self._old_rows(base), next(said, _UNCERTAIN)))
+            recorded = self.after.rows[slice(*base)]
+            left.append(Unreverted(now, self._old_rows(base), recorded, next(said, _UNCERTAIN)))
         kept = (change for region, change in changes.items() if region not in failed)
         return sorted(kept, key=lambda change: (change.first, change.stop)), left
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.checkpoints.line_origin import TURN, LineHistory, line_history
-from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.checkpoints.turn_work import TurnWork, path_steps, work_of
-from git_boocode.checkpoints.turns import CurrentTree
+from git_boocode.checkpoints.line_origin import TURN, LineHistory, LineOrigin, line_history
+from git_boocode.checkpoints.turn_work import TurnWork
 from git_boocode.editing.text_changes import in_words
 from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError, first_few, shell_command
 from git_boocode.repo.repository import Repository
 
 BY_HAND = "by hand"
 _SHOWN = 5  # places that a message names
-_SEARCHED = 100  # later turns that are asked whether they changed a path
 
 Writer = tuple[str | None, str]
 """The id of a turn, and its label; no id for what was changed by hand."""
@@ -46,61 +44,77 @@ class Conflict(NamedTuple):
 
 
 def attributed(
-    repository: Repository, works: Sequence[TurnWork], conflicts: Sequence[Conflict]
+    repository: Repository,
+    works: Sequence[TurnWork],
+    conflicts: Sequence[Conflict],
+    recorded: Mapping[str, Collection[str]],
 ) -> list[Conflict]:
-    """Conflicts with who wrote the lines, or at least changed the file, after the turns."""
-    later = _LaterTurns(repository, works)
+    """Conflicts with who wrote their lines or, if these are gone, removed them.
+
+    `recorded` are the lines in conflict by path, as they were, without whitespace around them.
+    """
     try:
         with line_history(repository) as history:
-            return [each._replace(by=_writers(later, history, each)) for each in conflicts]
+            writers = _Writers(repository, history, works)
+            return [
+                each._replace(by=writers.of(each, recorded.get(each.path, ())))
+                for each in conflicts
+            ]
     except RefusedError:
-        # There is no history of this worktree, for example of a turn that was fetched.
+        # No checkpoint was taken in this worktree.
         return [each._replace(by=((None, BY_HAND),)) for each in conflicts]
 
 
-def _writers(later: _LaterTurns, history: LineHistory, conflict: Conflict) -> tuple[Writer, ...]:
-    found: dict[Writer, None] = {}
-    for first, last in conflict.lines:
-        if first > last:
-            continue
-        try:
-            lines = history.blame(conflict.path, f"{first},{last}")
-        except BoocodeError:
-            # It is an editor's buffer, or the lines are not in the newest state.
-            break
-        for line in lines:
-            origin = line.origin
-            if origin.source == TURN and origin.checkpoint is not None:
-                if origin.checkpoint.id not in later.merged:
-                    found[origin.checkpoint.id, origin.checkpoint.meta.text("label")] = None
-            else:
-                found[None, BY_HAND] = None
-    return tuple(found or later.writers(conflict.path) or [(None, BY_HAND)])
+class _Writers:
+    """Finds out who changed a path after some turns."""
 
-
-class _LaterTurns:
-    """The turns of this worktree that began after some others."""
-
-    def __init__(self, repository: Repository, works: Sequence[TurnWork]) -> None:
-        self.merged = {work.turn.checkpoint.id for work in works}
+    def __init__(
+        self, repository: Repository, history: LineHistory, works: Sequence[TurnWork]
+    ) -> None:
         self._repository = repository
-        self._catalog = Catalog(repository)
-        self._oldest = min(self.merged)
-        self._works: list[TurnWork] | None = None
+        self._history = history
+        self._merged = {work.turn.checkpoint.id for work in works}
 
-    def writers(self, path: str) -> list[Writer]:
-        """Those that changed a path."""
-        if self._works is None:
-            now = CurrentTree(self._repository)
-            newer = takewhile(lambda each: each.id > self._oldest, self._catalog.history())
-            found = [each for each in newer if each.id not in self.merged][:_SEARCHED]
-            self._works = [work_of(self._catalog, each, now) for each in found]
-        top = [f":(top,literal){path}"]
-        return [
-            (work.turn.checkpoint.id, work.turn.checkpoint.meta.text("label"))
-            for work in self._works
-            if path_steps(self._repository, work, top)
-        ]
+    def of(self, conflict: Conflict, recorded: Collection[str]) -> tuple[Writer, ...]:
+        """Who wrote what conflicts."""
+        ranges = [pair for pair in conflict.lines if pair[0] <= pair[1]]
+        found = [writer for pair in ranges for writer in self._of_lines(conflict.path, pair)]
+        return tuple(dict.fromkeys(found)) or (self._of_change(conflict.path, recorded),)
+
+    def _of_lines(self, path: str, lines: tuple[int, int]) -> Iterator[Writer]:
+        try:
+            blamed = self._history.blame(path, f"{lines[0]},{lines[1]}")
+        except BoocodeError:
+            # They are not in the file on disk, but in the buffer of an editor.
+            return
+        for line in blamed:
+            if not self._is_merged(line.origin):
+                yield _writer(line.origin)
+
+    def _of_change(self, path: str, recorded: Collection[str]) -> Writer:
+        """Who changed a path last or, of some recorded lines, removed one last."""
+        versions = self._history.versions(path)
+        for (old, _), (new, origin) in reversed([*pairwise(versions)]):
+            if self._is_merged(origin):
+                continue
+            if not recorded:
+                return _writer(origin)
+            texts = self._repository.store.blobs([name for name in (old, new) if name])
+            lines = [Counter(map(bytes.strip, text.split(b"\n"))) for text in texts if text]
+            removed = Counter[bytes]() if not old else lines[0] - Counter(*lines[1:])
+            if any(line.encode("utf-8", "surrogateescape") in removed for line in recorded):
+                return _writer(origin)
+        return None, BY_HAND
+
+    def _is_merged(self, origin: LineOrigin) -> bool:
+        began = origin.checkpoint if origin.source == TURN else None
+        return began is not None and began.id in self._merged
+
+
+def _writer(origin: LineOrigin) -> Writer:
+    if origin.source == TURN and origin.checkpoint is not None:
+        return origin.checkpoint.id, origin.checkpoint.meta.text("label")
+    return None, BY_HAND
 
 
 def refusal_of(

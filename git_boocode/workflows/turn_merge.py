@@ -149,6 +149,7 @@ class _Merge:
         self._after: dict[str, File | None] = {}
         self._kept: dict[str, str] = {}
         self._conflicts: list[Conflict] = []
+        self._recorded: dict[str, set[str]] = {}  # the lines in conflict, as they were recorded
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
         self._staged: dict[str, Entry | None] = {}
         self._named: Pathspecs | None = None
@@ -324,6 +325,8 @@ class _Merge:
             return
         if merged.left:
             lines = self._lines_on_disk(path, text.text, [part.lines_now for part in merged.left])
+            recorded = (line for part in merged.left for line in part.recorded)
+            self._recorded.setdefault(path, set()).update(map(str.strip, recorded))
             self._conflicts.append(Conflict(path, lines, (), merged.left[0].message))
         self._after[path] = self.files.new(path, mode, merged.text.encode())
 
@@ -405,7 +408,7 @@ class _Merge:
         }
         kept = [Skipped(path, reason) for path, reason in sorted(self._kept.items())]
         if conflicts:
-            conflicts = attributed(self._repository, self._works, conflicts)
+            conflicts = attributed(self._repository, self._works, conflicts, self._recorded)
         if self._markers and (unmarked := [each for each in conflicts if each.is_whole]):
             command = "pick" if self._forwards else "revert"
             raise refusal_of(unmarked, self._works, command)

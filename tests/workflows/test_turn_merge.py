@@ -115,6 +115,21 @@ def test_a_conflict_names_the_lines_and_who_wrote_them(repo: Repo) -> None:
     assert set(conflict.by) == {(second.id, "second"), (None, BY_HAND)}
 
 
+def test_a_conflict_names_who_removed_the_lines(repo: Repo) -> None:
+    first = begin("first")
+    repo.write("a", changed(3, "first\n"))
+    end(first)
+    second = begin("second")
+    repo.write("a", changed(3, ""))
+    end(second)
+    third = begin("third")
+    repo.write("a", changed(3, "", changed(8, "third\n")))
+    end(third)
+    repo.write("a", changed(3, "", changed(8, "third\n")) + "by hand\n")
+    (conflict,) = merged(first).conflicts
+    assert conflict.by == ((second.id, "second"),)
+
+
 def test_both_turns_newest_first(repo: Repo) -> None:
     first = begin("first")
     repo.write("a", changed(3, "first\n"))
