@@ -84,6 +84,8 @@ class TurnWork(NamedTuple):
     turn: Turn
     steps: tuple[Step, ...]
     shared: Mapping[str, tuple[str, ...]]
+    # The steps and, among them, those of shared paths; empty if there are none of these.
+    with_shared: tuple[Step, ...] = ()
 
     @property
     def is_divided(self) -> bool:
@@ -241,7 +243,8 @@ class RecordedHistory:
         sum_up = _Sum(self, turn)
         for interval in range(span.first, span.last):
             sum_up.add(interval, timeline.share(name, interval))
-        return TurnWork(turn, tuple(sum_up.steps), sum_up.shared)
+        with_shared = tuple(sum_up.with_shared) if sum_up.shared else ()
+        return TurnWork(turn, tuple(sum_up.steps), sum_up.shared, with_shared)
 
     def commit(self, number: int) -> str:
         """The commit of a state by its number."""
@@ -298,6 +301,7 @@ class _Sum:
 
     def __init__(self, history: RecordedHistory, turn: Turn) -> None:
         self.steps: list[Step] = []
+        self.with_shared: list[Step] = []
         self.shared: dict[str, tuple[str, ...]] = {}
         self._history = history
         self._turn = turn
@@ -332,6 +336,7 @@ class _Sum:
             elif owner == UNCLEAR and change.path not in edited:
                 known = self.shared.get(change.path, ())
                 self.shared[change.path] = tuple(dict.fromkeys((*known, *share.beside)))
+                self.with_shared.append(Step(before, after, (f"{TOP}{change.path}",)))
         for before, paths in mine.items():
             self._join(Step(before, after, tuple(f"{TOP}{path}" for path in paths)))
 
@@ -344,9 +349,12 @@ class _Sum:
         empty = catalog.repository.empty_tree
         before, after = (sides[s].id if s in sides else empty for s in ("before", "after"))
         if paths:
-            self.steps.append(Step(before, after, tuple(f"{TOP}{path}" for path in paths)))
+            step = Step(before, after, tuple(f"{TOP}{path}" for path in paths))
+            self.steps.append(step)
+            self.with_shared.append(step)
 
     def _join(self, step: Step) -> None:
+        self.with_shared.append(step)
         last = self.steps[-1] if self.steps else None
         if last and last.after == step.before and last.paths == step.paths:
             step = step._replace(before=self.steps.pop().before)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.file_plan import covers
 from git_boocode.checkpoints.restore.request import Wanted
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
-from git_boocode.checkpoints.turn_work import PathStep, Step, TurnWork, path_steps
+from git_boocode.checkpoints.turn_work import PathStep, TurnWork, path_steps
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -27,7 +27,7 @@ from git_boocode.editing.text_changes import (
     text_hunks,
 )
 from git_boocode.editing.textfile import decode
-from git_boocode.repo.errors import NextStep, RefusedError, first_few
+from git_boocode.repo.errors import NextStep, RefusedError, first_few, shell_command
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
 from git_boocode.repo.object_writer import GITLINK
@@ -80,7 +80,7 @@ def merge_turns(
     for work in works:
         taken, shared = _steps(repository, work, works, pathspecs, force_shared=force_shared)
         if shared:
-            raise _shared(work, shared)
+            raise _shared(work, shared, forwards=forwards)
         found.append((work, taken))
     merge.keep_hostile({path for _, steps in found for path in steps})
     for work, steps in found:
@@ -97,28 +97,36 @@ def _steps(
     force_shared: bool,
 ) -> tuple[dict[str, tuple[PathStep, ...]], dict[str, tuple[str, ...]]]:
     """The steps by path, and the paths that may be of other turns as well, with their ids."""
-    merged = {each.turn.checkpoint.id for each in works}
-    unclear = {path: ids for path, ids in work.shared.items() if not merged.issuperset(ids)}
+    found = path_steps(repository, work, pathspecs)
     if not work.shared:
-        return path_steps(repository, work, pathspecs), {}
-    # From its beginning to its end, because nothing more is known of a shared path.
-    whole = work._replace(steps=(Step(work.turn.before, work.turn.after),))
-    everything = path_steps(repository, whole, pathspecs)
-    if not force_shared and (met := {p: ids for p, ids in unclear.items() if p in everything}):
-        return {}, met
-    own = path_steps(repository, work, pathspecs)
-    return own | {path: everything[path] for path in work.shared if path in everything}, {}
+        return found, {}
+    with_shared = path_steps(repository, work._replace(steps=work.with_shared), pathspecs)
+    merged = {each.turn.checkpoint.id for each in works}
+    unclear = {
+        path: ids
+        for path, ids in work.shared.items()
+        if path in with_shared and not merged.issuperset(ids)
+    }
+    return with_shared, {} if force_shared else unclear
 
 
-def _shared(work: TurnWork, shared: Mapping[str, tuple[str, ...]]) -> RefusedError:
+def _shared(
+    work: TurnWork, shared: Mapping[str, tuple[str, ...]], *, forwards: bool
+) -> RefusedError:
     path, ids = next(iter(shared.items()))
+    turns = sorted({work.turn.checkpoint.id}.union(*shared.values()), reverse=True)
+    every = shell_command("git", "boocode", "revert", *turns)
+    both = NextStep("{} reverts all of these turns", "revert", " ".join(turns), typed=every)
     others = first_few(ids, _SHOWN)
     more = f" (and {len(shared) - 1} more files)" if len(shared) > 1 else ""
     return RefusedError(
         f"'{path}' was changed while the turns {work.turn.checkpoint.id} and {others} "
         f"both ran a tool{more}",
         code="shared",
-        hints=(NextStep("{} takes these files as well", "force", "shared"),),
+        hints=(
+            *(() if forwards else (both,)),
+            NextStep("{} takes these files as well", "force", "shared"),
+        ),
         details={"shared": [{"path": p, "turns": [*ids]} for p, ids in shared.items()]},
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.checkpoints.capture import capture_turn_end
+from git_boocode.checkpoints.capture import ToolCall, capture_tool_state, capture_turn_end
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, Wanted
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
@@ -419,3 +419,59 @@ def test_line_endings_that_git_does_not_store_stay(repo: Repo) -> None:
     end(first)
     merged(first)
     assert (repo.top / "a").read_bytes() == mixed
+
+
+# Turns at the same time.
+
+
+def tool(turn: Checkpoint, call: str, *, ended: bool = False) -> None:
+    made = ToolCall(turn.id, ended, call, "Bash", ())
+    assert capture_tool_state(Repository.discover(), made, "PostToolUse" if ended else "PreToolUse")
+
+
+def test_what_two_turns_may_have_changed_is_taken_back_only_if_asked_for(repo: Repo) -> None:
+    first, second = begin("first"), begin("second")
+    tool(first, "1")
+    repo.write("a", changed(3, "first\n"))
+    tool(second, "2")
+    repo.write("a", changed(3, "first\n", changed(8, "either\n")))
+    repo.write("new", "either\n")
+    tool(first, "1", ended=True)
+    tool(second, "2", ended=True)
+    repo.write("a", changed(3, "first\n", changed(8, "either\n")) + "by hand\n")
+    end(first)
+    end(second)
+    before = text(repo, "a")
+    with pytest.raises(RefusedError) as refused:
+        merged(first)
+    assert refused.value.code == "shared"
+    assert first.id in refused.value.message
+    assert second.id in refused.value.message
+    assert refused.value.next_steps == (f"revert={second.id} {first.id}", "force=shared")
+    merged(first, force_shared=True)
+    assert (text(repo, "a"), text(repo, "new")) == (LINES + "by hand\n", None)
+    undo()
+    assert text(repo, "a") == before
+    # Both at once, because then it does not matter whose it is.
+    merged(second, first)
+    assert (text(repo, "a"), text(repo, "new")) == (LINES + "by hand\n", None)
+
+
+def test_turns_that_took_turns_in_one_file(repo: Repo) -> None:
+    first, second = begin("first"), begin("second")
+    now = LINES
+    for number, turn in ((2, first), (4, second), (6, first), (8, second)):
+        tool(turn, str(number))
+        now = changed(number, f"{turn.meta.text('label')}\n", now)
+        repo.write("a", now)
+        tool(turn, str(number), ended=True)
+        now += f"by hand {number}\n"
+        repo.write("a", now)
+    end(first)
+    end(second)
+    assert merged(first).conflicts == ()
+    now = now.replace("first\n", "line 2\n", 1).replace("first\n", "line 6\n")
+    assert text(repo, "a") == now
+    undo()
+    (conflict,) = [*merged(second, buffers={"a": b"another text\n"}).conflicts]
+    assert conflict.path == "a"
