@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from filecmp import cmp
 from functools import cache
@@ -27,6 +27,7 @@ from git_boocode.repo.store import TreeEntry
 from git_boocode.workflows.disk_form import DiskFile, wanted_file
 
 _MOST_NAMED = 500  # more paths are looked up in a listing of the whole tree
+_DIRECTORY = "040000"
 _NEW = "new "  # begins the names of new contents, which no id does
 _DISK = f"{_NEW}on disk"
 
@@ -62,9 +63,7 @@ class TurnFiles:
     def current(self, paths: Iterable[str]) -> dict[str, File | None]:
         """The files at some paths; a directory counts as no file."""
         names = sorted(paths)
-        store, tree = self._repository.store, self._snapshot.tree
-        listed: Mapping[str, TreeEntry]
-        listed = store.tree(tree, names) if len(names) <= _MOST_NAMED else store.tree(tree)
+        listed = self._entries(names)
         found: dict[str, File | None] = {}
         for path in names:
             entry = listed.get(path)
@@ -116,21 +115,30 @@ class TurnFiles:
         That is a file in place of a directory above it, or one below it, or one whose name differs
         only in case, if the file system ignores case.
         """
-        names = [*paths]
-        listed = self._repository.store.tree(self._snapshot.tree)
-        directories = directories_of(listed)
-        by_folded: dict[str, str] = {}
-        if self._repository.config.boolean("core.ignoreCase", default=False):
-            by_folded = {path.casefold(): path for path in listed}
+        names, every = [*paths], cache(self._every_file)
+        ignores_case = self._repository.config.boolean("core.ignoreCase", default=False)
+        by_folded = {path.casefold(): path for path in every()} if ignores_case else {}
+        above = directories_of(names)
+        found = self._entries({*names, *above})
         for path in names:
-            for above in directories_of([path]):
-                if above in listed:
-                    yield path, above
-            if path in directories:
-                yield from ((path, other) for other in listed if other.startswith(f"{path}/"))
+            blocking = (each for each in directories_of([path]) if each in found)
+            yield from ((path, each) for each in blocking if found[each].kind != "tree")
+            if path in found and found[path].kind == "tree":
+                yield from ((path, each) for each in every() if each.startswith(f"{path}/"))
             other = by_folded.get(path.casefold(), path)
             if other != path:
                 yield path, other
+
+    def _every_file(self) -> Mapping[str, TreeEntry]:
+        return self._repository.store.tree(self._snapshot.tree)
+
+    def _entries(self, paths: Collection[str]) -> Mapping[str, TreeEntry]:
+        """What is at some paths, or at many more."""
+        if len(paths) <= _MOST_NAMED:
+            return self._repository.store.tree(self._snapshot.tree, sorted(paths))
+        every = self._every_file()
+        directory = TreeEntry(_DIRECTORY, "tree", "")
+        return {**every, **dict.fromkeys(directories_of(every), directory)}
 
     # Contents.
 
