@@ -317,6 +317,64 @@ def test_a_restore_is_undone(code: Code) -> None:
     assert repo.read("a.txt") == b"changed\n"
 
 
+FILE = """
+const [turn] = await host.rows("turns");
+const file = (await host.rows("turns", turn)).find(({ label }) => label === "a*.txt");
+"""
+
+
+@pytest.fixture
+def two_hunks(code: Code) -> Code:
+    """A turn that changed two lines of a file, and another file that a pattern would match."""
+    numbers = "".join(f"{number}\n" for number in range(1, 21))
+    code.repo.commit(**{"a*.txt": numbers})
+    code.repo.boocode("checkpoint", "-m", "first")
+    code.repo.write("a*.txt", numbers.replace("3\n", "three\n", 1).replace("18\n", "18\n19\n"))
+    code.repo.write("a.txt", "changed\n")
+    return code
+
+
+def test_a_file_of_a_turn_is_restored(two_hunks: Code) -> None:
+    seen = two_hunks.run(
+        f"""
+        host.answer = ({{ items }}) => items[0];
+        {FILE}
+        await host.run("restoreFile", file);
+        return host.dialogs;
+        """
+    )
+    [dialog] = seen
+    assert dialog["detail"] == "modify a*.txt\nthe conversation and other files stay"
+    assert b"three" not in two_hunks.repo.read("a*.txt")
+    assert two_hunks.repo.read("a.txt") == b"changed\n"
+
+
+@pytest.mark.parametrize("answer", ["items.slice(1)", "[]", "undefined"])
+def test_hunks_of_a_file_are_restored(two_hunks: Code, answer: str) -> None:
+    before = two_hunks.repo.read("a*.txt")
+    seen = two_hunks.run(
+        f"""
+        host.answer = ({{ items }}) => {answer};
+        {FILE}
+        await host.run("restoreHunks", file);
+        return host.dialogs;
+        """
+    )
+    [pick] = seen
+    places = [(each["label"], each["detail"]) for each in pick["items"]]
+    assert places == [("line 3", "-three ⏎ +3"), ("line 19", "-19")]
+    after = before.replace(b"19\n", b"", 1) if "slice" in answer else before
+    assert two_hunks.repo.read("a*.txt") == after
+
+
+def test_a_file_without_hunks_says_so(two_hunks: Code) -> None:
+    two_hunks.repo.boocode("restore", "@")
+    two_hunks.repo.write("a*.txt", "\0")
+    script = f"""{FILE} await host.run("restoreHunks", file); return host.dialogs;"""
+    [dialog] = two_hunks.run(script)
+    assert (dialog["kind"], dialog["text"]) == ("error", "'a*.txt' has no hunks")
+
+
 def set_callback(repo: Repo, directory: Path) -> Path:
     """Configure a callback; returns the file that gets its events."""
     callback, events = directory / "callback", directory / "events"

@@ -1,6 +1,6 @@
 // What the commands do; README.md describes them.
 import * as vscode from "vscode";
-import { Answer, ToolError } from "./server";
+import { Answer, Hunk, ToolError } from "./server";
 import { Row } from "./views";
 import { Worktree } from "./worktree";
 
@@ -13,6 +13,10 @@ export const ACTIONS: Record<string, Action> = {
     propose: async (worktree) => worktree.call("propose", await edit(), worktree.unsaved()),
     checkpoint: (worktree) => worktree.call("checkpoint", {}),
     restore: (worktree, { id }) => goBack(worktree, "Restore", { checkpoint: id }),
+    restoreFile: (worktree, { turn, paths }) =>
+        goBack(worktree, "Restore", { checkpoint: turn, paths: literal(paths) }),
+    restoreHunks: (worktree, { turn, paths }) => restoreHunks(worktree, turn, paths),
+    revert: (worktree, { id }) => revert(worktree, id ? [id] : []),
     undo: (worktree) => goBack(worktree, "Undo", {}),
     // All files if there are no paths.
     accept: (worktree, { paths }) => accept(worktree, paths),
@@ -32,29 +36,124 @@ async function confirmed(question: string, detail: string, button: string): Prom
     return (await window.showWarningMessage(question, options, button)) === button;
 }
 
+/** Save unsaved documents if the user agrees; whether none is left. */
+async function saved(worktree: Worktree): Promise<boolean> {
+    const unsaved = [...worktree.unsaved().keys()].join("\n");
+    if (!unsaved) {
+        return true;
+    }
+    const question = "Save these files first?";
+    return (await confirmed(question, unsaved, "Save")) && workspace.saveAll();
+}
+
+/** Paths as pathspecs that match nothing else. */
+function literal(paths: string[] = []): string[] {
+    return paths.map((path) => `:(top,literal)${path}`);
+}
+
 /** Restore or undo, after unsaved documents are saved and the user has seen what changes. */
 async function goBack(worktree: Worktree, name: "Restore" | "Undo", args: object): Promise<void> {
-    const unsaved = [...worktree.unsaved().keys()].join("\n");
-    if (unsaved) {
-        const question = "Save these files first?";
-        const saved = (await confirmed(question, unsaved, "Save")) && (await workspace.saveAll());
-        if (!saved) {
-            return;
-        }
+    if (!(await saved(worktree))) {
+        return;
     }
     const tool = name.toLowerCase();
     const plan = await worktree.call(tool, { ...args, dry_run: true });
-    if (await confirmed(`${name}?`, described(plan), name)) {
+    const detail = described(plan, "paths" in args);
+    if (await confirmed(`${name}?`, detail, name)) {
         await worktree.call(tool, args);
     }
 }
 
-/** What a restore or an undo would change. */
-function described(plan: Answer): string {
+/** Restore the hunks of a file that the user chooses, to before a turn. */
+async function restoreHunks(worktree: Worktree, turn = "", files: string[] = []): Promise<void> {
+    if (!(await saved(worktree))) {
+        return;
+    }
+    const paths = literal(files.slice(-1));
+    const plan = await worktree.call("restore", { checkpoint: turn, paths, dry_run: true });
+    const [change] = plan.changed ?? [];
+    const hunks = change?.hunks ?? [];
+    if (!hunks.length) {
+        const why = change ? "has no hunks" : "is as it was before the turn";
+        throw new Error(`'${files.at(-1)}' ${why}`);
+    }
+    const items = hunks.map((hunk) => ({
+        label: `line ${hunk.start_line}`,
+        detail: textOf(hunk),
+        number: hunk.number,
+    }));
+    const title = "Restore these hunks";
+    const chosen = await window.showQuickPick(items, { canPickMany: true, title });
+    if (chosen?.length) {
+        const hunk = chosen.map(({ number }) => number);
+        await worktree.call("restore", { checkpoint: turn, paths, hunk, expect: change?.version });
+    }
+}
+
+function textOf({ old_text, new_text }: Hunk): string {
+    const marked = (mark: string, text: string): string[] =>
+        text ? text.replace(/\n$/, "").split("\n").map((line) => `${mark}${line}`) : [];
+    return [...marked("-", old_text), ...marked("+", new_text)].join(" ⏎ ");
+}
+
+/** Take turns back, after the user has seen what changes; what others wrote since stays. */
+async function revert(worktree: Worktree, turns: string[]): Promise<void> {
+    if (!(await saved(worktree))) {
+        return;
+    }
+    const question = turns.length > 1 ? `Take back ${turns.length} turns?` : "Take back this turn?";
+    let plan: Answer;
+    try {
+        plan = await worktree.call("revert", { turns, dry_run: true });
+    } catch (error) {
+        const later = laterTurns(error, turns);
+        if (!later.length) {
+            throw error;
+        }
+        const detail = conflictsOf(error);
+        const button = "Take Back Later Turns, Too";
+        if (await confirmed("Later turns have changed the same lines.", detail, button)) {
+            await revert(worktree, [...turns, ...later]);
+        }
+        return;
+    }
+    const lines = [...changesOf(plan), "what others wrote since stays"];
+    if (await confirmed(question, lines.join("\n"), "Take Back")) {
+        await worktree.call("revert", { turns });
+    }
+}
+
+/** The turns that wrote conflicting lines, except some. */
+function laterTurns(error: unknown, turns: string[]): string[] {
+    const conflicts = (error instanceof ToolError && error.answer?.conflicts) || [];
+    const found = conflicts.flatMap(({ by }) => by.map(({ turn }) => turn ?? ""));
+    return [...new Set(found)].filter((turn) => turn && !turns.includes(turn));
+}
+
+function conflictsOf(error: unknown): string {
+    const conflicts = (error instanceof ToolError && error.answer?.conflicts) || [];
+    const lines = conflicts.map(({ path, by }) => {
+        const writers = by.map(({ turn, label }) => (turn ? `'${label || turn}'` : label));
+        return `${path}: ${writers.join(", ")}`;
+    });
+    return lines.join("\n");
+}
+
+/** The files that change, and those that are left alone. */
+function changesOf(plan: Answer): string[] {
     const lines = (plan.changed ?? []).map(({ action, path }) => `${action} ${path}`);
     if (!lines.length) {
         lines.push("no files change");
     }
+    for (const { path, reason } of plan.kept ?? []) {
+        lines.push(`left alone: ${path}: ${reason}`);
+    }
+    return lines;
+}
+
+/** What a restore or an undo would change. */
+function described(plan: Answer, isOfPaths: boolean): string {
+    const lines = changesOf(plan);
     if (plan.index_reset) {
         lines.push("the staging area changes");
     }
@@ -63,6 +162,8 @@ function described(plan: Answer): string {
     }
     if (plan.proposal) {
         lines.push("the proposal goes back");
+    } else if (isOfPaths) {
+        lines.push("the conversation and other files stay");
     } else if (plan.conversation_left) {
         lines.push("the conversation stays");
     } else {

@@ -25,6 +25,29 @@ export interface AnsweredFile {
     text_edits?: TextEdit[];
 }
 
+/** A changed block of lines, to be restored by its number. */
+export interface Hunk {
+    number: number;
+    start_line: number;
+    old_text: string;
+    new_text: string;
+}
+
+/** A file that a restore changes; the last two are there in a dry run with paths. */
+export interface Change {
+    path: string;
+    action: string;
+    version?: string;
+    hunks?: Hunk[];
+}
+
+/** Lines that others have changed since a turn; `turn` is missing for what was done by hand. */
+export interface Conflict {
+    path: string;
+    lines: [number, number][];
+    by: { turn?: string | null; label: string }[];
+}
+
 export interface Turn {
     id: string;
     label?: string;
@@ -43,7 +66,9 @@ export interface Candidate {
 /** The answer of a tool, which `--json` prints as well; git-boocode-json(7) has the schemas. */
 export interface Answer {
     files?: AnsweredFile[];
-    changed?: { path: string; action: string }[];
+    changed?: Change[];
+    conflicts?: Conflict[];
+    kept?: { path: string; reason: string }[];
     checkpoints?: Turn[];
     failures?: { path: string; candidates: Candidate[] }[];
     error?: { code: string; message: string; hint?: string };

@@ -10,6 +10,8 @@ export type Row = vscode.TreeItem & {
     load?: () => Promise<Row[]>;
     worktree?: Worktree;
     paths?: string[];
+    /** The turn of a file. */
+    turn?: string;
 };
 
 export function row(label: string, about: Partial<Row>): Row {
@@ -51,11 +53,13 @@ async function filesOfTurn(worktree: Worktree, id: string): Promise<Row[]> {
     return files.map(({ path, from = path, action = "" }) => {
         const old = action === "create" ? null : `${before}:${from}`;
         const left = worktree.version(from, old);
-        if (action === "delete") {
-            return comparison(path, action, left, worktree.version(path));
+        let right = worktree.version(path);
+        if (action !== "delete") {
+            right = after ? worktree.version(path, `${after}:${path}`) : worktree.file(path);
         }
-        const right = after ? worktree.version(path, `${after}:${path}`) : worktree.file(path);
-        return comparison(path, action, left, right);
+        const paths = from === path ? [path] : [from, path];
+        const own = { worktree, paths, turn: id, contextValue: "turnFile" };
+        return Object.assign(comparison(path, action, left, right), own);
     });
 }
 
