@@ -33,11 +33,14 @@ from prompt_toolkit.layout import (
 )
 from prompt_toolkit.output import ColorDepth, create_output
 
+from git_boocode.checkpoints.restore.request import RESTORE, REVERT
 from git_boocode.checkpoints.turns import Turn
 from git_boocode.cli.output import Style, colour_forbidden, diff_painter, output_style, printable
 from git_boocode.cli.turn_rows import (
     PAGE,
+    PARTS,
     PREVIEW_SIZE,
+    ChosenTurn,
     TurnList,
     TurnRow,
     about,
@@ -63,8 +66,10 @@ _NOTHING = (-1, 0)  # a preview that is not there yet
 _Done = TypeVar("_Done")
 
 
-def pick(repository: Repository, turn_list: TurnList, first: Future[list[TurnRow]]) -> str | None:
-    """The id of the checkpoint that the user picks on the whole screen; None for none.
+def pick(
+    repository: Repository, turn_list: TurnList, first: Future[list[TurnRow]]
+) -> ChosenTurn | None:
+    """The turn that the user picks on the whole screen, and what to do with it; None for none.
 
     `first` are the first rows, which somebody else reads. UsageError if there are none.
     """
@@ -116,7 +121,7 @@ class _Picker:
         self._output = create_output()
         self._style = output_style(repository.config)
         depth = None if self._style.enabled else ColorDepth.DEPTH_1_BIT
-        self._app: Application[str | None] = Application(
+        self._app: Application[ChosenTurn | None] = Application(
             Layout(self._containers()),
             key_bindings=self._keys(),
             full_screen=True,
@@ -126,7 +131,7 @@ class _Picker:
         )
         self._app.ttimeoutlen = _ESCAPE_PATIENCE
 
-    def run(self, first: Future[list[TurnRow]]) -> str | None:
+    def run(self, first: Future[list[TurnRow]]) -> ChosenTurn | None:
         before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
         handled = [number for number in before if before[number] != signal.SIG_IGN]
         try:
@@ -145,7 +150,9 @@ class _Picker:
             # Git may still count the changes of a turn, and ends by itself.
             self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _run(self, first: Future[list[TurnRow]], signals: list[signal.Signals]) -> str | None:
+    async def _run(
+        self, first: Future[list[TurnRow]], signals: list[signal.Signals]
+    ) -> ChosenTurn | None:
         loop = asyncio.get_running_loop()
         for number in signals:
             loop.add_signal_handler(number, self._end, number)
@@ -163,7 +170,7 @@ class _Picker:
         self._ended_by = number
         self._leave(None)
 
-    def _leave(self, chosen: str | None) -> None:
+    def _leave(self, chosen: ChosenTurn | None) -> None:
         if not self._app.is_done:
             self._app.exit(result=chosen)
 
@@ -332,6 +339,8 @@ class _Picker:
             ("Enter", "choose"),
             ("Ctrl-D" if self._is_filtering else "d", "diff"),
             ("Esc", "clear" if self._is_filtering else "quit"),
+            ("Tab", "hunks"),
+            ("Ctrl-R", "take back"),
             *(() if self._is_filtering else (("type", "to filter"),)),
             ("↑↓", "move"),
             ("←→", "scroll diff"),
@@ -400,7 +409,9 @@ class _Picker:
             "s-down": lambda _: self._scroll_by(1),
             "left c-b": lambda _: self._scroll_by(1 - self._size.preview_lines),
             "right c-f": lambda _: self._scroll_by(self._size.preview_lines - 1),
-            "enter": lambda _: self._choose(),
+            "enter": lambda _: self._choose(RESTORE),
+            "tab": lambda _: self._choose(PARTS),
+            "c-r": lambda _: self._choose(REVERT),
             "escape": lambda _: self._clear_or_quit(),
             "c-c": lambda _: self._end(signal.SIGINT),
             "c-d f3": lambda _: self._page_diff(),
@@ -418,9 +429,9 @@ class _Picker:
     def _scroll_by(self, lines: int) -> None:
         self._scroll = max(self._scroll + lines, 0)
 
-    def _choose(self) -> None:
+    def _choose(self, action: str) -> None:
         if (number := self._selected()) is not None:
-            self._leave(self._all[number].turn.checkpoint.id)
+            self._leave(ChosenTurn(self._all[number].turn.checkpoint.id, action))
 
     def _clear_or_quit(self) -> None:
         if self._is_filtering:

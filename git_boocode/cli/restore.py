@@ -15,6 +15,7 @@ from git_boocode.checkpoints.restore.request import (
     REDO,
     REFUSALS,
     RESTORE,
+    REVERT,
     UNDO,
     RestoreRequest,
 )
@@ -50,6 +51,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.cli.restore_output import can_move_head, carry_out, print_result, warn_of_kept
 from git_boocode.cli.turn_choice import choose_turn, list_turns, newest_turn
+from git_boocode.cli.turn_rows import PARTS
 from git_boocode.repo.errors import RefusedError, refuse_without, shell_command
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -275,13 +277,18 @@ def _choices(
 
 def _restore_picked(repository: Repository, request: RestoreRequest, parts: _Parts) -> int:
     """Let a turn be chosen, and restore it or parts of it; returns the exit code."""
-    name = choose_turn(repository, request)
-    if name is None:
+    chosen = choose_turn(repository, request)
+    if chosen is None:
         print_text("nothing was changed")
         return 1
-    if parts.are_chosen:
-        return _restore_parts(repository, name, request, parts)
-    return _restore_chosen(repository, name, request)
+    if chosen.action == REVERT:
+        # A restore does without it.
+        from git_boocode.cli.revert import revert_chosen
+
+        return revert_chosen(repository, chosen.id, request.paths, dry_run=request.dry_run)
+    if parts.are_chosen or chosen.action == PARTS:
+        return _restore_parts(repository, chosen.id, request, parts)
+    return _restore_chosen(repository, chosen.id, request)
 
 
 def _restore_chosen(repository: Repository, name: str, request: RestoreRequest) -> int:

@@ -50,6 +50,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.cli.restore import meant
 from git_boocode.cli.restore_output import print_paths, warn_of_kept
+from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import NextStep, RefusedError, refuse_without, shell_command
 from git_boocode.repo.ids import ID_PART, relative_offset
@@ -71,16 +72,16 @@ _UNDO = NextStep("{} brings back what was here before", "undo", typed="'git booc
 class _Options(NamedTuple):
     """The options that revert and pick share."""
 
-    numbers: tuple[int, ...]
-    patch: bool
-    expect: str
-    dry_run: bool
-    show_diff: bool
-    merge: bool
-    markers: bool
-    buffers: BufferOptions
-    encoding: str
-    force: tuple[str, ...]
+    numbers: tuple[int, ...] = ()
+    patch: bool = False
+    expect: str = ""
+    dry_run: bool = False
+    show_diff: bool = False
+    merge: bool = False
+    markers: bool = False
+    buffers: BufferOptions = BufferOptions()
+    encoding: str = DEFAULT_ENCODING
+    force: tuple[str, ...] = ()
 
     def request(self, repository: Repository) -> TakeBackRequest:
         """The request without turns and paths; UsageError if options do not fit together."""
@@ -245,6 +246,20 @@ def _revert_last(repository: Repository, request: TakeBackRequest, options: _Opt
     if wants_json() or not can_ask():
         command = _command(REVERT, request, options, last.id)
         raise misused("no turn given", f"the turn that ended last is reverted by: {command}")
+    return _show_and_revert(repository, named, options)
+
+
+def revert_chosen(
+    repository: Repository, turn: str, paths: tuple[str, ...], *, dry_run: bool
+) -> int:
+    """Revert a turn that was chosen from a list, after a question; returns the exit code."""
+    request = TakeBackRequest((turn,), paths=paths, dry_run=dry_run)
+    if dry_run:
+        return _carry_out(repository, REVERT, request, _Options())
+    return _show_and_revert(repository, request, _Options())
+
+
+def _show_and_revert(repository: Repository, named: TakeBackRequest, options: _Options) -> int:
     expected = _run(repository, REVERT, named._replace(dry_run=True))
     _print(repository, expected, options)
     if not expected.result.changes_something:

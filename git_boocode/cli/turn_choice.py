@@ -22,7 +22,14 @@ from git_boocode.cli.output import (
     report,
     wants_json,
 )
-from git_boocode.cli.turn_rows import PAGE, TurnList, TurnRow, terminal_width, turn_lines
+from git_boocode.cli.turn_rows import (
+    PAGE,
+    ChosenTurn,
+    TurnList,
+    TurnRow,
+    terminal_width,
+    turn_lines,
+)
 from git_boocode.repo.errors import UsageError
 from git_boocode.repo.ids import relative_offset
 from git_boocode.repo.object_writer import temporary_objects
@@ -31,7 +38,7 @@ from git_boocode.repo.repository import Repository
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_Chooser = Callable[[Repository, TurnList, "Future[list[TurnRow]]"], "str | None"]
+_Chooser = Callable[[Repository, TurnList, "Future[list[TurnRow]]"], "ChosenTurn | None"]
 _LEAST_COLUMNS, _LEAST_LINES = 20, 6  # of a terminal for the picker
 
 
@@ -69,8 +76,8 @@ def _turn_json(row: TurnRow) -> dict[str, object]:
     return {"id": checkpoint.id, **values, "files": counts.files if counts else None}
 
 
-def choose_turn(repository: Repository, request: RestoreRequest) -> str | None:
-    """The id of the checkpoint that the user chooses on the terminal; None for none.
+def choose_turn(repository: Repository, request: RestoreRequest) -> ChosenTurn | None:
+    """The turn that the user chooses on the terminal, and what to do with it; None for none.
 
     UsageError if this worktree has no checkpoints.
     """
@@ -103,7 +110,7 @@ def _picker(repository: Repository) -> _Chooser | None:
 
 def _ask_number(
     repository: Repository, turn_list: TurnList, first: Future[list[TurnRow]]
-) -> str | None:
+) -> ChosenTurn | None:
     """Print the turns page by page, and ask for the number of one."""
     found: list[TurnRow] = []
     while True:
@@ -117,7 +124,7 @@ def _ask_number(
         if answer is None:
             return None
         if answer < len(found):
-            return found[answer].turn.checkpoint.id
+            return ChosenTurn(found[answer].turn.checkpoint.id)
 
 
 def _number(count: int, *, may_continue: bool) -> int | None:

@@ -35,12 +35,21 @@ _GAP = "  "
 _NAME, _TIME = 5, 11
 _NARROW = 60  # columns, for which the label matters more than the counts of lines
 PAGE = 20  # turns that are shown at once
+PARTS = "parts"
+"""To restore parts of files to before a turn."""
 _SEARCHED = 96  # turns that a git process searches
 PREVIEW_SIZE = 200_000  # bytes of the diff
 _STAT_FILES = 20
 _PROMPT_LINES, _LINE_LENGTH = 12, 2000  # of the prompt
 # Control characters in caret notation, as less and git show them.
 _CARETS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
+
+
+class ChosenTurn(NamedTuple):
+    """A turn that the user chose from a list: its id, and what to do with it."""
+
+    id: str
+    action: str = RESTORE  # or PARTS or `revert`
 
 
 class TurnRow(NamedTuple):

@@ -399,3 +399,36 @@ def test_there_is_no_conversation_to_choose(turns: Repo) -> None:
     assert SCOPE not in terminal.wait_for(CONFIRM)
     terminal.type("\n")
     left(terminal)
+
+
+def test_hunks_of_a_turn_are_chosen(turns: Repo) -> None:
+    terminal = picker()
+    terminal.type(DOWN)
+    terminal.see("> @~1")
+    terminal.type("\t")
+    terminal.wait_for("(1/1) Restore this hunk")
+    terminal.type("n\n")
+    terminal.wait_for("(1/1) Restore this change")
+    terminal.type("y\n")
+    assert "restored parts of 1 file" in left(terminal, 0)
+    assert turns.read("a") == b"2\n"
+    assert not (turns.top / "b").exists()
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_turn_is_taken_back(repo: Repo, answer: str) -> None:
+    repo.commit(a="0\n", b="0\n")
+    take(label="first")
+    repo.write("a", "1\n")
+    take(label="second")
+    repo.write("b", "1\n")
+    terminal = picker()
+    assert "Ctrl-R take back" in terminal.display
+    terminal.type(DOWN)
+    terminal.see("> @~1")
+    terminal.type("\x12")
+    terminal.wait_for("revert this? [y/N]")
+    terminal.type(f"{answer}\n")
+    left(terminal, 0 if answer == "y" else 1)
+    assert repo.read("a") == (b"0\n" if answer == "y" else b"1\n")
+    assert repo.read("b") == b"1\n"
