@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,7 +49,7 @@ from git_boocode.cli.output import (
     warn_of_interruption,
 )
 from git_boocode.cli.restore_output import can_move_head, carry_out, print_result, warn_of_kept
-from git_boocode.cli.turn_choice import choose_turn, list_turns, newest_turn
+from git_boocode.cli.turn_choice import choose_turn, list_turns, meant
 from git_boocode.cli.turn_rows import PARTS
 from git_boocode.repo.errors import RefusedError, refuse_without, shell_command
 from git_boocode.repo.repository import Repository
@@ -194,24 +193,6 @@ def restore(
         ):
             raise
         raise RefusedError(error.message, code=error.code, hints=(hint, *error.hints)) from None
-
-
-def meant(repository: Repository, name: str, request: RestoreRequest, command: str) -> str:
-    """The hint for a name that a command takes for a checkpoint's; empty for none."""
-    from git_boocode.editing.records import Records
-
-    if Records(repository).matching(name):
-        return f"'{name}' is an edit: 'git boocode rewind {name}' undoes it"
-    turn = ""
-    with suppress(RefusedError):
-        turn = newest_turn(repository, [name])
-    if turn:
-        # Whoever knows `git restore` names a path, perhaps of a file that was deleted.
-        paths = (name, *request.paths)
-        whole = request._replace(files=True, head=None, callback=None, paths=paths)
-        typed = whole.command(command, turn)
-        return f"'{name}' is a path: '{typed}' {command}s {'them' if paths[1:] else 'it'} alone"
-    return f"'{name}' is a path that no turn changed" if os.path.lexists(name) else ""
 
 
 def _restore_whole(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:

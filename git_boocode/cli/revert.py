@@ -48,8 +48,8 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
-from git_boocode.cli.restore import meant
 from git_boocode.cli.restore_output import print_paths, warn_of_kept
+from git_boocode.cli.turn_choice import meant
 from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import NextStep, RefusedError, refuse_without, shell_command

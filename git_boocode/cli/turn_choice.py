@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from git_boocode.checkpoints.restore.request import RestoreRequest
@@ -30,7 +31,7 @@ from git_boocode.cli.turn_rows import (
     terminal_width,
     turn_lines,
 )
-from git_boocode.repo.errors import UsageError
+from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.repo.ids import relative_offset
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
@@ -46,6 +47,24 @@ def newest_turn(repository: Repository, paths: Sequence[str]) -> str:
     """The name of the newest turn that changed some paths; empty for none."""
     with temporary_objects(repository):
         return next((row.name for row in TurnList(repository, paths).read(1)), "")
+
+
+def meant(repository: Repository, name: str, request: RestoreRequest, command: str) -> str:
+    """The hint for a name that a command takes for a checkpoint's; empty for none."""
+    from git_boocode.editing.records import Records
+
+    if Records(repository).matching(name):
+        return f"'{name}' is an edit: 'git boocode rewind {name}' undoes it"
+    turn = ""
+    with suppress(RefusedError):
+        turn = newest_turn(repository, [name])
+    if turn:
+        # Whoever knows `git restore` names a path, perhaps of a file that was deleted.
+        paths = (name, *request.paths)
+        whole = request._replace(files=True, head=None, callback=None, paths=paths)
+        typed = whole.command(command, turn)
+        return f"'{name}' is a path: '{typed}' {command}s {'them' if paths[1:] else 'it'} alone"
+    return f"'{name}' is a path that no turn changed" if os.path.lexists(name) else ""
 
 
 def list_turns(repository: Repository, request: RestoreRequest) -> int:
