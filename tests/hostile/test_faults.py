@@ -29,6 +29,7 @@ from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.restore.commands import redo, restore, undo
 from git_boocode.checkpoints.restore.request import RestoreHost, RestoreRequest
 from git_boocode.workflows.restore_with_edits import FileEditor
+from git_boocode.workflows.take_back import TakeBackRequest, take_back
 from git_boocode.repo.repository import Repository
 
 repository = Repository.discover()
@@ -42,6 +43,8 @@ if what == "capture":
     capture(repository, Request())
 elif what == "restore":
     restore(repository, "@", options._replace(head=True), host)
+elif what in ("revert", "pick"):
+    take_back(repository, what, TakeBackRequest(turns=("label:target",)))
 else:
     {"undo": undo, "redo": redo}[what](repository, options, host)
 print(count)
