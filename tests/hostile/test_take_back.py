@@ -16,10 +16,11 @@ import pytest
 
 from git_boocode.checkpoints.capture import capture_turn_end
 from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
+from git_boocode.checkpoints.restore.request import PICK, REVERT
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.layout import REMOTE_TURN_ENDS, REMOTES
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.take_back import PICK, REVERT, TakeBackRequest, TakenBack, take_back
+from git_boocode.workflows.take_back import TakeBackRequest, TakenBack, take_back
 from tests.checkpoints.kit import interrupted, redone, refs, seen, sound, take, undone
 from tests.checkpoints.test_sharing import forged
 from tests.hostile.test_faults import ENOSPC, STEPS, Failing, at_steps, exit_code
