@@ -19,7 +19,7 @@ from git_boocode.repo.durable import LineLog, read_private_json, write_private
 from git_boocode.repo.ids import timestamp
 from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
 from git_boocode.repo.lock import file_lock
-from git_boocode.repo.reported_turn import ReportedTurn, is_open_beside, latest_of, turns_in
+from git_boocode.repo.reported_turn import ReportedTurn, latest_of, open_beside, turns_in
 from git_boocode.repo.repository import Repository
 
 _MOST = 50
@@ -81,7 +81,7 @@ class Turns:
 
     def is_open_beside(self, agent: str, session: str) -> bool:
         """Whether a turn of another session is open."""
-        return is_open_beside(self._turns, agent, session)
+        return bool(open_beside(self._turns, agent, session))
 
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""

@@ -28,8 +28,8 @@ from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.reported_turn import (
     AUTO,
     NEVER,
-    is_open_beside,
     latest_of,
+    open_beside,
     read_turns,
 )
 
@@ -82,7 +82,7 @@ def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:
         return False
     if latest.per_tool == NEVER or reads_only(payload.text(agent.fields.tool)):
         return True
-    return not is_open_beside(turns, latest.agent, latest.session)
+    return not open_beside(turns, latest.agent, latest.session)
 
 
 def _git_dir(directory: str) -> str | None:

@@ -38,7 +38,7 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
-from git_boocode.repo.reported_turn import is_open_beside, read_turns
+from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
@@ -209,9 +209,10 @@ def _write_checkpoint(
     if request.prompt:
         texts["prompt"] = request.prompt
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
-    if is_open_beside(read_turns(repository.state_dir), request.agent, request.session):
-        # So that a turn that was open alone is known at once.
-        values["beside"] = True
+    turns = read_turns(repository.state_dir)
+    if beside := open_beside(turns, request.agent, request.session):
+        # The turns that are open at this time, as far as hooks know.
+        values["beside"] = beside
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
 

@@ -149,7 +149,7 @@ def line_history(repository: Repository) -> Iterator[LineHistory]:
 def _states(catalog: Catalog, taken: list[Checkpoint], now: str) -> _States:
     """The states of the worktree with the origin of lines."""
     refs = catalog.store.refs(TURN_ENDS, TOOL_STATES)
-    overlapped = any(entry.meta.values.get("beside") is True for entry in taken)
+    overlapped = any(entry.meta.values.get("beside") for entry in taken)
     if overlapped or any(ref.name.startswith(TOOL_STATES) for ref in refs):
         return _overlapping_states(catalog, taken[-1], now)
     ends = {ref.id: ref.target for ref in refs}

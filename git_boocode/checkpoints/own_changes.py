@@ -78,7 +78,7 @@ class _Overlaps:
         """Note whether a turn began while another one was open, or another one during it."""
         key, session = entry.meta.worktree_key, entry.meta.text("session")
         since = self._sessions.get(key)
-        began_beside = entry.meta.values.get("beside") is True
+        began_beside = bool(entry.meta.values.get("beside"))
         if began_beside or (since is not None and session and session not in since):
             self._suspects.add(entry.ref)
         if began_beside and session:

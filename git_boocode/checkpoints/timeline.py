@@ -28,7 +28,8 @@ class RecordedState(NamedTuple):
 
     `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, or RESTORE for the state
     before a restore. `call` and `tool` are those of the agent; `files` the only paths that the tool
-    changes, empty if it may change any.
+    changes, empty if it may change any. `beside` are the turns that were open at a BEGIN, as far as
+    hooks knew.
     """
 
     id: str
@@ -38,6 +39,7 @@ class RecordedState(NamedTuple):
     call: str = ""
     tool: str = ""
     files: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 class Sign(NamedTuple):
@@ -144,6 +146,7 @@ class Timeline:
             calls = [state.id for state in self.states[at:following] if state.session == session]
             beyond = self._ids[following] if following < len(self._ids) else None
             signs = [sign.id for sign in self._signs if sign.session == session]
+            signs += [s.id for s in self.states[at:] if self.states[at].turn in s.beside]
             seen = max([seen, *calls, *(each for each in signs if not beyond or each < beyond)])
         for number in range(bisect_right(self._ids, seen), following):
             if self.states[number].kind in (BEGIN, RESTORE):
@@ -217,7 +220,13 @@ class Timeline:
 
     @cached_property
     def _of_sessions(self) -> list[TurnSpan]:
-        return [span for span in self.spans.values() if span.session != NO_SESSION]
+        found = [span for span in self.spans.values() if span.session != NO_SESSION]
+        for state in self.states:
+            # Those whose checkpoint is gone were open at least as long as nothing shows otherwise.
+            for turn in set(state.beside).difference(self.spans):
+                span = self.spans[state.turn]
+                found.append(span._replace(turn=turn, session=("", turn)))
+        return found
 
     def _edits(self, interval: int) -> list[Sign]:
         """The edits that were recorded in an interval."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import read_plan
@@ -60,6 +61,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 
 _ENDS = {END: RECORDED, AFTER: RECORDED, BEGIN: CHECKPOINT, RESTORE: END_BY_RESTORE}
+_EDITED = "edited"
 _KINDS = {"before": BEFORE, "after": AFTER}
 
 
@@ -78,7 +80,8 @@ class TurnWork(NamedTuple):
     """What a turn changed, oldest first: one step unless other turns were open meanwhile.
 
     `shared` are paths that other turns may have changed at the same time, with the ids of these
-    turns; none if that is unknown. There are no steps if it is unknown how the turn ended.
+    turns, or that of a restore whose effect is unknown. There are no steps if it is unknown how the
+    turn ended.
     """
 
     turn: Turn
@@ -320,36 +323,83 @@ class _Sum:
         changes = history.changes(interval, after)
         if changes is None:
             changes = [(change, before) for change in tree_changes(history.git, before, after)]
-            share = Share(UNCLEAR)
+            share = Share(UNCLEAR, beside=(states[interval].id,))
         self._add_paths(changes, after, share)
-        for edit in share.edits:
-            self._add_edit(edit, share)
 
     def _add_paths(self, changes: list[tuple[Change, str]], after: str, share: Share) -> None:
         """Add the paths that are the turn's, or unclear; each comes with the state before."""
         mine: dict[str, list[str]] = {}
-        edited = {path for edit in share.edits for path in edit.paths}
-        for change, before in changes:
-            owner = share.owner(change.path)
+        edited: set[str] = set()
+        for change, start in changes:
+            owner, path = self._owner(change, share), change.path
             if owner == MINE:
-                mine.setdefault(before, []).append(change.path)
-            elif owner == UNCLEAR and change.path not in edited:
-                known = self.shared.get(change.path, ())
-                self.shared[change.path] = tuple(dict.fromkeys((*known, *share.beside)))
-                self.with_shared.append(Step(before, after, (f"{TOP}{change.path}",)))
-        for before, paths in mine.items():
-            self._join(Step(before, after, tuple(f"{TOP}{path}" for path in paths)))
+                mine.setdefault(start, []).append(path)
+            elif owner == UNCLEAR:
+                known = self.shared.get(path, ())
+                self.shared[path] = tuple(dict.fromkeys((*known, *share.beside)))
+                self.with_shared.append(Step(start, after, (f"{TOP}{path}",)))
+            elif owner == _EDITED:
+                edited.add(path)
+        for start, paths in mine.items():
+            self._join(Step(start, after, tuple(f"{TOP}{path}" for path in paths)))
+        for edit in share.edits:
+            self._add_edit(edit, edited.intersection(edit.paths))
 
-    def _add_edit(self, edit: Sign, share: Share) -> None:
-        """Add what an edit record says, of paths that are not the turn's anyway."""
-        record = self._history.edit(edit.id)
-        paths = [path for path in edit.paths if share.owner(path) != MINE]
-        catalog = self._history.catalog
+    def _owner(self, change: Change, share: Share) -> str:
+        """As `Share.owner`, or _EDITED if only the records of edits tell what is the turn's."""
+        owner = share.owner(change.path)
+        edits = [edit for edit in share.edits if change.path in edit.paths]
+        if owner == MINE or not edits:
+            return owner
+        if self._is_of_edits(change, edits, share):
+            return MINE
+        # Records have the bytes of files, and git may store others.
+        return UNCLEAR if self._is_converted(edits[0], change.path) else _EDITED
+
+    def _is_of_edits(self, change: Change, edits: list[Sign], share: Share) -> bool:
+        """Whether nothing but some edits changed a path in an interval."""
+        if change.path in share.theirs | share.unclear:
+            return False
+        sides = [self._blobs(edit, change.path) for edit in edits]
+        if any(old[1] != new[0] for old, new in pairwise(sides)):
+            return False
+        ends = ((sides[0][0], change.old_id), (sides[-1][1], change.id))
+        return all(
+            recorded == (stored if stored.strip("0") else "")
+            or self._converted(recorded, change.path) == stored
+            for recorded, stored in ends
+        )
+
+    def _is_converted(self, edit: Sign, path: str) -> bool:
+        """Whether git stores other bytes of a file than an edit recorded."""
+        return any(self._converted(blob, path) != blob for blob in self._blobs(edit, path))
+
+    def _blobs(self, edit: Sign, path: str) -> tuple[str, str]:
+        """The blobs of a path before and after an edit; empty for no file."""
+        for row in self._history.edit(edit.id).meta.tables("files"):
+            before, after = (str(row.get(key) or "") for key in ("before", "after"))
+            if path == row.get("path"):
+                return ("" if row.get("from") else before, after)
+            if path == row.get("from"):
+                return (before, "")
+        return ("", "")
+
+    def _converted(self, blob: str, path: str) -> str:
+        """The blob that git stores for the bytes of another one in a file."""
+        if not blob:
+            return ""
+        git = self._history.git
+        content = git.run("cat-file", "blob", blob)
+        return git.line("hash-object", "--stdin", f"--path={path}", stdin=content)
+
+    def _add_edit(self, edit: Sign, paths: set[str]) -> None:
+        """Add what an edit record says of some paths that others changed as well."""
+        catalog, record = self._history.catalog, self._history.edit(edit.id)
         sides = catalog.store.tree(record.commit.tree, ["before", "after"])
         empty = catalog.repository.empty_tree
         before, after = (sides[s].id if s in sides else empty for s in ("before", "after"))
         if paths:
-            step = Step(before, after, tuple(f"{TOP}{path}" for path in paths))
+            step = Step(before, after, tuple(f"{TOP}{path}" for path in sorted(paths)))
             self.steps.append(step)
             self.with_shared.append(step)
 
@@ -402,7 +452,11 @@ def _state(entry: Checkpoint) -> RecordedState | None:
         call, name = (meta.part("tool", key) or "" for key in ("call", "name"))
         paths = tuple(map(str, files)) if isinstance(files, list) else ()
         return RecordedState(identifier, kind, session, meta.text("turn"), call, name, paths)
-    return None if only_paths(entry) != () else RecordedState(identifier, BEGIN, session, entry.id)
+    if only_paths(entry) != ():
+        return None
+    beside = meta.values.get("beside")
+    ids = tuple(map(str, beside)) if isinstance(beside, list) else ()
+    return RecordedState(identifier, BEGIN, session, entry.id, beside=ids)
 
 
 def _session(meta: Metadata) -> Session:

@@ -99,12 +99,12 @@ def latest_of(turns: Iterable[ReportedTurn], agent: str, session: str) -> Report
     return found
 
 
-def is_open_beside(turns: Iterable[ReportedTurn], agent: str, session: str) -> bool:
-    """Whether a turn of another session is open; only the latest of each can be.
+def open_beside(turns: Iterable[ReportedTurn], agent: str, session: str) -> list[str]:
+    """The checkpoints of the open turns of other sessions; only the latest of each can be open.
 
     A turn that two agents report has one checkpoint.
     """
     latest = {(turn.agent, turn.session): turn for turn in turns}
     own = latest.pop((agent, session), None)
-    begun = own.checkpoint if own else ""
-    return any(turn.is_open and turn.checkpoint != begun for turn in latest.values())
+    found = (turn.checkpoint for turn in latest.values() if turn.is_open)
+    return [each for each in dict.fromkeys(found) if each and each != (own and own.checkpoint)]

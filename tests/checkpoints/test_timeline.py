@@ -159,6 +159,23 @@ def test_the_call_of_a_subagent_counts_instead_of_that_which_started_it() -> Non
     assert [Timeline(states[:3] + states[5:]).share("A", at).rest for at in (2,)] == [MINE]
 
 
+def test_a_turn_that_hooks_know_to_be_open_is_open() -> None:
+    states = [
+        RecordedState("0", BEGIN, ("bot", "A"), "A"),
+        RecordedState("1", BEGIN, ("bot", "B"), "B", beside=("A",)),
+        RecordedState("2", BEFORE, ("bot", "B"), "B"),
+        RecordedState("3", AFTER, ("bot", "B"), "B"),
+        RecordedState("4", BEGIN, ("bot", "C"), "C"),
+    ]
+    line = Timeline(states)
+    assert (line.spans["A"].last, line.spans["B"].last) == (4, 4)
+    assert [line.share("B", at).rest for at in (1, 2, 3)] == [OTHERS, MINE, OTHERS]
+    # Also if its checkpoint is gone.
+    line = Timeline(states[1:])
+    assert [line.share("B", at).rest for at in (0, 1, 2)] == [OTHERS, MINE, OTHERS]
+    assert line.share("B", 0).beside == ("A",)
+
+
 def test_calls_without_ids_are_matched_by_tool_and_files() -> None:
     words = "A+ B+ A<:f A<:g A>:f A>:g B- A-"
     assert owners(words) == ["A", ".", "A", "A", "A", ".", "A", "."]

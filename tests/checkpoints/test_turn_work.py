@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from git_boocode.checkpoints.capture import ToolCall, capture_tool_state, capture_turn_end
@@ -10,7 +13,7 @@ from git_boocode.checkpoints.turn_work import TurnWork, path_steps, work_of
 from git_boocode.checkpoints.turns import NOW, RECORDED, CurrentTree
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from tests.checkpoints.kit import take
+from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
 
 
@@ -100,3 +103,155 @@ def test_turns_at_the_same_time_have_what_their_tool_calls_changed(repo: Repo) -
         "new": [("", "two, alone\n")],
     }
     assert work.shared == {}
+
+
+def test_calls_at_the_same_time_share_what_they_do_not_name(repo: Repo) -> None:
+    first, second = begin("one"), begin("two")
+    tool(first, "1", "a")
+    tool(second, "1")
+    repo.write("a", "one\n")
+    repo.write("b", "two\n")
+    tool(first, "1", "a", ended=True)
+    tool(first, "2")
+    repo.write("c", "either\n")
+    tool(first, "2", ended=True)
+    tool(second, "1", ended=True)
+    end(first)
+    end(second)
+    work, changed = worked(repo, first)
+    assert (changed, work.shared) == ({"a": [("a\n", "one\n")]}, {"c": (second.id,)})
+    work, changed = worked(repo, second)
+    assert (changed, work.shared) == ({"b": [("b\n", "two\n")]}, {"c": (first.id,)})
+
+
+def test_without_any_tool_call_all_is_shared(repo: Repo) -> None:
+    first, second = begin("one"), begin("two")
+    repo.write("a", "whose\n")
+    end(first)
+    repo.write("b", "two, alone\n")
+    end(second)
+    work, changed = worked(repo, first)
+    assert (changed, work.shared) == ({}, {"a": (second.id,)})
+    work, changed = worked(repo, second)
+    assert (changed, work.shared) == ({"b": [("b\n", "two, alone\n")]}, {"a": (first.id,)})
+
+
+def test_turns_without_recorded_ends_come_one_after_the_other(repo: Repo) -> None:
+    first = begin("one")
+    repo.write("a", "one\n")
+    second = begin("two")
+    repo.write("b", "two\n")
+    hand = take()
+    repo.write("hand", "by hand\n")
+    assert worked(repo, first)[1] == {"a": [("a\n", "one\n")]}
+    assert worked(repo, second)[1] == {"b": [("b\n", "two\n")]}
+    assert worked(repo, hand)[1] == {"hand": [("hand\n", "by hand\n")]}
+
+
+def test_an_edit_shows_that_its_session_goes_on(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = take(session="one")
+    second = take(session="two")
+    edit = {"path": "a", "old_string": "a", "new_string": "one"}
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one")
+    assert repo.boocode("apply-edit", stdin=json.dumps(edit)).code == 0
+    repo.write("b", "whose\n")
+    work, changed = worked(repo, first)
+    assert (changed, work.turn.end) == ({"a": [("a\n", "one\n")]}, NOW)
+    assert work.shared == {"b": (second.id,)}
+    work, changed = worked(repo, second)
+    assert (changed, work.shared) == ({}, {"b": (first.id,)})
+
+
+def test_an_edit_in_a_converted_file_is_as_git_stores_it(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(**{".gitattributes": "a text eol=crlf\n"})
+    repo.write("a", "a\r\nb\r\n")
+    first, second = begin("one", "claude-code"), begin("two", "claude-code")
+    for turn in (first, second):
+        tool(turn, "1")
+        tool(turn, "1", ended=True)
+    edit = {"path": "a", "old_string": "a", "new_string": "one"}
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one")
+    assert repo.boocode("apply-edit", stdin=json.dumps(edit)).code == 0
+    assert repo.read("a") == b"one\r\nb\r\n"
+    assert worked(repo, first)[1] == {"a": [("a\nb\n", "one\nb\n")]}
+    assert worked(repo, second)[1] == {}
+
+
+def test_an_edit_beside_changes_by_hand(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a="1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+    first, second = begin("one", "claude-code"), begin("two", "claude-code")
+    for turn in (first, second):
+        tool(turn, "1")
+        tool(turn, "1", ended=True)
+    repo.write("a", "1\n2\n3\n4\n5\n6\n7\n8\nhand\n")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "one")
+    for number in ("1", "2"):
+        edit = {"path": "a", "old_string": f"{number}\n", "new_string": f"one {number}\n"}
+        assert repo.boocode("apply-edit", stdin=json.dumps(edit)).code == 0
+    hand = "3\n4\n5\n6\n7\n8\nhand\n"
+    assert worked(repo, first)[1] == {"a": [(f"1\n2\n{hand}", f"one 1\none 2\n{hand}")]}
+    assert worked(repo, second)[1] == {}
+
+
+def test_what_a_restore_did_is_nobody_s(repo: Repo) -> None:
+    repo.commit(gone="gone\n")
+    old = take()
+    repo.write("a", "old\n")
+    turn = begin("one")
+    repo.write("a", "one\n")
+    repo.write("b", "one\n")
+    repo.write("mine", "one\n")
+    back(old.id)
+    assert repo.read("a") == b"a\n"
+    repo.write("b", "one, again\n")
+    end(turn)
+    repo.write("hand", "by hand\n")
+    assert worked(repo, turn)[1] == {
+        "a": [("old\n", "one\n")],
+        "b": [("b\n", "one\n"), ("b\n", "one, again\n")],
+        "mine": [("", "one\n")],
+    }
+    [row, _] = repo.boocode("log", "--json").json["checkpoints"]
+    assert row["files"] == 3
+
+
+def test_what_a_restore_of_some_paths_did_is_nobody_s(repo: Repo) -> None:
+    turn = begin("one")
+    repo.write("a", "one\n")
+    repo.write("b", "one\n")
+    back(turn.id, paths=("a",))
+    repo.write("c", "one\n")
+    repo.write("b", "one, again\n")
+    end(turn)
+    assert worked(repo, turn)[1] == {
+        "a": [("a\n", "one\n")],
+        "b": [("b\n", "one, again\n")],
+        "c": [("c\n", "one\n")],
+    }
+
+
+def test_a_fetched_turn_that_overlapped_another_is_unclear(repo: Repo, tmp_path: Path) -> None:
+    first, second = begin("one"), begin("two")
+    tool(first, "1")
+    repo.write("a", "one\n")
+    tool(first, "1", ended=True)
+    end(first)
+    end(second)
+    refs = ("checkpoints", "turn-ends")
+    specs = [f"refs/boocode/{name}/*:refs/boocode/{name}/*" for name in refs]
+    repo.git("init", "-q", "--bare", str(tmp_path / "remote"))
+    repo.git("push", "-q", str(tmp_path / "remote"), *specs)
+    repo.git("remote", "add", "origin", str(tmp_path / "remote"))
+    for turn in (first, second):
+        repo.boocode("drop", "--even-needed", turn.id)
+    assert repo.boocode("fetch").code == 0
+    repository = Repository.discover()
+    catalog = Catalog(repository)
+    with temporary_objects(repository):
+        work = work_of(catalog, catalog.find(first.id), CurrentTree(repository))
+        assert path_steps(repository, work) == {}
+    assert work.shared == {"a": (second.id,)}
