@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from itertools import islice
@@ -24,10 +24,18 @@ from typing import Any, ParamSpec, TypeVar
 
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.callback import HostFunction
-from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
+from git_boocode.checkpoints.restore.request import (
+    PICK,
+    REDO,
+    RESTORE,
+    REVERT,
+    UNDO,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, compare_trees
 from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_turn
+from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.editing.answer import Answer, diff_of
@@ -46,6 +54,8 @@ from git_boocode.repo.errors import ArgumentError, from_os, refuse_combined, ref
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_parts, restore_with_edits
+from git_boocode.workflows.take_back import TakeBackRequest, take_back
+from git_boocode.workflows.turn_conflicts import Conflict
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -149,6 +159,29 @@ class DiffResult:
 
     files: tuple[ChangedPath, ...]
     text: str
+
+
+@dataclass(frozen=True)
+class RevertResult:
+    """What a revert or a pick did, or would do.
+
+    `turns` are in the order in which they were merged, `undo` is the safety checkpoint, None if
+    nothing was done. `kept` are the paths that were left alone, each with a `reason`. `conflicts`
+    are those that are marked in the files: the path, the `lines` as ranges, and `by`, the turns
+    that wrote these, each with its label, or None for changes by hand. `buffers` are the changed
+    buffers, which an editor changes itself. `parts` are the hunks of files in a dry run with paths,
+    and their versions, as in a restore.
+    """
+
+    turns: tuple[str, ...]
+    undo: str | None
+    dry_run: bool
+    changed: tuple[ChangedPath, ...]
+    staged: tuple[ChangedPath, ...]
+    kept: tuple[Skipped, ...]
+    conflicts: tuple[Conflict, ...] = ()
+    buffers: tuple[FileEdits, ...] = ()
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def fatal_os_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -373,13 +406,132 @@ def restore(
     return restore_parts.with_listed_hunks(repository, result, request)
 
 
-def _hunk_numbers(hunks: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+def _hunk_numbers(hunks: Mapping[str, Collection[int]]) -> dict[str, list[int]]:
     found = {path: [*map(index, numbers)] for path, numbers in hunks.items()}
     if not found or not all(found.values()):
         raise ValueError("hunks is empty, or has a path without numbers")
     if min(map(min, found.values())) < 1:
         raise ValueError("a hunk has a number from 1")
     return found
+
+
+@fatal_os_errors
+def revert(
+    turns: str | Sequence[str] = (),
+    root: str = ".",
+    *,
+    session: str = "",
+    agent: str = "",
+    paths: Sequence[str] = (),
+    hunks: Mapping[str, Sequence[int]] | None = None,
+    expect: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+    markers: bool = False,
+    force: Sequence[str] = (),
+    buffers: Mapping[str, str] | None = None,
+    position_encoding: str = DEFAULT_ENCODING,
+) -> RevertResult:
+    """Take back what turns changed, and keep what others have changed since.
+
+    `turns` are names of checkpoints as `restore` takes them; or give a `session` or an `agent` to
+    take back all their turns. Without any of them, a dry run is of the turn that ended last.
+    `paths` and `buffers` are as in `restore` and `apply_edits`, `hunks` and `expect` as in
+    `restore`. With `markers`, both versions are written with conflict markers where others have
+    changed the same lines. `force` names refusals to override: `shared`, `running-turn`.
+
+    Raises RefusedError (`conflict`: others have changed the same lines, and `details["conflicts"]`
+    names them; `shared`: other turns may have made the same changes), FatalError.
+    """
+    named = bool(strings(turns) or session or agent)
+    if not (named or dry_run):
+        raise ValueError("turns, session and agent are missing")
+    request = TakeBackRequest(strings(turns), session, agent)
+    return _take_back(
+        REVERT,
+        root,
+        request._replace(
+            paths=strings(paths),
+            hunks=hunks,
+            versions=expect or {},
+            dry_run=dry_run,
+            markers=markers,
+            force=frozenset(strings(force)),
+        ),
+        buffers,
+        position_encoding,
+    )
+
+
+@fatal_os_errors
+def pick(
+    turns: str | Sequence[str],
+    root: str = ".",
+    *,
+    paths: Sequence[str] = (),
+    hunks: Mapping[str, Sequence[int]] | None = None,
+    expect: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+    markers: bool = False,
+    force: Sequence[str] = (),
+    buffers: Mapping[str, str] | None = None,
+    position_encoding: str = DEFAULT_ENCODING,
+) -> RevertResult:
+    """Do here what turns changed, also of other worktrees, and reverted, archived or fetched ones.
+
+    Arguments and errors are those of `revert`.
+    """
+    if not strings(turns):
+        raise ValueError("turns are missing")
+    request = TakeBackRequest(
+        strings(turns),
+        paths=strings(paths),
+        hunks=hunks,
+        versions=expect or {},
+        dry_run=dry_run,
+        markers=markers,
+        force=frozenset(strings(force)),
+    )
+    return _take_back(PICK, root, request, buffers, position_encoding)
+
+
+def _take_back(
+    command: str,
+    root: str,
+    request: TakeBackRequest,
+    buffers: Mapping[str, str] | None,
+    encoding: str,
+) -> RevertResult:
+    """Revert or pick; hunks and versions are by path from the caller's directory."""
+    check_encoding(encoding)
+    request = checked(request.checked)
+    if request.hunks is None:
+        checked(partial(refuse_without, "hunks", expect=request.versions))
+    else:
+        checked(partial(refuse_combined, hunks=True, paths=request.paths))
+        request = request._replace(hunks=_hunk_numbers(request.hunks))
+    workspace = workspace_of(root, buffers)
+    repository = workspace.repository
+    assert repository is not None
+    if request.hunks is not None:
+        hunks = restore_parts.from_top(repository, request.hunks)
+        request = request._replace(
+            paths=tuple(f":(top,literal){path}" for path in hunks),
+            hunks=hunks,
+            versions=restore_parts.from_top(repository, request.versions),
+        )
+    done = take_back(repository, command, request._replace(buffers=workspace.buffer_data()))
+    result = done.result
+    return RevertResult(
+        tuple(turn.id for turn in done.turns),
+        result.undo,
+        result.dry_run,
+        _changes(result.changed),
+        _changes(result.staged),
+        result.kept,
+        done.merged.conflicts,
+        tuple(file_edits(buffer, encoding) for buffer in done.buffers),
+        {file.path: file.as_json() for file in done.files if file.hunks},
+    )
 
 
 @fatal_os_errors

@@ -234,6 +234,91 @@ def test_checkpoints_are_taken_listed_compared_and_restored(repo: Repo) -> None:
     assert os.getcwd() == before
 
 
+def test_a_turn_is_reverted_and_picked_beside_other_work(repo: Repo) -> None:
+    repo.commit(a="1\n2\n3\n4\n5\n")
+    top = str(repo.top)
+    turn = git_boocode.checkpoint(top, session="s", agent="claude-code")
+    repo.write("a", "one\n2\n3\n4\n5\n")
+    repo.write("made", "made\n")
+    git_boocode.checkpoint(top)
+    repo.write("a", "one\n2\n3\n4\nfive\n")
+    looked = git_boocode.revert(turn.id, top, dry_run=True)
+    assert (looked.turns, looked.undo, looked.dry_run) == ((turn.id,), None, True)
+    done = git_boocode.revert([turn.id], top)
+    assert isinstance(done, git_boocode.RevertResult)
+    assert [(file.path, file.action) for file in done.changed] == [
+        ("a", "modify"),
+        ("made", "delete"),
+    ]
+    assert done.undo
+    assert repo.read("a") == b"1\n2\n3\n4\nfive\n"
+    picked = git_boocode.pick(turn.id, top, paths=["a"])
+    assert [file.path for file in picked.changed] == ["a"]
+    assert repo.read("a") == b"one\n2\n3\n4\nfive\n"
+    git_boocode.undo(top)
+    git_boocode.undo(top)
+    assert repo.read("made") == b"made\n"
+    assert git_boocode.revert(root=top, session="s").turns == (turn.id,)
+
+
+def test_a_revert_of_hunks_and_of_a_buffer(repo: Repo) -> None:
+    repo.commit(a="1\n2\n3\n")
+    turn = git_boocode.checkpoint().id
+    repo.write("a", "one\n2\nthree\n")
+    git_boocode.checkpoint()
+    part = git_boocode.revert(turn, paths="a", dry_run=True).parts["a"]
+    assert [hunk["number"] for hunk in part["hunks"]] == [1, 2]
+    held = git_boocode.revert(turn, buffers={"a": "one\n2\nthree\nmore\n"})
+    assert (held.changed, held.buffers[0].content) == ((), "1\n2\n3\nmore\n")
+    assert repo.read("a") == b"one\n2\nthree\n"
+    git_boocode.revert(turn, hunks={"a": [2]}, expect={"a": part["version"]})
+    assert repo.read("a") == b"one\n2\n3\n"
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.revert(turn, hunks={"a": [1]}, expect={"a": part["version"]})
+    assert caught.value.code == "conflict"
+
+
+def test_a_conflict_says_who_wrote_the_lines(repo: Repo) -> None:
+    repo.commit(a="1\n2\n3\n")
+    turn = git_boocode.checkpoint().id
+    repo.write("a", "one\n2\n3\n")
+    later = git_boocode.checkpoint(label="later").id
+    repo.write("a", "eins\n2\n3\n")
+    git_boocode.checkpoint()
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.revert(turn)
+    conflicts: Any = caught.value.details["conflicts"]
+    [conflict] = conflicts
+    assert (conflict["path"], conflict["lines"]) == ("a", [[1, 1]])
+    assert conflict["by"] == [{"turn": later, "label": "later"}]
+    assert repo.read("a") == b"eins\n2\n3\n"
+    marked = git_boocode.revert(turn, markers=True)
+    assert [each.path for each in marked.conflicts] == ["a"]
+    assert repo.read("a").startswith(b"<<<<<<< ")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"turns": "@", "session": "s"},
+        {"turns": "@", "hunks": {"a": [1]}, "paths": ["a"]},
+        {"turns": "@", "hunks": {"a": [1]}, "markers": True},
+        {"turns": "@", "hunks": {}},
+        {"turns": "@", "expect": {"a": "1"}},
+        {"turns": "@", "force": ["nothing"]},
+        {"turns": "@", "position_encoding": "latin-1"},
+    ],
+)
+def test_a_revert_needs_arguments_that_fit_together(repo: Repo, given: dict[str, Any]) -> None:
+    repo.commit(a="a\n")
+    git_boocode.checkpoint()
+    with pytest.raises(ValueError, match=r"^[a-z']"):
+        git_boocode.revert(**given)
+    with pytest.raises(ValueError, match="turns"):
+        git_boocode.pick([])
+
+
 def test_errors_carry_code_message_and_hints(tmp_path: Path) -> None:
     with pytest.raises(git_boocode.FatalError) as caught:
         git_boocode.checkpoint(str(tmp_path))

@@ -11,7 +11,7 @@ import click
 
 from git_boocode.checkpoints.restore.request import PICK, REVERT, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.cli.apply_edit import diff_option
+from git_boocode.cli.apply_edit import LETTERS, diff_option
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import agents, checkpoints, one_of, or_paths
 from git_boocode.cli.framework import (
@@ -50,6 +50,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.cli.restore_output import print_paths, warn_of_kept
 from git_boocode.cli.turn_choice import meant
+from git_boocode.editing.answer import diff_of
 from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import NextStep, RefusedError, refuse_without, shell_command
@@ -61,6 +62,7 @@ from git_boocode.workflows.take_back import (
     TakeBackRequest,
     TakenBack,
     chosen_turns,
+    no_turn_given,
     take_back,
     take_back_hunks,
 )
@@ -92,13 +94,12 @@ class _Options(NamedTuple):
         refuse_without("merge", markers=self.markers and not self.merge)
         refuse_without("hunk", expect=not self.numbers and self.expect)
         here = Workspace(repository.worktree, repository.prefix, repository)
-        buffers = self.buffers.fill(here).buffers
         return TakeBackRequest(
             dry_run=self.dry_run,
             diff=self.show_diff,
             markers=self.markers,
             force=frozenset(word for each in self.force for word in each.split(",")),
-            buffers={here.tree_path(real): file.data for real, file in buffers.items() if file},
+            buffers=self.buffers.fill(here).buffer_data(),
         )
 
     def words(self) -> list[str]:
@@ -224,10 +225,10 @@ def _is_turn(repository: Repository, name: str, *, is_first: bool) -> bool:
     return is_id or is_first or ID_PART.fullmatch(name.lower()) is not None
 
 
-def _command(command: str, request: TakeBackRequest, options: _Options, turn: str) -> str:
-    """A complete command line with the options and paths of a request."""
+def _command(request: TakeBackRequest, options: _Options, turn: str) -> str:
+    """The command that reverts a turn, with the options and paths of a request."""
     paths = ["--", *request.paths] if request.paths else []
-    return shell_command("git", "boocode", command, turn, *options.words(), *paths)
+    return shell_command("git", "boocode", REVERT, turn, *options.words(), *paths)
 
 
 # What is done.
@@ -244,8 +245,7 @@ def _revert_last(repository: Repository, request: TakeBackRequest, options: _Opt
         # The user chooses hunks, which is an answer, too.
         return _carry_out(repository, REVERT, named, options)
     if wants_json() or not can_ask():
-        command = _command(REVERT, request, options, last.id)
-        raise misused("no turn given", f"the turn that ended last is reverted by: {command}")
+        raise no_turn_given(last, _command(request, options, last.id))
     return _show_and_revert(repository, named, options)
 
 
@@ -262,7 +262,7 @@ def revert_chosen(
 def _show_and_revert(repository: Repository, named: TakeBackRequest, options: _Options) -> int:
     expected = _run(repository, REVERT, named._replace(dry_run=True))
     _print(repository, expected, options)
-    if not expected.result.changes_something:
+    if not (expected.result.changes_something or expected.buffers):
         return 0
     if not agrees("revert this?"):
         print_text("nothing was changed")
@@ -331,14 +331,7 @@ def _print(repository: Repository, done: TakenBack, options: _Options) -> None:
         print_json(done.as_json(options.encoding))
         return
     result = done.result
-    print_paths(repository, result)
-    for path in done.buffers:
-        note = "a buffer, which --json prints; not written"
-        print_feedback(f" M {quote_path(path)}: {note}", dry_run=result.dry_run)
-    if options.show_diff:
-        paint = diff_painter(repository.config)
-        for line in result.diff.split("\n")[:-1]:
-            print_text(paint(line))
+    _print_changes(repository, done, options)
     if not (result.changes_something or done.buffers):
         print_feedback(_nothing(repository, done), dry_run=result.dry_run)
         return
@@ -349,6 +342,18 @@ def _print(repository: Repository, done: TakenBack, options: _Options) -> None:
         warn(f"{quote_path(conflict.path)} {has} conflict markers")
     if result.undo is not None:
         print_hints((_UNDO,), repository.config)
+
+
+def _print_changes(repository: Repository, done: TakenBack, options: _Options) -> None:
+    print_paths(repository, done.result)
+    for file in done.buffers:
+        note = "a buffer, which --json prints; not written"
+        line = f" {LETTERS[file.action]} {quote_path(file.path)}: {note}"
+        print_feedback(line, dry_run=done.result.dry_run)
+    paint = diff_painter(repository.config)
+    for diff in (done.result.diff, *map(diff_of, done.buffers)) if options.show_diff else ():
+        for line in diff.split("\n")[:-1]:
+            print_text(paint(line))
 
 
 def _nothing(repository: Repository, done: TakenBack) -> str:

@@ -54,6 +54,11 @@ _OWN: dict[str, dict[str, Any]] = {
         "description": "An id or the beginning of one, @ for the newest, @~N, message:ID or "
         "label:TEXT.",
     },
+    "turns": {
+        **_STRINGS,
+        "description": "The turns, by their checkpoints: ids or the beginnings of them, @ for the "
+        "newest, @~N.",
+    },
     "name": {
         **_STRING,
         "description": "A checkpoint, <checkpoint>:<path> for a file of it, or the id of an edit; "
@@ -82,6 +87,12 @@ _TEXTS = {
     ("accept", "overwrite"): "Replace the user's changes.",
     ("accept", "markers"): "With merge, mark conflicts in the files.",
     ("accept", "hunk"): "Only these hunks of the file, by number.",
+    ("revert", "hunk"): "Only these hunks of the file, by their numbers in a dry run with paths.",
+    ("revert", "expect"): "Refuse the hunks unless this is the file's version, as a dry run gives "
+    "it.",
+    ("revert", "diff"): "Also answer with the resulting diff.",
+    ("revert", "markers"): "Where others have changed the same lines, write both versions with "
+    "conflict markers.",
     ("discard", "hunk"): "Only these hunks of the file, by number.",
     ("restore", "hunk"): "Only these hunks of the file, by their numbers in a dry run with paths.",
     ("restore", "expect"): "Refuse the hunks unless this is the file's version, as a dry run gives "
@@ -112,6 +123,11 @@ _DESCRIPTIONS = {
     "HEAD and branches stay where they are, unless asked for. What is there now is kept: the undo "
     "tool brings it back. With paths, only the files that they match are restored, and their "
     "staged content.",
+    "revert": "Take back what turns changed, and keep what others have changed since. Each file "
+    "that a turn changed is merged with the file as it is now. Nothing is changed if others have "
+    "changed the same lines. Several turns are reverted together, or none of them. With paths, "
+    "only what the turns changed of these. The conversation, HEAD and branches stay; the undo tool "
+    "brings back what was here before.",
     "preview_edit": "Show what apply_edit would change, and change nothing.",
     "status": "Show the files of the newest proposal, and how each differs from it.",
     "sync": "Make files as they are now the context of what is proposed; the files stay as they "

@@ -140,6 +140,11 @@ class Workspace(NamedTuple):
             buffers=buffer_files({self._buffer_path(path): contents[path] for path in contents})
         )
 
+    def buffer_data(self) -> dict[str, bytes]:
+        """The contents of the buffers by path relative to the top."""
+        held = self.buffers.items()
+        return {self.tree_path(real): bytes(state.data) for real, state in held if state}
+
     def _buffer_path(self, path: str) -> str:
         try:
             return self.target(path).real

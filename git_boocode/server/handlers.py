@@ -14,7 +14,13 @@ from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
 from git_boocode.checkpoints.own_changes import compared_states
-from git_boocode.checkpoints.restore.request import REDO, RESTORE, UNDO, RestoreRequest
+from git_boocode.checkpoints.restore.request import (
+    REDO,
+    RESTORE,
+    REVERT,
+    UNDO,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
@@ -29,7 +35,13 @@ from git_boocode.proposals import acceptance, discard_sync, new_proposal
 from git_boocode.proposals.local_files import file_statuses, proposal_trees
 from git_boocode.proposals.review import ChosenPart, hunks_of_one_file
 from git_boocode.proposals.review import preview as preview_file
-from git_boocode.repo.errors import RefusedError, UsageError, refuse_without
+from git_boocode.repo.errors import (
+    RefusedError,
+    UsageError,
+    refuse_combined,
+    refuse_without,
+    shell_command,
+)
 from git_boocode.repo.ids import ID
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
@@ -38,6 +50,13 @@ from git_boocode.server.json_rpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, Json
 from git_boocode.server.tools import BUFFERS
 from git_boocode.workflows import restore_parts, restore_with_edits
 from git_boocode.workflows.show_target import CheckpointTarget, find_target
+from git_boocode.workflows.take_back import (
+    TakeBackRequest,
+    chosen_turns,
+    no_turn_given,
+    take_back,
+    take_back_hunks,
+)
 
 
 class Call:
@@ -215,6 +234,32 @@ def restore(call: Call) -> JsonObject:
     return restore_parts.with_listed_hunks(repository, result, request).as_json()
 
 
+def revert(call: Call) -> JsonObject:
+    """Take back what turns changed."""
+    repository, encoding = call.repository, call.encoding
+    request = TakeBackRequest(
+        tuple(call.get("turns", ())),
+        call.get("session", ""),
+        call.get("agent", ""),
+        call.paths,
+        dry_run=call.get("dry_run", False),
+        diff=call.get("diff", False),
+        markers=call.get("markers", False),
+        force=frozenset(call.get("force", ())),
+        buffers=call.workspace().buffer_data(),
+    ).checked()
+    numbers, expect = call.get("hunk", ()), call.get("expect", "")
+    refuse_combined(hunk=numbers, markers=request.markers)
+    if not numbers:
+        refuse_without("hunk", expect=expect)
+    if not (request.turns or request.session or request.agent or request.dry_run):
+        [last] = chosen_turns(Catalog(repository), REVERT, request)
+        raise no_turn_given(last, shell_command("git", "boocode", REVERT, last.id))
+    if numbers:
+        return take_back_hunks(repository, REVERT, request, numbers, expect).as_json(encoding)
+    return take_back(repository, REVERT, request).as_json(encoding)
+
+
 def undo(call: Call) -> JsonObject:
     """Undo the latest restore, or the latest change of a proposal."""
     return restore_with_edits.undo(call.repository, _restore_request(call, UNDO)).as_json()
@@ -317,7 +362,7 @@ HANDLERS: dict[str, Callable[[Call], JsonObject]] = {
     each.__name__: each
     for each in (
         *(apply_edit, preview_edit, locate, rewind, checkpoint, log, show, diff, blame, restore),
-        *(undo, redo, propose, status, preview, accept, discard, sync, turn),
+        *(revert, undo, redo, propose, status, preview, accept, discard, sync, turn),
     )
 }
 """The function of each tool, by its name."""

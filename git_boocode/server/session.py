@@ -61,7 +61,8 @@ _INSTRUCTIONS = (
     "Edits files of a git worktree although the text has drifted, and takes checkpoints that every "
     "restore can come back from. Call apply_edit to edit a file: it changes all or nothing, and a "
     "refusal says what to send instead. Call checkpoint before anything risky, log to see the "
-    "turns, restore to go back, and undo to take a restore back."
+    "turns, restore to go back, revert to take back one turn and keep all other work, and undo to "
+    "take either back."
 )
 _READ_ONLY_INSTRUCTIONS = (
     "Shows the checkpoints of a git worktree and what each turn changed, and finds texts although "

@@ -30,6 +30,7 @@ _SYNONYMS = {
     "checkpoint": ("id", "name", "checkpoint_id"),
     "name": ("id", "checkpoint", "checkpoint_id"),
     "edit": ("id", "name"),
+    "turns": ("turn", "id", "name", "checkpoint"),
     "old": ("checkpoint", "id"),
     "needle": ("text", "old_string"),
     "paths": ("path", "files"),
@@ -104,6 +105,15 @@ TOOLS = {
             REPLACES,
             ("checkpoint", "paths", "hunk", "expect", "head", "session", *_STEP),
         ),
+        ServedTool(
+            "revert",
+            "revert",
+            REPLACES,
+            (
+                *("turns", "session", "agent", "paths", "hunk", "expect", "dry_run", "diff"),
+                *("markers", "force", "position_encoding", BUFFERS),
+            ),
+        ),
         ServedTool("undo", "undo", REPLACES, ("no_head", *_STEP)),
         ServedTool("redo", "redo", REPLACES, ("no_head", *_STEP)),
         ServedTool("propose", "propose", ADDS, (*_EDIT, "retry_of"), takes_edits=True),
@@ -141,7 +151,7 @@ def _plain(name: str) -> str:
 
 def _refuse_empty(tool: ServedTool, name: str, value: object) -> None:
     """Refuse an empty selection, which must not become everything (UsageError)."""
-    if value == [] and name in ("paths", "hunk") and tool.effect != READS:
+    if value == [] and name in ("turns", "paths", "hunk") and tool.effect != READS:
         raise UsageError(f"'{name}' is empty", hints=("omit it to mean everything",))
 
 
@@ -226,6 +236,10 @@ class DefinedTools:
 
     def _call(self, tool: ServedTool, value: str) -> str:
         """A call of a tool; `value` is one of its options or else its first required argument."""
-        required = self.definitions[tool.name]["inputSchema"].get("required", tool.arguments)
-        given = {value: True} if value in tool.arguments else {required[0]: value}
+        schema = self.definitions[tool.name]["inputSchema"]
+        first = schema.get("required", tool.arguments)[0]
+        is_list = schema["properties"][first]["type"] == "array"
+        given: JsonObject = {first: value.split() if is_list else value}
+        if value in tool.arguments:
+            given = {value: True}
         return f"the tool '{tool.name}'{f' with {json.dumps(given)}' if value else ''}"

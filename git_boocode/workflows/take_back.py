@@ -30,8 +30,8 @@ from git_boocode.checkpoints.turn_work import TurnWork, work_of
 from git_boocode.checkpoints.turns import NOW, Turn, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.editing.edits import DEFAULT_ENCODING
-from git_boocode.editing.text_changes import text_edits
+from git_boocode.editing.answer import file_json
+from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile
 from git_boocode.editing.textfile import decode
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import (
@@ -42,6 +42,7 @@ from git_boocode.repo.errors import (
     refuse_combined,
     refuse_unknown,
     shell_command,
+    shortened,
 )
 from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.repository import Repository
@@ -103,20 +104,21 @@ class TakenBack(NamedTuple):
     files: tuple[ChangedFile, ...] = ()
 
     @property
-    def buffers(self) -> dict[str, tuple[bytes | None, bytes | None]]:
-        """The contents of the changed buffers by path, now and as they are to be."""
+    def buffers(self) -> list[EditedFile]:
+        """The changed buffers, now and as they are to be."""
         written = {file.path for file in self.merged.wanted.files}
-        return {path: both for path, both in self.merged.texts.items() if path not in written}
+        texts = self.merged.texts.items()
+        return [_edited(path, *both) for path, both in texts if path not in written]
 
     def as_json(self, encoding: str = DEFAULT_ENCODING) -> dict[str, object]:
         """The JSON answer; `encoding` is the one of the positions in text edits."""
         result = self.result
         hunks = {file.path: file.as_json() for file in self.files if file.hunks}
         changed = [{**each.as_json(), **hunks.get(each.path, {})} for each in result.changed]
-        changed += [
-            {**_buffer_json(path, *both, encoding), **hunks.get(path, {})}
-            for path, both in self.buffers.items()
-        ]
+        for buffer in self.buffers:
+            values = file_json(buffer, encoding)
+            del values["edits"]
+            changed.append({**values, **hunks.get(buffer.path, {})})
         conflicts = [each.as_json() for each in self.merged.conflicts]
         return {
             "ok": True,
@@ -131,18 +133,12 @@ class TakenBack(NamedTuple):
         }
 
 
-def _buffer_json(
-    path: str, now: bytes | None, new: bytes | None, encoding: str
-) -> dict[str, object]:
-    """A changed buffer in a JSON answer, with its new text; None for no file."""
-    old, text = ("" if side is None else decode(side).text for side in (now, new))
-    action = "modify" if now is not None and new is not None else "delete" if now else "create"
-    return {
-        "path": path,
-        "action": action,
-        "text": None if new is None else text,
-        "text_edits": text_edits(old, text, encoding),
-    }
+def _edited(path: str, now: bytes | None, new: bytes | None) -> EditedFile:
+    """A changed buffer; None for no file."""
+    old, text = (None if side is None else decode(side) for side in (now, new))
+    action = "create" if old is None else "modify" if text else "delete"
+    changes = old != text
+    return EditedFile(path, action, None, changes, old, text, (), in_buffer=True)
 
 
 def take_back(repository: Repository, command: str, request: TakeBackRequest) -> TakenBack:
@@ -189,6 +185,14 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
     result = commands.change_paths(repository, step, make, asked, restore_host(repository))
     assert found is not None
     return TakenBack(command, tuple(chosen), found, result, tuple(files))
+
+
+def no_turn_given(last: Checkpoint, typed: str) -> UsageError:
+    """The error where nobody can be asked about the turn that ended last; `typed` reverts it."""
+    label = last.meta.text("label")
+    about = f", {shortened(label)!r}" if label else ""
+    hint = NextStep("{} reverts the turn that ended last", REVERT, last.id, typed=typed, rest=about)
+    return UsageError("no turn given", hints=(hint,))
 
 
 def take_back_hunks(

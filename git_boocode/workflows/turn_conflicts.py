@@ -158,5 +158,5 @@ def _hints(conflicts: Sequence[Conflict], works: Sequence[TurnWork], command: st
         yield NextStep("{} takes only some hunks", "hunk", "<n>", typed="-p or --hunk <n>")
     if not any(each.is_whole for each in conflicts):
         yield NextStep(
-            "{} writes both versions with conflict markers", "merge", typed="--merge --markers"
+            "{} writes both versions with conflict markers", "markers", typed="--merge --markers"
         )

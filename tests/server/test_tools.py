@@ -132,7 +132,13 @@ def test_an_empty_selection_is_not_everything(client: Client, work: Repo) -> Non
     client.succeed("propose", **edit("sub/b", "b", "B"))
     before = work.files()
     for tool, name in (
-        *(("restore", "paths"), ("accept", "paths"), ("accept", "hunk"), ("discard", "paths")),
+        *(
+            ("restore", "paths"),
+            ("revert", "turns"),
+            ("accept", "paths"),
+            ("accept", "hunk"),
+            ("discard", "paths"),
+        ),
         *(("checkpoint", "paths"), ("sync", "paths"), ("rewind", "paths")),
     ):
         given = {"checkpoint": "@"} if tool == "restore" else {}
@@ -374,7 +380,7 @@ def test_annotations(client: Client) -> None:
             "idempotentHint": effect == READS,
             "openWorldHint": False,
         }
-    replacing = {"apply_edit", "rewind", "restore", "undo", "redo", "accept", "discard"}
+    replacing = {"apply_edit", "rewind", "restore", "revert", "undo", "redo", "accept", "discard"}
     assert {name for name, tool in TOOLS.items() if tool.effect == REPLACES} == replacing
 
 
