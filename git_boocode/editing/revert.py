@@ -131,7 +131,7 @@ def revert_text(
 
     The rest is left as it is, or marked. MissError if the encodings differ.
     """
-    reverter = _reverter(before, after, now)
+    reverter = _reverter(before, after, now, strict=True)
     changes, left = reverter.outcome()
     splices: list[tuple[int, int, Sequence[str]]] = [*(change[:3] for change in changes)]
     if mark is not None:
@@ -141,7 +141,9 @@ def revert_text(
     return RevertedText(_spliced(reverter, now, splices), tuple(left))
 
 
-def _reverter(before: FileText, after: FileText, now: FileText) -> _Reverter:
+def _reverter(
+    before: FileText, after: FileText, now: FileText, *, strict: bool = False
+) -> _Reverter:
     texts = before, after, now
     if len(set(map(_kind, texts))) > 1:
         raise _conflict("the encoding of the file has changed since")
@@ -149,7 +151,7 @@ def _reverter(before: FileText, after: FileText, now: FileText) -> _Reverter:
     characters = [
         text.encode().decode("utf-8", "surrogateescape") if utf_8 else text.text for text in texts
     ]
-    return _Reverter(characters, raw=any(text.is_raw for text in texts))
+    return _Reverter(characters, raw=any(text.is_raw for text in texts), strict=strict)
 
 
 def _spliced(
@@ -217,11 +219,14 @@ class _Side:
 class _Reverter:
     """Reverts the changes of an edit: ``texts`` are those before, after, and now.
 
-    With ``raw`` the file is not text, and whitespace is not ignored.
+    With ``raw`` the file is not text, and whitespace is not ignored. If it is ``strict``, removed
+    lines do not come back beside what others have added at the same end of the file, and lines that
+    say little are not taken for the edit's without a neighbour.
     """
 
-    def __init__(self, texts: Sequence[str], *, raw: bool) -> None:
+    def __init__(self, texts: Sequence[str], *, raw: bool, strict: bool) -> None:
         before, after, now = texts
+        self.strict = strict
         if not raw:
             before, after = (with_our_endings(after, now, text) for text in (before, after))
         self.ending = Lines(now).usual_ending
@@ -503,6 +508,12 @@ class _Reverter:
         lines = _carried(old, recorded, there, slice(above, above + stop - start))
         if lines is None:
             return None
+        is_open = (above, below) if start == stop else (1, 1)
+        if self.strict and not all(is_open):
+            # At an end of the file as recorded, where there are other lines now.
+            ends = start == place == 0, (stop, end) == (len(after.rows), len(now.rows))
+            if not all(map(any, zip(is_open, ends, strict=True))):
+                return None
         changed = [*map(indent_of, lines)] != [*map(indent_of, old)]
         if changed and not _has_evidence(after.keys[start - above : stop + below]):
             return None
@@ -525,6 +536,8 @@ class _Reverter:
     def _is_identified(self, region: Region, above: int, below: int) -> bool:
         """Whether the rows around a place (beside a copy, on each side) occur once in both."""
         (start, stop), keys = region.base, self.after.keys
+        if self.strict and not (above or below or _has_evidence(keys[start:stop])):
+            return False
         runs = [keys[start - above : stop + below]]
         if self._has_more(region, self.after):
             runs = [keys[start - above : stop], keys[start : stop + below]]

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from git_boocode.matching.align import PAIR_FLOOR, Hunk, scripts, similarity
 from git_boocode.matching.types import Rows
 
+_NEAR = 8  # rows above and below a row that are compared with it
+_MARGIN = 0.2  # of similarity, by which an edited row is more similar than those
 _Mapped = Sequence[int | None]
 
 
@@ -90,12 +92,19 @@ class Alignments:
         return None
 
     def _is_edited(self, mapped: _Mapped, row: int, now: int, step: int) -> bool:
-        """Whether an older row is the current one, edited in place with others in a direction."""
-        size = 1
+        """Whether an older row is the current one, edited in place with others in a direction.
+
+        The current one is clearly less similar to the rows around the older one.
+        """
+        size, older = 1, self._older
         while (end := mapped[row + size * step + 1]) is None:
             size += 1
-        alike = end == now + size * step and 0 <= now < len(self._now)
-        return alike and similarity(self._older[row], self._now[now], PAIR_FLOOR) > 0
+        if end != now + size * step or not 0 <= now < len(self._now):
+            return False
+        there = self._now[now]
+        around = [*older[max(row - _NEAR, 0) : row], *older[row + 1 : row + 1 + _NEAR]]
+        best = max((similarity(each, there) for each in around if each), default=0.0)
+        return similarity(older[row], there) >= max(PAIR_FLOOR, best + _MARGIN)
 
 
 def is_same_result(

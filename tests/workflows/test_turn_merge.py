@@ -12,7 +12,8 @@ from git_boocode.checkpoints.capture import ToolCall, capture_tool_state, captur
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, Wanted
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.turn_work import work_of
+from git_boocode.checkpoints.turn_work import Step, TurnWork, work_of
+from git_boocode.checkpoints.turns import Turn
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
@@ -475,3 +476,47 @@ def test_turns_that_took_turns_in_one_file(repo: Repo) -> None:
     undo()
     (conflict,) = [*merged(second, buffers={"a": b"another text\n"}).conflicts]
     assert conflict.path == "a"
+
+
+# What a turn of somebody else may hold.
+
+
+def test_paths_that_no_file_may_have_are_never_written(repo: Repo) -> None:
+    turn = begin("first")
+    repository = Repository.discover()
+    blob = repo.git("hash-object", "-w", "--stdin", stdin="evil\n").strip()
+
+    def tree(*entries: tuple[str, str, str]) -> str:
+        body = b"".join(
+            f"{mode} {name}\0".encode() + bytes.fromhex(identifier)
+            for mode, name, identifier in entries
+        )
+        command = ("hash-object", "-t", "tree", "--literally", "-w", "--stdin")
+        return repo.git(*command, stdin=body).strip()
+
+    below = tree(("100644", "config", blob))
+    hostile = tree(
+        ("40000", "..", below),
+        ("40000", ".git", below),
+        ("40000", "link", below),
+        ("100644", "plain", blob),
+    )
+    (repo.top / "link").symlink_to(repo.top.parent)
+    work = TurnWork(Turn(turn), (Step(repository.empty_tree, hostile),), {})
+    found: list[Merged] = []
+
+    def make(snapshot: Snapshot) -> Wanted:
+        found.append(merge_turns(repository, snapshot, [work], forwards=True))
+        return found[0].wanted
+
+    config = (repo.top / ".git/config").read_text()
+    commands.change_paths(repository, TurnStep("pick", (turn.id,)), make, RestoreRequest())
+    (result,) = found
+    assert [file.path for file in result.wanted.files] == ["plain"]
+    assert [kept.path for kept in result.wanted.kept] == ["../config", ".git/config"]
+    assert [(each.path, each.message) for each in result.conflicts] == [
+        ("link/config", "'link' is in the way")
+    ]
+    assert (repo.top / ".git/config").read_text() == config
+    assert not (repo.top.parent / "config").exists()
+    assert text(repo, "plain") == "evil\n"
