@@ -124,10 +124,13 @@ def refusal_of(
     first, others = conflicts[0], conflicts[1:]
     places = first_few(in_words(pair for pair in first.lines if pair[0] <= pair[1]), _SHOWN)
     by = " and ".join(_named(writer) for writer in first.by)
-    where = f", {places}" if places else ""
+    what = f": {first.message}, {by}"
+    if not first.is_whole:
+        where = f" at {places}" if places else ""
+        what = f" was changed since{where} {by}"
     more = f" (and {len(others)} more {'file' if len(others) == 1 else 'files'})" if others else ""
     return RefusedError(
-        f"'{first.path}'{where}: {first.message}, {by}{more}",
+        f"'{first.path}'{what}{more}",
         code="conflict",
         hints=tuple(_hints(conflicts, works, command)),
         details={"conflicts": [each.as_json() for each in conflicts]},
@@ -152,10 +155,10 @@ def _hints(conflicts: Sequence[Conflict], works: Sequence[TurnWork], command: st
                 f"{{}} reverts {which} as well",
                 command,
                 " ".join(turns),
-                typed=shell_command("git", "boocode", command, *turns),
+                typed=f"'{shell_command('git', 'boocode', command, *turns)}'",
             )
     if not all(each.is_whole for each in conflicts):
-        yield NextStep("{} takes only some hunks", "hunk", "<n>", typed="-p or --hunk <n>")
+        yield NextStep("{} takes only some hunks", "hunk", typed="-p or --hunk <n>")
     if not any(each.is_whole for each in conflicts):
         yield NextStep(
             "{} writes both versions with conflict markers", "markers", typed="--merge --markers"

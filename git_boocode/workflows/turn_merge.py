@@ -115,7 +115,7 @@ def _shared(
 ) -> RefusedError:
     path, ids = next(iter(shared.items()))
     turns = sorted({work.turn.checkpoint.id}.union(*shared.values()), reverse=True)
-    every = shell_command("git", "boocode", "revert", *turns)
+    every = f"'{shell_command('git', 'boocode', 'revert', *turns)}'"
     both = NextStep("{} reverts all of these turns", "revert", " ".join(turns), typed=every)
     others = first_few(ids, _SHOWN)
     more = f" (and {len(shared) - 1} more files)" if len(shared) > 1 else ""
