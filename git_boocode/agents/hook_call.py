@@ -322,7 +322,7 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
             texts = {"label": label_of(prompt), "prompt": prompt}
             _capture(repository, reported, turn, turns, **texts, anchor=_anchor(position))
         else:
-            _note_going_on(turn, turns)
+            _note_going_on(turn, turns, by_tool=is_tool)
             if not is_tool or not _serve_tool(context, repository, reported, turns):
                 return
     from git_boocode.checkpoints.capture import prune_daily
@@ -355,11 +355,12 @@ def _is_beside(reported: HookEvent, turns: Turns) -> bool:
     return is_beside and not reads_only(reported.tool)
 
 
-def _note_going_on(turn: ReportedTurn, turns: Turns) -> None:
+def _note_going_on(turn: ReportedTurn, turns: Turns, *, by_tool: bool) -> None:
     """Note that the latest turn of a session goes on, although its end may have been reported."""
     latest = turns.latest(turn.agent, turn.session)
     if latest is not None:
-        turns.replace(latest, latest._replace(ended=False))
+        reports = latest.reports_tools or by_tool
+        turns.replace(latest, latest._replace(ended=False, reports_tools=reports))
 
 
 def _serve_tool(

@@ -31,6 +31,7 @@ from git_boocode.repo.reported_turn import (
     latest_of,
     open_beside,
     read_turns,
+    reports_tools,
 )
 
 _PATIENCE = 5.0  # seconds for the payload
@@ -80,9 +81,13 @@ def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:
         return False
     if turn not in ("", latest.turn) or latest.per_tool not in (AUTO, NEVER):
         return False
-    if latest.per_tool == NEVER or reads_only(payload.text(agent.fields.tool)):
+    if latest.per_tool == NEVER:
         return True
-    return not open_beside(turns, latest.agent, latest.session)
+    if not reports_tools(turns, latest.agent):
+        # The first one is noted.
+        return False
+    is_reading = reads_only(payload.text(agent.fields.tool))
+    return is_reading or not open_beside(turns, latest.agent, latest.session)
 
 
 def _git_dir(directory: str) -> str | None:

@@ -38,7 +38,7 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
-from git_boocode.repo.reported_turn import open_beside, read_turns
+from git_boocode.repo.reported_turn import open_beside, read_turns, reports_tools
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
@@ -55,6 +55,7 @@ _BELOW = {
     TURN_END_KIND: TURN_ENDS,
     TOOL_STATE_KIND: TOOL_STATES,
 }
+_NEVER = ("never", "false", "no", "off", "0")
 _STEPS = ("restore", "revert", "pick")
 _TEXTS = ("label", "session", "chat", "message", "agent", "trigger")
 
@@ -209,12 +210,21 @@ def _write_checkpoint(
     if request.prompt:
         texts["prompt"] = request.prompt
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
-    turns = read_turns(repository.state_dir)
-    if beside := open_beside(turns, request.agent, request.session):
-        # The turns that are open at this time, as far as hooks know.
-        values["beside"] = beside
+    values |= _reported(repository, request)
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
+
+
+def _reported(repository: Repository, request: Request) -> dict[str, Any]:
+    """What hooks know: which turns are open, and whether the agent's tool calls are recorded."""
+    turns = read_turns(repository.state_dir)
+    beside = open_beside(turns, request.agent, request.session)
+    setting = (repository.config.text("boocode.perTool") or "").lower()
+    reports = setting not in _NEVER and reports_tools(turns, request.agent)
+    return {
+        **({"beside": beside} if beside else {}),
+        **({"reports_tools": True} if reports else {}),
+    }
 
 
 def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:

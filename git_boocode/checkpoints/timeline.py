@@ -28,8 +28,8 @@ class RecordedState(NamedTuple):
 
     `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, or RESTORE for the state
     before a restore. `call` and `tool` are those of the agent; `files` the only paths that the tool
-    changes, empty if it may change any. `beside` are the turns that were open at a BEGIN, as far as
-    hooks knew.
+    changes, empty if it may change any. At a BEGIN, `beside` are the turns that were open as far as
+    hooks knew, and `reports` is whether they knew of tool calls of the agent.
     """
 
     id: str
@@ -40,6 +40,7 @@ class RecordedState(NamedTuple):
     tool: str = ""
     files: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    reports: bool = False
 
 
 class Sign(NamedTuple):
@@ -245,7 +246,7 @@ class Timeline:
             state.session == span.session
             or (state.session[0] == span.session[0] and (beyond is None or state.id <= beyond))
             for state in self.states
-            if state.kind in (BEFORE, AFTER)
+            if state.kind in (BEFORE, AFTER) or state.reports
         )
 
     @cached_property

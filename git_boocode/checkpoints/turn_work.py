@@ -456,7 +456,8 @@ def _state(entry: Checkpoint) -> RecordedState | None:
         return None
     beside = meta.values.get("beside")
     ids = tuple(map(str, beside)) if isinstance(beside, list) else ()
-    return RecordedState(identifier, BEGIN, session, entry.id, beside=ids)
+    reports = meta.values.get("reports_tools") is True
+    return RecordedState(identifier, BEGIN, session, entry.id, beside=ids, reports=reports)
 
 
 def _session(meta: Metadata) -> Session:

@@ -29,7 +29,8 @@ class ReportedTurn(NamedTuple):
     `turn` is its id, or empty; `prompt` a checksum of the prompt, or empty; `offset` the size of
     the transcript, None if unknown; `time` is in seconds since 1970; `checkpoint` is the id of its
     checkpoint. `seen` is when one of its tool calls was recorded last, and `in_call` whether that
-    one has not ended; `per_tool` is the setting when the turn began, empty if unknown.
+    one has not ended; `per_tool` is the setting when the turn began, empty if unknown;
+    `reports_tools` whether one was reported at all.
     """
 
     agent: str
@@ -43,6 +44,7 @@ class ReportedTurn(NamedTuple):
     seen: float = 0.0
     in_call: bool = False
     per_tool: str = ""
+    reports_tools: bool = False
 
     def is_of_session(self, other: ReportedTurn) -> bool:
         """Whether both are of one agent's session."""
@@ -73,6 +75,7 @@ def turns_in(rows: object) -> Iterator[ReportedTurn]:
                 seen=float(row.get("seen", 0.0)),
                 in_call=row.get("in_call") is True,
                 per_tool=str(row.get("per_tool", "")),
+                reports_tools=row.get("reports_tools") is True,
             )
 
 
@@ -97,6 +100,11 @@ def latest_of(turns: Iterable[ReportedTurn], agent: str, session: str) -> Report
         if (turn.agent, turn.session) == (agent, session):
             found = turn
     return found
+
+
+def reports_tools(turns: Iterable[ReportedTurn], agent: str) -> bool:
+    """Whether the hooks of an agent's tools are known to be called."""
+    return any(turn.agent == agent and turn.reports_tools for turn in turns)
 
 
 def open_beside(turns: Iterable[ReportedTurn], agent: str, session: str) -> list[str]:

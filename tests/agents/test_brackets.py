@@ -170,6 +170,18 @@ def test_always_takes_a_checkpoint_of_the_files_as_well(repo: Repo) -> None:
     assert phases(repo, first) == [("before", "Edit", ["a"]), ("after", "Edit", ["a"])]
 
 
+def test_turns_that_call_no_tool_beside_others_changed_nothing(repo: Repo) -> None:
+    repo.commit(a="a\n", hand="hand\n")
+    first = begin(repo, "one")
+    bash(repo, "one", lambda: repo.write("a", "one\n"))
+    second = begin(repo, "two")
+    repo.write("hand", "by hand\n")
+    claude(repo, "two", "Stop")
+    claude(repo, "one", "Stop")
+    assert changed(first) == {"a": ["one\n"]}
+    assert changed(second) == {}
+
+
 def test_tools_that_only_read_are_not_bracketed(repo: Repo) -> None:
     begin(repo, "one"), begin(repo, "two")
     tool = {"tool_name": "Read", "tool_input": {"file_path": str(repo.top / "a")}}
