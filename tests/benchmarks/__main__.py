@@ -9,6 +9,7 @@ from importlib import import_module
 BENCHMARKS = {
     "startup": "what git-boocode's own start costs, against the bare interpreter and click",
     "checkpoints": "checkpoint and restore, against git status and the plain shell recipe",
+    "revert": "a turn taken back beside a restore of the same files, and an idle hook",
     "hooks": "what a hook costs at every turn, beside a checkpoint and the bare interpreter",
     "proposals": "status of a proposal beside git status, propose and accept beside git commit",
     "server": "the server's start, edits, searches and checkpoints, beside one-shot commands",

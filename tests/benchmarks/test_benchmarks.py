@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import hooks, patches, proposals, server, sharing
+from tests.benchmarks import hooks, patches, proposals, revert, server, sharing
 from tests.benchmarks.checkpoints import capture, disk, log
 from tests.benchmarks.checkpoints.worktree import (
     OURS,
@@ -77,6 +77,13 @@ def test_hooks_and_proposals(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(rows(capsys.readouterr().out)["hook before a turn"]) == 3
     proposals.report(20, 5, rounds=1)
     assert len(rows(capsys.readouterr().out)["accept it"]) == 2
+
+
+def test_revert(capsys: pytest.CaptureFixture[str]) -> None:
+    revert.report(SIZE, rounds=1, idle_rounds=1)
+    shown = rows(capsys.readouterr().out)
+    assert len(shown["revert, merged with later lines"]) == 3
+    assert shown["git boocode --version"][1] == "1.00"
 
 
 def test_server(capsys: pytest.CaptureFixture[str]) -> None:
