@@ -580,6 +580,24 @@ def test_a_call_that_had_begun_before_the_other_turn(
     assert repo.read("b").decode() == TEXT
 
 
+def test_a_turn_whose_calls_all_were_before_the_other_turn(
+    repo: Repo, one: Session, two: Session
+) -> None:
+    first = one.begin()
+    one.edit("a", "line 2\n", "one: 2\n")
+    second = two.begin()
+    with two.call():
+        replace(repo, "a", "line 9\n", "two: 9\n")
+        replace(repo, "b", "line 9\n", "two: 9\n")
+    replace(repo, "a", "line 12\n", "mine: 12\n")
+    two.end()
+    one.end()
+    revert(repo, first)
+    assert repo.read("a").decode() == text(n9="two: 9\n", n12="mine: 12\n")
+    revert(repo, second)
+    assert repo.read("a").decode() == text(n12="mine: 12\n")
+
+
 def test_a_turn_that_goes_on_while_the_other_is_taken_back(
     repo: Repo, one: Session, two: Session
 ) -> None:
