@@ -14,6 +14,7 @@ from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError, first_
 from git_boocode.repo.repository import Repository
 
 BY_HAND = "by hand"
+_ATTRIBUTED = 500  # conflicts of which it is found out who wrote the lines
 _SHOWN = 5  # places that a message names
 
 Writer = tuple[str | None, str]
@@ -57,8 +58,11 @@ def attributed(
         with line_history(repository) as history:
             writers = _Writers(repository, history, works)
             return [
+                # Each takes two processes.
                 each._replace(by=writers.of(each, recorded.get(each.path, ())))
-                for each in conflicts
+                if number < _ATTRIBUTED
+                else each
+                for number, each in enumerate(conflicts)
             ]
     except RefusedError:
         # No checkpoint was taken in this worktree.

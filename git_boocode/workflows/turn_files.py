@@ -28,6 +28,7 @@ from git_boocode.workflows.disk_form import DiskFile, wanted_file
 
 _MOST_NAMED = 500  # more paths are looked up in a listing of the whole tree
 _DIRECTORY = "040000"
+_NOW = "~"  # greater than any id
 _NEW = "new "  # begins the names of new contents, which no id does
 _DISK = f"{_NEW}on disk"
 
@@ -223,6 +224,13 @@ class TurnFiles:
             return Metadata.parse(commit.message) if commit else None
         except MetadataError:
             return None
+
+    def time_of(self, name: str) -> str:
+        """The id of a recorded state, greater than those of all earlier ones; empty if unknown."""
+        if name == self._snapshot.tree:
+            return _NOW
+        meta = self.meta(name)
+        return meta.text("id") if meta else ""
 
     def staging(self, name: str) -> Staging | None:
         """The staging area of a recorded state, or of the worktree by its tree; None if unknown."""

@@ -30,7 +30,7 @@ from git_boocode.editing.textfile import decode
 from git_boocode.repo.errors import NextStep, RefusedError, first_few, shell_command
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
-from git_boocode.repo.object_writer import GITLINK
+from git_boocode.repo.object_writer import GITLINK, SYMLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.turn_conflicts import Conflict, attributed, refusal_of
 from git_boocode.workflows.turn_files import File, TurnFiles
@@ -83,6 +83,7 @@ def merge_turns(
             raise _shared(work, shared, forwards=forwards)
         found.append((work, taken))
     merge.keep_hostile({path for _, steps in found for path in steps})
+    merge.fold_mixed([steps for _, steps in found])
     for work, steps in found:
         merge.fold(work, steps)
     return merge.finish()
@@ -158,6 +159,7 @@ class _Merge:
         self._kept: dict[str, str] = {}
         self._conflicts: list[Conflict] = []
         self._recorded: dict[str, set[str]] = {}  # the lines in conflict, as they were recorded
+        self._mixed: dict[str, list[_Sides]] = {}  # of paths that turns changed alternately
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
         self._staged: dict[str, Entry | None] = {}
         self._named: Pathspecs | None = None
@@ -174,6 +176,22 @@ class _Merge:
             if is_in_dot_git(path) or not {"", ".", ".."}.isdisjoint(path.split("/")):
                 self._kept[path] = "git does not allow this name"
 
+    def fold_mixed(self, works: Sequence[Mapping[str, tuple[PathStep, ...]]]) -> None:
+        """Merge the paths that turns changed alternately, in the order of the changes."""
+        by_path: dict[str, list[tuple[str, int, int, PathStep]]] = {}
+        for number, steps in enumerate(works if len(works) > 1 else ()):
+            for path, each in steps.items():
+                last = ""
+                for position, step in enumerate(each):
+                    # A step that was not recorded with its time follows the one before it.
+                    last = max(last, self.files.time_of(step.step.after))
+                    by_path.setdefault(path, []).append((last, position, number, step))
+        for path, timed in by_path.items():
+            order = sorted(timed, reverse=not self._forwards)
+            numbers = [number for _, _, number, _ in order]
+            if numbers != sorted(numbers):
+                self._mixed[path] = [self._sides(step) for _, _, _, step in order]
+
     def fold(self, work: TurnWork, steps: Mapping[str, tuple[PathStep, ...]]) -> None:
         """Merge the changes of one turn."""
         self._name_unrecorded(work, steps)
@@ -182,6 +200,10 @@ class _Merge:
         if not self._forwards:
             self._fold_staging(work, chosen)
         pairs = {path: [*map(self._sides, each)] for path, each in chosen.items()}
+        for path in self._mixed.keys() & pairs.keys():
+            # All steps at once, when the first of the turns is merged.
+            pairs[path] = self._mixed[path] if self._forwards else self._mixed[path][::-1]
+            self._mixed[path] = []
         places = {path: path for path in pairs}
         self._fold_renames(chosen, pairs)
         places |= self._renamed_since(work, pairs)
@@ -309,6 +331,8 @@ class _Merge:
             return "another file is there now" if other and now.id != other.id else ""
         if other is None:
             return _CHANGED if self._forwards else _CREATED
+        if now.mode == base.mode == SYMLINK:
+            return "the symbolic link was changed since"
         return "it is another kind of file now"
 
     def _merge_regular(self, path: str, now: File, base: File, other: File) -> None:

@@ -458,6 +458,22 @@ def test_what_two_turns_may_have_changed_is_taken_back_only_if_asked_for(repo: R
     assert (text(repo, "a"), text(repo, "new")) == (LINES + "by hand\n", None)
 
 
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_turns_that_took_turns_in_the_same_lines(repo: Repo, *, newest_first: bool) -> None:
+    first, second = begin("first"), begin("second")
+    for number, turn in enumerate((first, second, first, second, first)):
+        tool(turn, str(number))
+        repo.write("a", changed(3, f"version {number}\n", LINES))
+        tool(turn, str(number), ended=True)
+    end(first)
+    end(second)
+    repo.write("a", changed(3, "version 4\n", LINES) + "by hand\n")
+    assert merged(*((second, first) if newest_first else (first, second))).conflicts == ()
+    assert text(repo, "a") == LINES + "by hand\n"
+    merged(first, second, forwards=True)
+    assert text(repo, "a") == changed(3, "version 4\n", LINES) + "by hand\n"
+
+
 def test_turns_that_took_turns_in_one_file(repo: Repo) -> None:
     first, second = begin("first"), begin("second")
     now = LINES
