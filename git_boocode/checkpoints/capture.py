@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -370,7 +370,13 @@ def write_checkpoint(
     changes = [RefChange(ref, commit, old)]
     if cache is not None and cache.ref != ref:
         changes.insert(0, RefChange(cache.ref, cache.commit, cache.commit))
-    publish(repository, snapshot.quarantine, changes, checkpoint.commits)
+
+    def needed() -> Iterator[str]:
+        yield from checkpoint.commits
+        for kept in filter(None, catalog.store.commits(keeping)):
+            yield from kept.parents
+
+    publish(repository, snapshot.quarantine, changes, needed())
     if "partial" in values:
         # The cached index still fits, but there is a newer checkpoint now.
         forget_content(repository)

@@ -72,12 +72,12 @@ def publish(
     repository: Repository,
     quarantine: Quarantine,
     changes: Sequence[RefChange],
-    commits: Sequence[str],
+    commits: Iterable[str],
 ) -> None:
     """Publish the objects of a quarantine; apply changes, of which the last creates or moves a ref.
 
-    The ref needs the trees of the commits. CollectedError if another process deleted an object
-    meanwhile; then the ref is as before.
+    The ref needs the trees of the commits, which are only listed if git may have deleted objects.
+    CollectedError if it has; then the ref is as before.
     """
     store, created = repository.store, changes[-1]
     deadline = time.monotonic() + PATIENCE
@@ -92,7 +92,7 @@ def publish(
     if not _wait_for_gc(repository, deadline) and not quarantine.may_lack_objects():
         return
     with suppress(GitError):
-        if not missing_objects(repository, {created.name: commits}):
+        if not missing_objects(repository, {created.name: [*commits]}):
             return
     with suppress(BoocodeError):
         store.update_refs([RefChange(created.name, created.old, created.new)])

@@ -190,6 +190,26 @@ def test_a_gc_of_a_repository_without_objects(repo: Repo) -> None:
     whole(repo)
 
 
+def test_a_gc_deletes_the_staging_area_of_a_target(repo: Repo) -> None:
+    repo.commit(a="a\n", b="b\n")
+    turn = repo.boocode("checkpoint").out.strip()
+    repo.write("a", "changed\n")
+    repo.write("b", "staged\n")
+    repo.git("add", "a", "b")
+    repo.write("b", "changed\n")
+    assert repo.boocode("checkpoint").code == 0
+    # The tree that the revert stages is new; only a parent of the target's commit has it.
+    staged = repo.git("rev-parse", ":b").strip()
+    entries = repo.git("ls-tree", "HEAD", "a") + f"100644 blob {staged}\tb\n"
+    tree = repo.git("mktree", stdin=entries).strip()
+    repo.git("prune")
+    delete = f"rm .git/objects/{tree[:2]}/{tree[2:]} && touch .git/objects/pack"
+    with beside(repo, "update-ref", before=delete):
+        assert repo.boocode("revert", turn, "a").code == 0
+    assert repo.git("write-tree").strip() == tree
+    whole(repo)
+
+
 @pytest.mark.parametrize("content", ["999999999 {host}", "1 elsewhere", "garbage", "", "9" * 5000])
 def test_leftovers_of_a_killed_gc_delay_nothing(repo: Repo, content: str) -> None:
     host = subprocess.run(["hostname"], capture_output=True, text=True).stdout.strip()
