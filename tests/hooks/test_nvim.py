@@ -107,7 +107,7 @@ def test_the_plugin_defines_its_commands_and_has_help(
     commands = nvim(repo, script)
     tags = {line.split("\t")[0] for line in (shown / "tags").read_text().splitlines()}
     assert {f":{name}" for name in commands} <= tags
-    assert len(commands) == 8
+    assert len(commands) == 12
 
 
 def test_a_proposal_in_an_unsaved_buffer_has_signs(proposed: Repo) -> None:
@@ -550,7 +550,90 @@ def test_the_picker_may_be_left(repo: Repo) -> None:
     assert repo.read("a") == b"two\n"
 
 
-COMMANDS = ["Accept", "AcceptHunk", "Diff", "Discard", "DiscardHunk", "Propose", "Restore", "Signs"]
+FIRST = "vim.ui.select = function(items, _, choose) choose(items[#items]) end"
+
+
+@pytest.fixture
+def changed(repo: Repo) -> Repo:
+    """A turn that changed a file in three places, and another file."""
+    repo.commit(a=TEXT, b="one\n")
+    assert repo.boocode("checkpoint", "-m", "change them").code == 0
+    repo.write("a", TEXT.replace("two\n", "TWO\n").replace("five\n", "").replace("nine", "9"))
+    repo.write("b", "two\n")
+    return repo
+
+
+def test_only_the_file_of_the_buffer_is_restored(changed: Repo) -> None:
+    seen = nvim(changed, f'{FIRST} vim.cmd("BoocodeRestoreFile") return report()', "a")
+    assert (seen["lines"], seen["modified"]) == (WORDS, False)
+    assert changed.read("b") == b"two\n"
+    assert seen["messages"] == [["boocode: restored a", 2]]
+
+
+@pytest.mark.parametrize(
+    ("line", "word"), [(2, "two"), (4, "five"), (5, "five"), (8, "nine"), (1, None), (7, None)]
+)
+def test_the_hunk_under_the_cursor_is_restored(changed: Repo, line: int, word: str | None) -> None:
+    before = changed.read("a").decode()
+    seen = nvim(
+        changed, f'{FIRST} vim.cmd("{line}") vim.cmd("BoocodeRestoreHunk") return report()', "a"
+    )
+    [[message, _]] = seen["messages"]
+    if word is None:
+        assert message == f"boocode: line {line} is as it was before that turn"
+        assert changed.read("a").decode() == before
+    else:
+        assert message == "boocode: restored a hunk of a"
+        restored = [*seen["lines"]]
+        restored.remove(word)
+        assert {*restored} <= {*before.split()}
+
+
+def test_a_modified_buffer_is_not_restored(changed: Repo) -> None:
+    for command in ("BoocodeRestoreFile", "BoocodeRestoreHunk"):
+        script = f'{FIRST} vim.fn.append(0, "typed") vim.cmd("{command}") return report()'
+        seen = nvim(changed, script, "a")
+        [[message, _]] = seen["messages"]
+        assert message == "boocode: write the buffer first: its file is to be restored"
+
+
+def test_a_restore_is_undone(changed: Repo) -> None:
+    before = changed.read("a")
+    script = f'{FIRST} vim.cmd("BoocodeRestoreFile") vim.cmd("BoocodeUndo") return report()'
+    seen = nvim(changed, script, "a")
+    assert seen["messages"][1:] == [["boocode: undid the change of a", 2]]
+    assert changed.read("a") == before
+
+
+@pytest.mark.parametrize("answer", [1, 2])
+def test_a_turn_is_taken_back_beside_what_was_typed(changed: Repo, answer: int) -> None:
+    changed.boocode("checkpoint", "-m", "later")
+    changed.write("c", "by others\n")
+    before = changed.read("a")
+    seen = nvim(
+        changed,
+        f"""
+        local asked
+        vim.fn.confirm = function(text) asked = text return {answer} end
+        {FIRST}
+        vim.fn.append(0, "typed")
+        vim.cmd("BoocodeRevert")
+        return report({{ asked = asked }})
+        """,
+        "a",
+    )
+    assert sorted(seen["asked"].split("\n")) == ["Take back this turn?", "modify a", "modify b"]
+    taken = answer == 1
+    assert seen["lines"] == ["typed", *(WORDS if taken else before.decode().splitlines())]
+    assert (seen["modified"], changed.read("a")) == (True, before)
+    assert changed.read("b") == (b"one\n" if taken else b"two\n")
+    assert changed.read("c") == b"by others\n"
+
+
+COMMANDS = [
+    *("Accept", "AcceptHunk", "Diff", "Discard", "DiscardHunk", "Propose", "Signs", "Undo"),
+    *("Restore", "RestoreFile", "RestoreHunk", "Revert"),
+]
 
 
 @pytest.mark.parametrize("name", ["a", ""])
@@ -563,7 +646,8 @@ def test_outside_of_a_repository(repo: Repo, tmp_path: Path, name: str) -> None:
 
 
 def test_a_buffer_that_is_no_file(proposed: Repo) -> None:
-    of_files = [each for each in COMMANDS if each not in ("Propose", "Restore")]
+    of_all = ("Propose", "Restore", "Revert", "Undo")
+    of_files = [each for each in COMMANDS if each not in of_all]
     commands = " ".join(f"vim.cmd('Boocode{each}')" for each in of_files)
     seen = nvim(proposed, f"{commands} return report()")
     message = f"boocode: this buffer is not a file of {proposed.top}/"

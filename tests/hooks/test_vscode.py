@@ -375,6 +375,46 @@ def test_a_file_without_hunks_says_so(two_hunks: Code) -> None:
     assert (dialog["kind"], dialog["text"]) == ("error", "'a*.txt' has no hunks")
 
 
+@pytest.mark.parametrize("answer", ["Take Back", None])
+def test_a_turn_is_taken_back_and_other_work_stays(two_hunks: Code, answer: str | None) -> None:
+    repo = two_hunks.repo
+    repo.boocode("checkpoint", "-m", "second")
+    repo.write("b", "by others\n")
+    seen = two_hunks.run(
+        f"""
+        host.answer = () => {json.dumps(answer)};
+        const turn = (await host.rows("turns")).find(({{ label }}) => label === "first");
+        await host.run("revert", turn);
+        return host.dialogs;
+        """
+    )
+    [dialog] = seen
+    assert (dialog["modal"], dialog["text"]) == (True, "Take back this turn?")
+    listed = "modify a*.txt\nmodify a.txt\nwhat others wrote since stays"
+    assert dialog["detail"] == listed
+    assert (b"three" in repo.read("a*.txt")) == (answer is None)
+    assert repo.read("b") == b"by others\n"
+
+
+def test_a_turn_with_a_later_change_goes_back_with_that(code: Code) -> None:
+    repo = code.repo
+    for label in ("first", "second", "third"):
+        repo.boocode("checkpoint", "-m", label)
+        repo.write("a.txt", f"{label}\n")
+    seen = code.run(
+        """
+        host.answer = ({ items }) => items[0];
+        const turn = (await host.rows("turns")).find(({ label }) => label === "first");
+        await host.run("revert", turn);
+        return host.dialogs;
+        """
+    )
+    assert [each["items"] for each in seen][-1] == ["Take Back"]
+    assert {each["items"][0] for each in seen[:-1]} == {"Take Back Later Turns, Too"}
+    assert seen[0]["detail"].startswith("a.txt: '")
+    assert repo.read("a.txt").decode() == WORDS
+
+
 def set_callback(repo: Repo, directory: Path) -> Path:
     """Configure a callback; returns the file that gets its events."""
     callback, events = directory / "callback", directory / "events"

@@ -184,17 +184,115 @@ local function describe(turn)
   return os.date("%c  ", began) .. (turn.label or turn.agent or turn.id)
 end
 
--- Choose one of the newest turns, and restore the files to where it began.
-M.restore = guarded(function()
-  local tree = worktree.current()
-  local turns = worktree.ask(tree, "log", { max_count = 50 }).checkpoints
-  local restore = guarded(function(turn)
+-- Let one of the newest turns be chosen, of those that changed some paths.
+local function choose_turn(tree, prompt, paths, act)
+  local turns = worktree.ask(tree, "log", { max_count = 50, paths = paths }).checkpoints
+  local choose = guarded(function(turn)
     if turn then
-      local answer = worktree.ask(tree, "restore", { checkpoint = turn.id })
-      refresh(tree, answer.changed, "restored")
+      act(turn)
     end
   end)
-  vim.ui.select(turns, { prompt = "Restore:", format_item = describe }, restore)
+  vim.ui.select(turns, { prompt = prompt, format_item = describe }, choose)
+end
+
+-- Choose a turn, and restore the files to where it began.
+M.restore = guarded(function()
+  local tree = worktree.current()
+  choose_turn(tree, "Restore:", nil, function(turn)
+    local answer = worktree.ask(tree, "restore", { checkpoint = turn.id })
+    refresh(tree, answer.changed, "restored")
+  end)
+end)
+
+-- The worktree of the current buffer, which has to be saved, and a pathspec of its file.
+local function saved_file()
+  local tree, path = worktree.current()
+  if vim.bo.modified then
+    error("write the buffer first: its file is to be restored", 0)
+  end
+  if not tree.buffers[path] then
+    error("this buffer is not a file of " .. tree.top, 0)
+  end
+  return tree, { ":(top,literal)" .. path }
+end
+
+-- Choose a turn, and restore the current file to where it began.
+M.restore_file = guarded(function()
+  local tree, paths = saved_file()
+  choose_turn(tree, "Restore this file:", paths, function(turn)
+    local arguments = { checkpoint = turn.id, paths = paths }
+    refresh(tree, worktree.ask(tree, "restore", arguments).changed, "restored")
+  end)
+end)
+
+-- Of the change that a restore of a file makes, the hunk at a line; nil if there is none.
+local function hunk_at(change, line)
+  for _, hunk in ipairs(change.hunks or {}) do
+    -- A deletion is undone at the line above or below it.
+    local first = hunk.old_text == "" and hunk.start_line - 1 or hunk.start_line
+    local last = math.max(hunk.end_line, hunk.start_line)
+    if first <= line and line <= last then
+      return hunk.number
+    end
+  end
+  return nil
+end
+
+-- Choose a turn, and restore the hunk under the cursor to where it began.
+M.restore_hunk = guarded(function()
+  local tree, paths = saved_file()
+  local line = vim.fn.line(".")
+  choose_turn(tree, "Restore this hunk:", paths, function(turn)
+    local arguments = { checkpoint = turn.id, paths = paths, dry_run = true }
+    local change = worktree.ask(tree, "restore", arguments).changed[1] or {}
+    local number = hunk_at(change, line)
+    if not number then
+      error("line " .. line .. " is as it was before that turn", 0)
+    end
+    arguments.dry_run = nil
+    arguments.hunk = { number }
+    arguments.expect = change.version
+    refresh(tree, worktree.ask(tree, "restore", arguments).changed, "restored a hunk of")
+  end)
+end)
+
+-- Whether the user agrees to change some files.
+local function agrees(question, files)
+  local lines = { question }
+  for _, file in ipairs(files) do
+    table.insert(lines, file.action .. " " .. file.path)
+  end
+  return vim.fn.confirm(table.concat(lines, "\n"), "&Yes\n&No", 2) == 1
+end
+
+-- Choose a turn, and take it back; what others wrote since stays, in modified buffers, too.
+M.revert = guarded(function()
+  local tree = worktree.current()
+  choose_turn(tree, "Take back:", nil, function(turn)
+    local arguments = { turns = { turn.id }, buffers = worktree.unsaved(tree), dry_run = true }
+    local planned = worktree.ask(tree, "revert", arguments).changed
+    if #planned == 0 then
+      error("there is nothing left of that turn", 0)
+    end
+    if not agrees("Take back this turn?", planned) then
+      return
+    end
+    arguments.dry_run = nil
+    local files = worktree.ask(tree, "revert", arguments).changed
+    for _, file in ipairs(files) do
+      local buffer = tree.buffers[file.path]
+      if buffer and file.text then
+        worktree.set_text(buffer, file.text, file.text_edits)
+      end
+    end
+    refresh(tree, files, "took back")
+  end)
+end)
+
+-- Undo the latest restore, revert, accept or discard.
+M.undo = guarded(function()
+  local tree = worktree.current()
+  refresh(tree, worktree.ask(tree, "undo", vim.empty_dict()).changed, "undid the change of")
 end)
 
 -- The lines that `:BoocodePropose` names: a selection, a register such as `@+`, or a file.
@@ -215,7 +313,11 @@ function M.setup()
     BoocodeDiscard = M.discard,
     BoocodeDiscardHunk = M.discard_hunk,
     BoocodeRestore = M.restore,
+    BoocodeRestoreFile = M.restore_file,
+    BoocodeRestoreHunk = M.restore_hunk,
+    BoocodeRevert = M.revert,
     BoocodeSigns = M.signs,
+    BoocodeUndo = M.undo,
   }
   for name, action in pairs(commands) do
     vim.api.nvim_create_user_command(name, action, { nargs = "*", bar = true })
