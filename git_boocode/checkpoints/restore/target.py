@@ -29,7 +29,8 @@ def target_from(
 
     `identifier` is the turn that it is about.
     """
-    store = catalog.store
+    # In a dry run, that of the catalog does not see the temporary objects.
+    store = catalog.repository.store
     changes = [_change(file.path, file.mode, file.id) for file in wanted.files]
     staging = snapshot.staging
     if staging is not None and wanted.staged:
