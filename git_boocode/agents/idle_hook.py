@@ -31,7 +31,7 @@ from git_boocode.repo.reported_turn import (
     latest_of,
     open_beside,
     read_turns,
-    reports_tools,
+    reporting_agents,
 )
 
 _PATIENCE = 5.0  # seconds for the payload
@@ -83,7 +83,7 @@ def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:
         return False
     if latest.per_tool == NEVER:
         return True
-    if not reports_tools(turns, latest.agent):
+    if latest.agent not in reporting_agents(turns):
         # The first one is noted.
         return False
     is_reading = reads_only(payload.text(agent.fields.tool))

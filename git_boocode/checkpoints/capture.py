@@ -38,7 +38,7 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
-from git_boocode.repo.reported_turn import open_beside, read_turns, reports_tools
+from git_boocode.repo.reported_turn import open_beside, read_turns, reporting_agents
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
@@ -216,15 +216,13 @@ def _write_checkpoint(
 
 
 def _reported(repository: Repository, request: Request) -> dict[str, Any]:
-    """What hooks know: which turns are open, and whether the agent's tool calls are recorded."""
+    """What hooks know: other turns that are open, and agents whose tool calls are recorded."""
     turns = read_turns(repository.state_dir)
-    beside = open_beside(turns, request.agent, request.session)
+    beside = [] if request.ends else open_beside(turns, request.agent, request.session)
     setting = (repository.config.text("boocode.perTool") or "").lower()
-    reports = setting not in _NEVER and reports_tools(turns, request.agent)
-    return {
-        **({"beside": beside} if beside else {}),
-        **({"reports_tools": True} if reports else {}),
-    }
+    agents = [] if setting in _NEVER else reporting_agents(turns)
+    known = {"beside": beside, "reports_tools": agents}
+    return {key: found for key, found in known.items() if found}
 
 
 def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:
@@ -260,6 +258,7 @@ def _write_state_of_turn(
     same = {key: begun.meta.text(key) or None for key in _TEXTS if key != "label"}
     values: dict[str, Any] = {**same, "turn": begun.id, "trigger": request.trigger}
     if call is None:
+        values |= _reported(catalog.repository, request)
         taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
         return Captured(taken, changed=True)
     values["tool"] = {

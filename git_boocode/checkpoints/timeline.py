@@ -28,8 +28,8 @@ class RecordedState(NamedTuple):
 
     `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, or RESTORE for the state
     before a restore. `call` and `tool` are those of the agent; `files` the only paths that the tool
-    changes, empty if it may change any. At a BEGIN, `beside` are the turns that were open as far as
-    hooks knew, and `reports` is whether they knew of tool calls of the agent.
+    changes, empty if it may change any. As far as hooks knew, `beside` are the other turns
+    that were open at a BEGIN, and `reports` the agents that had reported tools by a BEGIN or END.
     """
 
     id: str
@@ -40,7 +40,7 @@ class RecordedState(NamedTuple):
     tool: str = ""
     files: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    reports: bool = False
+    reports: tuple[str, ...] = ()
 
 
 class Sign(NamedTuple):
@@ -241,13 +241,12 @@ class Timeline:
 
     def _reports_tools(self, span: TurnSpan) -> bool:
         """Whether the tool calls of a turn are known: its session or agent reported some."""
-        beyond = self._ids[span.last] if span.last < len(self._ids) else None
+        agent, last = span.session[0], span.last + 1
         return any(
-            state.session == span.session
-            or (state.session[0] == span.session[0] and (beyond is None or state.id <= beyond))
-            for state in self.states
-            if state.kind in (BEFORE, AFTER) or state.reports
-        )
+            state.session == span.session or (state.session[0] == agent and at < last)
+            for at, state in enumerate(self.states)
+            if state.kind in (BEFORE, AFTER)
+        ) or any(agent in state.reports for state in self.states[:last])
 
     @cached_property
     def _calls(self) -> list[_Call]:

@@ -442,7 +442,8 @@ def _state(entry: Checkpoint) -> RecordedState | None:
         is_restore = not meta.table("restore").get("proposal")
         return RecordedState(identifier, RESTORE) if is_restore else None
     if entry.ref.startswith((TURN_ENDS, REMOTE_TURN_ENDS)):
-        return RecordedState(identifier, END, session, meta.text("turn"))
+        reports = _texts(meta, "reports_tools")
+        return RecordedState(identifier, END, session, meta.text("turn"), reports=reports)
     if entry.ref.startswith(TOOL_STATES):
         tool = meta.table("tool")
         kind = _KINDS.get(str(tool.get("phase")))
@@ -454,10 +455,13 @@ def _state(entry: Checkpoint) -> RecordedState | None:
         return RecordedState(identifier, kind, session, meta.text("turn"), call, name, paths)
     if only_paths(entry) != ():
         return None
-    beside = meta.values.get("beside")
-    ids = tuple(map(str, beside)) if isinstance(beside, list) else ()
-    reports = meta.values.get("reports_tools") is True
-    return RecordedState(identifier, BEGIN, session, entry.id, beside=ids, reports=reports)
+    beside, reports = (_texts(meta, key) for key in ("beside", "reports_tools"))
+    return RecordedState(identifier, BEGIN, session, entry.id, beside=beside, reports=reports)
+
+
+def _texts(meta: Metadata, key: str) -> tuple[str, ...]:
+    found = meta.values.get(key)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def _session(meta: Metadata) -> Session:

@@ -102,9 +102,9 @@ def latest_of(turns: Iterable[ReportedTurn], agent: str, session: str) -> Report
     return found
 
 
-def reports_tools(turns: Iterable[ReportedTurn], agent: str) -> bool:
-    """Whether the hooks of an agent's tools are known to be called."""
-    return any(turn.agent == agent and turn.reports_tools for turn in turns)
+def reporting_agents(turns: Iterable[ReportedTurn]) -> list[str]:
+    """The agents whose hooks of tools are known to be called."""
+    return sorted({turn.agent for turn in turns if turn.reports_tools})
 
 
 def open_beside(turns: Iterable[ReportedTurn], agent: str, session: str) -> list[str]:
