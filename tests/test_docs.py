@@ -6,6 +6,8 @@ import re
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS
 from man.pictures import session
@@ -51,8 +53,10 @@ def test_the_readme_and_the_manual_quote_the_sessions() -> None:
     """Every example that shows output is a part of a transcript under test, word for word."""
     shown = "\n".join(path.read_text(encoding="utf-8") for path in TRANSCRIPTS)
     quoted = [part for part in README.split("```") if part.startswith("console\n")]
-    day = (TOP / "man/git-boocode.md").read_text(encoding="utf-8")
-    quoted += [textwrap.dedent(part) for part in re.findall(r"(?:^    .+\n)+", day, re.MULTILINE)]
+    for page in ("git-boocode.md", "revert.md"):
+        day = (TOP / "man" / page).read_text(encoding="utf-8")
+        parts = re.findall(r"(?:^    .+\n)+", day, re.MULTILINE)
+        quoted += [textwrap.dedent(part) for part in parts]
     examples = [part.removeprefix("console\n") for part in quoted]
     with_output = [part for part in examples if re.search(r"^(?!\$ ).", part, re.MULTILINE)]
     assert len(with_output) > 3
@@ -65,6 +69,8 @@ def test_the_readme_says_how_to_remove_everything() -> None:
     assert "$ git boocode uninstall --everything\n" in removed
 
 
-def test_the_picture_shows_a_session() -> None:
-    drawn = session.picture(list(session.lines()))
-    assert session.PICTURE.read_text(encoding="utf-8") == drawn, "python -m man.pictures.session"
+@pytest.mark.parametrize("shown", [session.RESTORE, session.REVERT])
+def test_a_picture_shows_a_session(shown: session.Session) -> None:
+    drawn = session.picture(list(session.lines(shown)), shown.title)
+    assert shown.picture.read_text(encoding="utf-8") == drawn, "python -m man.pictures.session"
+    assert f"](man/pictures/{shown.picture.name})" in README

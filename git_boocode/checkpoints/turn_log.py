@@ -225,13 +225,15 @@ class TurnLog:
                 yield page
         pages.close()
 
-    def timeline(self) -> Iterator[list[ListedTurn | LoggedOperation]]:
+    def timeline(self, *, undone: bool = True) -> Iterator[list[ListedTurn | LoggedOperation]]:
         """The pages, with the operations of this worktree among the turns.
 
-        Those that are older than all turns are left out if there may be more turns.
+        Those that are older than all turns are left out if there may be more turns, and those that
+        are undone unless they are wanted.
         """
         left = self._request.limit
-        older = deque(filter(self._is_in_time, self._operations))
+        wanted = (each for each in self._operations if undone or not each.undone)
+        older = deque(filter(self._is_in_time, wanted))
         for page in self.pages():
             listed: list[ListedTurn | LoggedOperation] = []
             for turn in page:

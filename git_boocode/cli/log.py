@@ -251,7 +251,7 @@ def _lines(
     """The turns and operations, each with its line."""
     style, width = output_style(repository.config), terminal_width()
     dates, short = Dates(repository, shown.date), ShortIds(log.catalog.store)
-    for page in log.timeline():
+    for page in log.timeline(undone=output_options().verbose):
         turns = [each for each in page if isinstance(each, ListedTurn)]
         times = dates([each.turn.checkpoint for each in turns])
         rows = [

@@ -1,7 +1,8 @@
-"""The README's picture: a turn of an agent that goes wrong, taken back, as an animated SVG.
+"""The README's pictures of a terminal, as animated SVG.
 
-`python -m man.pictures.session` draws `session.svg` from the beginning of a transcript of
-the tests, which `python -m tests.sessions` writes.
+In `session.svg`, a turn of an agent goes wrong and is taken back; in `revert.svg`, it is one turn
+of two agents. `python -m man.pictures.session` draws them from the beginnings of transcripts of the
+tests, which `python -m tests.sessions` writes.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 _HERE = Path(__file__).parent
-PICTURE = _HERE / "session.svg"
-TRANSCRIPT = _HERE.parents[1] / "tests/sessions/day-with-an-agent.md"
+_TRANSCRIPTS = _HERE.parents[1] / "tests/sessions"
 # Columns, pixels and seconds.
 _COLUMNS, _CHARACTER, _LINE, _MARGIN = 120, 8.4, 20, 16
 _TYPING, _READING, _AT_THE_END = 1.2, 0.3, 6.0
@@ -30,6 +30,30 @@ text { font: 14px ui-monospace, Menlo, Consolas, monospace; fill: var(--ink); wh
 @media (prefers-reduced-motion: reduce) { text { animation: none !important; } }"""
 
 
+class Session(NamedTuple):
+    """A picture, its title, the transcript, and how many parts of it the picture shows."""
+
+    picture: Path
+    title: str
+    transcript: Path
+    parts: int
+
+
+RESTORE = Session(
+    _HERE / "session.svg",
+    "An agent deletes a file; git boocode restore, then undo",
+    _TRANSCRIPTS / "day-with-an-agent.md",
+    3,
+)
+REVERT = Session(
+    _HERE / "revert.svg",
+    "Two agents and the user change a file; git boocode revert takes back one turn",
+    _TRANSCRIPTS / "one-turn-back.md",
+    2,
+)
+PICTURE = RESTORE.picture
+
+
 class Line(NamedTuple):
     """A line of the terminal, and the kind of text it is: a class of the picture's style."""
 
@@ -37,15 +61,15 @@ class Line(NamedTuple):
     kind: str = ""
 
 
-def lines() -> Iterator[Line]:
-    """The lines of the transcript's first three parts."""
-    blocks = TRANSCRIPT.read_text(encoding="utf-8").split("```")[1:6:2]
+def lines(session: Session = RESTORE) -> Iterator[Line]:
+    """The lines of the transcript's first parts."""
+    blocks = session.transcript.read_text(encoding="utf-8").split("```")[1::2][: session.parts]
     for text in "\n".join(block.removeprefix("console\n") for block in blocks).splitlines():
         assert len(text) <= _COLUMNS, f"too long for the picture: {text}"
         yield Line(text, next((kind for mark, kind in _KINDS.items() if text.startswith(mark)), ""))
 
 
-def picture(lines: list[Line]) -> str:
+def picture(lines: list[Line], title: str = RESTORE.title) -> str:
     """The lines as an SVG in which they appear one after another, over and over."""
     moments, now = [], 0.0
     for line in lines:
@@ -72,7 +96,7 @@ def picture(lines: list[Line]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-            "<title>An agent deletes a file; git boocode restore, then undo</title>",
+            f"<title>{escape(title)}</title>",
             "<style>",
             *style,
             "</style>",
@@ -84,4 +108,5 @@ def picture(lines: list[Line]) -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(picture(list(lines())), encoding="utf-8")
+    for each in (RESTORE, REVERT):
+        each.picture.write_text(picture(list(lines(each)), each.title), encoding="utf-8")

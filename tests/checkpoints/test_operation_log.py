@@ -108,8 +108,8 @@ def test_operations_are_listed_where_they_were_done(repo: Repo, turns: list[str]
     step(REVERT, turns[1], whole=False)
     back(turns[0])
     undone()
+    assert timeline(repo, "-v")[0] == "restored to ID (first) (undone)"
     assert timeline(repo) == [
-        "restored to ID (first) (undone)",
         "reverted a part of the turn ID (second)",
         "picked 2 turns",
         "restored some files to ID (third)",
