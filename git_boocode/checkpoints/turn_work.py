@@ -39,6 +39,7 @@ from git_boocode.checkpoints.turns import (
     NOW,
     RECORDED,
     TOP,
+    RecordedStates,
     Turn,
     only_paths,
     turn_of,
@@ -109,9 +110,11 @@ def work_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) ->
 
     `now` returns the tree of the worktree, or an empty string if it cannot be read.
     """
-    now = cache(now)
-    turn = turn_of(catalog, checkpoint, now)
+    now, recorded, newer = cache(now), RecordedStates(catalog), list[Checkpoint]()
+    turn = turn_of(catalog, checkpoint, now, recorded, newer)
     if checkpoint.ref.startswith(SAFETY) or only_paths(checkpoint) != ():
+        return _undivided(turn)
+    if checkpoint.ref.startswith(CHECKPOINTS) and not recorded.may_overlap(turn, newer):
         return _undivided(turn)
     history = RecordedHistory.of(catalog, checkpoint)
     return history.work_of(turn, now)

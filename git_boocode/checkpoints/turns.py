@@ -33,6 +33,7 @@ from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
+    EDITS,
     REMOTE_TURN_ENDS,
     SAFETY,
     TOOL_STATES,
@@ -117,8 +118,17 @@ def turns(
         later.add(entry, paths)
 
 
-def turn_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) -> Turn:
-    """The turn that a checkpoint began; its end is unknown for a safety checkpoint."""
+def turn_of(
+    catalog: Catalog,
+    checkpoint: Checkpoint,
+    now: Callable[[], str],
+    recorded: RecordedStates | None = None,
+    newer: list[Checkpoint] | None = None,
+) -> Turn:
+    """The turn that a checkpoint began; its end is unknown for a safety checkpoint.
+
+    The checkpoints beside it that are newer are added to `newer`.
+    """
     if checkpoint.ref.startswith(SAFETY):
         return Turn(checkpoint)
     if checkpoint.ref.startswith(ARCHIVE):
@@ -127,7 +137,15 @@ def turn_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) ->
         entries = catalog.fetched(checkpoint.remote)
     else:
         entries = catalog.newest_first(everywhere=True)
-    found = turns(catalog, entries, now, lambda entry: entry.ref == checkpoint.ref)
+
+    def wanted(entry: Checkpoint) -> bool:
+        if entry.ref == checkpoint.ref:
+            return True
+        if newer is not None:
+            newer.append(entry)
+        return False
+
+    found = turns(catalog, entries, now, wanted, recorded)
     # It may have been dropped meanwhile.
     return next(found, Turn(checkpoint))
 
@@ -149,6 +167,11 @@ def only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:
         name = spec.removeprefix(TOP) if is_whole else posixpath.join(prefix, spec)
         names.append(TOP + posixpath.normpath(name).removeprefix("."))
     return tuple(sorted(names))
+
+
+def _beside(meta: Metadata) -> list[object]:
+    beside = meta.values.get("beside")
+    return beside if isinstance(beside, list) else []
 
 
 class _LaterCheckpoints:
@@ -192,14 +215,48 @@ class RecordedStates:
         return sorted(ref for ref in self._refs if ref.name.startswith(SAFETY))
 
     @cached_property
-    def _end_ids(self) -> dict[str, str]:
-        """When recorded ends were recorded, by the checkpoint's id, in the form of ids."""
-        found = self._catalog.store.newest(0, TURN_ENDS)
-        ids = {}
-        for ref, commit in found:
+    def _recorded_ends(self) -> dict[str, Metadata]:
+        """What was recorded with the ends of turns here, by the ids of their checkpoints."""
+        found = {}
+        for ref, commit in self._catalog.store.newest(0, TURN_ENDS):
             with suppress(MetadataError):
-                ids[ref.id] = Metadata.parse(commit.message).text("id")
-        return ids
+                found[ref.id] = Metadata.parse(commit.message)
+        return found
+
+    def _end_id(self, checkpoint: Checkpoint) -> str:
+        """When the end of a turn was recorded, in the form of an id; empty if it was not."""
+        meta = self._recorded_ends.get(checkpoint.id)
+        return meta.text("id") if meta else ""
+
+    def may_overlap(self, turn: Turn, newer: Iterable[Checkpoint]) -> bool:
+        """Whether anything shows that turns of other sessions were open during one of this place.
+
+        `newer` are all newer checkpoints. True also for a turn that a restore divides.
+        """
+        entry, own = turn.checkpoint, turn.checkpoint.meta
+        if own.values.get("beside") or self.has_tool_states(entry):
+            return True
+        if turn.end == RECORDED and self.has_restore_in(entry):
+            return True
+        edits = self._catalog.store.refs(EDITS, newest=1)
+        if edits and edits[0].id > entry.id:
+            # Each may show that its session went on.
+            return True
+
+        def is_beside(meta: Metadata) -> bool:
+            is_other = meta.text("session") not in ("", own.text("session"))
+            return is_other and meta.worktree_key == own.worktree_key
+
+        end = self._end_id(entry)
+        if any(
+            is_beside(each.meta) and (each.id < end or entry.id in _beside(each.meta))
+            for each in newer
+        ):
+            return True
+        return any(
+            begun < entry.id < meta.text("id") and is_beside(meta)
+            for begun, meta in self._recorded_ends.items()
+        )
 
     def has_tool_states(self, checkpoint: Checkpoint) -> bool:
         """Whether states around tool calls of its turn were recorded."""
@@ -208,7 +265,7 @@ class RecordedStates:
     def has_restore_in(self, checkpoint: Checkpoint) -> bool:
         """Whether there was a restore in its turn, whose end is recorded."""
         restore = None if checkpoint.remote else self._restore_between(checkpoint, None)
-        return restore is not None and restore.id < self._end_ids.get(checkpoint.id, "")
+        return restore is not None and restore.id < self._end_id(checkpoint)
 
     def end_of(self, checkpoint: Checkpoint, following: Checkpoint | None) -> tuple[str, str]:
         """How the turn of a checkpoint ended, and at which commit; empty if it is not recorded."""
