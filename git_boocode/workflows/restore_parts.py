@@ -58,6 +58,7 @@ WHOLE = 0
 """The number of what is no hunk: the mode of a file, or all of a file that has no hunks."""
 _LISTED = 20  # files of which a dry run lists the hunks
 _NO_FILE = "000000"
+_DIRECTORY = "040000"
 _FILES = REGULAR | {SYMLINK}
 _Value = TypeVar("_Value")
 
@@ -336,15 +337,15 @@ def _files_of(
     reader, files = _FileReader(repository, checkpoint), []
     for path in paths:
         now, then = (
-            BlobVersion(entry.mode, entry.id) if entry else None
+            # Where the other side has a file, a directory is no file.
+            BlobVersion(entry.mode, entry.id) if entry and entry.mode != _DIRECTORY else None
             for entry in (index.get(path), tree.get(path))
         )
         versions = {*filter(None, (now, then))}
         if not versions or any(version.mode not in _FILES for version in versions):
+            what = "a submodule or a nested repository" if versions else "no file"
             raise RefusedError(
-                f"'{path}' is no file, neither here nor in the checkpoint"
-                if not versions
-                else f"'{path}' is not only a file, here or in the checkpoint",
+                f"'{path}' is {what}, here or in the checkpoint",
                 code="not_found",
                 hints=("name a file that the restore would change",),
             )

@@ -494,3 +494,23 @@ def test_hunks_of_a_turn_that_is_chosen(numbered: Repo) -> None:
     done = numbered.boocode("restore", "-p", "--", "b")
     assert (done.code, "git boocode restore --hunk 1 <checkpoint> -- b" in done.err) == (129, True)
     assert numbered.boocode("restore", "-p", "--json", "@").code == 129
+
+
+def test_files_that_became_directories_are_chosen(repo: Repo) -> None:
+    repo.commit(**{"f": "f\n", "d/a": "a\n"})
+    take(label="before")
+    before = repo.files()
+    (repo.top / "f").unlink()
+    repo.write("f/x", "x\n")
+    (repo.top / "d/a").unlink()
+    (repo.top / "d").rmdir()
+    repo.write("d", "d\n")
+    after = repo.files()
+    terminal = Terminal("git-boocode", "restore", "-p", "@")
+    for _ in range(4):
+        terminal.wait_for("Restore this change")
+        terminal.type("y\n")
+    assert terminal.end()[0] == 0
+    assert repo.files() == before
+    assert repo.boocode("undo").code == 0
+    assert repo.files() == after
