@@ -189,9 +189,10 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
 
 def no_turn_given(last: Checkpoint, typed: str) -> UsageError:
     """The error where nobody can be asked about the turn that ended last; `typed` reverts it."""
-    label = last.meta.text("label")
-    about = f", {shortened(label)!r}" if label else ""
-    hint = NextStep("{} reverts the turn that ended last", REVERT, last.id, typed=typed, rest=about)
+    label = shortened(" ".join(last.meta.text("label").split()))
+    about = f", '{label}'" if label else ""
+    text = "{} reverts the turn that ended last"
+    hint = NextStep(text, REVERT, last.id, typed=f"'{typed}'", rest=about)
     return UsageError("no turn given", hints=(hint,))
 
 

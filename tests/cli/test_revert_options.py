@@ -1,0 +1,417 @@
+"""`git boocode revert` and `pick` as they are typed: names, paths, options, answers, questions."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints.kit import seen
+from tests.repo_kit import Repo
+from tests.terminal_kit import Terminal
+
+LINES = "".join(f"{number}\n" for number in range(1, 21))
+STAYS = "the conversation, HEAD and branches stay as they are"
+UNDO = "hint: 'git boocode undo' brings back what was here before\n"
+
+
+def begin(repo: Repo, label: str, *more: str) -> str:
+    return str(repo.boocode("checkpoint", "-m", label, "--json", *more).json["id"])
+
+
+def changed(repo: Repo, *numbers: int, by: str) -> None:
+    """Change lines of the file `a`."""
+    lines = repo.read("a").decode().splitlines(keepends=True)
+    for number in numbers:
+        lines[number - 1] = f"{by}\n"
+    repo.write("a", "".join(lines))
+
+
+@pytest.fixture
+def turns(repo: Repo) -> list[str]:
+    """The ids of two turns in one file; the first also creates and deletes a file."""
+    repo.commit(a=LINES, gone="gone\n")
+    first = begin(repo, "first", "--agent", "claude-code", "--session", "s1")
+    changed(repo, 2, 12, by="first")
+    repo.write("made", "made\n")
+    (repo.top / "gone").unlink()
+    second = begin(repo, "second", "--agent", "cursor", "--session", "s2")
+    changed(repo, 7, by="second")
+    begin(repo, "now")
+    return [first, second]
+
+
+def lines(repo: Repo) -> dict[int, str]:
+    """The lines of the file `a` that are not as committed, by number."""
+    found = repo.read("a").decode().splitlines()
+    return {number: line for number, line in enumerate(found, 1) if line != str(number)}
+
+
+def test_what_people_read(repo: Repo, turns: list[str]) -> None:
+    before = seen(repo)
+    looked = repo.boocode("revert", "-n", "@~2")
+    assert re.sub("[0-9a-f]{8}-[0-9a-f]{4}", "ID", looked.out) == (
+        f" M a\n A gone\n D made\nwould revert 3 files of the turn ID (first)\n{STAYS}\n"
+    )
+    assert (looked.err, seen(repo)) == ("", before)
+    done = repo.boocode("revert", "@~2")
+    assert done.out == looked.out.replace("would revert", "reverted")
+    assert done.err == UNDO
+    assert lines(repo) == {7: "second"}
+    again = repo.boocode("revert", "@~2")
+    assert again.out == (
+        f"nothing to do: no change of the turn {turns[0][:13]} (first) is left here\n"
+    )
+    picked = repo.boocode("pick", "@~2")
+    assert f"picked 3 files of the turn {turns[0][:13]} (first)\n{STAYS}\n" in picked.out
+    assert repo.boocode("pick", "@~2").out == (
+        f"nothing to do: every change of the turn {turns[0][:13]} (first) is here already\n"
+    )
+    both = repo.boocode("revert", *turns)
+    assert f"reverted 3 files of 2 turns\n{STAYS}\n" in both.out
+    assert lines(repo) == {}
+    assert repo.boocode("-q", "pick", *turns) == (0, "", "")
+
+
+def test_the_json_answer(repo: Repo, turns: list[str]) -> None:
+    answer = repo.boocode("revert", "--json", *turns).json
+    undo = answer.pop("undo")
+    assert answer == {
+        "ok": True,
+        "turns": turns[::-1],
+        "dry_run": False,
+        "changed": [
+            {"path": "a", "action": "modify"},
+            {"path": "gone", "action": "create"},
+            {"path": "made", "action": "delete"},
+        ],
+        "staged": [],
+        "kept": [],
+    }
+    assert repo.boocode("undo", "--json").json["checkpoint_id"] == undo
+    assert lines(repo) == {2: "first", 7: "second", 12: "first"}
+    dry = repo.boocode("revert", "--json", "-n", turns[0]).json
+    assert (dry["undo"], dry["dry_run"], dry["turns"]) == (None, True, turns[:1])
+
+
+# Names and paths.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["@~2", "made"],
+        ["@~2", "--", "made"],
+        ["label:first", "made"],
+        ["--session", "s1", "made"],
+        ["--agent", "claude-code", "--", "made"],
+        ["@~2", "@~1", "ma*"],
+    ],
+)
+def test_paths_limit_a_revert(repo: Repo, turns: list[str], arguments: list[str]) -> None:
+    assert turns
+    done = repo.boocode("revert", *arguments)
+    assert done.code == 0
+    assert done.out.splitlines()[0] == " D made"
+    assert not (repo.top / "made").exists()
+    assert lines(repo) == {2: "first", 7: "second", 12: "first"}
+
+
+def test_paths_are_those_of_the_directory(repo: Repo, turns: list[str]) -> None:
+    repo.write("sub/a", "mine\n")
+    done = repo.boocode("revert", turns[0], "a", cwd=repo.top / "sub")
+    assert "nothing to do" in done.out
+    done = repo.boocode("revert", turns[0], "../a", cwd=repo.top / "sub")
+    assert done.out.startswith(" M a\n")
+
+
+def test_a_file_that_the_turn_deleted_is_a_path(repo: Repo, turns: list[str]) -> None:
+    assert repo.boocode("revert", turns[0], "gone").out.startswith(" A gone\n")
+    (repo.top / "gone").unlink()
+    alone = repo.boocode("revert", "gone")
+    assert (alone.code, alone.err.splitlines()[0]) == (
+        1,
+        "error: no checkpoint matches 'gone' (ids need at least 4 characters)",
+    )
+    hint = re.search("'git boocode (revert .* -- gone)' reverts it alone", alone.err)
+    assert hint
+    assert repo.boocode(*hint[1].split()).out.startswith(" A gone\n")
+
+
+def test_what_is_a_turn_and_a_path_is_refused(repo: Repo, turns: list[str]) -> None:
+    repo.write(turns[0][:13])
+    refused = repo.boocode("revert", turns[0][:13])
+    assert refused.code == 129
+    assert "names a turn and a path" in refused.err
+    assert repo.boocode("revert", turns[0][:13], "--").code == 0
+
+
+def test_a_mistyped_turn_is_no_path(repo: Repo, turns: list[str]) -> None:
+    before = seen(repo)
+    for wrong in ("01a2ffff", "@~9", "label:nothing", "message:7"):
+        assert repo.boocode("revert", turns[0], wrong).code == 1
+    assert seen(repo) == before
+
+
+def test_a_turn_of_another_worktree_is_picked_and_not_reverted(
+    repo: Repo, turns: list[str], tmp_path: Path
+) -> None:
+    repo.git("worktree", "add", "-q", str(tmp_path / "other"), "HEAD")
+    other = Repo(tmp_path / "other")
+    refused = other.boocode("revert", turns[0], "--json").json["error"]
+    assert refused["code"] == "other_worktree"
+    assert other.boocode("pick", turns[0]).code == 0
+    assert lines(other) == {2: "first", 12: "first"}
+    assert (other.top / "made").exists()
+    assert not (other.top / "gone").exists()
+
+
+# Without a name.
+
+
+def test_nobody_can_be_asked(repo: Repo, turns: list[str]) -> None:
+    changed(repo, 20, by="third")
+    before = seen(repo)
+    refused = repo.boocode("revert", "--force", "shared", "--", "a")
+    newest = repo.boocode("log", "--json").json["checkpoints"][0]["id"]
+    command = f"git boocode revert {newest} --force shared -- a"
+    assert (refused.code, refused.out) == (129, "")
+    assert refused.err == (
+        f"error: no turn given\nhint: '{command}' reverts the turn that ended last, 'now'\n"
+    )
+    answer = repo.boocode("revert", "--json")
+    assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
+    assert answer.json["error"]["next"] == [f"revert={newest}"]
+    assert seen(repo) == before
+    looked = repo.boocode("revert", "-n")
+    assert (looked.code, looked.out.splitlines()[0]) == (0, " M a")
+    assert repo.boocode(*command.split()[2:]).code == 0
+    assert lines(repo).keys() == {2, 7, 12}
+
+
+def test_there_is_no_turn(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    assert repo.boocode("revert").code == 1
+    assert repo.boocode("revert", "--session", "s", "--json").json["error"]["code"] == "not_found"
+    nothing = repo.boocode("pick")
+    assert (nothing.code, nothing.err.splitlines()[0]) == (129, "error: no turn given")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_the_turn_that_ended_last_is_shown_first(repo: Repo, turns: list[str], answer: str) -> None:
+    changed(repo, 20, by="third")
+    before = seen(repo)
+    terminal = Terminal("git-boocode", "revert")
+    shown = terminal.wait_for("revert this? [y/N]")
+    assert " M a\r\nwould revert 1 file of the turn" in shown
+    assert "(now)" in shown
+    terminal.type(f"{answer}\n")
+    code, rest = terminal.end()
+    if answer == "y":
+        assert (code, "reverted 1 file" in rest) == (0, True)
+        assert 20 not in lines(repo)
+    else:
+        assert (code, "nothing was changed" in rest) == (1, True)
+        assert seen(repo) == before
+
+
+# Parts of files.
+
+
+def test_hunks_by_number(repo: Repo, turns: list[str]) -> None:
+    answer = repo.boocode("revert", "-n", "--json", turns[0], "a").json
+    [change] = answer["changed"]
+    assert [(hunk["number"], hunk["start_line"]) for hunk in change["hunks"]] == [(1, 2), (2, 12)]
+    refused = repo.boocode("revert", turns[0], "--hunk", "1")
+    assert (refused.code, refused.err.splitlines()[0]) == (
+        129,
+        "error: --hunk takes hunks of one file",
+    )
+    assert repo.boocode("revert", turns[0], "--hunk", "3", "a").code == 1
+    assert repo.boocode("revert", turns[0], "--hunk", "1", "made").code == 1
+    wrong = repo.boocode("revert", turns[0], "--hunk", "2", "--expect", "0", "a", "--json")
+    assert wrong.json["error"]["code"] == "conflict"
+    done = repo.boocode("revert", turns[0], "--hunk", "2", "--expect", change["version"], "a")
+    assert done.code == 0
+    assert lines(repo) == {2: "first", 7: "second"}
+    assert "reverted" not in repo.boocode("show", turns[0]).out
+
+
+def test_hunks_beside_a_conflict(repo: Repo, turns: list[str]) -> None:
+    changed(repo, 2, by="mine")
+    assert repo.boocode("revert", turns[0], "a").code == 1
+    assert repo.boocode("revert", turns[0], "--hunk", "1", "a").code == 0
+    assert lines(repo) == {2: "mine", 7: "second"}
+
+
+@pytest.mark.slow
+def test_hunks_by_questions(repo: Repo, turns: list[str]) -> None:
+    terminal = Terminal("git-boocode", "revert", "-p", turns[0])
+    assert "-first\r\n+2\r\n" in terminal.wait_for("(1/2) Revert this hunk")
+    terminal.type("n\n")
+    assert "-first\r\n+12\r\n" in terminal.wait_for("(2/2) Revert this hunk")
+    terminal.type("y\n")
+    terminal.wait_for("(1/1) Revert this change")
+    terminal.type("y\n")
+    terminal.wait_for("(1/1) Revert this change")
+    terminal.type("n\n")
+    code, rest = terminal.end()
+    assert (code, "reverted 2 files" in rest) == (0, True)
+    assert lines(repo) == {2: "first", 7: "second"}
+    assert (repo.top / "gone").exists()
+    assert (repo.top / "made").exists()
+    repo.boocode("undo")
+    terminal = Terminal("git-boocode", "revert", "-p", turns[0])
+    terminal.wait_for("(1/2) Revert this hunk")
+    terminal.type("q\n")
+    assert terminal.end()[0] == 1
+    assert lines(repo) == {2: "first", 7: "second", 12: "first"}
+
+
+@pytest.mark.slow
+def test_a_file_that_changes_during_the_questions_is_refused(repo: Repo, turns: list[str]) -> None:
+    terminal = Terminal("git-boocode", "revert", "-p", turns[0], "a")
+    terminal.wait_for("(1/2) Revert this hunk")
+    changed(repo, 18, by="mine")
+    terminal.type("a\n")
+    code, rest = terminal.end()
+    assert (code, "'a' has changed since you looked at it" in rest) == (1, True)
+    assert lines(repo).keys() == {2, 7, 12, 18}
+
+
+def test_questions_need_a_terminal(repo: Repo, turns: list[str]) -> None:
+    refused = repo.boocode("revert", "-p", turns[0])
+    assert refused.code == 129
+    assert "hint: name hunks: git boocode revert --hunk 1 <turn> -- <path>" in refused.err
+
+
+# Conflicts.
+
+
+def test_a_conflict_changes_nothing(repo: Repo, turns: list[str]) -> None:
+    changed(repo, 12, by="mine")
+    later = repo.boocode("log", "--json").json["checkpoints"][0]["id"]
+    begin(repo, "later")
+    before = seen(repo)
+    refused = repo.boocode("revert", turns[0])
+    assert (refused.code, refused.out, seen(repo)) == (1, "", before)
+    assert "'a'" in refused.err
+    assert "line 12" in refused.err
+    assert f"'git boocode revert {later} {turns[0]}' reverts the later turn as well" in refused.err
+    answer = repo.boocode("revert", turns[0], "--json").json
+    assert answer["ok"] is False
+    [conflict] = answer["conflicts"]
+    assert conflict["path"] == "a"
+    assert conflict["lines"] == [[12, 12]]
+    assert conflict["by"] == [{"turn": later, "label": "now"}]
+    assert answer["error"]["code"] == "conflict"
+    assert answer["error"]["next"] == [f"revert={later} {turns[0]}", "hunk", "markers"]
+    assert repo.boocode("revert", later, turns[0]).code == 0
+    assert lines(repo) == {7: "second"}
+
+
+def test_conflict_markers(repo: Repo, turns: list[str]) -> None:
+    changed(repo, 12, by="mine")
+    assert repo.boocode("revert", turns[0], "--merge").code == 1
+    looked = repo.boocode("revert", turns[0], "--merge", "--markers", "-n", "--diff")
+    assert "+<<<<<<< now\n mine\n+=======\n+12\n+>>>>>>> reverted\n" in looked.out
+    assert looked.err == "warning: a would have conflict markers\n"
+    done = repo.boocode("revert", turns[0], "--merge", "--markers")
+    assert done.err == f"warning: a has conflict markers\n{UNDO}"
+    assert b"<<<<<<< now\nmine\n=======\n12\n>>>>>>> reverted\n" in repo.read("a")
+    assert repo.boocode("undo").code == 0
+    answer = repo.boocode("revert", turns[0], "--merge", "--markers", "--json").json
+    assert [each["path"] for each in answer["conflicts"]] == ["a"]
+
+
+# Options that do not fit together, and a running turn.
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--markers"], "--markers needs --merge"),
+        (["--expect", "1"], "--expect needs --hunk"),
+        (["--hunk", "1", "-p"], "options '--hunk' and '--patch' cannot be used together"),
+        (
+            ["--hunk", "1", "--merge", "--markers"],
+            "options '--hunk' and '--markers' cannot be used together",
+        ),
+        (["-p", "--json"], "options '--patch' and '--json' cannot be used together"),
+        (
+            ["--hunk", "0"],
+            "invalid value for '--hunk': '0' is not a whole number of at least 1",
+        ),
+        (
+            ["--force", "nothing"],
+            "invalid value for '--force': 'nothing' is not one of shared, running-turn",
+        ),
+        (["--session", "s"], "'--session' and turns cannot be used together"),
+        (["--agent", "a"], "'--agent' and turns cannot be used together"),
+    ],
+)
+def test_options_that_do_not_fit_together(
+    repo: Repo, turns: list[str], options: list[str], problem: str
+) -> None:
+    before = seen(repo)
+    refused = repo.boocode("revert", turns[0], *options)
+    assert refused.code == 129
+    message = (
+        json.loads(refused.out)["error"]["message"]
+        if "--json" in options
+        else refused.err.splitlines()[0].removeprefix("error: ")
+    )
+    assert (message, seen(repo)) == (problem, before)
+
+
+def test_a_running_turn_is_not_disturbed(repo: Repo, turns: list[str]) -> None:
+    repo.boocode("turn", "begin", "-m", "fix")
+    refused = repo.boocode("revert", turns[0], "--json").json
+    assert refused["error"]["code"] == "locked"
+    assert "force=running-turn" in refused["error"]["next"]
+    assert repo.boocode("revert", "-n", turns[0]).code == 0
+    assert repo.boocode("revert", turns[0], "--force", "running-turn").code == 0
+
+
+def test_a_buffer_is_merged_and_not_written(repo: Repo, turns: list[str]) -> None:
+    unsaved = repo.read("a").replace(b"20\n", b"unsaved\n")
+    buffer = repo.write(".git/buffer", unsaved)
+    before = seen(repo)
+    answer = repo.boocode("revert", turns[0], "a", "--buffer", f"a={buffer}", "--json").json
+    [change] = answer["changed"]
+    expected = unsaved.decode().replace("first\n", "2\n", 1).replace("first\n", "12\n")
+    assert change["text"] == expected
+    assert [edit["range"]["start"]["line"] for edit in change["text_edits"]] == [1, 11]
+    assert (answer["undo"], seen(repo)) == (None, before)
+    together = json.dumps({"a": unsaved.decode()})
+    shown = repo.boocode("revert", turns[0], "--buffers", "-", stdin=together)
+    assert " M a: a buffer, which --json prints; not written\n" in shown.out
+    assert "reverted 3 files" in shown.out
+    assert repo.read("a") == before.files["a"][1]
+    assert not (repo.top / "made").exists()
+
+
+def test_what_completion_offers(repo: Repo, turns: list[str]) -> None:
+    def offered(*words: str) -> list[str]:
+        out = repo.boocode("completion", "--candidates", *words).out
+        return [line.split("\t")[0] for line in out.splitlines()]
+
+    assert offered("revert", "") == ["@", "@~1", "@~2", ""]
+    assert offered("revert", "@", "") == ["@~1", "@~2", ""]
+    assert offered("pick", turns[0][:12])[:1] == [turns[0][:13]]
+    assert offered("revert", "@", "--", "") == [""]
+    assert offered("revert", "--force", "") == ["shared", "running-turn"]
+    assert offered("revert", "--agent", "cl") == ["claude-code", "cline"]
+    assert "--hunk" in offered("revert", "--hu")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("undo-turn", "revert"), ("cherry-pick", "pick"), ("rever", "revert")]
+)
+def test_other_names_lead_here(repo: Repo, typed: str, meant: str) -> None:
+    refused = repo.boocode(typed)
+    assert refused.code == 129
+    assert f"git boocode {meant} " in refused.err or f"is: {meant}\n" in refused.err
