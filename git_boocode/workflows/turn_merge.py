@@ -73,7 +73,7 @@ def merge_turns(
     RefusedError: `shared` if it is uncertain whose a change is, unless `force_shared`; `conflict`
     if a conflict cannot be marked.
     """
-    merge = _Merge(repository, snapshot, works, forwards=forwards, markers=markers)
+    merge = _TurnMerge(repository, snapshot, works, forwards=forwards, markers=markers)
     merge.files.buffers = buffers
     merge.limit_to(pathspecs)
     found = []
@@ -135,7 +135,7 @@ def _shared(
 _Sides = tuple[File | None, File | None]
 
 
-class _Merge:
+class _TurnMerge:
     """Folds one step after the other into the current state of the paths."""
 
     def __init__(
