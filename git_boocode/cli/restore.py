@@ -197,7 +197,8 @@ def restore(
 
 def _restore_whole(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
     result = restore_with_edits.restore(repository, name, request)
-    if request.dry_run and request.paths and wants_json():
+    few = wants_json() or len(result.changed) == 1
+    if request.dry_run and request.paths and few:
         # What compares texts is loaded only where it is needed.
         from git_boocode.workflows.restore_parts import with_listed_hunks
 
@@ -235,7 +236,7 @@ def _restore_parts(
     versions = {path: seen[path].version for path in chosen}
 
     def as_chosen(asked: RestoreRequest) -> RestoreResult:
-        return restore_parts(repository, found.checkpoint.id, asked, chosen, versions)
+        return restore_parts(repository, found.checkpoint.commit.id, asked, chosen, versions)
 
     return carry_out(repository, as_chosen, request)
 

@@ -36,7 +36,7 @@ from git_boocode.cli.output import (
     wants_json,
     warn,
 )
-from git_boocode.repo.errors import RefusedError, shell_command, shortened
+from git_boocode.repo.errors import RefusedError, first_few, shell_command, shortened
 from git_boocode.repo.head import HeadTarget, operation_in_progress, plan_move, read_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -44,6 +44,7 @@ from git_boocode.workflows.restore_with_edits import (
     unrestored_conversation,
 )
 
+_SHOWN_HUNKS = 5
 _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 
@@ -93,7 +94,12 @@ def print_result(repository: Repository, result: RestoreResult, request: Restore
     concerned = result.kind == RESTORE and request.conversation and is_whole
     left = unrestored_conversation(result) if concerned else ""
     callback = request.callback if isinstance(request.callback, str) else None
-    hints = (*_left_alone(repository, result, request), left, *_ways_back(result, callback))
+    hints = (
+        *_left_alone(repository, result, request),
+        left,
+        *_hunks_of(result),
+        *_ways_back(result, callback),
+    )
     print_hints(tuple(filter(None, hints)), repository.config)
     return 0
 
@@ -141,6 +147,16 @@ def _moved_checkpoints(result: RestoreResult) -> str:
     if result.returned:
         return f"{counted(len(result.returned), 'checkpoint')} returned to the log"
     return ""
+
+
+def _hunks_of(result: RestoreResult) -> Iterator[str]:
+    """The hunks of a dry run of a single file, if there is more than one."""
+    for part in result.parts.values():
+        hunks = part["hunks"]
+        assert isinstance(hunks, list)
+        if hunks[1:]:
+            shown = [f"{hunk['number']} at line {hunk['start_line']}" for hunk in hunks]
+            yield f"--hunk <n> restores a part: {first_few(shown, _SHOWN_HUNKS)}"
 
 
 def _ways_back(result: RestoreResult, callback: str | None) -> Iterator[str]:

@@ -284,7 +284,7 @@ def restore_hunks(
         hint = NextStep("name one file: {}", "paths", path, typed=typed)
         raise UsageError("--hunk takes hunks of one file", hints=(hint,))
     hunks, versions = {paths[0]: numbers}, {paths[0]: expect} if expect else {}
-    return restore_parts(repository, found.checkpoint.id, request, hunks, versions)
+    return restore_parts(repository, found.checkpoint.commit.id, request, hunks, versions)
 
 
 def found_hints(found: RestoreResult) -> tuple[str, ...]:

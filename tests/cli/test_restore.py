@@ -445,6 +445,13 @@ def test_hunks_that_are_refused(
     assert numbered.files() == before
 
 
+def test_a_dry_run_of_one_file_lists_its_hunks(numbered: Repo) -> None:
+    hint = "hint: --hunk <n> restores a part: 1 at line 3, 2 at line 18"
+    assert hint in numbered.boocode("restore", "-n", "@", "sub").err
+    assert "--hunk" not in numbered.boocode("restore", "-n", "@", "b").err
+    assert "--hunk" not in numbered.boocode("restore", "-n", "@", ".").err
+
+
 def test_the_hunks_in_json(numbered: Repo) -> None:
     [change] = numbered.boocode("restore", "-n", "--json", "@", "sub").json["changed"]
     assert [hunk["start_line"] for hunk in change["hunks"]] == [3, 18]
