@@ -7,6 +7,7 @@ replaced only if they occur once with their context.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice, pairwise
@@ -138,25 +139,30 @@ class LineReverter:
                 failed |= {one, other}
         while True:
             hulls = _joined(map(self._hull, failed))
+            bases, places = [base for base, _ in hulls], [now for _, now in hulls]
             # What is in the middle of another conflict is a part of it.
             inside = {
                 region
                 for region in self.regions
-                for base, now in hulls
-                if _overlap(region.base, base)
-                or (region in changes and _overlap(changes[region][:2], now))
+                if _first_met(bases, region.base) is not None
+                or (region in changes and _first_met(places, changes[region][:2]) is not None)
             }
             if inside <= failed:
                 break
             failed |= inside
-        messages = {
-            region: each.message for region, each in found.items() if isinstance(each, MissError)
-        }
-        left = []
-        for base, now in hulls:
-            said = (messages[region] for region in messages if _overlap(region.base, base))
-            recorded = self.after.rows[slice(*base)]
-            left.append(Unreverted(now, self._old_rows(base), recorded, next(said, _UNCERTAIN)))
+        messages: dict[int | None, str] = {}
+        for region, each in found.items():
+            if isinstance(each, MissError):
+                messages.setdefault(_first_met(bases, region.base), each.message)
+        left = [
+            Unreverted(
+                now,
+                self._old_rows(base),
+                self.after.rows[slice(*base)],
+                messages.get(number, _UNCERTAIN),
+            )
+            for number, (base, now) in enumerate(hulls)
+        ]
         kept = (change for region, change in changes.items() if region not in failed)
         return sorted(kept, key=lambda change: (change.first, change.stop)), left
 
@@ -200,10 +206,12 @@ class LineReverter:
         """The original rows in place of recorded ones, which hold whole regions."""
         ends = []
         for row in base:
-            above = [region for region in self.regions if region.base[1] <= row]
-            if row == base[0]:
-                above = [region for region in above if region.base[0] < row]
-            ends.append(row + (above[-1].theirs[1] - above[-1].base[1] if above else 0))
+            above = bisect_right(self.regions, row, key=lambda region: region.base[1]) - 1
+            if row == base[0] and above >= 0 and self.regions[above].base[0] == row:
+                # What was removed at the first row is a part of it.
+                above -= 1
+            region = self.regions[above] if above >= 0 else None
+            ends.append(row + (region.theirs[1] - region.base[1] if region else 0))
         return self.before.rows[slice(*ends)]
 
     def _outcomes(self) -> Iterator[tuple[Region, _Outcome]]:
@@ -439,6 +447,13 @@ def _overlap(one: Rows, other: Rows) -> bool:
     if one[0] == one[1]:
         return other[0] <= one[0] <= other[1]
     return one[0] < other[1] and other[0] < one[1]
+
+
+def _first_met(ranges: Sequence[Rows], rows: Rows) -> int | None:
+    """The number of the first of some ascending ranges that others overlap; None if none does."""
+    first = bisect_left(ranges, rows[0], key=lambda each: each[1])
+    numbers = range(first, min(first + 2, len(ranges)))
+    return next((number for number in numbers if _overlap(rows, ranges[number])), None)
 
 
 def _both(one: Rows, other: Rows) -> Rows:
