@@ -38,7 +38,7 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
-from git_boocode.repo.reported_turn import open_beside, read_turns, reporting_agents
+from git_boocode.repo.reported_turn import open_beside, open_since, read_turns, reporting_agents
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
@@ -259,6 +259,9 @@ def _write_state_of_turn(
     values: dict[str, Any] = {**same, "turn": begun.id, "trigger": request.trigger}
     if call is None:
         values |= _reported(catalog.repository, request)
+        turns = read_turns(catalog.repository.state_dir)
+        if beside := open_since(turns, begun.id, same["agent"] or "", same["session"] or ""):
+            values["beside"] = beside
         taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
         return Captured(taken, changed=True)
     values["tool"] = {

@@ -29,7 +29,8 @@ class RecordedState(NamedTuple):
     `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, or RESTORE for the state
     before a restore. `call` and `tool` are those of the agent; `files` the only paths that the tool
     changes, empty if it may change any. As far as hooks knew, `beside` are the other turns
-    that were open at a BEGIN, and `reports` the agents that had reported tools by a BEGIN or END.
+    that were open at a BEGIN, or since then at an END, and `reports` the agents that had reported
+    tools by then.
     """
 
     id: str
@@ -147,7 +148,8 @@ class Timeline:
             calls = [state.id for state in self.states[at:following] if state.session == session]
             beyond = self._ids[following] if following < len(self._ids) else None
             signs = [sign.id for sign in self._signs if sign.session == session]
-            signs += [s.id for s in self.states[at:] if self.states[at].turn in s.beside]
+            turn, later = self.states[at].turn, self.states[at:]
+            signs += [s.id for s in later if s.kind == BEGIN and turn in s.beside]
             seen = max([seen, *calls, *(each for each in signs if not beyond or each < beyond)])
         for number in range(bisect_right(self._ids, seen), following):
             if self.states[number].kind in (BEGIN, RESTORE):
@@ -178,8 +180,8 @@ class Timeline:
             frozenset(path for call in calls for path in call.files) for calls in (mine, theirs)
         )
         their_files |= edited
-        if not self._reports_tools(span):
-            # Its calls are unknown: they may have run at any time.
+        if not self._reports_tools(span) or any(self._is_cut(each, interval) for each in beside):
+            # Its calls are unknown, or were not recorded until the other turn began.
             return share._replace(rest=UNCLEAR, theirs=their_files)
         share = share._replace(
             mine=my_files - their_files,
@@ -221,13 +223,19 @@ class Timeline:
 
     @cached_property
     def _of_sessions(self) -> list[TurnSpan]:
+        """The turns of sessions; those whose checkpoints are gone have sessions of their own."""
         found = [span for span in self.spans.values() if span.session != NO_SESSION]
         for state in self.states:
-            # Those whose checkpoint is gone were open at least as long as nothing shows otherwise.
-            for turn in set(state.beside).difference(self.spans):
-                span = self.spans[state.turn]
-                found.append(span._replace(turn=turn, session=("", turn)))
+            if span := self.spans.get(state.turn):
+                # They were open as long as nothing shows otherwise.
+                for turn in sorted(set(state.beside).difference(self.spans)):
+                    first = max(span.first, bisect_right(self._ids, turn) - 1)
+                    found.append(TurnSpan(turn, ("", turn), first, span.last))
         return found
+
+    def _is_cut(self, span: TurnSpan, interval: int) -> bool:
+        """Whether a turn whose checkpoint is gone began somewhere in an interval."""
+        return span.session == ("", span.turn) and span.turn > self._ids[interval]
 
     def _edits(self, interval: int) -> list[Sign]:
         """The edits that were recorded in an interval."""

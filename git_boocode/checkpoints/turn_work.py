@@ -444,9 +444,10 @@ def _state(entry: Checkpoint) -> RecordedState | None:
         # The change of a proposal ends no turn.
         is_restore = not meta.table("restore").get("proposal")
         return RecordedState(identifier, RESTORE) if is_restore else None
+    beside, reports = (_texts(meta, key) for key in ("beside", "reports_tools"))
     if entry.ref.startswith((TURN_ENDS, REMOTE_TURN_ENDS)):
-        reports = _texts(meta, "reports_tools")
-        return RecordedState(identifier, END, session, meta.text("turn"), reports=reports)
+        end = RecordedState(identifier, END, session, meta.text("turn"))
+        return end._replace(beside=beside, reports=reports)
     if entry.ref.startswith(TOOL_STATES):
         tool = meta.table("tool")
         kind = _KINDS.get(str(tool.get("phase")))
@@ -458,7 +459,6 @@ def _state(entry: Checkpoint) -> RecordedState | None:
         return RecordedState(identifier, kind, session, meta.text("turn"), call, name, paths)
     if only_paths(entry) != ():
         return None
-    beside, reports = (_texts(meta, key) for key in ("beside", "reports_tools"))
     return RecordedState(identifier, BEGIN, session, entry.id, beside=beside, reports=reports)
 
 

@@ -91,6 +91,11 @@ def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: b
     [date] = Dates(repository, default="iso")([checkpoint])
     state = "reverted" if found.reverted else ""
     more = {"date": date, "changes": _changes(turn, counts), "turn": state}
+    short = ShortIds(repository.store)
+    more["shared"] = "\n            ".join(
+        f"{quote_path(path)}, also of {', '.join(map(short, ids))}"
+        for path, ids in (found.ended.shared if found.ended else {}).items()
+    )
     arguments = [*(["--stat"] if stat else []), found.old, found.new, "--", *found.paths]
     return print_page(repository, lambda style: _text(checkpoint, more, style), arguments)
 
@@ -108,8 +113,10 @@ def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:
 
 def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     meta, asked = found.meta, prompt_lines(found)
+    shared = more.pop("shared", "")
     values = {**more, **{key: meta.text(key) for key in _LINES}, "label": label_of(found)}
     lines = [_row(key, printable(value)) for key, value in values.items() if value]
+    lines += [_row("shared", shared)] if shared else []
     ref = printable(meta.part("head", "ref") or "detached")
     lines.append(_row("head", f"{ref} {found.head or '(unborn)'}"))
     if table := meta.table("meta"):

@@ -116,3 +116,11 @@ def open_beside(turns: Iterable[ReportedTurn], agent: str, session: str) -> list
     own = latest.pop((agent, session), None)
     found = (turn.checkpoint for turn in latest.values() if turn.is_open)
     return [each for each in dict.fromkeys(found) if each and each != (own and own.checkpoint)]
+
+
+def open_since(turns: Iterable[ReportedTurn], begun: str, agent: str, session: str) -> list[str]:
+    """The checkpoints of other sessions' turns that were open at some time since another one."""
+    turns = [turn for turn in turns if (turn.agent, turn.session) != (agent, session)]
+    began = [turn.checkpoint for turn in turns if turn.checkpoint > begun]
+    still = [each for each in open_beside(turns, agent, session) if each != begun]
+    return list(dict.fromkeys((*still, *began)))

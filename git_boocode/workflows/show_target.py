@@ -42,19 +42,23 @@ class CheckpointTarget(NamedTuple):
 
     def as_json(self, repository: Repository) -> dict[str, object]:
         """The JSON answer."""
-        found = self.checkpoint
+        found, ended = self.checkpoint, self.ended
+        is_temporary = ended is not None and (ended.end == NOW or ended.own is not None)
+        shared = [
+            {"path": p, "turns": [*ids]} for p, ids in (ended.shared if ended else {}).items()
+        ]
         own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
         changes = tree_changes(repository.git, self.old, self.new, self.paths)
         return {
             "ok": True,
             "checkpoint": {**found.meta.values, **own},
-            "end": self.ended.end if self.ended else None,
-            # States that were put together from several have only temporary objects, too.
-            "before": None if self.ended and self.ended.own else self.old,
-            # The state of the worktree has only temporary objects.
-            "after": None if self.ended and (self.ended.end == NOW or self.ended.own) else self.new,
+            "end": ended.end if ended else None,
+            # A state of the worktree, or one that is made of several, has only temporary objects.
+            "before": None if ended and ended.own else self.old,
+            "after": None if is_temporary else self.new,
             "files": [each.as_json() for each in changes],
             **({"reverted": True} if self.reverted else {}),
+            **({"shared": shared} if shared else {}),
         }
 
 

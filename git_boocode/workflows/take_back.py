@@ -27,7 +27,7 @@ from git_boocode.checkpoints.restore.request import (
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_work import TurnWork, work_of
-from git_boocode.checkpoints.turns import NOW, Turn, turns
+from git_boocode.checkpoints.turns import NOW, RECORDED, Turn, turns
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.editing.answer import file_json
@@ -45,6 +45,7 @@ from git_boocode.repo.errors import (
     shortened,
 )
 from git_boocode.repo.layout import SAFETY
+from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.restore_parts import ChangedFile
 from git_boocode.workflows.restore_with_edits import restore_host
@@ -294,8 +295,12 @@ def _ended_last(catalog: Catalog) -> Checkpoint:
     ]
     ends = dict(_ends(catalog, found))
     ended: list[tuple[str, str, Checkpoint]] = []
+    running = open_beside(read_turns(catalog.repository.state_dir), "", "")
     for turn in found:
         meta = turn.checkpoint.meta
+        if turn.checkpoint.id in running and turn.end != RECORDED:
+            # Another turn began beside it.
+            continue
         if turn.end == NOW and meta.text("trigger") in triggers.get(meta.text("agent"), ()):
             continue
         # An id is greater than all earlier ones.

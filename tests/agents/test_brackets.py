@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,6 +181,40 @@ def test_turns_that_call_no_tool_beside_others_changed_nothing(repo: Repo) -> No
     claude(repo, "one", "Stop")
     assert changed(first) == {"a": ["one\n"]}
     assert changed(second) == {}
+
+
+def test_show_names_what_is_unclear(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    first, second = begin(repo, "one"), begin(repo, "two")
+    tool = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "1"}
+    claude(repo, "one", "PreToolUse", **tool)
+    claude(repo, "two", "PreToolUse", **tool)
+    repo.write("a", "whose\n")
+    claude(repo, "one", "PostToolUse", **tool)
+    claude(repo, "two", "PostToolUse", **tool)
+    claude(repo, "one", "Stop")
+    shown = repo.boocode("show", first, "--json").json
+    assert (shown["files"], shown["shared"]) == ([], [{"path": "a", "turns": [second]}])
+    assert f"shared      a, also of {second[:8]}" in repo.boocode("show", first).out
+    done = repo.boocode("revert", first, "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "shared")
+    assert repo.read("a") == b"whose\n"
+
+
+def test_one_of_two_fetched_turns_is_unclear(repo: Repo, tmp_path: Path) -> None:
+    repo.commit(a="a\n")
+    first, second = begin(repo, "one"), begin(repo, "two")
+    bash(repo, "two", lambda: repo.write("a", "two\n"))
+    claude(repo, "two", "Stop")
+    claude(repo, "one", "Stop")
+    repo.git("init", "-q", "--bare", str(tmp_path / "remote"))
+    repo.git("remote", "add", "origin", str(tmp_path / "remote"))
+    assert repo.boocode("push", "origin", first).code == 0
+    for turn in (first, second):
+        assert repo.boocode("drop", "--even-needed", turn).code == 0
+    assert repo.boocode("fetch", "origin").code == 0
+    shown = repo.boocode("show", first, "--json").json
+    assert (shown["files"], shown["shared"]) == ([], [{"path": "a", "turns": [second]}])
 
 
 def test_tools_that_only_read_are_not_bracketed(repo: Repo) -> None:

@@ -161,19 +161,33 @@ def test_the_call_of_a_subagent_counts_instead_of_that_which_started_it() -> Non
 
 def test_a_turn_that_hooks_know_to_be_open_is_open() -> None:
     states = [
-        RecordedState("0", BEGIN, ("bot", "A"), "A"),
-        RecordedState("1", BEGIN, ("bot", "B"), "B", beside=("A",)),
-        RecordedState("2", BEFORE, ("bot", "B"), "B"),
-        RecordedState("3", AFTER, ("bot", "B"), "B"),
-        RecordedState("4", BEGIN, ("bot", "C"), "C"),
+        RecordedState("0", BEGIN, ("bot", "A"), "0"),
+        RecordedState("1", BEGIN, ("bot", "B"), "1", beside=("0",)),
+        RecordedState("2", BEFORE, ("bot", "B"), "1"),
+        RecordedState("3", AFTER, ("bot", "B"), "1"),
+        RecordedState("4", BEGIN, ("bot", "C"), "4"),
     ]
     line = Timeline(states)
-    assert (line.spans["A"].last, line.spans["B"].last) == (4, 4)
-    assert [line.share("B", at).rest for at in (1, 2, 3)] == [OTHERS, MINE, OTHERS]
+    assert (line.spans["0"].last, line.spans["1"].last) == (4, 4)
+    assert [line.share("1", at).rest for at in (1, 2, 3)] == [OTHERS, MINE, OTHERS]
     # Also if its checkpoint is gone.
     line = Timeline(states[1:])
-    assert [line.share("B", at).rest for at in (0, 1, 2)] == [OTHERS, MINE, OTHERS]
-    assert line.share("B", 0).beside == ("A",)
+    assert [line.share("1", at).rest for at in (0, 1, 2)] == [OTHERS, MINE, OTHERS]
+    assert line.share("1", 0).beside == ("0",)
+
+
+def test_what_is_gone_of_a_turn_that_began_meanwhile_is_unclear() -> None:
+    line = Timeline(
+        [
+            RecordedState("1", BEGIN, ("bot", "A"), "A"),
+            RecordedState("2", BEGIN, NO_SESSION, "hand"),
+            RecordedState("4", BEFORE, ("bot", "A"), "A"),
+            RecordedState("5", AFTER, ("bot", "A"), "A"),
+            RecordedState("6", END, ("bot", "A"), "A", beside=("3",)),
+        ]
+    )
+    assert [line.share("A", at).rest for at in range(4)] == [MINE, UNCLEAR, MINE, OTHERS]
+    assert line.share("A", 1).beside == ("3",)
 
 
 def test_calls_without_ids_are_matched_by_tool_and_files() -> None:
