@@ -8,9 +8,11 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_boocode.checkpoints.operation_log import reverted_turns
 from git_boocode.checkpoints.own_changes import own_turns
 from git_boocode.checkpoints.restore.request import RESTORE
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint, without_index
@@ -375,13 +377,28 @@ class TurnList:
         found, self._changing = self._changing[:most], self._changing[most:]
         return found
 
+    @cached_property
+    def _reverted(self) -> set[str]:
+        return reverted_turns(self._catalog.safety())
+
     def _next(self, most: int) -> list[TurnRow]:
         found = [*islice(self._found, most)]
         times = self._dates([turn.checkpoint for _, turn in found])
         rows = []
         for (number, turn), when in zip(found, times, strict=True):
             name, agent = f"@~{number}" if number else "@", turn.checkpoint.meta.text("agent")
-            rows.append(TurnRow(turn, None, name, when, printable(agent), is_counted=False))
+            is_reverted = turn.checkpoint.id in self._reverted
+            rows.append(
+                TurnRow(
+                    turn,
+                    None,
+                    name,
+                    when,
+                    printable(agent),
+                    is_counted=False,
+                    is_reverted=is_reverted,
+                )
+            )
         return rows
 
     def count(self, rows: Sequence[TurnRow]) -> list[TurnRow]:

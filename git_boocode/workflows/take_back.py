@@ -39,6 +39,7 @@ from git_boocode.repo.errors import (
     NextStep,
     RefusedError,
     UsageError,
+    first_few,
     refuse_combined,
     refuse_unknown,
     shell_command,
@@ -57,6 +58,7 @@ SHARED = "shared"
 REFUSALS = (SHARED, RUNNING_TURN)
 """The refusals that `force` can override."""
 _SEARCHED = 50  # turns among which the one is that ended last
+_LEAST_CHARACTERS, _SHOWN = 4, 5  # of the beginning of a session's id; of such sessions
 _LISTED = 20  # files of which a dry run lists the hunks
 
 
@@ -263,10 +265,12 @@ def _turns_of(catalog: Catalog, request: TakeBackRequest) -> list[Checkpoint]:
     agent = find_agent(request.agent)
     names = {request.agent, agent.name if agent else request.agent}
     reverted = reverted_turns(catalog.safety())
+    history = [*catalog.history()]
+    session = _session_named(history, request.session)
     found = [
         each
-        for each in catalog.history()
-        if request.session in ("", each.meta.text("session"))
+        for each in history
+        if session in ("", each.meta.text("session"))
         and (not request.agent or each.meta.text("agent") in names)
         and each.id not in reverted
     ]
@@ -278,6 +282,21 @@ def _turns_of(catalog: Catalog, request: TakeBackRequest) -> list[Checkpoint]:
             hints=(NextStep("{} lists the turns", "log", typed="'git boocode log'"),),
         )
     return found
+
+
+def _session_named(history: Sequence[Checkpoint], name: str) -> str:
+    """The session with this id, or else the only one whose id begins so, as the log shows it."""
+    known = {each.meta.text("session") for each in history}
+    matching = sorted(each for each in known if each.startswith(name))
+    if name in known or len(name) < _LEAST_CHARACTERS or not matching:
+        return name
+    if len(matching) > 1:
+        raise RefusedError(
+            f"session '{name}' is ambiguous: it matches {len(matching)} sessions",
+            code="ambiguous",
+            hints=(f"candidates: {first_few(matching, _SHOWN)}",),
+        )
+    return matching[0]
 
 
 def _ended_last(catalog: Catalog) -> Checkpoint:

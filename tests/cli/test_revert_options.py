@@ -168,6 +168,25 @@ def test_a_turn_of_another_worktree_is_picked_and_not_reverted(
     assert not (other.top / "gone").exists()
 
 
+def test_a_session_is_named_by_its_beginning(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    for session in ("8f4c2a1e-5b7d", "8f4c7777-0000", "b2d0"):
+        begin(repo, session, "--session", session)
+        repo.write(session, "made\n")
+    begin(repo, "last")
+    refused = repo.boocode("revert", "--session", "8f4c", "--json").json["error"]
+    assert (refused["code"], "8f4c2a1e-5b7d" in refused["hint"]) == ("ambiguous", True)
+    assert repo.boocode("revert", "--session", "8f4").code == 1
+    assert repo.boocode("revert", "--session", "8f4c2").out.startswith(" D 8f4c2a1e-5b7d\n")
+
+
+def test_a_list_of_turns_marks_those_that_are_reverted(repo: Repo, turns: list[str]) -> None:
+    repo.boocode("revert", turns[0])
+    listed = [" ".join(line.split()[-2:]) for line in repo.boocode("restore").out.splitlines()]
+    assert listed[-1] == "first (reverted)"
+    assert listed[-2].endswith("second")
+
+
 # Without a name.
 
 
