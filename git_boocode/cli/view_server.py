@@ -226,7 +226,9 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             dry_run=body.get("preview") is True,
         )
         with self.changing:
-            return take_back(self.repository(), REVERT, request).as_json()
+            done = take_back(self.repository(), REVERT, request)
+        # Of a preview, with the numbers of lines.
+        return {**done.as_json(), "changed": done.result.as_json()["changed"]}
 
     def _restored(self, body: Answer, *, dry_run: bool) -> Answer:
         identifier = _id(body, "id")

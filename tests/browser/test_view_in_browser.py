@@ -359,7 +359,7 @@ def test_a_turn_is_taken_back_and_other_work_stays(page: Browser, work: Repo) ->
         page.open(url)
         page.all(".row")[2].click()
         page.one("#revert").click()
-        page.until(lambda: page.texts("#dialog li") == ["modify a.py"])
+        page.until(lambda: page.texts("#dialog li") == ["modify a.py +1 −1"])
         page.one("#confirm").click()
         page.one("#undo")
         assert "len" not in work.read("a.py").decode()

@@ -371,7 +371,8 @@ def test_a_turn_is_taken_back(client: Client, repo: Repo) -> None:
     take(label="fourth")
     repo.write("b", "by others\n")
     looked = client.post("/revert", {"turns": [third], "preview": True}).json
-    assert looked["changed"] == [{"path": "a", "action": "modify"}]
+    lines = {"added": 0, "removed": 1}
+    assert looked["changed"] == [{"path": "a", "action": "modify", "lines": lines}]
     assert repo.read("a") == b"three\nmine\n"
     done = client.post("/revert", {"turns": [third]}).json
     assert (done["turns"], repo.read("a")) == ([third], b"three\n")
