@@ -211,7 +211,7 @@ class _TurnMerge:
             (places[path], side)
             for path, sides in pairs.items()
             for base, other in sides
-            if self._needs_merge(self._after[places[path]], base, other)
+            if self._needs_contents(self._after[places[path]], base, other)
             for side in (base, other, self._after[places[path]])
         )
         for path, sides in pairs.items():
@@ -303,23 +303,32 @@ class _TurnMerge:
         return (old, new) if self._forwards else (new, old)
 
     @staticmethod
-    def _needs_merge(now: File | None, base: File | None, other: File | None) -> bool:
-        sides = now, base, other
-        return len({*sides}) == len(sides) and all(
-            side is not None and side.mode in _REGULAR for side in sides
-        )
+    def _needs_contents(now: File | None, base: File | None, other: File | None) -> bool:
+        if now is None or base is None or now in (base, other):
+            return False
+        return all(side.mode in _REGULAR for side in (now, base, other) if side)
 
     def _merge(self, path: str, base: File | None, other: File | None) -> None:
         """Merge one step of a path into what it is by now."""
         now = self._after[path]
         if path in self._kept or now == other:
             return
-        if now == base or (other is None and base == self.files.stored.get(path)):
+        if self._is_unchanged(path, now, base, is_whole=other is None):
             self._after[path] = other
         elif now and base and other and {now.mode, base.mode, other.mode}.issubset(_REGULAR):
             self._merge_regular(path, now, base, other)
         elif why := self._problem(now, base, other):
             self._refuse(path, why, base if other is None else None)
+
+    def _is_unchanged(
+        self, path: str, now: File | None, base: File | None, *, is_whole: bool
+    ) -> bool:
+        """Whether a file is as the step left it; an edit record has its bytes as on disk."""
+        if now == base or (is_whole and base == self.files.stored.get(path)):
+            return True
+        if now is None or base is None or now.mode != base.mode or now.mode not in _REGULAR:
+            return False
+        return self.files.read(path, now) == self.files.read(path, base)
 
     def _problem(self, now: File | None, base: File | None, other: File | None) -> str:
         """Why a file cannot be replaced as a whole; empty if there is nothing to do."""

@@ -411,6 +411,21 @@ def test_bytes_are_merged_as_they_are_on_disk(repo: Repo) -> None:
     assert {name: (repo.top / name).read_bytes() for name in before} == there
 
 
+def test_a_new_file_as_an_edit_record_has_it_is_deleted(repo: Repo) -> None:
+    repo.git("config", "core.autocrlf", "true")
+    turn, repository = begin("first"), Repository.discover()
+    raw = repo.git("hash-object", "-w", "--no-filters", "--stdin", stdin=b"new\r\n").strip()
+    tree = repo.git("mktree", stdin=f"100644 blob {raw}\tnew\n").strip()
+    (repo.top / "new").write_bytes(b"new\r\n")
+    work = TurnWork(Turn(turn), (Step(repository.empty_tree, tree),), {})
+
+    def make(snapshot: Snapshot) -> Wanted:
+        return merge_turns(repository, snapshot, [work], forwards=False).wanted
+
+    commands.change_paths(repository, TurnStep("revert", (turn.id,)), make, RestoreRequest())
+    assert text(repo, "new") is None
+
+
 def test_line_endings_that_git_does_not_store_stay(repo: Repo) -> None:
     repo.git("config", "core.autocrlf", "input")
     mixed = LINES.replace("line 6\n", "line 6\r\n").encode()
