@@ -61,7 +61,7 @@ class TurnSpan(NamedTuple):
     last: int
 
 
-class _Call(NamedTuple):
+class _CallSpan(NamedTuple):
     """A tool call between two states, by their numbers."""
 
     session: Session
@@ -257,8 +257,8 @@ class Timeline:
         ) or any(agent in state.reports for state in self.states[:last])
 
     @cached_property
-    def _calls(self) -> list[_Call]:
-        found: list[_Call] = []
+    def _calls(self) -> list[_CallSpan]:
+        found: list[_CallSpan] = []
         waiting: dict[Session, list[int]] = defaultdict(list)
         for at, state in enumerate(self.states):
             if state.kind == BEFORE:
@@ -269,11 +269,11 @@ class Timeline:
                     first = self._overlap_begin(state.session, at)
                 else:
                     waiting[state.session].remove(first)
-                found.append(_Call(state.session, first, at, state))
+                found.append(_CallSpan(state.session, first, at, state))
         for session, begun in waiting.items():
             for first in begun:
                 last = self._next_event(session, first)
-                found.append(_Call(session, first, last, self.states[first], is_ended=False))
+                found.append(_CallSpan(session, first, last, self.states[first], is_ended=False))
         return [call for call in found if not self._delegates(call)]
 
     def _begin_of(self, at: int, waiting: list[int]) -> int | None:
@@ -300,7 +300,7 @@ class Timeline:
                 return number
         return len(self.states)
 
-    def _delegates(self, call: _Call) -> bool:
+    def _delegates(self, call: _CallSpan) -> bool:
         """Whether other calls of the session did the work of a call."""
         if call.reported.tool.lower() not in _DELEGATING:
             return False

@@ -349,7 +349,7 @@ class _Sum:
             self._add_edit(edit, edited.intersection(edit.paths))
 
     def _owner(self, change: Change, share: Share) -> str:
-        """As `Share.owner`, or _EDITED if only the records of edits tell what is the turn's."""
+        """As `Share.owner`, or _EDITED if only the records of edits show what is the turn's."""
         owner = share.owner(change.path)
         edits = [edit for edit in share.edits if change.path in edit.paths]
         if owner == MINE or not edits:

@@ -63,7 +63,7 @@ class _Events(NamedTuple):
     refusals: list[Refusal]
 
 
-class _Window(NamedTuple):
+class _TurnTime(NamedTuple):
     """The time of a turn, in seconds since 1970, and its number."""
 
     start: float
@@ -309,20 +309,20 @@ def _events(repository: Repository, rows: Sequence[TurnDetails]) -> list[_Events
     return found
 
 
-def _windows(rows: Sequence[TurnDetails]) -> dict[str, list[_Window]]:
+def _windows(rows: Sequence[TurnDetails]) -> dict[str, list[_TurnTime]]:
     """The windows of turns, oldest first, by worktree."""
-    windows: dict[str, list[_Window]] = {}
+    windows: dict[str, list[_TurnTime]] = {}
     for number, row in enumerate(rows):
         end = row.following
         if end is None:
             end = float("inf") if row.turn.end in (NOW, "") else row.started
         key = row.checkpoint.meta.worktree_key
         session = row.checkpoint.meta.text("session")
-        windows.setdefault(key, []).append(_Window(row.started, end, number, session))
+        windows.setdefault(key, []).append(_TurnTime(row.started, end, number, session))
     return {key: sorted(listed) for key, listed in windows.items()}
 
 
-def _turn_at(windows: Sequence[_Window], when: float, session: str = "") -> int | None:
+def _turn_at(windows: Sequence[_TurnTime], when: float, session: str = "") -> int | None:
     """The latest turn that was open, if possible of a session; several may have been."""
     place = bisect_right(windows, when, key=lambda window: window.start)
     for window in reversed(windows[:place] if session else ()):
