@@ -292,10 +292,11 @@ def turn_begin(
 ) -> CheckpointInfo:
     """Take a checkpoint labelled `message`, and mark a model's turn as running.
 
-    Until it ends, `restore`, `undo`, `redo` and `git boocode rewind` are refused (`locked`). It
-    ends with `turn_end`, with the process `pid`, or after `timeout` seconds; the default is
-    `boocode.turnTimeout`, and 0 means no limit. With `force`, it replaces a running turn. Raises
-    RefusedError (`locked`, and `not_found` for a process that is not running), FatalError.
+    Until it ends, `restore`, `revert`, `pick`, `undo`, `redo` and `git boocode rewind` are refused
+    (`locked`). It ends with `turn_end`, with the process `pid`, or after `timeout` seconds; the
+    default is `boocode.turnTimeout`, and 0 means no limit. With `force`, it replaces a running
+    turn. Raises RefusedError (`locked`, and `not_found` for a process that is not running),
+    FatalError.
     """
     if pid is not None and pid < 1:
         raise ValueError("pid is not positive")
@@ -367,9 +368,9 @@ def restore(
     or `conversation`, that part is not restored; with `head`, HEAD and its branch are, too.
     `callback` is used instead of `boocode.callback`, and its edits are applied; for a checkpoint of
     another repository it is refused, unless `conversation` is false. If it is a function, it may
-    call all functions of this module except `restore`, `undo` and `redo`. With `session`,
-    checkpoints of another session are refused. `force` names refusals to override: `ignored`,
-    `running-turn`, `other-worktree`, `other-session`, `other-repository`.
+    call all functions of this module except `restore`, `revert`, `pick`, `undo` and `redo`. With
+    `session`, checkpoints of another session are refused. `force` names refusals to override:
+    `ignored`, `running-turn`, `other-worktree`, `other-session`, `other-repository`.
 
     With `hunks`, only these parts of files are restored, by path and number. They lead from the
     file as it is now to that of the checkpoint; a dry run with `paths` has them in `parts`. It has

@@ -128,9 +128,9 @@ def begin(
     """Take a checkpoint and mark a turn as running; print the checkpoint's id.
 
     What is proposed meanwhile is for the files as they are now. While the turn runs, accept,
-    discard, sync, restore, undo, redo and rewind are refused unless forced; everything that only
-    reads works. The turn ends with `git boocode turn end`, with its process, or when its time is
-    over.
+    discard, sync, restore, revert, pick, undo, redo and rewind are refused unless forced;
+    everything that only reads works. The turn ends with `git boocode turn end`, with its process,
+    or when its time is over.
     """
     workspace = buffers.fill(Workspace.here())
     repository = workspace.repository

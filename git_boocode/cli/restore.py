@@ -320,7 +320,7 @@ def _ask_scope(request: RestoreRequest) -> RestoreRequest | None:
 @_no_head_option
 @_restore_options(UNDO)
 def undo(request: RestoreRequest) -> int:
-    """Undo the latest restore, or the latest accept, discard or sync of a proposal.
+    """Undo the latest restore, revert or pick, or accept, discard or sync of a proposal.
 
     An interrupted restore comes first. Called again, it undoes the one before. `git boocode redo`
     takes an undo back. To take back what an agent did, use `git boocode restore`; for a single

@@ -19,7 +19,11 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
-from git_boocode.checkpoints.operation_log import reverted_turns
+from git_boocode.checkpoints.operation_log import (
+    logged_operations,
+    reverted_turns,
+    target_checkpoints,
+)
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import (
     DiffLimits,
@@ -174,7 +178,8 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
         found = newest_everywhere(catalog, CurrentTree(repository), most + 1)
         rows = with_details(repository, found[:most], limits, cache)
     events, short = _events(repository, rows), ShortIds(repository.store)
-    reverted = reverted_turns(catalog.safety(everywhere=True))
+    safety = catalog.safety(everywhere=True)
+    reverted = reverted_turns(safety)
     turns = [
         {
             **_row(catalog, row, each),
@@ -191,6 +196,7 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
         "generated_at": time.time(),
         "more": len(found) > most,
         "turns": turns,
+        "operations": _operations(catalog, [*filter(catalog.is_ours, safety)], turns),
     }
     if limits != _ROWS_ONLY:
         data["details"] = {
@@ -198,6 +204,31 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
             for row, each in zip(rows, events, strict=True)
         }
     return data
+
+
+def _operations(
+    catalog: Catalog, safety: Sequence[Checkpoint], turns: Sequence[JsonObject]
+) -> list[JsonObject]:
+    """What was restored, reverted and picked here since the oldest turn of the page."""
+    oldest = turns[-1]["id"] if turns else ""
+    done = [each for each in logged_operations(safety) if not each.undone and each.id > oldest]
+    targets, short = target_checkpoints(catalog, done), ShortIds(catalog.store)
+    return [
+        {
+            "id": each.id,
+            "time": time_of(each.id),
+            "command": each.command,
+            "partial": each.is_partial,
+            "targets": [
+                {
+                    "short": short(target),
+                    "label": targets[target].meta.text("label") if target in targets else "",
+                }
+                for target in each.targets
+            ],
+        }
+        for each in done
+    ]
 
 
 def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:

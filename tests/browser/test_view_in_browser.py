@@ -366,6 +366,8 @@ def test_a_turn_is_taken_back_and_other_work_stays(page: Browser, work: Repo) ->
         assert (work.read("c"), work.read("d")) == (b"new\n", b"by hand\n")
         page.until(lambda: "reverted" in page.texts(".row")[2])
         page.until(lambda: not page.all("#revert"))
+        [operation] = page.texts(".operation span")
+        assert operation.startswith("reverted “")
 
 
 def test_a_turn_with_a_later_change_goes_back_with_that(page: Browser, repo: Repo) -> None:

@@ -343,3 +343,23 @@ def test_counts_are_those_of_the_log(repo: Repo, renames: str) -> None:
         [turn[key] for key in keys] for turn in found
     ]
     assert found[1]["added"] >= 300_000
+
+
+def test_what_was_reverted_and_restored_is_among_the_turns(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    first = take(label="first")
+    repo.write("made", "made\n")
+    second = take(label="second")
+    repo.write("a", "two\n")
+    repo.boocode("revert", first.id)
+    repo.boocode("restore", second.id, "made")
+    repo.boocode("restore", second.id)
+    repo.boocode("undo")
+    data = page()
+    assert [turn["reverted"] for turn in data["turns"]] == [False, True]
+    assert [(each["command"], each["partial"]) for each in data["operations"]] == [
+        ("restore", True),
+        ("revert", False),
+    ]
+    assert data["operations"][1]["targets"] == [{"short": first.id[:13], "label": "first"}]
+    assert row_data(Repository.discover(), 1, {})["operations"] == data["operations"]

@@ -66,6 +66,15 @@ function rowOf(turn) {
     labelOf(turn), factsOf(turn));
 }
 
+function operationOf({ command, partial, targets, time }) {
+  const [first] = targets;
+  const what = targets.length > 1 ? counted(targets.length, "turn") : `“${oneLine(first.label) || first.short}”`;
+  const done = command === "restore"
+    ? `restored ${partial ? "some files " : ""}to before ${what}`
+    : `${command}ed ${partial ? "a part of " : ""}${what}`;
+  return make("li", { class: "operation" }, make("span", {}, done), timeOf(time));
+}
+
 const groupOf = (turn) => JSON.stringify([turn.session, turn.agent, turn.branch, turn.worktree]);
 
 function headingOf(turn) {
@@ -81,7 +90,12 @@ function drawTimeline() {
   rows = new Map();
   let list = null;
   let group = "";
+  const operations = [...data.operations];
   for (const turn of data.turns) {
+    while (operations.length && operations[0].id > turn.id) {
+      if (!list) made.append(list = make("ol", { class: "session" }));
+      list.append(operationOf(operations.shift()));
+    }
     if (groupOf(turn) !== group) {
       group = groupOf(turn);
       list = make("ol");
@@ -125,8 +139,9 @@ function filter() {
     rows.get(turn.id).parentElement.hidden = !matches;
     shown += matches;
   }
-  for (const section of document.querySelectorAll(".session")) {
-    section.hidden = !section.querySelector("li:not([hidden])");
+  for (const each of document.querySelectorAll(".operation")) each.hidden = words.length > 0 || scope !== "";
+  for (const section of document.querySelectorAll("section.session")) {
+    section.hidden = !section.querySelector("li:not(.operation, [hidden])");
   }
   element("empty").hidden = shown > 0;
   if (!data.turns.length) element("empty").textContent = "No turn was recorded yet.";
