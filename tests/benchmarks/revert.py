@@ -32,9 +32,11 @@ def report(size: int, rounds: int, idle_rounds: int = _IDLE_ROUNDS) -> None:
     """Print the tables of a size."""
     with tempfile.TemporaryDirectory() as top:
         turns = _Turns(Worktree(top, size))
-        times = side_by_side(turns.candidates(), rounds)
         title = f"{size:,} files, of which a turn changed 30"
+        times = side_by_side(turns.candidates(), rounds)
         print_table(title, times, {"x status": STATUS, "x restore": _RESTORE})
+        times = side_by_side(turns.with_later_lines(), rounds)
+        print_table(f"{title}, and others 20 of these since", times, {"x restore": _RESTORE})
         times = side_by_side(turns.idle(), idle_rounds)
         print_table("a hook with nothing to do", times, {"x start": _START})
 
@@ -55,16 +57,21 @@ class _Turns:
         return {
             STATUS: Candidate(status, self._turn),
             _RESTORE: Candidate(restore, self._turn, check=self._is_back),
-            "revert, nothing changed since": Candidate(revert, self._turn, check=self._is_back),
-            "revert, merged with later lines": Candidate(
-                revert, self._turn_and_more, check=self._is_back_but_for_more
-            ),
+            "revert": Candidate(revert, self._turn, check=self._is_back),
             "revert of a turn beside another": Candidate(
                 revert, self._turn_beside_another, check=self._is_back
             ),
             "pick of what was reverted": Candidate(
                 process(self._top, *OURS, "pick", "@"), self._reverted, check=self._is_there
             ),
+        }
+
+    def with_later_lines(self) -> dict[str, Candidate]:
+        """The same where others have written to these files since, so that they are merged."""
+        restore, revert = (process(self._top, *OURS, name, "@") for name in ("restore", "revert"))
+        return {
+            _RESTORE: Candidate(restore, self._turn_and_more, check=self._is_back),
+            "revert": Candidate(revert, self._turn_and_more, check=self._is_back_but_for_more),
         }
 
     def idle(self) -> dict[str, Candidate]:

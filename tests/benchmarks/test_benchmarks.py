@@ -82,7 +82,7 @@ def test_hooks_and_proposals(capsys: pytest.CaptureFixture[str]) -> None:
 def test_revert(capsys: pytest.CaptureFixture[str]) -> None:
     revert.report(SIZE, rounds=1, idle_rounds=1)
     shown = rows(capsys.readouterr().out)
-    assert len(shown["revert, merged with later lines"]) == 3
+    assert len(shown["revert of a turn beside another"]) == 3
     assert shown["git boocode --version"][1] == "1.00"
 
 

@@ -13,11 +13,15 @@ NAMING = (EDIT, WRITE)
 
 
 class Call(NamedTuple):
-    """A tool call: a number for its id, one of the tools above, and the file that it names."""
+    """A tool call: a number for its id, one of the tools above, and the file that it names.
+
+    `is_alone` is whether no other turn was open when it began.
+    """
 
     number: int
     tool: str
     path: str = ""
+    is_alone: bool = False
 
 
 class Turn(NamedTuple):

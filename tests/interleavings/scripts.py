@@ -137,8 +137,6 @@ class _Session:
         self.is_open = False  # its latest turn was not ended, or the agent was killed
         self.is_killed = False
         self.call: Call | None = None
-        # Whether its call was reported while it was the only one: no state is recorded then.
-        self.is_call_alone = False
 
 
 class Play:
@@ -178,8 +176,8 @@ class Play:
         if session.call is not None:
             return None
         self._calls += 1
-        session.call = Call(self._calls, event.tool, event.path)
-        session.is_call_alone = len(self._open()) == 1
+        is_alone = len(self._open()) == 1
+        session.call = Call(self._calls, event.tool, event.path, is_alone)
         return self._played(event, session)
 
     def _end(self, event: Event, session: _Session) -> Played | None:
@@ -193,7 +191,7 @@ class Play:
         return played
 
     def _kill(self, event: Event, session: _Session) -> Played | None:
-        if session.call is not None and session.is_call_alone:
+        if session.call is not None and session.call.is_alone:
             return None
         session.is_killed = True
         return self._played(event, session)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tests.interleavings.agents import Turn
+from tests.interleavings.agents import AFTER, Turn
 from tests.interleavings.scripts import CHMOD, FILE_OPS, File, Files, Op, Played, apply
 
 _Token = tuple[str, ...]
@@ -69,6 +69,10 @@ def truth_of(first: Files, events: Sequence[Played], selection: Selection) -> Tr
         is_sure &= after is not None
         files = files if after is None else after
     now = events[-1].files if events else first
+    # Of a call that began alone, nothing is recorded before its end.
+    ended = {each.call for each in events if each.event.kind == AFTER}
+    mine_in = {each.call for each in events if selection.has(each) and each.call}
+    is_sure &= all(call in ended or not call.is_alone for call in mine_in)
     written = {e.event.op.text for e in events if e.event.op and selection.has(e)}
     # Lines of the turns that others indented since are theirs still.
     mine = {line.strip() for text in written for line in text.split("\n")}
