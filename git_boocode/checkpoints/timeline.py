@@ -277,12 +277,24 @@ class Timeline:
         return [call for call in found if not self._delegates(call)]
 
     def _begin_of(self, at: int, waiting: list[int]) -> int | None:
-        """The state before the call that ended at a state; agents may have no ids for calls."""
+        """The state before the call that ended at a state.
+
+        Agents may have no ids for calls, and those that were killed reported no end of one.
+        """
         after = self.states[at]
-        of_tool = [n for n in waiting if self.states[n].tool == after.tool]
-        same = [n for n in of_tool if self.states[n].call == after.call]
-        alike = [n for n in of_tool if self.states[n].files == after.files]
-        return next(iter((*same, *alike)), None)
+
+        def likeness(number: int) -> tuple[bool, bool, bool]:
+            before = self.states[number]
+            is_same = bool(after.call) and before.call == after.call
+            return before.turn == after.turn, is_same, before.files == after.files
+
+        alike = [
+            number
+            for number in waiting
+            if self.states[number].tool == after.tool
+            and (self.states[number].call == after.call or likeness(number)[-1])
+        ]
+        return max(alike, key=likeness, default=None)
 
     def _overlap_begin(self, session: Session, at: int) -> int:
         """Where a call began that ran when the first turn of another session began beside it."""

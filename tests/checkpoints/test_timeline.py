@@ -129,6 +129,13 @@ def test_edits_count_for_the_turn_of_their_session() -> None:
     assert (owners(words)[4], owners(words, "g")[4]) == ("A*", "B")
 
 
+def test_a_call_whose_end_was_not_reported_is_not_taken_for_the_next_one() -> None:
+    """The agent has no ids for calls: it was killed in one, and goes on with another."""
+    words = "A+ B+ A<:f B<1 A+2 A<:g A>:g B>1 A- B-"
+    assert owners(words)[3] == "A"
+    assert owners(words, "g")[5] == "A"
+
+
 def test_a_turn_whose_agent_reports_no_tools_may_have_done_anything() -> None:
     line = Timeline(
         [
