@@ -71,7 +71,7 @@ _STAYS = "the conversation, HEAD and branches stay as they are"
 _UNDO = NextStep("{} brings back what was here before", "undo", typed="'git boocode undo'")
 
 
-class _Options(NamedTuple):
+class _RevertOptions(NamedTuple):
     """The options that revert and pick share."""
 
     numbers: tuple[int, ...] = ()
@@ -106,6 +106,7 @@ class _Options(NamedTuple):
         """The options as they were given, but for those that only show something."""
         given = (
             *(("--hunk", str(number)) for number in self.numbers),
+            *([("--expect", self.expect)] if self.expect else []),
             *([("--merge",)] if self.merge else []),
             *([("--markers",)] if self.markers else []),
             *(("--force", each) for each in self.force),
@@ -115,7 +116,7 @@ class _Options(NamedTuple):
 
 _options = gathered(
     "options",
-    _Options,
+    _RevertOptions,
     hunk_option,
     patch_option,
     expect_option,
@@ -149,7 +150,7 @@ def _arguments(metavar: str) -> Decorator:
 @option("--session <id>", "Revert all turns of this session.", default="")
 @option("--agent <name>", "Revert all turns of this agent.", default="", shell_complete=agents)
 @_options
-def revert(arguments: tuple[str, ...], session: str, agent: str, options: _Options) -> int:
+def revert(arguments: tuple[str, ...], session: str, agent: str, options: _RevertOptions) -> int:
     """Take back what turns changed, and keep what others have changed since.
 
     Each file that a turn changed is merged with the file as it is now: lines that others wrote stay
@@ -172,7 +173,7 @@ def revert(arguments: tuple[str, ...], session: str, agent: str, options: _Optio
 @click.command(cls=Command)
 @_arguments("<turn>...")
 @_options
-def pick(arguments: tuple[str, ...], options: _Options) -> int:
+def pick(arguments: tuple[str, ...], options: _RevertOptions) -> int:
     """Do here what turns changed, of another worktree or of one that was taken back.
 
     Their changes are merged with the files as they are now, which stay as they are elsewhere.
@@ -225,7 +226,7 @@ def _is_turn(repository: Repository, name: str, *, is_first: bool) -> bool:
     return is_id or is_first or ID_PART.fullmatch(name.lower()) is not None
 
 
-def _command(request: TakeBackRequest, options: _Options, turn: str) -> str:
+def _command(request: TakeBackRequest, options: _RevertOptions, turn: str) -> str:
     """The command that reverts a turn, with the options and paths of a request."""
     paths = ["--", *request.paths] if request.paths else []
     return shell_command("git", "boocode", REVERT, turn, *options.words(), *paths)
@@ -234,7 +235,7 @@ def _command(request: TakeBackRequest, options: _Options, turn: str) -> str:
 # What is done.
 
 
-def _revert_last(repository: Repository, request: TakeBackRequest, options: _Options) -> int:
+def _revert_last(repository: Repository, request: TakeBackRequest, options: _RevertOptions) -> int:
     """Show the turn that ended last, ask, and revert it; returns the exit code.
 
     Where nobody can be asked, it is only shown.
@@ -255,12 +256,14 @@ def revert_chosen(
     """Revert a turn that was chosen from a list, after a question; returns the exit code."""
     request = TakeBackRequest((turn,), paths=paths, dry_run=dry_run)
     if dry_run:
-        return _carry_out(repository, REVERT, request, _Options())
-    return _show_and_revert(repository, request, _Options())
+        return _carry_out(repository, REVERT, request, _RevertOptions())
+    return _show_and_revert(repository, request, _RevertOptions())
 
 
-def _show_and_revert(repository: Repository, named: TakeBackRequest, options: _Options) -> int:
-    expected = _run(repository, REVERT, named._replace(dry_run=True))
+def _show_and_revert(
+    repository: Repository, named: TakeBackRequest, options: _RevertOptions
+) -> int:
+    expected = _run(repository, REVERT, named._replace(dry_run=True), options)
     _print(repository, expected, options)
     if not (expected.result.changes_something or expected.buffers):
         return 0
@@ -271,18 +274,13 @@ def _show_and_revert(repository: Repository, named: TakeBackRequest, options: _O
 
 
 def _carry_out(
-    repository: Repository, command: str, request: TakeBackRequest, options: _Options
+    repository: Repository, command: str, request: TakeBackRequest, options: _RevertOptions
 ) -> int:
     """Do what is requested and print the result; returns the exit code."""
     try:
         if options.patch:
             return _choose(repository, command, request, options)
-        if options.numbers:
-            with progress(repository, f"{command}ing"):
-                numbers, expect = options.numbers, options.expect
-                done = take_back_hunks(repository, command, request, numbers, expect)
-        else:
-            done = _run(repository, command, request)
+        done = _run(repository, command, request, options)
     except RefusedError as error:
         if error.code != "not_found" or not request.turns:
             raise
@@ -294,11 +292,11 @@ def _carry_out(
 
 
 def _choose(
-    repository: Repository, command: str, request: TakeBackRequest, options: _Options
+    repository: Repository, command: str, request: TakeBackRequest, options: _RevertOptions
 ) -> int:
     """Ask for each hunk, and take the chosen ones; returns the exit code."""
     refuse_without_terminal(f"git boocode {command} --hunk 1 <turn> -- <path>")
-    listed = _run(repository, command, request._replace(dry_run=True, hunks={}))
+    listed = _run(repository, command, request._replace(dry_run=True, hunks={}), options)
     warn_of_kept(listed.result)
     for conflict in listed.merged.conflicts:
         warn(f"left alone: {quote_path(conflict.path)}: {conflict.message}")
@@ -313,20 +311,26 @@ def _choose(
     versions = {file.path: file.version for file in listed.files if file.path in chosen}
     turns = tuple(turn.id for turn in listed.turns)
     request = request._replace(turns=turns, session="", agent="")
-    done = _run(repository, command, request._replace(hunks=chosen, versions=versions))
+    request = request._replace(hunks=chosen, versions=versions)
+    done = _run(repository, command, request, options)
     _print(repository, done, options)
     return 0
 
 
-def _run(repository: Repository, command: str, request: TakeBackRequest) -> TakenBack:
+def _run(
+    repository: Repository, command: str, request: TakeBackRequest, options: _RevertOptions
+) -> TakenBack:
     with progress(repository, f"{command}ing"):
+        if options.numbers:
+            numbers, expect = options.numbers, options.expect
+            return take_back_hunks(repository, command, request, numbers, expect)
         return take_back(repository, command, request)
 
 
 # What is printed.
 
 
-def _print(repository: Repository, done: TakenBack, options: _Options) -> None:
+def _print(repository: Repository, done: TakenBack, options: _RevertOptions) -> None:
     if wants_json():
         print_json(done.as_json(options.encoding))
         return
@@ -344,7 +348,7 @@ def _print(repository: Repository, done: TakenBack, options: _Options) -> None:
         print_hints((_UNDO,), repository.config)
 
 
-def _print_changes(repository: Repository, done: TakenBack, options: _Options) -> None:
+def _print_changes(repository: Repository, done: TakenBack, options: _RevertOptions) -> None:
     print_paths(repository, done.result)
     for file in done.buffers:
         note = "a buffer, which --json prints; not written"

@@ -237,6 +237,19 @@ def test_the_turn_that_ended_last_is_shown_first(repo: Repo, turns: list[str], a
         assert seen(repo) == before
 
 
+@pytest.mark.slow
+def test_hunks_of_the_turn_that_ended_last_are_shown_first(repo: Repo, turns: list[str]) -> None:
+    assert turns
+    changed(repo, 17, 20, by="third")
+    refused = repo.boocode("revert", "--hunk", "2", "a")
+    assert re.search("'git boocode revert [-0-9a-f]{36} --hunk 2 -- a' reverts", refused.err)
+    terminal = Terminal("git-boocode", "revert", "--hunk", "2", "a")
+    assert "would revert 1 file" in terminal.wait_for("revert this? [y/N]")
+    terminal.type("y\n")
+    assert terminal.end()[0] == 0
+    assert lines(repo) == {2: "first", 7: "second", 12: "first", 17: "third"}
+
+
 # Parts of files.
 
 
