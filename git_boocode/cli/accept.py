@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import click
 
-from git_boocode.cli.apply_edit import LETTERS
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import proposed
 from git_boocode.cli.framework import (
@@ -19,6 +18,7 @@ from git_boocode.cli.framework import (
     refuse_together,
 )
 from git_boocode.cli.hunk_choice import (
+    LETTERS,
     WHOLE,
     FileChoice,
     choose_hunks,

@@ -20,6 +20,7 @@ from git_boocode.cli.framework import (
     option,
     refuse_together,
 )
+from git_boocode.cli.hunk_choice import LETTERS, diff_option
 from git_boocode.cli.output import (
     diff_painter,
     encode_json,
@@ -46,7 +47,6 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.durable import write_private
 from git_boocode.repo.errors import RefusedError, UsageError
 
-LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
 _CANDIDATE_LINES = 8
 _LOCATED_LINES = 12
 _CANDIDATES = 3
@@ -57,7 +57,6 @@ _MADE = dict.fromkeys(("write", "create", "exact"), "new file")
 profile_option = option(
     "--profile <name>", "How tolerantly to match.", default="default", shell_complete=profiles
 )
-diff_option = option("--diff", "Show the resulting diff, as git apply takes it.", "show_diff")
 trim_option = option(
     "--trim", "Show the diff without the indentation that all lines of a hunk share."
 )

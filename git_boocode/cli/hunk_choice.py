@@ -9,6 +9,8 @@ from git_boocode.cli.framework import AtLeast, option
 from git_boocode.cli.output import ask, can_ask, print_text, printable
 from git_boocode.repo.errors import UsageError
 
+LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
+"""Letters of the actions on files."""
 WHOLE = frozenset({0})
 """What is chosen of a file that is taken as a whole."""
 _KEYS = "y,n,q,a,d,?"
@@ -26,6 +28,7 @@ hunk_option = option(
     type=AtLeast(1),
     multiple=True,
 )
+diff_option = option("--diff", "Show the resulting diff, as git apply takes it.", "show_diff")
 patch_option = option("-p, --patch", "Choose hunks interactively.")
 expect_option = option(
     "--expect <version>", "With --hunk, the file's version in a dry run.", default=""

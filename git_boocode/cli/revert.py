@@ -11,7 +11,6 @@ import click
 
 from git_boocode.checkpoints.restore.request import PICK, REVERT, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.cli.apply_edit import LETTERS, diff_option
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
 from git_boocode.cli.candidates import agents, checkpoints, one_of, or_paths
 from git_boocode.cli.framework import (
@@ -25,8 +24,10 @@ from git_boocode.cli.framework import (
     split_at_dashes,
 )
 from git_boocode.cli.hunk_choice import (
+    LETTERS,
     FileChoice,
     choose_hunks,
+    diff_option,
     expect_option,
     hunk_option,
     patch_option,

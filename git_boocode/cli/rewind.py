@@ -9,9 +9,10 @@ from functools import partial
 import click
 
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.cli.apply_edit import diff_option, print_diffs, refuse, summary, trim_option
+from git_boocode.cli.apply_edit import print_diffs, refuse, summary, trim_option
 from git_boocode.cli.candidates import edits, or_paths
 from git_boocode.cli.framework import Command, json_option, misused, option, split_at_dashes
+from git_boocode.cli.hunk_choice import diff_option
 from git_boocode.cli.output import (
     print_feedback,
     print_hints,

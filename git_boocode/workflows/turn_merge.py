@@ -19,7 +19,6 @@ from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.editing.edits import MissError
-from git_boocode.editing.revert import revert_text
 from git_boocode.editing.text_changes import (
     LineMap,
     conflict_block,
@@ -354,6 +353,9 @@ class _TurnMerge:
             self._merge_text(path, now, (base, other), mode)
 
     def _merge_text(self, path: str, now: File, sides: tuple[File, File], mode: str) -> None:
+        # Imported late: most files are replaced as a whole.
+        from git_boocode.editing.revert import revert_text
+
         base, other = (decode(self.files.read(path, side)) for side in sides)
         text = decode(self.files.read(path, now))
         if any(map(is_binary, (base, other, text))):
