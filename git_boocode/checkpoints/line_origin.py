@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby, pairwise
@@ -137,17 +137,21 @@ def line_history(repository: Repository) -> Iterator[LineHistory]:
     ):
         tree = current_tree(repository)
         now = repository.store.write_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
-        states = _states(catalog, taken, now)
+        states, more = _states(catalog, taken, now)
         ancestry = os.path.join(scratch, "ancestry")
         base = taken[0].head
         with open(ancestry, "w", encoding="ascii") as file:
             file.write(f"{next(iter(states))} {base or ''}\n")
-            file.writelines(f"{new} {old}\n" for old, new in pairwise(states))
+            for old, new in pairwise(states):
+                others = [each for each in more.get(new, ()) if each in states and each != old]
+                file.write(f"{' '.join((new, old, *others))}\n")
         yield LineHistory(repository, ancestry, states)
 
 
-def _states(catalog: Catalog, taken: list[Checkpoint], now: str) -> _States:
-    """The states of the worktree with the origin of lines."""
+def _states(
+    catalog: Catalog, taken: list[Checkpoint], now: str
+) -> tuple[_States, Mapping[str, Sequence[str]]]:
+    """The states of the worktree with the origin of lines, and from where restores took others."""
     refs = catalog.store.refs(TURN_ENDS, TOOL_STATES)
     overlapped = any(entry.meta.values.get("beside") for entry in taken)
     if overlapped or any(ref.name.startswith(TOOL_STATES) for ref in refs):
@@ -161,14 +165,16 @@ def _states(catalog: Catalog, taken: list[Checkpoint], now: str) -> _States:
         if end := ends.get(checkpoint.id):
             states[end] = partial(_same, origin)
             origin = LineOrigin(LATER, checkpoint)
-    return {**states, now: partial(_same, origin)}
+    return {**states, now: partial(_same, origin)}, {}
 
 
 def _same(origin: LineOrigin, _: str) -> LineOrigin:
     return origin
 
 
-def _overlapping_states(catalog: Catalog, newest: Checkpoint, now: str) -> _States:
+def _overlapping_states(
+    catalog: Catalog, newest: Checkpoint, now: str
+) -> tuple[_States, Mapping[str, Sequence[str]]]:
     """All recorded states of the worktree; whose a line is depends on its path as well."""
     history = RecordedHistory.of(catalog, newest)
     timeline, latest = history.timeline, LineOrigin(BEFORE)
@@ -178,11 +184,17 @@ def _overlapping_states(catalog: Catalog, newest: Checkpoint, now: str) -> _Stat
         writer = timeline.writer(interval, path)
         return LineOrigin(TURN, history.begin(writer)) if writer else otherwise
 
+    # What a restore brought back is as old as it was there.
+    older: dict[str, Sequence[str]] = {}
+    restored: Sequence[str] = ()
     for number, state in enumerate(timeline.states):
-        states[history.commit(number)] = partial(origin_of, number - 1, latest)
+        commit = history.commit(number)
+        states[commit], older[commit] = partial(origin_of, number - 1, latest), restored
+        restored = history.restored_from(number)
         if state.kind == BEGIN:
             latest = LineOrigin(LATER, history.begin(state.turn))
-    return {**states, now: partial(origin_of, len(timeline.states) - 1, latest)}
+    states[now] = partial(origin_of, len(timeline.states) - 1, latest)
+    return states, {**older, now: restored}
 
 
 def _parsed(output: bytes, path: str, states: _States) -> Iterator[BlamedLine]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import read_plan
+from git_boocode.checkpoints.restore.request import PICK
 from git_boocode.checkpoints.store.catalog import (
     Catalog,
     Change,
@@ -292,6 +293,18 @@ class RecordedHistory:
             if change.path in restored and change.path in differing
         ]
         return own
+
+    def restored_from(self, number: int) -> list[str]:
+        """The commits from which a restore, revert or pick after a state took files."""
+        restore = self._restores.get(self.timeline.states[number].id)
+        plan = read_plan(restore) if restore else None
+        if plan is None or plan.step is None:
+            return [plan.target_commit] if plan and plan.target_commit else []
+        if plan.step.command != PICK:
+            begun = (self._begins.get(turn) for turn in plan.step.turns)
+            return [entry.commit.id for entry in begun if entry]
+        ends = (state for state in self.timeline.states if state.kind == END)
+        return [self._commits[state.id] for state in ends if state.turn in plan.step.turns]
 
     def begin(self, turn: str) -> Checkpoint:
         """The checkpoint at which a turn began."""

@@ -283,3 +283,26 @@ def test_log_show_and_diff_agree_on_what_is_a_turn_s_own(repo: Repo) -> None:
     (hand,) = repo.boocode("blame", "hand", "--json").json["ranges"]
     assert (hand["source"], hand["checkpoint_id"]) == ("later", second)
     sound(repo)
+
+
+def test_lines_keep_their_turn_when_a_restore_brings_them_back(repo: Repo) -> None:
+    repo.commit(both="1\n2\n3\n4\n5\n6\n7\n")
+    first, second = begin(repo, "one"), begin(repo, "two")
+    bash(repo, "one", lambda: repo.write("both", "one\n2\n4\n5\n6\n7\n"))
+    bash(repo, "two", lambda: repo.write("both", "one\n2\n4\n5\n6\ntwo\n"))
+    claude(repo, "one", "Stop")
+    claude(repo, "two", "Stop")
+
+    def wrote() -> list[str | None]:
+        ranges = repo.boocode("blame", "both", "--json").json["ranges"]
+        return [row["checkpoint_id"] for row in ranges]
+
+    before = wrote()
+    assert before == [first, None, second]
+    assert repo.boocode("revert", first).code == 0
+    assert wrote() == [None, second]
+    assert repo.boocode("undo").code == 0
+    assert wrote() == before
+    assert repo.boocode("revert", first).code == 0
+    assert repo.boocode("pick", first).code == 0
+    assert wrote() == before
