@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import git_boocode
 
 HANGS = 20
-"""An input that takes more seconds than this is taken for one that never ends."""
+"""An input that takes more seconds of a processor than this is taken for one that never ends."""
 
 
 def inputs(words: Sequence[bytes]) -> st.SearchStrategy[bytes]:

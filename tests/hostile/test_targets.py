@@ -21,13 +21,14 @@ def ends() -> Iterator[None]:
     def late(number: int, frame: FrameType | None) -> None:
         raise AssertionError(f"the input takes longer than {HANGS} seconds")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(HANGS)
+    before = signal.signal(signal.SIGPROF, late)
+    # Seconds of work, not of waiting for a processor.
+    signal.setitimer(signal.ITIMER_PROF, HANGS)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @pytest.mark.parametrize("name", ALL)
