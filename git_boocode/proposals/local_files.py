@@ -263,31 +263,37 @@ def proposal_trees(
 def worktree_contents(
     repository: Repository, files: Iterable[tuple[str, BlobVersion | None]]
 ) -> dict[tuple[str, BlobVersion | None], bytes]:
+    """The bytes that git would write to the worktree; None has no bytes.
+
+    FatalError (`missing_objects`) if a blob is missing.
+    """
+    listed, found = [*files], dict[tuple[str, BlobVersion | None], bytes]()
+    some = [(path, version) for path, version in listed if version is not None]
+    for (path, version), data in checked_out(repository, some).items():
+        if data is None:
+            raise _missing(path, version)
+        found[path, version] = data
+    return {**found, **{(path, None): b"" for path, version in listed if version is None}}
+
+
+def checked_out(
+    repository: Repository, files: Iterable[tuple[str, BlobVersion]]
+) -> dict[tuple[str, BlobVersion], bytes | None]:
     """The bytes that git would write to the worktree, with its line endings and filters.
 
-    None has no bytes. One git reads all that it would not convert. FatalError (`missing_objects`)
-    if a blob is missing.
+    None if a blob is missing, or its filter fails. One git reads all that it would not convert.
     """
-    found = dict[tuple[str, BlobVersion | None], bytes]()
+    found = dict[tuple[str, BlobVersion], bytes | None]()
     plain = []
     for path, version in dict.fromkeys(files):
-        if version is None:
-            found[path, version] = b""
-            continue
         if version.mode == SYMLINK or not may_convert(repository, [path]):
             plain.append((path, version))
             continue
         how = ("--filters", f"--path={path}")
         done = repository.git.attempt("cat-file", *how, version.id)
-        if done.status:
-            raise _missing(path, version)
-        found[path, version] = done.stdout
+        found[path, version] = None if done.status else done.stdout
     contents = repository.store.blobs([version.id for _, version in plain])
-    for each, data in zip(plain, contents, strict=True):
-        if data is None:
-            raise _missing(*each)
-        found[each] = data
-    return found
+    return {**found, **dict(zip(plain, contents, strict=True))}
 
 
 def _missing(path: str, version: BlobVersion) -> FatalError:

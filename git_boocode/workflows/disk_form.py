@@ -12,9 +12,9 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.request import WantedFile
 from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
-from git_boocode.proposals.local_files import worktree_contents
+from git_boocode.proposals.local_files import checked_out
 from git_boocode.proposals.proposal import BlobVersion, NewVersion, version_of
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import Symlink, read_state
 from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
@@ -54,13 +54,22 @@ def files_now(
 def files_of(
     repository: Repository, versions: Iterable[tuple[str, BlobVersion]]
 ) -> dict[str, DiskFile]:
-    """Versions of files by path as git would write them to disk; errors as `worktree_contents`."""
-    listed = [*versions]
-    contents = worktree_contents(repository, listed)
-    return {
-        path: DiskFile(version.mode, version.id, contents[path, version])
-        for path, version in listed
-    }
+    """Versions of files by path, as git would write them to disk; errors as `unreadable`."""
+    found = {}
+    for (path, version), data in checked_out(repository, versions).items():
+        if data is None:
+            raise unreadable(path, version.id)
+        found[path] = DiskFile(version.mode, version.id, data)
+    return found
+
+
+def unreadable(path: str, identifier: str) -> FatalError:
+    """The error if a blob is missing, or its filter fails (`missing_objects`)."""
+    return FatalError(
+        f"cannot read the version {identifier} of '{path}'",
+        code="missing_objects",
+        hints=("nothing was changed; its object is missing, or its filter failed",),
+    )
 
 
 def wanted_file(

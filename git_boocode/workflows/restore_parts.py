@@ -42,7 +42,6 @@ from git_boocode.proposals.local_files import tree_path
 from git_boocode.proposals.proposal import REGULAR, BlobVersion, NewVersion
 from git_boocode.repo.entries import MetadataError
 from git_boocode.repo.errors import (
-    FatalError,
     NextStep,
     RefusedError,
     UsageError,
@@ -51,7 +50,7 @@ from git_boocode.repo.errors import (
 from git_boocode.repo.files import MAX_BYTES
 from git_boocode.repo.object_writer import SYMLINK, object_id
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.disk_form import DiskFile, files_now, files_of, wanted_file
+from git_boocode.workflows.disk_form import DiskFile, files_now, files_of, unreadable, wanted_file
 from git_boocode.workflows.restore_with_edits import restore_host
 
 WHOLE = 0
@@ -385,11 +384,7 @@ class _FileReader:
             return ChangedFile(path, here, there, "")
         [data] = repository.store.blobs([raw])
         if data is None:
-            raise FatalError(
-                f"cannot read the version {raw} of '{path}'",
-                code="missing_objects",
-                hints=("nothing was changed",),
-            )
+            raise unreadable(path, raw)
         return ChangedFile(path, here, DiskFile(then.mode, then.id, data), raw)
 
     def _is_large(self, path: str, now: BlobVersion | None, then: BlobVersion | None) -> bool:

@@ -180,6 +180,18 @@ def test_bytes_stay_where_git_converts(repo: Repo, attributes: str) -> None:
     check_bytes(repo, then, now, (1,), end.join((b"A", b"B", b"2", b"")))
 
 
+def test_a_filter_that_fails_changes_nothing(repo: Repo) -> None:
+    repo.commit(**{".gitattributes": "f filter=own\n"}, f="a\n")
+    git_boocode.checkpoint(str(repo.top))
+    repo.git("config", "filter.own.smudge", "false")
+    repo.git("config", "filter.own.required", "true")
+    repo.write("f", "b\n")
+    with pytest.raises(BoocodeError, match="cannot read the version") as failed:
+        restore(repo, 1)
+    assert failed.value.code == "missing_objects"
+    assert repo.read("f") == b"b\n"
+
+
 def test_a_safety_checkpoint_gives_its_exact_bytes(repo: Repo) -> None:
     repo.commit(**{".gitattributes": "f text eol=crlf\n"}, f="a\nb\nc\n")
     mixed = b"A\nb\r\nC\n"
