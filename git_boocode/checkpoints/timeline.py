@@ -149,7 +149,9 @@ class Timeline:
             beyond = self._ids[following] if following < len(self._ids) else None
             signs = [sign.id for sign in self._signs if sign.session == session]
             turn, later = self.states[at].turn, self.states[at:]
-            signs += [s.id for s in later if s.kind == BEGIN and turn in s.beside]
+            # A checkpoint by hand ends a turn whose end is unknown, as `log` counts.
+            begun = (s for s in later if s.kind == BEGIN and s.session != NO_SESSION)
+            signs += [s.id for s in begun if turn in s.beside]
             seen = max([seen, *calls, *(each for each in signs if not beyond or each < beyond)])
         for number in range(bisect_right(self._ids, seen), following):
             if self.states[number].kind in (BEGIN, RESTORE):
