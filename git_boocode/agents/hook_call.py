@@ -378,7 +378,9 @@ def _serve_tool(
         _capture(repository, reported, turn, tools, paths=paths, anchor=_anchor(position))
     latest = turns.latest(reported.agent.name, reported.session)
     has_ended = reported.kind == TOOL_END
-    if latest is None or not (_is_beside(reported, turns) or (has_ended and latest.in_call)):
+    records = turns.have_company(reported.agent.name, reported.session)
+    records = records and not reads_only(reported.tool)
+    if latest is None or not (records or (has_ended and latest.in_call)):
         return takes_files
     from git_boocode.checkpoints.capture import ToolCall, capture_tool_state
 

@@ -19,7 +19,13 @@ from git_boocode.repo.durable import LineLog, read_private_json, write_private
 from git_boocode.repo.ids import timestamp
 from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
 from git_boocode.repo.lock import file_lock
-from git_boocode.repo.reported_turn import ReportedTurn, latest_of, open_beside, turns_in
+from git_boocode.repo.reported_turn import (
+    ReportedTurn,
+    has_company,
+    latest_of,
+    open_beside,
+    turns_in,
+)
 from git_boocode.repo.repository import Repository
 
 _MOST = 50
@@ -82,6 +88,10 @@ class Turns:
     def is_open_beside(self, agent: str, session: str) -> bool:
         """Whether a turn of another session is open."""
         return bool(open_beside(self._turns, agent, session))
+
+    def have_company(self, agent: str, session: str) -> bool:
+        """Whether a turn of another session may have overlapped with a call, see `has_company`."""
+        return has_company(self._turns, agent, session)
 
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""

@@ -28,8 +28,8 @@ from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.reported_turn import (
     AUTO,
     NEVER,
+    has_company,
     latest_of,
-    open_beside,
     read_turns,
     reporting_agents,
 )
@@ -87,7 +87,7 @@ def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:
         # The first one is noted.
         return False
     is_reading = reads_only(payload.text(agent.fields.tool))
-    return is_reading or not open_beside(turns, latest.agent, latest.session)
+    return is_reading or not has_company(turns, latest.agent, latest.session)
 
 
 def _git_dir(directory: str) -> str | None:

@@ -299,11 +299,16 @@ class Timeline:
         return max(alike, key=likeness, default=None)
 
     def _overlap_begin(self, session: Session, at: int) -> int:
-        """Where a call began that ran when the first turn of another session began beside it."""
-        spans = (each for each in self._of_sessions if each.session == session)
-        span = next((each for each in spans if each.first < at <= each.last), None)
-        while span is not None and at > span.first and self._beside(span, at - 1):
-            at -= 1
+        """Where others began beside a call of which no beginning was recorded.
+
+        No turn had begun since the last state of its session when it began itself.
+        """
+        for number in range(at - 1, -1, -1):
+            state = self.states[number]
+            if state.session == session:
+                break
+            if state.kind == BEGIN and state.session != NO_SESSION:
+                at = number
         return at
 
     def _next_event(self, session: Session, at: int) -> int:

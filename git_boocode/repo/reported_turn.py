@@ -118,6 +118,21 @@ def open_beside(turns: Iterable[ReportedTurn], agent: str, session: str) -> list
     return [each for each in dict.fromkeys(found) if each and each != (own and own.checkpoint)]
 
 
+def has_company(turns: Iterable[ReportedTurn], agent: str, session: str) -> bool:
+    """Whether a turn of another session is open, or began since a session's calls were recorded.
+
+    The latter may have begun and ended while a call ran of which nothing is recorded.
+    """
+    turns = [*turns]
+    own = latest_of(turns, agent, session)
+    since = max(own.time, own.seen) if own else 0.0
+    others = (turn for turn in turns if (turn.agent, turn.session) != (agent, session))
+    began = own and any(
+        turn.time > since and turn.checkpoint not in ("", own.checkpoint) for turn in others
+    )
+    return bool(began or open_beside(turns, agent, session))
+
+
 def open_since(turns: Iterable[ReportedTurn], begun: str, agent: str, session: str) -> list[str]:
     """The checkpoints of other sessions' turns that were open at some time since another one."""
     turns = [turn for turn in turns if (turn.agent, turn.session) != (agent, session)]

@@ -136,6 +136,14 @@ def test_a_call_whose_end_was_not_reported_is_not_taken_for_the_next_one() -> No
     assert owners(words, "g")[5] == "A"
 
 
+def test_a_whole_turn_within_a_call_of_which_only_the_end_is_recorded() -> None:
+    words = "A+ B+ B<1 B>1 B- A>1 A-"
+    assert owners(words)[1:5] == ["A", "A?B?", "A", "A"]
+    # Turns that were over when the call began are not beside it.
+    words = "A+ B+ A<1 A>1 B- B+2 A>2 B-2 A-"
+    assert owners(words)[3:6] == [".", "A", "A"]
+
+
 def test_a_turn_whose_agent_reports_no_tools_may_have_done_anything() -> None:
     line = Timeline(
         [

@@ -164,10 +164,6 @@ class Play:
     def _begin(self, event: Event, session: _Session) -> Played | None:
         if session.call is not None and not session.is_killed:
             return None
-        for other in self._open():
-            # The turn of a killed agent ends where another one begins.
-            if other.is_killed:
-                other.is_open, other.call = False, None
         session.turns += 1
         session.is_open, session.is_killed, session.call = True, False, None
         return self._played(event, session)

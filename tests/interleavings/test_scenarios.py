@@ -580,6 +580,24 @@ def test_a_call_that_had_begun_before_the_other_turn(
     assert repo.read("b").decode() == TEXT
 
 
+def test_a_whole_turn_within_a_call(repo: Repo, one: Session, two: Session) -> None:
+    first = one.begin()
+    with one.call():
+        replace(repo, "a", "line 2\n", "one: 2\n")
+        second = two.begin()
+        replace(repo, "b", "line 2\n", "one: 2\n")
+        two.edit("c", "line 9\n", "two: 9\n")
+        two.end()
+    one.end()
+    revert(repo, second)
+    assert repo.read("c").decode() == TEXT
+    assert repo.read("b").decode() == text(n2="one: 2\n")
+    assert repo.boocode("undo").code == 0
+    revert(repo, first)
+    assert [repo.read(path).decode() for path in ("a", "b")] == [TEXT, TEXT]
+    assert repo.read("c").decode() == text(n9="two: 9\n")
+
+
 def test_a_turn_whose_calls_all_were_before_the_other_turn(
     repo: Repo, one: Session, two: Session
 ) -> None:
