@@ -227,6 +227,7 @@ def test_tools_that_only_read_are_not_bracketed(repo: Repo) -> None:
 
 def test_a_turn_that_was_killed_ends_with_the_next_one_of_its_session(repo: Repo) -> None:
     begin(repo, "killed"), begin(repo, "one")
+    repo.write("a", "0\n")
     begin(repo, "killed")
     claude(repo, "killed", "Stop")
     # A call might have run since before that turn began.
