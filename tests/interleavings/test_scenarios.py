@@ -232,16 +232,16 @@ def relink(repo: Repo) -> None:
     ("deed", "later"),
     [
         (created, write_new),
-        (deleted, write_a),
+        pytest.param(deleted, write_a, marks=pytest.mark.slow),
         (deleted, directory),
         (binary, write_binary),
         (edited, edit_the_same),
-        (edited, deleted),
-        (edited, directory),
-        (edited, linked),
-        (edited, write_binary),
-        (linked, relink),
-        (linked, directory),
+        pytest.param(edited, deleted, marks=pytest.mark.slow),
+        pytest.param(edited, directory, marks=pytest.mark.slow),
+        pytest.param(edited, linked, marks=pytest.mark.slow),
+        pytest.param(edited, write_binary, marks=pytest.mark.slow),
+        pytest.param(linked, relink, marks=pytest.mark.slow),
+        pytest.param(linked, directory, marks=pytest.mark.slow),
     ],
 )
 def test_what_was_changed_since_is_refused_as_a_whole(
@@ -413,6 +413,20 @@ def test_nested_repositories_are_left_alone(repo: Repo, one: Session) -> None:
     assert inner.read("x") == b"changed\n"
     assert inner.git("rev-parse", "HEAD").strip() != first
     assert repo.read("other/y") == b"y\n"
+
+
+def test_names_that_differ_in_case(repo: Repo, one: Session) -> None:
+    repo.git("config", "core.ignoreCase", "true")
+    with one.turn() as turn:
+        repo.git("mv", "a", "x")
+        repo.git("mv", "x", "A")
+        repo.write("B2", "one\n")
+    replace(repo, "A", "line 9\n", "mine: 9\n")
+    before = everything(repo)
+    revert(repo, turn)
+    assert {path.lower() for path in repo.files()} == {"a", "b", "c", "src/d"}
+    assert repo.read("a").decode() == text(n9="mine: 9\n")
+    undo_leads_back(repo, before)
 
 
 def test_ignored_files_are_left_alone(repo: Repo, one: Session) -> None:
