@@ -455,7 +455,7 @@ class _TurnMerge:
         if self._markers and (unmarked := [each for each in conflicts if each.is_whole]):
             command = "pick" if self._forwards else "revert"
             raise refusal_of(unmarked, self._works, command)
-        return Merged(Wanted(files, staged, kept), tuple(conflicts), texts)
+        return Merged(Wanted(files, staged, kept, bool(conflicts)), tuple(conflicts), texts)
 
     def _refuse_collisions(self) -> None:
         """Refuse paths that would be below a file, or at a directory, of others."""

@@ -117,3 +117,16 @@ def test_later_changes_of_the_same_lines_are_a_conflict(repo: Repo, turns: tuple
     assert [each["label"] for each in conflicts[0]["by"]] == ["work of c"]
     assert text(repo) == before
     assert repo.git("for-each-ref") == refs
+
+
+def marked_in_log(repo: Repo) -> list[str]:
+    rows = repo.boocode("log", "--json").json["checkpoints"]
+    return [row["id"] for row in rows if row.get("reverted")]
+
+
+def test_a_turn_with_marked_conflicts_is_not_reverted(repo: Repo, turns: tuple[str, str]) -> None:
+    replaced(repo, 5, "later\n")
+    request = TakeBackRequest((turns[0],), markers=True)
+    take_back(Repository.discover(str(repo.top)), REVERT, request)
+    assert "<<<<<<<" in text(repo)
+    assert marked_in_log(repo) == []

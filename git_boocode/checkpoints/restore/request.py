@@ -136,6 +136,7 @@ class Wanted(NamedTuple):
     # The new entries of the staging area; None for no entry.
     staged: Mapping[str, Entry | None] = MappingProxyType({})
     kept: Sequence[Skipped] = ()
+    has_conflicts: bool = False  # whether parts of the files are not as the step would make them
 
     @property
     def paths(self) -> frozenset[str]:
@@ -152,7 +153,7 @@ class TurnStep(NamedTuple):
 
     command: str  # `revert`, `pick` or `restore`
     turns: tuple[str, ...]  # the ids of their checkpoints
-    whole: bool = True  # all that they did, not only some paths or hunks
+    whole: bool = True  # all that they did, without conflicts and paths that were left alone
 
 
 class ProposalStep(NamedTuple):

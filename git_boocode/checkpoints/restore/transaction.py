@@ -33,6 +33,8 @@ from git_boocode.checkpoints.restore.request import (
     UNDO,
     MakeWanted,
     RestoreHost,
+    TurnStep,
+    Wanted,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.target import target_from
@@ -49,7 +51,6 @@ from git_boocode.checkpoints.store.catalog import (
     compare_trees,
     count_lines,
 )
-from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.entries import Metadata, MetadataError
@@ -105,7 +106,7 @@ class Transaction:
         target, plan = operation.target, operation.plan
         self._conversation = Conversation(catalog, host, plan, target)
         self._exact: ExactFiles = {}  # what the target records beside its tree
-        self._left_alone: Sequence[Skipped] = ()  # what the maker of the target leaves alone
+        self._wanted = Wanted()  # what the target is made of, if it is made from the current state
         self._moved: HeadMove | None = None
 
     def run(self) -> RestoreResult:
@@ -124,7 +125,10 @@ class Transaction:
                 self._make_target(snapshot, self._operation.make)
             snapshot, files = self._plan_files(snapshot)
             self._plan = self._plan._replace(
-                move=move, blocked=files.blocked, callback=callback is not None
+                move=move,
+                blocked=files.blocked,
+                callback=callback is not None,
+                step=self._step_done(files),
             )
             if self._operation.make is not None and files.blocked:
                 raise _blocked(files)
@@ -161,7 +165,13 @@ class Transaction:
         self._target = target_from(self._catalog, snapshot, wanted, plan.target)
         self._request = plan.request._replace(only=wanted.paths)
         self._plan = plan._replace(target_commit=self._target.commit.id, request=self._request)
-        self._left_alone = wanted.kept
+        self._wanted = wanted
+
+    def _step_done(self, files: FilePlan) -> TurnStep | None:
+        """The step as it is recorded: it is not whole if anything of it was left out."""
+        step, wanted = self._plan.step, self._wanted
+        is_partial = wanted.has_conflicts or wanted.kept or files.kept
+        return step._replace(whole=False) if step and is_partial else step
 
     def _user_files(self, scratch: str, untracked: list[str]) -> set[str]:
         """The untracked files that the ignore rules before or after an operation ignore.
@@ -254,7 +264,7 @@ class Transaction:
             target,
             tuple(files.changes),
             tuple(files.staged),
-            (*self._left_alone, *files.kept),
+            (*self._wanted.kept, *files.kept),
             tuple(files.hooks_lost),
             index_reset=files.staging is not None,
             head_moved=plan.move is not None,
