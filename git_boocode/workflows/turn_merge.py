@@ -162,6 +162,8 @@ class _TurnMerge:
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
         self._staged: dict[str, Entry | None] = {}
         self._named: Pathspecs | None = None
+        staging = snapshot.staging
+        self._absent = {entry.path for entry in staging.absent} if staging else set[str]()
 
     def limit_to(self, pathspecs: Sequence[str]) -> None:
         """Name only such files that are not recorded which pathspecs name."""
@@ -194,8 +196,8 @@ class _TurnMerge:
     def fold(self, work: TurnWork, steps: Mapping[str, tuple[PathStep, ...]]) -> None:
         """Merge the changes of one turn."""
         self._name_unrecorded(work, steps)
+        self._look_at(path for path in steps if path not in self._kept)
         chosen = {path: each for path, each in steps.items() if path not in self._kept}
-        self._look_at(chosen)
         if not self._forwards:
             self._fold_staging(work, chosen)
         pairs = {path: [*map(self._sides, each)] for path, each in chosen.items()}
@@ -209,6 +211,7 @@ class _TurnMerge:
         self.files.read_ahead(
             (places[path], side)
             for path, sides in pairs.items()
+            if places[path] not in self._kept
             for base, other in sides
             if self._needs_contents(self._after[places[path]], base, other)
             for side in (base, other, self._after[places[path]])
@@ -293,6 +296,8 @@ class _TurnMerge:
         for path, file in found.items():
             if file is not None and file.mode == GITLINK:
                 self._kept[path] = "submodule or nested repository"
+            elif path in self._absent:
+                self._kept[path] = "outside the sparse checkout"
 
     def _sides(self, step: PathStep) -> _Sides:
         """The base of a merge, and the other side."""

@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 import git_boocode
+from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows.restore_parts import WHOLE, restore_parts
 from tests.repo_kit import Repo, examples
 
 NUMBERS = "".join(f"{number}\n" for number in range(1, 31))
@@ -235,3 +238,13 @@ def test_any_hunks_of_any_texts(repo: Repo) -> None:
             assert middle == then
         git_boocode.undo(str(repo.top))
         assert repo.read("f") == now
+
+
+def test_a_file_outside_of_a_sparse_checkout_comes_back(repo: Repo) -> None:
+    repo.commit(**{"d/f": "old\n", "e/g": "old\n"})
+    turn = git_boocode.checkpoint(str(repo.top)).id
+    repo.commit(**{"d/f": "new\n"})
+    repo.sparse("e")
+    repository = Repository.discover(str(repo.top))
+    restore_parts(repository, turn, RestoreRequest(), {"d/f": {WHOLE}})
+    assert repo.read("d/f") == b"old\n"

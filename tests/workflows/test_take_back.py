@@ -124,6 +124,24 @@ def marked_in_log(repo: Repo) -> list[str]:
     return [row["id"] for row in rows if row.get("reverted")]
 
 
+def test_files_outside_of_a_sparse_checkout_are_named(repo: Repo) -> None:
+    repo.commit(**{"d/f": "old\n", "e/g": "old\n"})
+    turn = begin(repo, "a")
+    repo.commit(**{"d/f": "new\n", "e/g": "new\n"})
+    begin(repo, "b")
+    repo.sparse("e")
+    done = revert(repo, turn)
+    assert [change.path for change in done.result.changed] == ["e/g"]
+    assert [*done.result.kept] == [("d/f", "outside the sparse checkout")]
+    assert not (repo.top / "d").exists()
+    # It is not taken back as a whole.
+    assert marked_in_log(repo) == []
+    repo.git("sparse-checkout", "disable")
+    assert text(repo, "d/f") == "new\n"
+    assert [change.path for change in revert(repo, turn).result.changed] == ["d/f"]
+    assert marked_in_log(repo) == [turn]
+
+
 def test_a_turn_with_marked_conflicts_is_not_reverted(repo: Repo, turns: tuple[str, str]) -> None:
     replaced(repo, 5, "later\n")
     request = TakeBackRequest((turns[0],), markers=True)

@@ -35,6 +35,8 @@ def target_from(
     staging = snapshot.staging
     if staging is not None and wanted.staged:
         staging = _staged(store, snapshot, staging, wanted.staged)
+    if staging is not None:
+        staging = staging.with_files({file.path for file in wanted.files})
     aimed = snapshot._replace(
         tree=snapshot.edited_tree(store, snapshot.tree, changes),
         staging=staging,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -51,9 +51,12 @@ class Staging(NamedTuple):
 
     def rechecked(self, worktree: str) -> Staging:
         """A copy that reflects which entries of a sparse checkout are on disk now."""
-        present = {absent: tag for tag, absent in _ABSENT.items()}
-        plain = (entry._replace(tag=present.get(entry.tag, entry.tag)) for entry in self.special)
-        return self._replace(special=_mark_absent(plain, worktree))
+        return self._replace(special=_mark_absent(map(_present, self.special), worktree))
+
+    def with_files(self, paths: Container[str]) -> Staging:
+        """A copy in which entries of a sparse checkout at some paths have files on disk."""
+        special = (_present(each) if each.path in paths else each for each in self.special)
+        return self._replace(special=tuple(special))
 
 
 def decode_special(data: bytes) -> tuple[Entry, ...]:
@@ -152,6 +155,11 @@ class UserIndex:
         """The entry of a path, our side of a conflict; None if there is no entry."""
         entries = {entry.stage: entry for entry in map(Entry.parse, self.records.get(path, ()))}
         return next((entries[stage] for stage in _PREFERRED if stage in entries), None)
+
+
+def _present(entry: Entry) -> Entry:
+    present = {absent: tag for tag, absent in _ABSENT.items()}
+    return entry._replace(tag=present.get(entry.tag, entry.tag))
 
 
 def _mark_absent(entries: Iterable[Entry], worktree: str) -> tuple[Entry, ...]:
