@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from filecmp import cmp
@@ -111,14 +112,12 @@ class TurnFiles:
         return found
 
     def in_the_way(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """New paths, each with another path now that excludes it.
+        """New paths, each with another path, now or new as well, that excludes it.
 
         That is a file in place of a directory above it, or one below it, or one whose name differs
         only in case, if the file system ignores case.
         """
         names, every = [*paths], cache(self._every_file)
-        ignores_case = self._repository.config.boolean("core.ignoreCase", default=False)
-        by_folded = {path.casefold(): path for path in every()} if ignores_case else {}
         above = directories_of(names)
         found = self._entries({*names, *above})
         for path in names:
@@ -126,9 +125,8 @@ class TurnFiles:
             yield from ((path, each) for each in blocking if found[each].kind != "tree")
             if path in found and found[path].kind == "tree":
                 yield from ((path, each) for each in every() if each.startswith(f"{path}/"))
-            other = by_folded.get(path.casefold(), path)
-            if other != path:
-                yield path, other
+        if self._repository.config.boolean("core.ignoreCase", default=False):
+            yield from _alike_but_for_case(names, every())
 
     def _every_file(self) -> Mapping[str, TreeEntry]:
         return self._repository.store.tree(self._snapshot.tree)
@@ -241,3 +239,15 @@ class TurnFiles:
             return read_staging(self._repository, meta) if meta else None
         except (GitError, MetadataError):
             return None
+
+
+def _alike_but_for_case(paths: Iterable[str], others: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Paths, each with another one that is at it or above it if case is ignored."""
+    by_folded = defaultdict[str, list[str]](list)
+    names = [*paths]
+    for path in {*names, *others}:
+        by_folded[path.casefold()].append(path)
+    for path in names:
+        for step in (path, *directories_of([path])):
+            found = by_folded.get(step.casefold(), ())
+            yield from ((path, each) for each in found if each != path)

@@ -327,6 +327,21 @@ def test_a_name_that_differs_only_in_case(repo: Repo) -> None:
     assert (conflict.path, conflict.message) == ("gone", "'Gone' is in the way")
 
 
+def test_new_names_that_differ_only_in_case(repo: Repo) -> None:
+    first = begin("first")
+    for name in ("Foo", "foo", "Dir", "dir/below"):
+        repo.write(name, f"{name}\n")
+    end(first)
+    merged(first)
+    repo.git("config", "core.ignoreCase", "true")
+    conflicts = merged(first, forwards=True).conflicts
+    assert [(each.path, each.message) for each in conflicts] == [
+        ("Foo", "'foo' is in the way"),
+        ("dir/below", "'Dir' is in the way"),
+        ("foo", "'Foo' is in the way"),
+    ]
+
+
 def test_nested_repositories_and_large_files_are_left_alone(repo: Repo) -> None:
     repo.git("config", "boocode.maxFileSize", "1000")
     repo.write("large", "small\n")
