@@ -8,7 +8,7 @@ stays as it is.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -60,6 +60,7 @@ _NO_FILE = "000000"
 _DIRECTORY = "040000"
 _FILES = REGULAR | {SYMLINK}
 _Value = TypeVar("_Value")
+_File = TypeVar("_File", "ChangedFile", Change)
 
 Numbers = Mapping[str, Collection[int]]
 """The numbers of hunks by path, relative to the top."""
@@ -273,17 +274,27 @@ def restore_hunks(
     UsageError if they match several; else as `restore_parts`.
     """
     found = differences(repository, name, request)
-    paths = [change.path for change in found.changed]
-    if not paths:
+    if not found.changed:
         raise _nothing_differs(found)
-    if len(paths) > 1:
-        path = os.path.relpath(paths[0], repository.prefix or ".")
-        words = (RESTORE, name, "--hunk", str(min(numbers)), "--", path)
-        typed = shell_command("git", "boocode", *words)
-        hint = NextStep("name one file: {}", "paths", path, typed=typed)
+    change = only_file(repository, (RESTORE, name), found.changed, numbers)
+    version = expect or changed_file(repository, found.checkpoint, change).version
+    checkpoint, path = found.checkpoint.commit.id, change.path
+    return restore_parts(repository, checkpoint, request, {path: numbers}, {path: version})
+
+
+def only_file(
+    repository: Repository, command: Sequence[str], files: Sequence[_File], numbers: Collection[int]
+) -> _File:
+    """The only one of some files that hunks are of; UsageError if there are more.
+
+    `command` are words of the command line, for the hint.
+    """
+    if len(files) > 1:
+        path = os.path.relpath(files[0].path, repository.prefix or ".")
+        words = ("git", "boocode", *command, "--hunk", str(min(numbers)), "--", path)
+        hint = NextStep("name one file: {}", "paths", path, typed=shell_command(*words))
         raise UsageError("--hunk takes hunks of one file", hints=(hint,))
-    hunks, versions = {paths[0]: numbers}, {paths[0]: expect} if expect else {}
-    return restore_parts(repository, found.checkpoint.commit.id, request, hunks, versions)
+    return files[0]
 
 
 def found_hints(found: RestoreResult) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ is carried out as a restore of these paths, so that undo and redo concern nothin
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -48,7 +47,7 @@ from git_boocode.repo.errors import (
 from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.restore_parts import ChangedFile
+from git_boocode.workflows.restore_parts import ChangedFile, only_file
 from git_boocode.workflows.restore_with_edits import restore_host
 from git_boocode.workflows.turn_conflicts import refusal_of
 from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
@@ -212,22 +211,18 @@ def take_back_hunks(
     would change; else as `take_back`.
     """
     listed = take_back(repository, command, request._replace(dry_run=True, hunks={}))
-    paths = [file.path for file in listed.files]
-    if not paths:
+    turns = tuple(turn.id for turn in listed.turns)
+    if not listed.files:
         conflicts = [each.path for each in listed.merged.conflicts]
         raise RefusedError(
             f"no part of '{conflicts[0]}' can be merged" if conflicts else "no file would change",
             code="conflict" if conflicts else "not_found",
             hints=(f"leave out --hunk to see what {command} does",),
         )
-    turns = tuple(turn.id for turn in listed.turns)
-    if len(paths) > 1:
-        path = os.path.relpath(paths[0], repository.prefix or ".")
-        words = ("git", "boocode", command, *turns, "--hunk", str(min(numbers)), "--", path)
-        hint = NextStep("name one file: {}", "paths", path, typed=shell_command(*words))
-        raise UsageError("--hunk takes hunks of one file", hints=(hint,))
-    chosen = request._replace(turns=turns, session="", agent="", hunks={paths[0]: numbers})
-    return take_back(repository, command, chosen._replace(versions={paths[0]: expect}))
+    file = only_file(repository, (command, *turns), listed.files, numbers)
+    chosen = request._replace(turns=turns, session="", agent="", hunks={file.path: numbers})
+    versions = {file.path: expect or file.version}
+    return take_back(repository, command, chosen._replace(versions=versions))
 
 
 def _known(catalog: Catalog, checkpoint: Checkpoint, snapshot: Snapshot) -> TurnWork:

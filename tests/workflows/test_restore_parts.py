@@ -9,9 +9,10 @@ import pytest
 
 import git_boocode
 from git_boocode.checkpoints.restore.request import RestoreRequest
+from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.restore_parts import WHOLE, restore_parts
+from git_boocode.workflows import restore_parts as parts
 from tests.repo_kit import Repo, examples
 
 NUMBERS = "".join(f"{number}\n" for number in range(1, 31))
@@ -246,5 +247,23 @@ def test_a_file_outside_of_a_sparse_checkout_comes_back(repo: Repo) -> None:
     repo.commit(**{"d/f": "new\n"})
     repo.sparse("e")
     repository = Repository.discover(str(repo.top))
-    restore_parts(repository, turn, RestoreRequest(), {"d/f": {WHOLE}})
+    parts.restore_parts(repository, turn, RestoreRequest(), {"d/f": {parts.WHOLE}})
     assert repo.read("d/f") == b"old\n"
+
+
+def test_hunks_are_those_that_were_counted(work: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = parts.differences
+
+    def changed_after(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
+        found = look(repository, name, request)
+        listed = parts.changed_file(repository, found.checkpoint, found.changed[0])
+        monkeypatch.setattr(parts, "changed_file", lambda *_: listed)
+        work.write("f", f"meanwhile\n{NOW}")
+        return found
+
+    monkeypatch.setattr(parts, "differences", changed_after)
+    repository = Repository.discover(str(work.top))
+    with pytest.raises(RefusedError) as refused:
+        parts.restore_hunks(repository, "@", RestoreRequest(paths=("f",)), [1])
+    assert refused.value.code == "conflict"
+    assert work.read("f").decode() == f"meanwhile\n{NOW}"

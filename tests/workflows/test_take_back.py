@@ -12,6 +12,7 @@ from git_boocode.checkpoints.restore.request import PICK, REVERT, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
+from git_boocode.workflows import take_back as workflow
 from git_boocode.workflows.restore_with_edits import undo
 from git_boocode.workflows.take_back import (
     TakeBackRequest,
@@ -148,3 +149,25 @@ def test_a_turn_with_marked_conflicts_is_not_reverted(repo: Repo, turns: tuple[s
     take_back(Repository.discover(str(repo.top)), REVERT, request)
     assert "<<<<<<<" in text(repo)
     assert marked_in_log(repo) == []
+
+
+def test_hunks_are_those_that_were_counted(
+    repo: Repo, turns: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = workflow.take_back
+
+    def changed_between(
+        repository: Repository, command: str, request: TakeBackRequest
+    ) -> TakenBack:
+        done = run(repository, command, request)
+        if request.dry_run:
+            replaced(repo, 1, "meanwhile\n")
+        return done
+
+    monkeypatch.setattr(workflow, "take_back", changed_between)
+    repository = Repository.discover(str(repo.top))
+    request = TakeBackRequest((turns[0],), paths=("f",))
+    with pytest.raises(RefusedError) as refused:
+        workflow.take_back_hunks(repository, REVERT, request, [1])
+    assert refused.value.code == "conflict"
+    assert "by a\n" in text(repo)
