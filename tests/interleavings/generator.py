@@ -141,9 +141,10 @@ class _Maker:
                     script.append(event)
                     changes -= event.op is not None
         for number, session in play.sessions.items():
-            if session.is_open and dice.random() < 0.8:
+            if session.is_open and not session.is_killed:
+                # Of a call that began alone, nothing is known before its end.
                 script += [Event(AFTER, number)] if session.call else []
-                script.append(Event(END, number))
+                script += [Event(END, number)] if dice.random() < 0.8 else []
         return Day(files, agents, script)
 
     def _events(self, play: Play) -> Iterator[Event]:
