@@ -112,10 +112,19 @@ class Share(NamedTuple):
 
 
 class Timeline:
-    """The recorded states of one worktree, oldest first."""
+    """The recorded states of one worktree, oldest first.
 
-    def __init__(self, states: Iterable[RecordedState], signs: Iterable[Sign] = ()) -> None:
+    `reports` are the agents that have reported tool calls by now.
+    """
+
+    def __init__(
+        self,
+        states: Iterable[RecordedState],
+        signs: Iterable[Sign] = (),
+        reports: Iterable[str] = (),
+    ) -> None:
         self.states: Sequence[RecordedState] = sorted(states)
+        self._reports = frozenset(reports)
         self._signs = sorted(signs)
         self._ids = [state.id for state in self.states]
 
@@ -252,6 +261,8 @@ class Timeline:
     def _reports_tools(self, span: TurnSpan) -> bool:
         """Whether the tool calls of a turn are known: its session or agent reported some."""
         agent, last = span.session[0], span.last + 1
+        if last > len(self.states) and agent in self._reports:
+            return True
         return any(
             state.session == span.session or (state.session[0] == agent and at < last)
             for at, state in enumerate(self.states)

@@ -59,6 +59,7 @@ from git_boocode.repo.layout import (
     TOOL_STATES,
     TURN_ENDS,
 )
+from git_boocode.repo.reported_turn import read_turns, reporting_agents
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
 
@@ -169,9 +170,14 @@ def _action(change: Change) -> str:
 
 
 class RecordedHistory:
-    """All recorded states of one worktree, of which some may be gone."""
+    """All recorded states of one worktree, of which some may be gone.
 
-    def __init__(self, catalog: Catalog, entries: Iterable[Checkpoint]) -> None:
+    `reports` are the agents that have reported tool calls in it by now.
+    """
+
+    def __init__(
+        self, catalog: Catalog, entries: Iterable[Checkpoint], reports: Iterable[str] = ()
+    ) -> None:
         self.catalog = catalog
         self.git = catalog.repository.git
         self._commits: dict[str, str] = {}
@@ -204,6 +210,7 @@ class RecordedHistory:
         self.timeline = Timeline(
             (state._replace(session=known(state.session)) for state in states),
             (sign._replace(session=known(sign.session)) for sign in signs),
+            reports,
         )
 
     @classmethod
@@ -225,7 +232,9 @@ class RecordedHistory:
             if ID.fullmatch(identifier):
                 entries.setdefault(identifier, entry)
         states = () if remote else _tool_states(catalog, key)
-        return cls(catalog, [*entries.values(), *states])
+        here = catalog.is_ours(checkpoint) and not remote
+        turns = read_turns(catalog.repository.state_dir) if here else []
+        return cls(catalog, [*entries.values(), *states], reporting_agents(turns))
 
     def work_of(self, turn: Turn, now: Callable[[], str]) -> TurnWork:
         """What a turn changed; `turn` is as it would be if no other turn had been open."""

@@ -157,6 +157,8 @@ def test_a_turn_whose_agent_reports_no_tools_may_have_done_anything() -> None:
     )
     assert [line.share("B", at).rest for at in range(1, 5)] == [UNCLEAR, UNCLEAR, UNCLEAR, MINE]
     assert line.share("B", 2).beside == ("A",)
+    now = Timeline(line.states[:-1], reports=["other"])
+    assert [now.share("B", at).rest for at in range(1, 4)] == [OTHERS] * 3
     assert [line.share("A", at).rest for at in range(4)] == [MINE, OTHERS, MINE, OTHERS]
 
 

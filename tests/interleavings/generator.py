@@ -93,17 +93,18 @@ def choose(number: int, day: Day, events: list[Played]) -> Choice | None:
     if not turns:
         return None
     one = dice.choice(turns)
+    every = {each.turn for each in events if each.turn}
     how = dice.choices(("one", "several", "session", "agent", "paths"), (10, 2, 2, 1, 2))[0]
     if how == "several":
         return Choice(
             Selection(frozenset(dice.sample(turns, min(len(turns), dice.choice((2, 3))))))
         )
     if how == "session":
-        chosen = frozenset(turn for turn in turns if turn.session == one.session)
+        chosen = frozenset(turn for turn in every if turn.session == one.session)
         return Choice(Selection(chosen), ("--session", session_id(one.session)))
     if how == "agent":
         agent = day.agent(one.session)
-        chosen = frozenset(turn for turn in turns if day.agent(turn.session) is agent)
+        chosen = frozenset(turn for turn in every if day.agent(turn.session) is agent)
         return Choice(Selection(chosen), ("--agent", agent.name))
     if how == "paths":
         return Choice(Selection(frozenset((one,)), _some_paths(dice, events, one)))
