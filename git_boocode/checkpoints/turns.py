@@ -131,12 +131,7 @@ def turn_of(
     """
     if checkpoint.ref.startswith(SAFETY):
         return Turn(checkpoint)
-    if checkpoint.ref.startswith(ARCHIVE):
-        entries = catalog.archived(everywhere=True)
-    elif checkpoint.remote:
-        entries = catalog.fetched(checkpoint.remote)
-    else:
-        entries = catalog.newest_first(everywhere=True)
+    entries = _beside_it(catalog, checkpoint)
 
     def wanted(entry: Checkpoint) -> bool:
         if entry.ref == checkpoint.ref:
@@ -148,6 +143,27 @@ def turn_of(
     found = turns(catalog, entries, now, wanted, recorded)
     # It may have been dropped meanwhile.
     return next(found, Turn(checkpoint))
+
+
+def _beside_it(catalog: Catalog, checkpoint: Checkpoint) -> Iterator[Checkpoint | Unusable]:
+    """The checkpoints taken here, fetched from one remote, or archived, as one is, newest first."""
+    if checkpoint.ref.startswith(ARCHIVE):
+        return catalog.archived(everywhere=True)
+    if checkpoint.remote:
+        return catalog.fetched(checkpoint.remote)
+    return catalog.newest_first(everywhere=True)
+
+
+def turn_around(catalog: Catalog, state: Checkpoint) -> Checkpoint | None:
+    """The checkpoint that began the turn in which one of some paths was taken, by its session."""
+    keys = ("agent", "session")
+    for entry in _beside_it(catalog, state):
+        if isinstance(entry, Unusable) or entry.id >= state.id or only_paths(entry) != ():
+            continue
+        is_here = entry.meta.worktree_key == state.meta.worktree_key
+        if is_here and all(entry.meta.text(key) == state.meta.text(key) for key in keys):
+            return entry
+    return None
 
 
 def only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:

@@ -54,7 +54,7 @@ from git_boocode.cli.turn_choice import meant
 from git_boocode.editing.answer import diff_of
 from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.workspace import Workspace
-from git_boocode.repo.errors import NextStep, RefusedError, refuse_without, shell_command
+from git_boocode.repo.errors import NextStep, RefusedError, refuse_without
 from git_boocode.repo.ids import ID_PART, relative_offset
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -104,15 +104,9 @@ class _RevertOptions(NamedTuple):
         )
 
     def words(self) -> list[str]:
-        """The options as they were given, but for those that only show something."""
-        given = (
-            *(("--hunk", str(number)) for number in self.numbers),
-            *([("--expect", self.expect)] if self.expect else []),
-            *([("--merge",)] if self.merge else []),
-            *([("--markers",)] if self.markers else []),
-            *(("--force", each) for each in self.force),
-        )
-        return [word for words in given for word in words]
+        """The options that choose hunks, as they were given."""
+        numbers = (word for number in self.numbers for word in ("--hunk", str(number)))
+        return [*numbers, *(["--expect", self.expect] if self.expect else [])]
 
 
 _options = gathered(
@@ -227,12 +221,6 @@ def _is_turn(repository: Repository, name: str, *, is_first: bool) -> bool:
     return is_id or is_first or ID_PART.fullmatch(name.lower()) is not None
 
 
-def _command(request: TakeBackRequest, options: _RevertOptions, turn: str) -> str:
-    """The command that reverts a turn, with the options and paths of a request."""
-    paths = ["--", *request.paths] if request.paths else []
-    return shell_command("git", "boocode", REVERT, turn, *options.words(), *paths)
-
-
 # What is done.
 
 
@@ -247,7 +235,7 @@ def _revert_last(repository: Repository, request: TakeBackRequest, options: _Rev
         # The user chooses hunks, which is an answer, too.
         return _carry_out(repository, REVERT, named, options)
     if wants_json() or not can_ask():
-        raise no_turn_given(last, _command(request, options, last.id))
+        raise no_turn_given(last, request.typed(REVERT, [last.id], *options.words()))
     return _show_and_revert(repository, named, options)
 
 

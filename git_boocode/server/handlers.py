@@ -40,7 +40,6 @@ from git_boocode.repo.errors import (
     UsageError,
     refuse_combined,
     refuse_without,
-    shell_command,
 )
 from git_boocode.repo.ids import ID
 from git_boocode.repo.object_writer import temporary_objects
@@ -254,7 +253,7 @@ def revert(call: Call) -> JsonObject:
         refuse_without("hunk", expect=expect)
     if not (request.turns or request.session or request.agent or request.dry_run):
         [last] = chosen_turns(Catalog(repository), REVERT, request)
-        raise no_turn_given(last, shell_command("git", "boocode", REVERT, last.id))
+        raise no_turn_given(last, request.typed(REVERT, [last.id]))
     if numbers:
         return take_back_hunks(repository, REVERT, request, numbers, expect).as_json(encoding)
     return take_back(repository, REVERT, request).as_json(encoding)

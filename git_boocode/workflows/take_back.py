@@ -26,7 +26,15 @@ from git_boocode.checkpoints.restore.request import (
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_work import TurnWork, work_of
-from git_boocode.checkpoints.turns import NOW, RECORDED, Turn, turns
+from git_boocode.checkpoints.turns import (
+    NOW,
+    RECORDED,
+    CurrentTree,
+    Turn,
+    only_paths,
+    turn_around,
+    turns,
+)
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.editing.answer import file_json
@@ -45,6 +53,7 @@ from git_boocode.repo.errors import (
     shortened,
 )
 from git_boocode.repo.layout import SAFETY
+from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.restore_parts import ChangedFile, only_file
@@ -83,6 +92,13 @@ class TakeBackRequest(NamedTuple):
     markers: bool = False
     force: frozenset[str] = frozenset()
     buffers: Mapping[str, bytes] = MappingProxyType({})
+
+    def typed(self, command: str, turns: Sequence[str], *more: str) -> str:
+        """The command line that does it with some turns, and with more options."""
+        options = [*more, *(["--merge", "--markers"] if self.markers else [])]
+        options += [word for each in sorted(self.force) for word in ("--force", each)]
+        paths = ["--", *self.paths] if self.paths else []
+        return shell_command("git", "boocode", command, *turns, *options, *paths)
 
     def checked(self) -> TakeBackRequest:
         """This request, if its arguments fit together (ArgumentError)."""
@@ -250,7 +266,7 @@ def chosen_turns(catalog: Catalog, command: str, request: TakeBackRequest) -> li
     else:
         found = [_ended_last(catalog)]
     for each in found:
-        _refuse_other(catalog, command, each)
+        _refuse_other(catalog, command, each, request)
     by_id = {each.id: each for each in found}
     return [by_id[identifier] for identifier in sorted(by_id, reverse=command == REVERT)]
 
@@ -268,6 +284,7 @@ def _turns_of(catalog: Catalog, request: TakeBackRequest) -> list[Checkpoint]:
         if session in ("", each.meta.text("session"))
         and (not request.agent or each.meta.text("agent") in names)
         and each.id not in reverted
+        and not _is_of_tool(each)
     ]
     if not found:
         whose = f"session '{request.session}'" if request.session else f"agent '{request.agent}'"
@@ -317,12 +334,27 @@ def _ended_last(catalog: Catalog) -> Checkpoint:
             continue
         if turn.end == NOW and meta.text("trigger") in triggers.get(meta.text("agent"), ()):
             continue
+        if turn.end == NOW and _tree_now(catalog.repository) == turn.checkpoint.tree:
+            # A checkpoint taken just before, to be safe.
+            continue
         # An id is greater than all earlier ones.
         ended.append((ends.get(turn.after, "~"), turn.checkpoint.id, turn.checkpoint))
     if not ended:
         message = "no turn of this worktree has ended that could be reverted"
         raise RefusedError(message, code="not_found", hints=(catalog.way_to_latest(),))
     return max(ended, key=lambda each: each[:2])[2]
+
+
+def _tree_now(repository: Repository) -> str:
+    with temporary_objects(repository):
+        return CurrentTree(repository)()
+
+
+def _is_of_tool(checkpoint: Checkpoint) -> bool:
+    """Whether it holds files as they were before a tool of an agent, which begins no turn."""
+    agent = find_agent(checkpoint.meta.text("agent"))
+    is_before_tool = agent is not None and checkpoint.meta.text("trigger") == agent.tool
+    return is_before_tool and only_paths(checkpoint) != ()
 
 
 def _ends(catalog: Catalog, found: Sequence[Turn]) -> Iterator[tuple[str, str]]:
@@ -333,8 +365,12 @@ def _ends(catalog: Catalog, found: Sequence[Turn]) -> Iterator[tuple[str, str]]:
             yield identifier, Metadata.parse(commit.message).text("id") if commit else ""
 
 
-def _refuse_other(catalog: Catalog, command: str, checkpoint: Checkpoint) -> None:
+def _refuse_other(
+    catalog: Catalog, command: str, checkpoint: Checkpoint, request: TakeBackRequest
+) -> None:
     """Refuse what began no turn, and to revert what was done in another worktree."""
+    if _is_of_tool(checkpoint):
+        raise _of_tool(catalog, command, checkpoint, request)
     if checkpoint.ref.startswith(SAFETY):
         raise RefusedError(
             f"'{checkpoint.id}' is the state before a restore, not a turn",
@@ -349,4 +385,18 @@ def _refuse_other(catalog: Catalog, command: str, checkpoint: Checkpoint) -> Non
         f"turn '{checkpoint.id}' was done in another worktree: '{where}'",
         code="other_worktree",
         hints=(f"revert it there: {there}",),
+    )
+
+
+def _of_tool(
+    catalog: Catalog, command: str, checkpoint: Checkpoint, request: TakeBackRequest
+) -> RefusedError:
+    turn = turn_around(catalog, checkpoint)
+    where = f"in the turn {turn.id}" if turn else "of an agent"
+    hint = NextStep("{} lists the turns", "log", typed="'git boocode log'")
+    if turn:
+        text, typed = f"{{}} {command}s that turn", request.typed(command, [turn.id])
+        hint = NextStep(text, command, turn.id, typed=f"'{typed}'")
+    return RefusedError(
+        f"'{checkpoint.id}' is the state before a tool {where}", code="not_found", hints=(hint,)
     )

@@ -187,7 +187,42 @@ def test_a_list_of_turns_marks_those_that_are_reverted(repo: Repo, turns: list[s
     assert listed[-2].endswith("second")
 
 
+def test_a_state_before_a_tool_is_no_turn(repo: Repo) -> None:
+    repo.commit(a=LINES, b="b\n")
+    of_agent = ("--agent", "claude-code", "--session", "s1")
+    turn = begin(repo, "work", *of_agent)
+    for number in (5, 15):
+        begin(repo, "", *of_agent, "--trigger", "PreToolUse", "a")
+        changed(repo, number, by="turn")
+    begin(repo, "later")
+    changed(repo, 18, by="mine")
+    for command in ("revert", "pick"):
+        refused = repo.boocode(command, "@~1", "--force", "shared", "--", "a")
+        assert (refused.code, f"is the state before a tool in the turn {turn}" in refused.err) == (
+            1,
+            True,
+        )
+        typed = f"git boocode {command} {turn} --force shared -- a"
+        assert f"hint: '{typed}' {command}s that turn" in refused.err
+    answer = repo.boocode("revert", "--session", "s1", "--json").json
+    assert answer["turns"] == [turn]
+    assert lines(repo) == {18: "mine"}
+    by_hand = begin(repo, "", "b")
+    repo.write("b", "changed\n")
+    assert repo.boocode("revert", by_hand).out.startswith(" M b\n")
+
+
 # Without a name.
+
+
+def test_a_checkpoint_before_the_question_is_not_the_turn_that_ended(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    turn = begin(repo, "work")
+    changed(repo, 5, by="turn")
+    last = begin(repo, "to be safe")
+    assert f"revert {turn}" in repo.boocode("revert").err
+    changed(repo, 15, by="mine")
+    assert f"revert {last}" in repo.boocode("revert").err
 
 
 def test_nobody_can_be_asked(repo: Repo, turns: list[str]) -> None:
