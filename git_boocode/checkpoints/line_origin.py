@@ -3,7 +3,8 @@
 `git blame -S` reads ancestry from a file. There, the checkpoints of a worktree and the ends of
 their turns are one line of history on top of the commit at which the first of them was taken, and
 the worktree as it is now is the newest state. A line belongs to the state in which it first
-appears. Where turns overlapped, the states around their tool calls are in it as well.
+appears. Where turns overlapped, the states around their tool calls are in it as well, and so are
+those around restores, whose lines come from where they were taken.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.git import GitError
-from git_boocode.repo.layout import TOOL_STATES, TURN_ENDS
+from git_boocode.repo.layout import SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.object_writer import temporary_objects
@@ -152,10 +153,10 @@ def _states(
     catalog: Catalog, taken: list[Checkpoint], now: str
 ) -> tuple[_States, Mapping[str, Sequence[str]]]:
     """The states of the worktree with the origin of lines, and from where restores took others."""
-    refs = catalog.store.refs(TURN_ENDS, TOOL_STATES)
+    refs = catalog.store.refs(TURN_ENDS, TOOL_STATES, SAFETY)
     overlapped = any(entry.meta.values.get("beside") for entry in taken)
-    if overlapped or any(ref.name.startswith(TOOL_STATES) for ref in refs):
-        return _overlapping_states(catalog, taken[-1], now)
+    if overlapped or not all(ref.name.startswith(TURN_ENDS) for ref in refs):
+        return _divided_states(catalog, taken[-1], now)
     ends = {ref.id: ref.target for ref in refs}
     states: _States = {}
     origin = LineOrigin(BEFORE)
@@ -172,7 +173,7 @@ def _same(origin: LineOrigin, _: str) -> LineOrigin:
     return origin
 
 
-def _overlapping_states(
+def _divided_states(
     catalog: Catalog, newest: Checkpoint, now: str
 ) -> tuple[_States, Mapping[str, Sequence[str]]]:
     """All recorded states of the worktree; whose a line is depends on its path as well."""

@@ -56,6 +56,7 @@ from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds
 from git_boocode.workflows.restore_parts import ChangedFile, only_file
 from git_boocode.workflows.restore_with_edits import restore_host
 from git_boocode.workflows.turn_conflicts import refusal_of
@@ -189,6 +190,8 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
             buffers=request.buffers,
         )
         if found.conflicts and not (is_part or request.markers):
+            if command == REVERT:
+                _refuse_reverted(catalog, chosen)
             raise refusal_of(found.conflicts, works, command)
         lists_hunks = request.dry_run and request.paths and len(found.wanted.files) <= _LISTED
         if is_part or lists_hunks:
@@ -203,6 +206,25 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
     result = commands.change_paths(repository, step, make, asked, restore_host(repository))
     assert found is not None
     return TakenBack(command, tuple(chosen), found, result, tuple(files))
+
+
+def _refuse_reverted(catalog: Catalog, chosen: Sequence[Checkpoint]) -> None:
+    """Refuse turns that are reverted, which nobody wants to merge with what came since."""
+    reverted = reverted_turns(catalog.safety())
+    again = [each.id for each in chosen if each.id in reverted]
+    if not again:
+        return
+    named = first_few([*map(ShortIds(catalog.store), again)], _SHOWN)
+    turns, it = (f"the turns {named} are", "them") if again[1:] else (f"turn {named} is", "it")
+    hints = [_hint_at(f"{{}} brings {it} back", PICK, again)]
+    if others := [each.id for each in chosen if each.id not in reverted]:
+        hints.append(_hint_at("{} reverts the others", REVERT, others))
+    raise RefusedError(f"{turns} already reverted", code="already_applied", hints=(*hints,))
+
+
+def _hint_at(text: str, command: str, turns: Sequence[str]) -> NextStep:
+    typed = shell_command("git", "boocode", command, *turns)
+    return NextStep(text, command, " ".join(turns), typed=f"'{typed}'")
 
 
 def no_turn_given(last: Checkpoint, typed: str) -> UsageError:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from git_boocode.checkpoints.line_origin import blame
 from git_boocode.checkpoints.operation_log import reverted_turns
 from git_boocode.checkpoints.restore.request import PICK, REVERT, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog
@@ -171,3 +172,34 @@ def test_hunks_are_those_that_were_counted(
         workflow.take_back_hunks(repository, REVERT, request, [1])
     assert refused.value.code == "conflict"
     assert "by a\n" in text(repo)
+
+
+def test_a_reverted_turn_is_named_instead_of_a_conflict(repo: Repo, turns: tuple[str, str]) -> None:
+    later = begin(repo, "d")
+    replaced(repo, 20, "by d\n")
+    revert(repo, later, turns[1])
+    assert LINES[19] in text(repo)
+    refused = repo.boocode("revert", later, "--json")
+    error = refused.json["error"]
+    assert (refused.code, error["code"]) == (1, "already_applied")
+    assert error["message"] == f"turn {later[:13]} is already reverted"
+    assert error["next"] == [f"pick={later}"]
+    both = repo.boocode("revert", later, turns[0], "--json").json["error"]
+    assert both["next"] == [f"pick={later}", f"revert={turns[0]}"]
+
+
+def test_lines_of_a_revert_are_not_those_of_a_later_turn(repo: Repo) -> None:
+    repo.commit(f="".join(LINES))
+    first = begin(repo, "a")
+    replaced(repo, 5, "by a\n")
+    second = begin(repo, "b")
+    replaced(repo, 5, "by b\n")
+    begin(repo, "c")
+    replaced(repo, 20, "by c\n")
+    revert(repo, first, second)
+    with pytest.raises(RefusedError) as refused:
+        revert(repo, second, command=PICK)
+    conflicts: Any = refused.value.details["conflicts"]
+    assert conflicts[0]["by"] == [{"turn": None, "label": "by hand"}]
+    origins = blame(Repository.discover(str(repo.top)), "f")
+    assert [origins[number - 1].origin.source for number in (5, 20)] == ["commit", "turn"]
