@@ -55,7 +55,7 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_parts, restore_with_edits
 from git_boocode.workflows.take_back import TakeBackRequest, take_back
-from git_boocode.workflows.turn_conflicts import Conflict
+from git_boocode.workflows.turn_conflicts import TurnConflict
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -179,7 +179,7 @@ class RevertResult:
     changed: tuple[ChangedPath, ...]
     staged: tuple[ChangedPath, ...]
     kept: tuple[Skipped, ...]
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[TurnConflict, ...] = ()
     buffers: tuple[FileEdits, ...] = ()
     parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 

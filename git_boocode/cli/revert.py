@@ -288,7 +288,7 @@ def _choose(
     listed = _run(repository, command, request._replace(dry_run=True, hunks={}), options)
     warn_of_kept(listed.result)
     for conflict in listed.merged.conflicts:
-        warn(f"left alone: {quote_path(conflict.path)}: {conflict.message}")
+        warn(f"left alone: {quote_path(conflict.path)}: {conflict.message}{conflict.place}")
     if not listed.files:
         print_text(_nothing(repository, listed))
         return 0

@@ -14,7 +14,7 @@ from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.proposals.local_files import checked_out
 from git_boocode.proposals.proposal import BlobVersion, NewVersion, version_of
-from git_boocode.repo.errors import FatalError, RefusedError
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError
 from git_boocode.repo.files import Symlink, read_state
 from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
@@ -42,13 +42,18 @@ def files_now(
     for path, version in versions:
         state = read_state(os.path.join(repository.worktree, path), links=True)
         if state is None or isinstance(state.data, Symlink) != (version.mode == SYMLINK):
-            raise RefusedError(
-                f"'{path}' has changed meanwhile",
-                code="conflict",
-                hints=("nothing was changed; run the command again",),
-            )
+            raise changed_meanwhile(path)
         found[path] = DiskFile(version.mode, version.id, bytes(state.data))
     return found
+
+
+def changed_meanwhile(path: str) -> RefusedError:
+    """The refusal if a file is not as the snapshot has it."""
+    return RefusedError(
+        f"'{path}' was changed meanwhile",
+        code="conflict",
+        hints=(NextStep("nothing was changed; run the command again", "retry"),),
+    )
 
 
 def files_of(

@@ -45,7 +45,6 @@ from git_boocode.repo.errors import (
     ArgumentError,
     NextStep,
     RefusedError,
-    UsageError,
     first_few,
     refuse_combined,
     refuse_unknown,
@@ -227,13 +226,13 @@ def _hint_at(text: str, command: str, turns: Sequence[str]) -> NextStep:
     return NextStep(text, command, " ".join(turns), typed=f"'{typed}'")
 
 
-def no_turn_given(last: Checkpoint, typed: str) -> UsageError:
+def no_turn_given(last: Checkpoint, typed: str) -> RefusedError:
     """The error where nobody can be asked about the turn that ended last; `typed` reverts it."""
     label = shortened(" ".join(last.meta.text("label").split()))
     about = f", '{label}'" if label else ""
     text = "{} reverts the turn that ended last"
     hint = NextStep(text, REVERT, last.id, typed=f"'{typed}'", rest=about)
-    return UsageError("no turn given", hints=(hint,))
+    return RefusedError("no turn given", code="invalid_input", hints=(hint,))
 
 
 def take_back_hunks(

@@ -21,7 +21,7 @@ Writer = tuple[str | None, str]
 """The id of a turn, and its label; no id for what was changed by hand."""
 
 
-class Conflict(NamedTuple):
+class TurnConflict(NamedTuple):
     """What cannot be merged in a file.
 
     `lines` are ranges of the file as it is now, 1-based and inclusive; the end of an empty one is
@@ -33,6 +33,12 @@ class Conflict(NamedTuple):
     by: tuple[Writer, ...]
     message: str
     is_whole: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where its lines are, such as ` at line 3`; empty if there are none."""
+        found = first_few(in_words(pair for pair in self.lines if pair[0] <= pair[1]), _SHOWN)
+        return f" at {found}" if found else ""
 
     def as_json(self) -> dict[str, object]:
         """The conflict in a JSON answer."""
@@ -47,9 +53,9 @@ class Conflict(NamedTuple):
 def attributed(
     repository: Repository,
     works: Sequence[TurnWork],
-    conflicts: Sequence[Conflict],
+    conflicts: Sequence[TurnConflict],
     recorded: Mapping[str, Collection[str]],
-) -> list[Conflict]:
+) -> list[TurnConflict]:
     """Conflicts with who wrote their lines or, if these are gone, removed them.
 
     `recorded` are the lines in conflict by path, as they were, without whitespace around them.
@@ -79,7 +85,7 @@ class _Writers:
         self._history = history
         self._merged = {work.turn.checkpoint.id for work in works}
 
-    def of(self, conflict: Conflict, recorded: Collection[str]) -> tuple[Writer, ...]:
+    def of(self, conflict: TurnConflict, recorded: Collection[str]) -> tuple[Writer, ...]:
         """Who wrote what conflicts."""
         ranges = [pair for pair in conflict.lines if pair[0] <= pair[1]]
         found = [writer for pair in ranges for writer in self._of_lines(conflict.path, pair)]
@@ -122,16 +128,14 @@ def _writer(origin: LineOrigin) -> Writer:
 
 
 def refusal_of(
-    conflicts: Sequence[Conflict], works: Sequence[TurnWork], command: str
+    conflicts: Sequence[TurnConflict], works: Sequence[TurnWork], command: str
 ) -> RefusedError:
     """The refusal of a command, `revert` or `pick`, because of conflicts."""
     first, others = conflicts[0], conflicts[1:]
-    places = first_few(in_words(pair for pair in first.lines if pair[0] <= pair[1]), _SHOWN)
     by = " and ".join(_named(writer) for writer in first.by)
     what = f": {first.message}, {by}"
     if not first.is_whole:
-        where = f" at {places}" if places else ""
-        what = f" was changed since{where} {by}"
+        what = f" was changed since{first.place} {by}"
     more = f" (and {len(others)} more {'file' if len(others) == 1 else 'files'})" if others else ""
     return RefusedError(
         f"'{first.path}'{what}{more}",
@@ -148,7 +152,9 @@ def _named(writer: Writer) -> str:
     return f"by turn {turn}" + (f" '{' '.join(label.split())}'" if label else "")
 
 
-def _hints(conflicts: Sequence[Conflict], works: Sequence[TurnWork], command: str) -> Iterator[str]:
+def _hints(
+    conflicts: Sequence[TurnConflict], works: Sequence[TurnWork], command: str
+) -> Iterator[str]:
     chosen = [work.turn.checkpoint.id for work in works]
     if command == "revert":
         writers = {turn: None for each in conflicts for turn, _ in each.by if turn}

@@ -20,12 +20,11 @@ from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.proposals.local_files import worktree_contents
 from git_boocode.proposals.proposal import REGULAR, BlobVersion, NewVersion, version_of
 from git_boocode.repo.entries import Metadata, MetadataError
-from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import MAX_BYTES, read_state
 from git_boocode.repo.git import GitError, nul_lines, nul_records
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import TreeEntry
-from git_boocode.workflows.disk_form import DiskFile, wanted_file
+from git_boocode.workflows.disk_form import DiskFile, changed_meanwhile, wanted_file
 
 _MOST_NAMED = 500  # more paths are looked up in a listing of the whole tree
 _DIRECTORY = "040000"
@@ -168,11 +167,7 @@ class TurnFiles:
         state = read_state(os.path.join(self._repository.worktree, path), links=True)
         now = NewVersion(file.mode, state.data) if state else None
         if now is None or version_of(self._repository, path, now).id != file.id:
-            raise RefusedError(
-                f"'{path}' was changed meanwhile",
-                code="conflict",
-                hints=(NextStep("nothing was changed; run the command again", "retry"),),
-            )
+            raise changed_meanwhile(path)
         return now.data
 
     def new(self, path: str, mode: str, data: bytes) -> File:

@@ -31,7 +31,7 @@ from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
 from git_boocode.repo.object_writer import GITLINK, SYMLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.turn_conflicts import Conflict, attributed, refusal_of
+from git_boocode.workflows.turn_conflicts import TurnConflict, attributed, refusal_of
 from git_boocode.workflows.turn_files import File, TurnFiles
 
 _REGULAR = ("100644", "100755")
@@ -40,6 +40,8 @@ _TREE = "040000"
 _SHOWN = 3  # ids that a message names
 _CREATED = "the turn created it, and it was changed since"
 _CHANGED = "it is not as the turn found it"
+_EDITED = "the lines were changed since"
+_OTHER_LINES = "the lines are not as the turn found them"
 
 
 class Merged(NamedTuple):
@@ -50,7 +52,7 @@ class Merged(NamedTuple):
     """
 
     wanted: Wanted
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[TurnConflict, ...] = ()
     texts: Mapping[str, tuple[bytes | None, bytes | None]] = MappingProxyType({})
 
 
@@ -156,7 +158,7 @@ class _TurnMerge:
         self._before: dict[str, File | None] = {}  # the current files of the paths in question
         self._after: dict[str, File | None] = {}
         self._kept: dict[str, str] = {}
-        self._conflicts: list[Conflict] = []
+        self._conflicts: list[TurnConflict] = []
         self._recorded: dict[str, set[str]] = {}  # the lines in conflict, as they were recorded
         self._mixed: dict[str, list[_Sides]] = {}  # of paths that turns changed alternately
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
@@ -375,7 +377,8 @@ class _TurnMerge:
             lines = self._lines_on_disk(path, text.text, [part.lines_now for part in merged.left])
             recorded = (line for part in merged.left for line in part.recorded)
             self._recorded.setdefault(path, set()).update(map(str.strip, recorded))
-            self._conflicts.append(Conflict(path, lines, (), merged.left[0].message))
+            message = _OTHER_LINES if self._forwards else _EDITED
+            self._conflicts.append(TurnConflict(path, lines, (), message))
         self._after[path] = self.files.new(path, mode, merged.text.encode())
 
     def _marked(self, now: Sequence[str], other: Sequence[str], ending: str) -> list[str]:
@@ -403,7 +406,7 @@ class _TurnMerge:
                 hunks = text_hunks(old.text, new.text)
                 found = [(hunk.new_start_line, hunk.new_end_line) for hunk in hunks]
                 lines = self._lines_on_disk(path, new.text, found)
-        self._conflicts.append(Conflict(path, lines, (), message, is_whole=True))
+        self._conflicts.append(TurnConflict(path, lines, (), message, is_whole=True))
 
     # Staging.
 
@@ -485,9 +488,9 @@ def _entry(change: Change) -> Entry | None:
     return Entry("H", change.old_mode, change.old_id, 0, change.path)
 
 
-def _by_path(conflicts: Iterable[Conflict]) -> list[Conflict]:
+def _by_path(conflicts: Iterable[TurnConflict]) -> list[TurnConflict]:
     """Conflicts with those of the same path as one."""
-    found: dict[str, Conflict] = {}
+    found: dict[str, TurnConflict] = {}
     for conflict in conflicts:
         first = found.get(conflict.path, conflict)
         lines = tuple(sorted({*first.lines, *conflict.lines}))

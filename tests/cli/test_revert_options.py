@@ -231,12 +231,12 @@ def test_nobody_can_be_asked(repo: Repo, turns: list[str]) -> None:
     refused = repo.boocode("revert", "--force", "shared", "--", "a")
     newest = repo.boocode("log", "--json").json["checkpoints"][0]["id"]
     command = f"git boocode revert {newest} --force shared -- a"
-    assert (refused.code, refused.out) == (129, "")
+    assert (refused.code, refused.out) == (1, "")
     assert refused.err == (
         f"error: no turn given\nhint: '{command}' reverts the turn that ended last, 'now'\n"
     )
     answer = repo.boocode("revert", "--json")
-    assert (answer.code, answer.json["error"]["code"]) == (129, "usage")
+    assert (answer.code, answer.json["error"]["code"]) == (1, "invalid_input")
     assert answer.json["error"]["next"] == [f"revert={newest}"]
     assert seen(repo) == before
     looked = repo.boocode("revert", "-n")

@@ -81,11 +81,12 @@ def test_a_file_that_is_gone_is_not_replaced(repo: Repo) -> None:
     repo.commit(f="a\n")
     there = BlobVersion("100644", repo.git("rev-parse", ":f").strip())
     (repo.top / "f").unlink()
-    with pytest.raises(RefusedError, match="'f' has changed meanwhile"):
+    with pytest.raises(RefusedError, match="'f' was changed meanwhile"):
         files_now(Repository.discover(str(repo.top)), [("f", there)])
     (repo.top / "f").symlink_to("elsewhere")
-    with pytest.raises(RefusedError, match="'f' has changed meanwhile"):
+    with pytest.raises(RefusedError, match="'f' was changed meanwhile") as refused:
         files_now(Repository.discover(str(repo.top)), [("f", there)])
+    assert refused.value.next_steps == ("retry",)
 
 
 def test_a_symbolic_link_is_its_target(repo: Repo) -> None:

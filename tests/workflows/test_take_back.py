@@ -117,6 +117,7 @@ def test_later_changes_of_the_same_lines_are_a_conflict(repo: Repo, turns: tuple
     conflicts: Any = refused.value.details["conflicts"]
     assert [(each["path"], each["lines"]) for each in conflicts] == [("f", [[5, 5]])]
     assert [each["label"] for each in conflicts[0]["by"]] == ["work of c"]
+    assert conflicts[0]["message"] == "the lines were changed since"
     assert text(repo) == before
     assert repo.git("for-each-ref") == refs
 
