@@ -54,7 +54,7 @@ from git_boocode.cli.turn_choice import meant
 from git_boocode.editing.answer import diff_of
 from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.workspace import Workspace
-from git_boocode.repo.errors import NextStep, RefusedError, refuse_without
+from git_boocode.repo.errors import NextStep, RefusedError, refuse_without, shell_command
 from git_boocode.repo.ids import ID_PART, relative_offset
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -204,12 +204,20 @@ def _split(
         if not _is_turn(repository, name, is_first=not (count or is_named)):
             break
         count += 1
-    return tuple(front[:count]), tuple(front[count:])
+    turns, paths = front[:count], front[count:]
+    for name in paths:
+        is_file = os.path.lexists(os.path.join(repository.directory, name))
+        if _is_relative(name) or (Catalog(repository).matching(name) and not is_file):
+            others = [path for path in paths if path != name]
+            words = (click.get_current_context().info_name or "", *turns, name, "--", *others)
+            hint = f"turns come first: {shell_command('git', 'boocode', *words)}"
+            raise misused(f"'{name}' names a turn, behind a path", hint)
+    return tuple(turns), tuple(paths)
 
 
 def _is_turn(repository: Repository, name: str, *, is_first: bool) -> bool:
     """Whether an argument is the name of a turn, even of one that does not exist."""
-    if relative_offset(name) is not None or name.startswith(("message:", "label:")):
+    if _is_relative(name):
         return True
     is_id = bool(Catalog(repository).matching(name))
     if os.path.lexists(os.path.join(repository.directory, name)):
@@ -219,6 +227,10 @@ def _is_turn(repository: Repository, name: str, *, is_first: bool) -> bool:
         return False
     # The turn itself may have deleted the file.
     return is_id or is_first or ID_PART.fullmatch(name.lower()) is not None
+
+
+def _is_relative(name: str) -> bool:
+    return relative_offset(name) is not None or name.startswith(("message:", "label:"))
 
 
 # What is done.
@@ -271,6 +283,8 @@ def _carry_out(
             return _choose(repository, command, request, options)
         done = _run(repository, command, request, options)
     except RefusedError as error:
+        if spec := str(error.details.get("pathspec", "")):
+            raise _unmatched(repository, spec, error) from None
         if error.code != "not_found" or not request.turns:
             raise
         hint = meant(repository, request.turns[0], RestoreRequest(paths=request.paths), command)
@@ -278,6 +292,19 @@ def _carry_out(
         raise RefusedError(error.message, code=error.code, hints=hints) from None
     _print(repository, done, options)
     return 0
+
+
+def _unmatched(repository: Repository, spec: str, error: RefusedError) -> RefusedError:
+    """The error for a path that turns did not change, and that may have been meant as a turn."""
+    _, behind = split_at_dashes(())
+    if behind is not None or os.path.lexists(os.path.join(repository.directory, spec)):
+        return error
+    return RefusedError(
+        f"'{spec}' is neither a turn nor a path: {error.message}",
+        code=error.code,
+        hints=error.hints,
+        details=error.details,
+    )
 
 
 def _choose(

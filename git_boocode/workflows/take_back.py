@@ -6,6 +6,8 @@ is carried out as a restore of these paths, so that undo and redo concern nothin
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -25,7 +27,7 @@ from git_boocode.checkpoints.restore.request import (
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.turn_work import TurnWork, work_of
+from git_boocode.checkpoints.turn_work import TurnWork, path_steps, work_of
 from git_boocode.checkpoints.turns import (
     NOW,
     RECORDED,
@@ -35,7 +37,7 @@ from git_boocode.checkpoints.turns import (
     turn_around,
     turns,
 )
-from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, checked_pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.editing.answer import file_json
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile
@@ -188,6 +190,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
             force_shared=SHARED in request.force,
             buffers=request.buffers,
         )
+        _refuse_unmatched(repository, works, specs, found)
         if found.conflicts and not (is_part or request.markers):
             if command == REVERT:
                 _refuse_reverted(catalog, chosen)
@@ -271,6 +274,35 @@ def _known(catalog: Catalog, checkpoint: Checkpoint, snapshot: Snapshot) -> Turn
             hints=("its end was not recorded, and no later checkpoint of that worktree is here",),
         )
     return work
+
+
+def _refuse_unmatched(
+    repository: Repository, works: Sequence[TurnWork], specs: Sequence[str], found: Merged
+) -> None:
+    """Refuse a pathspec that matches nothing that the turns changed."""
+    wanted = [spec for spec in specs if not re.match(r":[!^]|:\([^)]*\bexclude\b", spec)]
+    seen = {file.path for file in found.wanted.files} | {path for path, _ in found.wanted.kept}
+    for spec in wanted:
+        named = Pathspecs(repository.worktree, repository.prefix, [spec])
+        if any(named.name(path, or_top=True) for path in seen) or _changed(repository, works, spec):
+            continue
+        turns = "turn" if len(works) == 1 else "turns"
+        changed = sorted(_changed(repository, works))
+        top = os.path.join(repository.worktree, repository.prefix)
+        paths = [os.path.relpath(os.path.join(repository.worktree, each), top) for each in changed]
+        which = f"changed {first_few(paths, _SHOWN)}" if paths else "changed no file"
+        raise RefusedError(
+            f"pathspec '{spec}' did not match any file that the {turns} changed",
+            code="not_found",
+            hints=(f"the {turns} {which}",),
+            details={"pathspec": spec},
+        )
+
+
+def _changed(repository: Repository, works: Sequence[TurnWork], *specs: str) -> set[str]:
+    """The paths that turns changed, alone or with others."""
+    whole = (work._replace(steps=work.with_shared or work.steps) for work in works)
+    return {path for work in whole for path in path_steps(repository, work, specs)}
 
 
 # Which turns.

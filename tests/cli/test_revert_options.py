@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -122,7 +123,7 @@ def test_paths_limit_a_revert(repo: Repo, turns: list[str], arguments: list[str]
 def test_paths_are_those_of_the_directory(repo: Repo, turns: list[str]) -> None:
     repo.write("sub/a", "mine\n")
     done = repo.boocode("revert", turns[0], "a", cwd=repo.top / "sub")
-    assert "nothing to do" in done.out
+    assert (done.code, "hint: the turn changed ../a, ../gone, ../made" in done.err) == (1, True)
     done = repo.boocode("revert", turns[0], "../a", cwd=repo.top / "sub")
     assert done.out.startswith(" M a\n")
 
@@ -152,6 +153,39 @@ def test_a_mistyped_turn_is_no_path(repo: Repo, turns: list[str]) -> None:
     before = seen(repo)
     for wrong in ("01a2ffff", "@~9", "label:nothing", "message:7"):
         assert repo.boocode("revert", turns[0], wrong).code == 1
+    assert seen(repo) == before
+
+
+@pytest.mark.parametrize("command", ["revert", "pick"])
+def test_a_path_that_the_turn_did_not_change_is_refused(
+    repo: Repo, turns: list[str], command: str
+) -> None:
+    before = seen(repo)
+    for paths, wrong in (
+        (["typo"], "typo"),
+        (["a", "typo*"], "typo*"),
+        ([":(icase)B"], ":(icase)B"),
+    ):
+        refused = repo.boocode(command, turns[0], "--json", "--", *paths)
+        assert refused.code == 1
+        assert (refused.json["error"]["code"], refused.json["pathspec"]) == ("not_found", wrong)
+        message = f"pathspec '{wrong}' did not match any file that the turn changed"
+        assert refused.json["error"]["message"] == message
+        assert refused.json["error"]["hint"] == "the turn changed a, gone, made"
+    refused = repo.boocode(command, turns[0], "typo")
+    assert refused.code == 1
+    assert "'typo' is neither a turn nor a path: pathspec 'typo' did not match" in refused.err
+    assert seen(repo) == before
+    assert repo.boocode(command, turns[0], "--", "a", ":!made", ":(exclude)typo").code == 0
+    assert repo.boocode(command, turns[0], "--", "a", ":!a").code == 0
+
+
+def test_turns_come_before_paths(repo: Repo, turns: list[str]) -> None:
+    before = seen(repo)
+    for name in ("@~1", turns[0]):
+        refused = repo.boocode("revert", "a", name)
+        assert (refused.code, f"'{name}' names a turn, behind a path" in refused.err) == (129, True)
+        assert f"hint: turns come first: git boocode revert {quote(name)} -- a" in refused.err
     assert seen(repo) == before
 
 
