@@ -95,7 +95,7 @@ class Turns:
 
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
-        turns = [*self._turns, turn][-_MOST:]
+        turns = [*self._turns, turn._replace(seen=time.time())][-_MOST:]
         # Keep the checksum of a prompt only while it can still be compared.
         self._turns = [
             other if _is_near(turn, other) else other._replace(prompt="") for other in turns

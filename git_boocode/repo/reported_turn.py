@@ -28,9 +28,9 @@ class ReportedTurn(NamedTuple):
 
     `turn` is its id, or empty; `prompt` a checksum of the prompt, or empty; `offset` the size of
     the transcript, None if unknown; `time` is in seconds since 1970; `checkpoint` is the id of its
-    checkpoint. `seen` is when one of its tool calls was recorded last, and `in_call` whether that
-    one has not ended; `per_tool` is the setting when the turn began, empty if unknown;
-    `reports_tools` whether one was reported at all.
+    checkpoint. `seen` is when it or one of its tool calls was recorded last, and `in_call` whether
+    a recorded call has not ended; `per_tool` is the setting when the turn began, empty if unknown;
+    `reports_tools` whether a tool was reported at all.
     """
 
     agent: str
@@ -128,7 +128,8 @@ def has_company(turns: Iterable[ReportedTurn], agent: str, session: str) -> bool
     since = max(own.time, own.seen) if own else 0.0
     others = (turn for turn in turns if (turn.agent, turn.session) != (agent, session))
     began = own and any(
-        turn.time > since and turn.checkpoint not in ("", own.checkpoint) for turn in others
+        max(turn.time, turn.seen) > since and turn.checkpoint not in ("", own.checkpoint)
+        for turn in others
     )
     return bool(began or open_beside(turns, agent, session))
 

@@ -126,6 +126,24 @@ def test_the_other_turn_ends_during_a_call(repo: Repo) -> None:
     assert changed(second) == {}
 
 
+def test_another_turn_begins_and_ends_during_a_call(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    first = begin(repo, "one")
+    begun: list[str] = []
+
+    def work() -> None:
+        begun.append(begin(repo, "two"))
+        bash(repo, "two", lambda: (repo.write("a", "one\n"), repo.write("b", "two\n")))
+        claude(repo, "two", "Stop")
+
+    bash(repo, "one", work)
+    claude(repo, "one", "Stop")
+    assert phases(repo, first) == [("after", "Bash", [])]
+    done = repo.boocode("revert", begun[0], "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "shared")
+    assert (repo.read("a"), repo.read("b")) == (b"one\n", b"two\n")
+
+
 @pytest.mark.parametrize("agent", WITH_TOOLS, ids=lambda agent: agent.name)
 def test_each_agent_brackets_its_tools(agent: Agent, repo: Repo) -> None:
     repo.commit(a="a\n")
