@@ -257,11 +257,11 @@ def _write_state_of_turn(
     begun = catalog.find(call.turn if call else request.ends)
     same = {key: begun.meta.text(key) or None for key in _TEXTS if key != "label"}
     values: dict[str, Any] = {**same, "turn": begun.id, "trigger": request.trigger}
+    turns = read_turns(catalog.repository.state_dir)
+    if beside := open_since(turns, begun.id, same["agent"] or "", same["session"] or ""):
+        values["beside"] = beside
     if call is None:
         values |= _reported(catalog.repository, request)
-        turns = read_turns(catalog.repository.state_dir)
-        if beside := open_since(turns, begun.id, same["agent"] or "", same["session"] or ""):
-            values["beside"] = beside
         taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
         return Captured(taken, changed=True)
     values["tool"] = {

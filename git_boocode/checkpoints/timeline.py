@@ -29,8 +29,8 @@ class RecordedState(NamedTuple):
     `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, or RESTORE for the state
     before a restore. `call` and `tool` are those of the agent; `files` the only paths that the tool
     changes, empty if it may change any. As far as hooks knew, `beside` are the other turns
-    that were open at a BEGIN, or since then at an END, and `reports` the agents that had reported
-    tools by then.
+    that were open at a BEGIN, or since then at any other state, and `reports` the agents that had
+    reported tools by then.
     """
 
     id: str
@@ -184,32 +184,24 @@ class Timeline:
         edits = self._edits(interval)
         edited = {p for edit in edits if edit.session in sessions for p in edit.paths}
         my_edits = tuple(edit for edit in edits if edit.session == span.session)
-        share = Share(OTHERS, beside=tuple(o.turn for o in beside), edits=my_edits)
         mine = [c for c in self._calls if c.session == span.session and c.runs(interval)]
         theirs = [c for c in self._calls if c.session in sessions and c.runs(interval)]
         my_files, their_files = (
             frozenset(path for call in calls for path in call.files) for calls in (mine, theirs)
         )
         their_files |= edited
-        if not self._reports_tools(span) or any(self._is_cut(each, interval) for each in beside):
-            # Its calls are unknown, or were not recorded until the other turn began.
-            return share._replace(rest=UNCLEAR, theirs=their_files)
-        share = share._replace(
+        rest = _rest(mine, theirs)
+        if not self._reports_tools(span) or any(map(_is_gone, beside)):
+            # The calls of one of them are unknown.
+            rest = UNCLEAR
+        return Share(
+            rest,
             mine=my_files - their_files,
             theirs=their_files - my_files,
             unclear=my_files & their_files,
+            beside=tuple(other.turn for other in beside),
+            edits=() if rest == MINE else my_edits,
         )
-        if not mine:
-            return share
-        if not theirs:
-            # A call that names its files and whose end was not reported may have ended at once.
-            ran = any(call.is_ended or not call.files for call in mine)
-            return share._replace(rest=MINE, edits=()) if ran else share
-        # Whether it may have changed files that no call names.
-        i_may, they_may = (any(not call.files for call in calls) for calls in (mine, theirs))
-        if i_may == they_may:
-            return share._replace(rest=UNCLEAR)
-        return share._replace(rest=MINE, edits=()) if i_may else share
 
     def writer(self, interval: int, path: str) -> str:
         """The turn that changed a path in the interval after a state; empty for none, or unclear.
@@ -236,17 +228,14 @@ class Timeline:
     def _of_sessions(self) -> list[TurnSpan]:
         """The turns of sessions; those whose checkpoints are gone have sessions of their own."""
         found = [span for span in self.spans.values() if span.session != NO_SESSION]
-        for state in self.states:
-            if span := self.spans.get(state.turn):
-                # They were open as long as nothing shows otherwise.
-                for turn in sorted(set(state.beside).difference(self.spans)):
-                    first = max(span.first, bisect_right(self._ids, turn) - 1)
-                    found.append(TurnSpan(turn, ("", turn), first, span.last))
+        gone = {(state.turn, turn) for state in self.states for turn in state.beside}
+        for beside, turn in sorted(gone):
+            span = self.spans.get(beside)
+            if span and turn not in self.spans:
+                # It was open as long as nothing shows otherwise.
+                first = max(span.first, bisect_right(self._ids, turn) - 1)
+                found.append(TurnSpan(turn, ("", turn), first, span.last))
         return found
-
-    def _is_cut(self, span: TurnSpan, interval: int) -> bool:
-        """Whether a turn whose checkpoint is gone began somewhere in an interval."""
-        return span.session == ("", span.turn) and span.turn > self._ids[interval]
 
     def _edits(self, interval: int) -> list[Sign]:
         """The edits that were recorded in an interval."""
@@ -336,3 +325,23 @@ class Timeline:
             return False
         inside = self.states[call.first + 1 : call.last]
         return any(s.session == call.session and s.kind in (BEFORE, AFTER) for s in inside)
+
+
+def _is_gone(span: TurnSpan) -> bool:
+    """Whether the checkpoint of a turn is gone, and the states around its tool calls with it."""
+    return span.session == ("", span.turn)
+
+
+def _rest(mine: Sequence[_CallSpan], theirs: Sequence[_CallSpan]) -> str:
+    """Whose change in an interval the paths are that no call names, by the calls that ran."""
+    i_may, they_may = (any(not call.files for call in calls) for calls in (mine, theirs))
+    if i_may and they_may:
+        return UNCLEAR
+    if i_may:
+        return MINE
+    if they_may or not mine:
+        return OTHERS
+    if theirs:
+        return UNCLEAR
+    # A call that names its files and whose end was not reported may have ended at once.
+    return MINE if any(call.is_ended for call in mine) else OTHERS

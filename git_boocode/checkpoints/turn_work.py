@@ -478,7 +478,9 @@ def _state(entry: Checkpoint) -> RecordedState | None:
             return None
         call, name = (meta.part("tool", key) or "" for key in ("call", "name"))
         paths = tuple(map(str, files)) if isinstance(files, list) else ()
-        return RecordedState(identifier, kind, session, meta.text("turn"), call, name, paths)
+        return RecordedState(
+            identifier, kind, session, meta.text("turn"), call, name, paths, beside
+        )
     if only_paths(entry) != ():
         return None
     return RecordedState(identifier, BEGIN, session, entry.id, beside=beside, reports=reports)

@@ -144,6 +144,22 @@ def test_another_turn_begins_and_ends_during_a_call(repo: Repo) -> None:
     assert (repo.read("a"), repo.read("b")) == (b"one\n", b"two\n")
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_ran_beside_a_dropped_turn_is_unclear(*, is_first: bool, repo: Repo) -> None:
+    repo.commit(a="a\n")
+    first = begin(repo, "one")
+    second = begin(repo, "two")
+    tool = {"tool_name": "Bash", "tool_input": {}, "tool_use_id": "1"}
+    for session, event in (("one", "Pre"), ("two", "Pre"), ("one", "Post"), ("two", "Post")):
+        claude(repo, session, f"{event}ToolUse", **tool)
+        repo.write("a", f"{repo.read('a').decode()}{session}\n")
+    dropped, kept = (first, second) if is_first else (second, first)
+    assert repo.boocode("drop", "--even-needed", dropped).code == 0
+    # The end of the other one was never recorded.
+    done = repo.boocode("revert", kept, "--json")
+    assert (done.code, done.json["error"]["code"]) == (1, "shared")
+
+
 @pytest.mark.parametrize("agent", WITH_TOOLS, ids=lambda agent: agent.name)
 def test_each_agent_brackets_its_tools(agent: Agent, repo: Repo) -> None:
     repo.commit(a="a\n")

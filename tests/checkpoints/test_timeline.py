@@ -187,9 +187,9 @@ def test_a_turn_that_hooks_know_to_be_open_is_open() -> None:
     line = Timeline(states)
     assert (line.spans["0"].last, line.spans["1"].last) == (4, 4)
     assert [line.share("1", at).rest for at in (1, 2, 3)] == [OTHERS, MINE, OTHERS]
-    # Also if its checkpoint is gone.
+    # Also if its checkpoint is gone, with the states around its tool calls.
     line = Timeline(states[1:])
-    assert [line.share("1", at).rest for at in (0, 1, 2)] == [OTHERS, MINE, OTHERS]
+    assert [line.share("1", at).rest for at in (0, 1, 2)] == [UNCLEAR] * 3
     assert line.share("1", 0).beside == ("0",)
 
 
@@ -203,8 +203,21 @@ def test_what_is_gone_of_a_turn_that_began_meanwhile_is_unclear() -> None:
             RecordedState("6", END, ("bot", "A"), "A", beside=("3",)),
         ]
     )
-    assert [line.share("A", at).rest for at in range(4)] == [MINE, UNCLEAR, MINE, OTHERS]
+    assert [line.share("A", at).rest for at in range(4)] == [MINE, UNCLEAR, UNCLEAR, UNCLEAR]
     assert line.share("A", 1).beside == ("3",)
+
+
+def test_only_files_that_a_tool_names_are_clear_beside_a_turn_that_is_gone() -> None:
+    line = Timeline(
+        [
+            RecordedState("1", BEGIN, ("bot", "A"), "A"),
+            RecordedState("3", BEFORE, ("bot", "A"), "A", "1", "Edit", ("f",), beside=("2",)),
+            RecordedState("4", AFTER, ("bot", "A"), "A", "1", "Edit", ("f",), beside=("2",)),
+            RecordedState("5", BEGIN, ("bot", "C"), "C"),
+        ]
+    )
+    assert [line.share("A", 1).owner(path) for path in "fg"] == [MINE, UNCLEAR]
+    assert line.share("A", 2).beside == ("2",)
 
 
 def test_calls_without_ids_are_matched_by_tool_and_files() -> None:
