@@ -77,6 +77,10 @@ class _CallSpan(NamedTuple):
     def runs(self, interval: int) -> bool:
         return self.first <= interval < self.last
 
+    def may_be_over(self, interval: int) -> bool:
+        """Whether it may have ended before an interval, without a report: it was interrupted."""
+        return not self.is_ended and interval > self.first
+
 
 class Share(NamedTuple):
     """What one turn changed in an interval, by path.
@@ -190,7 +194,7 @@ class Timeline:
             frozenset(path for call in calls for path in call.files) for calls in (mine, theirs)
         )
         their_files |= edited
-        rest = _rest(mine, theirs)
+        rest = _rest(mine, theirs, interval)
         if not self._reports_tools(span) or any(map(_is_gone, beside)):
             # The calls of one of them are unknown.
             rest = UNCLEAR
@@ -332,13 +336,14 @@ def _is_gone(span: TurnSpan) -> bool:
     return span.session == ("", span.turn)
 
 
-def _rest(mine: Sequence[_CallSpan], theirs: Sequence[_CallSpan]) -> str:
+def _rest(mine: Sequence[_CallSpan], theirs: Sequence[_CallSpan], interval: int) -> str:
     """Whose change in an interval the paths are that no call names, by the calls that ran."""
     i_may, they_may = (any(not call.files for call in calls) for calls in (mine, theirs))
     if i_may and they_may:
         return UNCLEAR
     if i_may:
-        return MINE
+        is_over = all(call.may_be_over(interval) for call in mine)
+        return UNCLEAR if is_over else MINE
     if they_may or not mine:
         return OTHERS
     if theirs:

@@ -84,6 +84,8 @@ def owners(words: str, path: str = "f", turns: str = "ABC") -> list[str]:
         # A call whose end was not reported: until the next one, or the end of the turn.
         ("A+ B+ A<1 A<2 A>2 A- B-", "A . A A . B ."),
         ("A+ B+ A<1 A- B-", "A . A B ."),
+        # But it may have been interrupted: what comes after the next state is not clear.
+        ("A+ B+ A<1 B<1 B>1 A- B-", "A . A A?B? A? B ."),
         # Calls that overlap.
         ("A+ B+ A<1 B<1 A>1 B>1 A- B-", "A . A A?B? B . B ."),
         ("A+ B+ C+ A<1 B<1 C<1 A>1 B>1 C>1 A- B- C-", "A . . A A?B? A?B?C? B?C? C . . C ."),
