@@ -19,6 +19,7 @@ from git_boocode.checkpoints.turns import (
     RECORDED,
     RecordedStates,
     Turn,
+    end_is_unknown,
     everything,
     only_paths,
     turns,
@@ -26,11 +27,10 @@ from git_boocode.checkpoints.turns import (
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.entries import Unusable
-from git_boocode.repo.errors import ArgumentError, RefusedError
+from git_boocode.repo.errors import ArgumentError
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import Quarantine, raw_commit
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import ShortIds
 from git_boocode.repo.trees import Item, TreeEditor
 
 _REGULAR = frozenset(("100644", "100755"))
@@ -196,9 +196,5 @@ def compared_states(catalog: Catalog, named: Sequence[Checkpoint], *, turn: bool
         return Turn(old, NOW, more[0].tree if more else current_tree(catalog.repository))
     found = own_turn_of(catalog, old, partial(current_tree, catalog.repository))
     if not found.after:
-        raise RefusedError(
-            f"it is unknown how the turn of {ShortIds(catalog.store)(old.id)} ended",
-            code="not_found",
-            hints=("its end was not recorded, and no later checkpoint of that worktree is here",),
-        )
+        raise end_is_unknown(catalog, old)
     return found

@@ -29,7 +29,7 @@ from git_boocode.checkpoints.store.catalog import (
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import current_snapshot
 from git_boocode.repo.entries import Metadata, MetadataError, Unusable
-from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
@@ -40,7 +40,7 @@ from git_boocode.repo.layout import (
     TURN_ENDS,
 )
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref
+from git_boocode.repo.store import Ref, ShortIds
 
 RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
 TOP = ":(top,literal)"
@@ -152,6 +152,15 @@ def _beside_it(catalog: Catalog, checkpoint: Checkpoint) -> Iterator[Checkpoint 
     if checkpoint.remote:
         return catalog.fetched(checkpoint.remote)
     return catalog.newest_first(everywhere=True)
+
+
+def end_is_unknown(catalog: Catalog, checkpoint: Checkpoint) -> RefusedError:
+    """The refusal (`not_found`) if it is unknown how the turn of a checkpoint ended."""
+    return RefusedError(
+        f"it is unknown how the turn of {ShortIds(catalog.store)(checkpoint.id)} ended",
+        code="not_found",
+        hints=("its end was not recorded, and no later checkpoint of that worktree is here",),
+    )
 
 
 def turn_around(catalog: Catalog, state: Checkpoint) -> Checkpoint | None:

@@ -241,7 +241,7 @@ def _revert_last(repository: Repository, request: TakeBackRequest, options: _Rev
 
     Where nobody can be asked, it is only shown.
     """
-    [last] = chosen_turns(Catalog(repository), REVERT, request)
+    [last] = chosen_turns(repository, REVERT, request)
     named = request._replace(turns=(last.id,))
     if request.dry_run or options.patch:
         # The user chooses hunks, which is an answer, too.

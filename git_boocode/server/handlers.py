@@ -252,7 +252,7 @@ def revert(call: Call) -> JsonObject:
     if not numbers:
         refuse_without("hunk", expect=expect)
     if not (request.turns or request.session or request.agent or request.dry_run):
-        [last] = chosen_turns(Catalog(repository), REVERT, request)
+        [last] = chosen_turns(repository, REVERT, request)
         raise no_turn_given(last, request.typed(REVERT, [last.id]))
     if numbers:
         return take_back_hunks(repository, REVERT, request, numbers, expect).as_json(encoding)

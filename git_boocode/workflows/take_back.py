@@ -33,6 +33,7 @@ from git_boocode.checkpoints.turns import (
     RECORDED,
     CurrentTree,
     Turn,
+    end_is_unknown,
     only_paths,
     turn_around,
     turns,
@@ -171,7 +172,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
         FatalError: as for a restore.
     """
     catalog = Catalog(repository)
-    chosen = chosen_turns(catalog, command, request)
+    chosen = chosen_turns(repository, command, request)
     specs = checked_pathspecs(repository, request.paths)
     found: Merged | None = None
     files: list[ChangedFile] = []
@@ -194,7 +195,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
         if found.conflicts and not (is_part or request.markers):
             if command == REVERT:
                 _refuse_reverted(catalog, chosen)
-            raise refusal_of(found.conflicts, works, command)
+            raise refusal_of(repository, found.conflicts, works, command)
         lists_hunks = request.dry_run and request.paths and len(found.wanted.files) <= _LISTED
         if is_part or lists_hunks:
             files = [*changed_files(repository, snapshot, found, command)]
@@ -268,11 +269,7 @@ def take_back_hunks(
 def _known(catalog: Catalog, checkpoint: Checkpoint, snapshot: Snapshot) -> TurnWork:
     work = work_of(catalog, checkpoint, lambda: snapshot.tree)
     if not work.turn.after:
-        raise RefusedError(
-            f"it is unknown how the turn {checkpoint.id} ended",
-            code="not_found",
-            hints=("its end was not recorded, and no later checkpoint of that worktree is here",),
-        )
+        raise end_is_unknown(catalog, checkpoint)
     return work
 
 
@@ -308,8 +305,17 @@ def _changed(repository: Repository, works: Sequence[TurnWork], *specs: str) -> 
 # Which turns.
 
 
-def chosen_turns(catalog: Catalog, command: str, request: TakeBackRequest) -> list[Checkpoint]:
+class _TurnCatalog(Catalog):
+    """The checkpoints of a repository, to look up turns."""
+
+    listing_hint = NextStep("{} lists the turns", "log", typed="'git boocode log'")
+
+
+def chosen_turns(
+    repository: Repository, command: str, request: TakeBackRequest
+) -> list[Checkpoint]:
     """The turns to merge, in order: to revert the newest first, to pick the oldest first."""
+    catalog = _TurnCatalog(repository)
     if request.turns:
         found = [catalog.find(name) for name in request.turns]
     elif request.session or request.agent:
@@ -340,11 +346,12 @@ def _turns_of(catalog: Catalog, request: TakeBackRequest) -> list[Checkpoint]:
         and not _is_of_tool(each)
     ]
     if not found:
+        suffices = ("the beginning of a session's id suffices",) if request.session else ()
         whose = f"session '{request.session}'" if request.session else f"agent '{request.agent}'"
         raise RefusedError(
             f"there is no turn of {whose} to revert in this worktree",
             code="not_found",
-            hints=(NextStep("{} lists the turns", "log", typed="'git boocode log'"),),
+            hints=(*suffices, catalog.listing_hint),
         )
     return found
 
@@ -424,18 +431,19 @@ def _refuse_other(
     """Refuse what began no turn, and to revert what was done in another worktree."""
     if _is_of_tool(checkpoint):
         raise _of_tool(catalog, command, checkpoint, request)
+    name = ShortIds(catalog.store)(checkpoint.id)
     if checkpoint.ref.startswith(SAFETY):
         raise RefusedError(
-            f"'{checkpoint.id}' is the state before a restore, not a turn",
+            f"'{name}' is the state before a restore, not a turn",
             code="not_found",
-            hints=(NextStep("{} lists the turns", "log", typed="'git boocode log'"),),
+            hints=(catalog.listing_hint,),
         )
     if command == PICK or checkpoint.remote or catalog.is_ours(checkpoint):
         return
     where = checkpoint.meta.part("worktree", "path") or checkpoint.meta.worktree_name
     there = shell_command("git", "-C", where, "boocode", REVERT, checkpoint.id)
     raise RefusedError(
-        f"turn '{checkpoint.id}' was done in another worktree: '{where}'",
+        f"turn '{name}' was done in another worktree: '{where}'",
         code="other_worktree",
         hints=(f"revert it there: {there}",),
     )
@@ -445,11 +453,14 @@ def _of_tool(
     catalog: Catalog, command: str, checkpoint: Checkpoint, request: TakeBackRequest
 ) -> RefusedError:
     turn = turn_around(catalog, checkpoint)
-    where = f"in the turn {turn.id}" if turn else "of an agent"
-    hint = NextStep("{} lists the turns", "log", typed="'git boocode log'")
+    name = ShortIds(catalog.store)
+    where = f"in the turn {name(turn.id)}" if turn else "of an agent"
+    hint = catalog.listing_hint
     if turn:
         text, typed = f"{{}} {command}s that turn", request.typed(command, [turn.id])
         hint = NextStep(text, command, turn.id, typed=f"'{typed}'")
     return RefusedError(
-        f"'{checkpoint.id}' is the state before a tool {where}", code="not_found", hints=(hint,)
+        f"'{name(checkpoint.id)}' is the state before a tool {where}",
+        code="not_found",
+        hints=(hint,),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from git_boocode.checkpoints.turn_work import TurnWork
 from git_boocode.editing.text_changes import in_words
 from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError, first_few, shell_command
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds
 
 BY_HAND = "by hand"
 _ATTRIBUTED = 500  # conflicts of which it is found out who wrote the lines
@@ -128,15 +129,18 @@ def _writer(origin: LineOrigin) -> Writer:
 
 
 def refusal_of(
-    conflicts: Sequence[TurnConflict], works: Sequence[TurnWork], command: str
+    repository: Repository,
+    conflicts: Sequence[TurnConflict],
+    works: Sequence[TurnWork],
+    command: str,
 ) -> RefusedError:
     """The refusal of a command, `revert` or `pick`, because of conflicts."""
-    first, others = conflicts[0], conflicts[1:]
-    by = " and ".join(_named(writer) for writer in first.by)
+    first, others, short = conflicts[0], conflicts[1:], ShortIds(repository.store)
+    by = " and ".join(_named(writer, short) for writer in first.by)
     what = f": {first.message}, {by}"
     if not first.is_whole:
         what = f" was changed since{first.place} {by}"
-    more = f" (and {len(others)} more {'file' if len(others) == 1 else 'files'})" if others else ""
+    more = and_more_files(len(others))
     return RefusedError(
         f"'{first.path}'{what}{more}",
         code="conflict",
@@ -145,11 +149,16 @@ def refusal_of(
     )
 
 
-def _named(writer: Writer) -> str:
+def and_more_files(count: int) -> str:
+    """The end of a message about one file: how many more it is about."""
+    return f" (and {count} more {'file' if count == 1 else 'files'})" if count else ""
+
+
+def _named(writer: Writer, short: Callable[[str], str]) -> str:
     turn, label = writer
     if turn is None:
         return label
-    return f"by turn {turn}" + (f" '{' '.join(label.split())}'" if label else "")
+    return f"by turn {short(turn)}" + (f" '{' '.join(label.split())}'" if label else "")
 
 
 def _hints(

@@ -31,7 +31,13 @@ from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
 from git_boocode.repo.object_writer import GITLINK, SYMLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.turn_conflicts import TurnConflict, attributed, refusal_of
+from git_boocode.repo.store import ShortIds
+from git_boocode.workflows.turn_conflicts import (
+    TurnConflict,
+    and_more_files,
+    attributed,
+    refusal_of,
+)
 from git_boocode.workflows.turn_files import File, TurnFiles
 
 _REGULAR = ("100644", "100755")
@@ -81,7 +87,7 @@ def merge_turns(
     for work in works:
         taken, shared = _steps(repository, work, works, pathspecs, force_shared=force_shared)
         if shared:
-            raise _shared(work, shared, forwards=forwards)
+            raise _shared(repository, work, shared, forwards=forwards)
         found.append((work, taken))
     merge.keep_hostile({path for _, steps in found for path in steps})
     merge.fold_mixed([steps for _, steps in found])
@@ -113,16 +119,21 @@ def _steps(
 
 
 def _shared(
-    work: TurnWork, shared: Mapping[str, tuple[str, ...]], *, forwards: bool
+    repository: Repository,
+    work: TurnWork,
+    shared: Mapping[str, tuple[str, ...]],
+    *,
+    forwards: bool,
 ) -> RefusedError:
     path, ids = next(iter(shared.items()))
     turns = sorted({work.turn.checkpoint.id}.union(*shared.values()), reverse=True)
     every = f"'{shell_command('git', 'boocode', 'revert', *turns)}'"
     both = NextStep("{} reverts all of these turns", "revert", " ".join(turns), typed=every)
-    others = first_few(ids, _SHOWN)
-    more = f" (and {len(shared) - 1} more files)" if len(shared) > 1 else ""
+    short = ShortIds(repository.store)
+    others = first_few([*map(short, ids)], _SHOWN)
+    more = and_more_files(len(shared) - 1)
     return RefusedError(
-        f"'{path}' was changed while the turns {work.turn.checkpoint.id} and {others} "
+        f"'{path}' was changed while the turns {short(work.turn.checkpoint.id)} and {others} "
         f"both ran a tool{more}",
         code="shared",
         hints=(
@@ -462,7 +473,7 @@ class _TurnMerge:
             conflicts = attributed(self._repository, self._works, conflicts, self._recorded)
         if self._markers and (unmarked := [each for each in conflicts if each.is_whole]):
             command = "pick" if self._forwards else "revert"
-            raise refusal_of(unmarked, self._works, command)
+            raise refusal_of(self._repository, unmarked, self._works, command)
         return Merged(Wanted(files, staged, kept, bool(conflicts)), tuple(conflicts), texts)
 
     def _refuse_collisions(self) -> None:
