@@ -34,6 +34,11 @@ def shell_command(*words: str) -> str:
     return shlex.join(words)
 
 
+def quoted_command(command: str) -> str:
+    """A command within a sentence: in quotes, unless it has some itself."""
+    return command if "'" in command else f"'{command}'"
+
+
 class NextStep(str):
     """A hint that names something that works, which programs get as data.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from types import MappingProxyType
@@ -49,6 +49,7 @@ from git_boocode.repo.errors import (
     NextStep,
     RefusedError,
     first_few,
+    quoted_command,
     refuse_combined,
     refuse_unknown,
     shell_command,
@@ -61,7 +62,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows.restore_parts import ChangedFile, only_file
 from git_boocode.workflows.restore_with_edits import restore_host
-from git_boocode.workflows.turn_conflicts import refusal_of
+from git_boocode.workflows.turn_conflicts import TurnConflict, pathspecs_without, refusal_of
 from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
 from git_boocode.workflows.turn_merge import Merged, merge_turns
 
@@ -70,7 +71,8 @@ REFUSALS = (SHARED, RUNNING_TURN)
 """The refusals that `force` can override."""
 _SEARCHED = 50  # turns among which the one is that ended last
 _LEAST_CHARACTERS, _SHOWN = 4, 5  # of the beginning of a session's id; of such sessions
-_LISTED = 20  # files of which a dry run lists the hunks
+_LISTED = 20  # files of which a dry run lists the hunks; conflicts for which later turns are tried
+_ROUNDS = 8  # of trying whether later turns are in the way of these as well
 
 
 class TakeBackRequest(NamedTuple):
@@ -102,6 +104,10 @@ class TakeBackRequest(NamedTuple):
         options += [word for each in sorted(self.force) for word in ("--force", each)]
         paths = ["--", *self.paths] if self.paths else []
         return shell_command("git", "boocode", command, *turns, *options, *paths)
+
+    def unresolved(self, merged: Merged) -> list[TurnConflict]:
+        """The conflicts that are in the way; others are marked."""
+        return [each for each in merged.conflicts if each.is_whole or not self.markers]
 
     def checked(self) -> TakeBackRequest:
         """This request, if its arguments fit together (ArgumentError)."""
@@ -180,22 +186,30 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
 
     def make(snapshot: Snapshot) -> Wanted:
         nonlocal found, files
-        works = [_known(catalog, each, snapshot) for each in chosen]
-        found = merge_turns(
-            repository,
-            snapshot,
-            works,
-            forwards=command == PICK,
-            pathspecs=specs,
-            markers=request.markers,
-            force_shared=SHARED in request.force,
-            buffers=request.buffers,
-        )
-        _refuse_unmatched(repository, works, specs, found)
-        if found.conflicts and not (is_part or request.markers):
+
+        def merge(turns: Sequence[Checkpoint]) -> Merged:
+            works = [_known(catalog, each, snapshot) for each in turns]
+            merged = merge_turns(
+                repository,
+                snapshot,
+                works,
+                forwards=command == PICK,
+                pathspecs=specs,
+                markers=request.markers,
+                force_shared=SHARED in request.force,
+                buffers=request.buffers,
+            )
+            _refuse_unmatched(repository, works, specs, merged)
+            return merged
+
+        found = merge(chosen)
+        if not is_part and (conflicts := request.unresolved(found)):
+            later = list[str]()
             if command == REVERT:
                 _refuse_reverted(catalog, chosen)
-            raise refusal_of(repository, found.conflicts, works, command)
+                later = _with_later(catalog, request, chosen, conflicts, merge)
+            ways_out = _ways_out(repository, command, request, found, (chosen, later))
+            raise refusal_of(repository, conflicts, [*ways_out])
         lists_hunks = request.dry_run and request.paths and len(found.wanted.files) <= _LISTED
         if is_part or lists_hunks:
             files = [*changed_files(repository, snapshot, found, command)]
@@ -209,6 +223,57 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
     result = commands.change_paths(repository, step, make, asked, restore_host(repository))
     assert found is not None
     return TakenBack(command, tuple(chosen), found, result, tuple(files))
+
+
+def _with_later(
+    catalog: Catalog,
+    request: TakeBackRequest,
+    chosen: Sequence[Checkpoint],
+    conflicts: Sequence[TurnConflict],
+    merge: Callable[[Sequence[Checkpoint]], Merged],
+) -> list[str]:
+    """The ids of the chosen turns and of later ones with which they can be reverted, newest first.
+
+    Empty if there are none such, because something was changed by hand.
+    """
+    ids = {each.id for each in chosen}
+    for _ in range(_ROUNDS):
+        writers = {turn for each in conflicts for turn, _ in each.by}
+        if None in writers or writers <= ids:
+            return []
+        ids |= {turn for turn in writers if turn}
+        turns = sorted(ids, reverse=True)
+        if len(conflicts) > _LISTED:
+            # It would take long to try.
+            return turns
+        try:
+            conflicts = request.unresolved(merge([catalog.find(each) for each in turns]))
+        except RefusedError:
+            return []
+        if not conflicts:
+            return turns
+    return turns
+
+
+def _ways_out(
+    repository: Repository,
+    command: str,
+    request: TakeBackRequest,
+    found: Merged,
+    turns: tuple[Sequence[Checkpoint], Sequence[str]],
+) -> Iterator[str]:
+    """The hints at commands that leave no conflict; of `turns`, the latter are with later ones."""
+    chosen, later = turns
+    if later:
+        which = "the later turn" if len(later) == len(chosen) + 1 else "the later turns"
+        typed = quoted_command(request.typed(command, later))
+        yield NextStep(f"{{}} reverts {which} as well", command, " ".join(later), typed=typed)
+    conflicts = request.unresolved(found)
+    others = found.texts.keys() | {file.path for file in found.wanted.files}
+    if any(each.is_whole for each in conflicts) and others - {each.path for each in conflicts}:
+        paths = (*pathspecs_without(repository, conflicts, request.paths),)
+        typed = request._replace(paths=paths).typed(command, [each.id for each in chosen])
+        yield f"leave {'them' if conflicts[1:] else 'it'} out: {typed}"
 
 
 def _refuse_reverted(catalog: Catalog, chosen: Sequence[Checkpoint]) -> None:
@@ -235,7 +300,7 @@ def no_turn_given(last: Checkpoint, typed: str) -> RefusedError:
     label = shortened(" ".join(last.meta.text("label").split()))
     about = f", '{label}'" if label else ""
     text = "{} reverts the turn that ended last"
-    hint = NextStep(text, REVERT, last.id, typed=f"'{typed}'", rest=about)
+    hint = NextStep(text, REVERT, last.id, typed=quoted_command(typed), rest=about)
     return RefusedError("no turn given", code="invalid_input", hints=(hint,))
 
 
@@ -457,8 +522,8 @@ def _of_tool(
     where = f"in the turn {name(turn.id)}" if turn else "of an agent"
     hint = catalog.listing_hint
     if turn:
-        text, typed = f"{{}} {command}s that turn", request.typed(command, [turn.id])
-        hint = NextStep(text, command, turn.id, typed=f"'{typed}'")
+        typed = quoted_command(request.typed(command, [turn.id]))
+        hint = NextStep(f"{{}} {command}s that turn", command, turn.id, typed=typed)
     return RefusedError(
         f"'{name(checkpoint.id)}' is the state before a tool {where}",
         code="not_found",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.line_origin import TURN, LineHistory, LineOrigin, line_history
 from git_boocode.checkpoints.turn_work import TurnWork
 from git_boocode.editing.text_changes import in_words
-from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError, first_few, shell_command
+from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError, first_few
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
@@ -129,22 +130,25 @@ def _writer(origin: LineOrigin) -> Writer:
 
 
 def refusal_of(
-    repository: Repository,
-    conflicts: Sequence[TurnConflict],
-    works: Sequence[TurnWork],
-    command: str,
+    repository: Repository, conflicts: Sequence[TurnConflict], ways_out: Sequence[str]
 ) -> RefusedError:
-    """The refusal of a command, `revert` or `pick`, because of conflicts."""
+    """The refusal of a command because of conflicts; `ways_out` are hints at what can be done."""
     first, others, short = conflicts[0], conflicts[1:], ShortIds(repository.store)
     by = " and ".join(_named(writer, short) for writer in first.by)
     what = f": {first.message}, {by}"
     if not first.is_whole:
         what = f" was changed since{first.place} {by}"
     more = and_more_files(len(others))
+    hints = [*ways_out]
+    if not all(each.is_whole for each in conflicts):
+        hints.append(NextStep("{} takes only some hunks", "hunk", typed="-p or --hunk <n>"))
+    if not any(each.is_whole for each in conflicts):
+        text = "{} writes both versions with conflict markers"
+        hints.append(NextStep(text, "markers", typed="--merge --markers"))
     return RefusedError(
         f"'{first.path}'{what}{more}",
         code="conflict",
-        hints=tuple(_hints(conflicts, works, command)),
+        hints=tuple(hints),
         details={"conflicts": [each.as_json() for each in conflicts]},
     )
 
@@ -161,24 +165,13 @@ def _named(writer: Writer, short: Callable[[str], str]) -> str:
     return f"by turn {short(turn)}" + (f" '{' '.join(label.split())}'" if label else "")
 
 
-def _hints(
-    conflicts: Sequence[TurnConflict], works: Sequence[TurnWork], command: str
-) -> Iterator[str]:
-    chosen = [work.turn.checkpoint.id for work in works]
-    if command == "revert":
-        writers = {turn: None for each in conflicts for turn, _ in each.by if turn}
-        turns = sorted([*writers, *chosen], reverse=True)
-        if writers:
-            which = "the later turn" if len(writers) == 1 else "the later turns"
-            yield NextStep(
-                f"{{}} reverts {which} as well",
-                command,
-                " ".join(turns),
-                typed=f"'{shell_command('git', 'boocode', command, *turns)}'",
-            )
-    if not all(each.is_whole for each in conflicts):
-        yield NextStep("{} takes only some hunks", "hunk", typed="-p or --hunk <n>")
-    if not any(each.is_whole for each in conflicts):
-        yield NextStep(
-            "{} writes both versions with conflict markers", "markers", typed="--merge --markers"
-        )
+def pathspecs_without(
+    repository: Repository, conflicts: Sequence[TurnConflict], pathspecs: Sequence[str]
+) -> list[str]:
+    """Pathspecs that leave out the files in conflict."""
+    prefix = repository.prefix
+    excluded = []
+    for path in sorted({conflict.path for conflict in conflicts}):
+        is_plain = not prefix and re.fullmatch(r"[\w./ -]+", path)
+        excluded.append(f":!{path}" if is_plain else f":(top,literal,exclude){path}")
+    return [*(pathspecs or [":/" if prefix else "."]), *excluded]

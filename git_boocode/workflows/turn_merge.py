@@ -36,7 +36,6 @@ from git_boocode.workflows.turn_conflicts import (
     TurnConflict,
     and_more_files,
     attributed,
-    refusal_of,
 )
 from git_boocode.workflows.turn_files import File, TurnFiles
 
@@ -53,7 +52,7 @@ _OTHER_LINES = "the lines are not as the turn found them"
 class Merged(NamedTuple):
     """What paths are to be, and where they conflict.
 
-    With conflict markers, `conflicts` are those that the files have. `texts` are the contents of
+    With conflict markers, `conflicts` include those that are marked. `texts` are the contents of
     merged paths, now and as they are to be; the latter only of an editor's buffers.
     """
 
@@ -77,8 +76,7 @@ def merge_turns(
 
     Pathspecs are relative to the caller's directory. With `markers`, conflicting lines get conflict
     markers. `buffers` are the texts of an editor by path from the top, merged instead of the files.
-    RefusedError: `shared` if it is uncertain whose a change is, unless `force_shared`; `conflict`
-    if a conflict cannot be marked.
+    RefusedError: `shared` if it is uncertain whose a change is, unless `force_shared`.
     """
     merge = _TurnMerge(repository, snapshot, works, forwards=forwards, markers=markers)
     merge.files.buffers = buffers
@@ -471,9 +469,6 @@ class _TurnMerge:
         kept = [Skipped(path, reason) for path, reason in sorted(self._kept.items())]
         if conflicts:
             conflicts = attributed(self._repository, self._works, conflicts, self._recorded)
-        if self._markers and (unmarked := [each for each in conflicts if each.is_whole]):
-            command = "pick" if self._forwards else "revert"
-            raise refusal_of(self._repository, unmarked, self._works, command)
         return Merged(Wanted(files, staged, kept, bool(conflicts)), tuple(conflicts), texts)
 
     def _refuse_collisions(self) -> None:

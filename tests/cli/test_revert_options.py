@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from shlex import quote
+from shlex import quote, split
 
 import pytest
 
@@ -418,6 +418,64 @@ def test_a_conflict_changes_nothing(repo: Repo, turns: list[str]) -> None:
     assert answer["error"]["next"] == [f"revert={later} {turns[0]}", "hunk", "markers"]
     assert repo.boocode("revert", later, turns[0]).code == 0
     assert lines(repo) == {7: "second"}
+
+
+def command_in(err: str, rest: str) -> list[str]:
+    """The words of the command that a hint names, without `git boocode`."""
+    found = re.search(f"'git boocode (.*)'{rest}$", err, re.MULTILINE)
+    found = found or re.search(f"{rest}: git boocode (.*)", err)
+    assert found, err
+    return split(found[1])
+
+
+def test_the_hint_at_a_conflict_has_the_paths(repo: Repo, turns: list[str]) -> None:
+    changed(repo, 12, by="now")
+    repo.write("other", "now\n")
+    begin(repo, "last")
+    refused = repo.boocode("revert", turns[0], "--force", "shared", "--", "a")
+    words = command_in(refused.err, " reverts the later turn as well")
+    assert words[-4:] == ["--force", "shared", "--", "a"]
+    assert repo.boocode(*words).code == 0
+    assert (lines(repo), (repo.top / "other").exists()) == ({7: "second"}, True)
+
+
+def test_all_turns_that_wrote_a_line_are_reverted_with_it(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    turns = []
+    for name in ("one", "two", "three"):
+        turns.append(begin(repo, name))
+        changed(repo, 5, by=name)
+    begin(repo, "now")
+    refused = repo.boocode("revert", turns[0])
+    words = command_in(refused.err, " reverts the later turns as well")
+    assert words == ["revert", *turns[::-1]]
+    assert repo.boocode(*words).code == 0
+    assert lines(repo) == {}
+
+
+def test_what_was_changed_by_hand_as_well_is_not_offered(repo: Repo, turns: list[str]) -> None:
+    changed(repo, 12, by="later")
+    last = begin(repo, "last", "--session", "s3", "--agent", "claude-code")
+    repo.git("update-ref", f"refs/boocode/turn-ends/{last}", f"refs/boocode/checkpoints/{last}")
+    changed(repo, 2, by="hand")
+    refused = repo.boocode("revert", turns[0])
+    assert "by hand" in refused.err
+    assert "as well" not in refused.err
+
+
+@pytest.mark.parametrize("directory", ["", "sub"])
+def test_a_file_in_conflict_is_left_out(repo: Repo, turns: list[str], directory: str) -> None:
+    repo.write("made", "mine\n")
+    (repo.top / "sub").mkdir()
+    cwd = repo.top / directory
+    for options in ((), ("--merge", "--markers")):
+        refused = repo.boocode("revert", turns[0], *options, cwd=cwd)
+        assert refused.code == 1
+        words = command_in(refused.err, "leave it out")
+        exclude = ":(top,literal,exclude)made" if directory else ":!made"
+        assert words[-3:] == ["--", ":/" if directory else ".", exclude]
+    assert repo.boocode(*words, cwd=cwd).code == 0
+    assert (lines(repo), repo.read("made")) == ({7: "second"}, b"mine\n")
 
 
 def test_conflict_markers(repo: Repo, turns: list[str]) -> None:
