@@ -54,7 +54,7 @@ from git_boocode.repo.errors import ArgumentError, from_os, refuse_combined, ref
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_parts, restore_with_edits
-from git_boocode.workflows.take_back import TakeBackRequest, take_back
+from git_boocode.workflows.take_back import NO_TURN, TakeBackRequest, take_back
 from git_boocode.workflows.turn_conflicts import TurnConflict
 
 _P = ParamSpec("_P")
@@ -445,7 +445,7 @@ def revert(
     """
     named = bool(strings(turns) or session or agent)
     if not (named or dry_run):
-        raise ValueError("turns, session and agent are missing")
+        raise ValueError(f"{NO_TURN}: turns, session and agent are missing")
     request = TakeBackRequest(strings(turns), session, agent)
     return _take_back(
         REVERT,
@@ -482,7 +482,7 @@ def pick(
     Arguments and errors are those of `revert`.
     """
     if not strings(turns):
-        raise ValueError("turns are missing")
+        raise ValueError(f"{NO_TURN}: turns are missing")
     request = TakeBackRequest(
         strings(turns),
         paths=strings(paths),

@@ -59,6 +59,7 @@ from git_boocode.repo.ids import ID_PART, relative_offset
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows.take_back import (
+    NO_TURN,
     REFUSALS,
     TakeBackRequest,
     TakenBack,
@@ -180,7 +181,7 @@ def pick(arguments: tuple[str, ...], options: _RevertOptions) -> int:
     request = options.request(repository)
     turns, paths = _split(repository, arguments, is_named=False)
     if not turns:
-        raise misused("no turn given", "'git boocode log' lists the turns")
+        raise misused(NO_TURN, "'git boocode log' lists the turns")
     request = request._replace(turns=turns, paths=paths).checked()
     warn_of_interruption(repository)
     return _carry_out(repository, PICK, request, options)

@@ -35,6 +35,7 @@ _SYNONYMS = {
     "needle": ("text", "old_string"),
     "paths": ("path", "files"),
     "hunk": ("hunks",),
+    "expect": ("version",),
 }
 """Other names for an argument, by its own, which callers use who did not read the schema."""
 

@@ -67,6 +67,7 @@ from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
 from git_boocode.workflows.turn_merge import Merged, merge_turns
 
 SHARED = "shared"
+NO_TURN = "no turn given"
 REFUSALS = (SHARED, RUNNING_TURN)
 """The refusals that `force` can override."""
 _SEARCHED = 50  # turns among which the one is that ended last
@@ -301,7 +302,7 @@ def no_turn_given(last: Checkpoint, typed: str) -> RefusedError:
     about = f", '{label}'" if label else ""
     text = "{} reverts the turn that ended last"
     hint = NextStep(text, REVERT, last.id, typed=quoted_command(typed), rest=about)
-    return RefusedError("no turn given", code="invalid_input", hints=(hint,))
+    return RefusedError(NO_TURN, code="invalid_input", hints=(hint,))
 
 
 def take_back_hunks(
@@ -386,7 +387,7 @@ def chosen_turns(
     elif request.session or request.agent:
         found = _turns_of(catalog, request)
     elif command == PICK:
-        raise ArgumentError("{} is missing", "turns")
+        raise ArgumentError(f"{NO_TURN}: {{}} are missing", "turns")
     else:
         found = [_ended_last(catalog)]
     for each in found:

@@ -9,6 +9,7 @@ from shlex import quote, split
 
 import pytest
 
+import git_boocode
 from tests.checkpoints.kit import seen
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
@@ -289,6 +290,8 @@ def test_there_is_no_turn(repo: Repo) -> None:
     repo.boocode("checkpoint")
     for command in ("revert", "pick"):
         assert repo.boocode(command, "nope").err.endswith("'git boocode log' lists the turns\n")
+    with pytest.raises(ValueError, match="no turn given"):
+        git_boocode.revert(root=str(repo.top))
     nothing = repo.boocode("pick")
     assert (nothing.code, nothing.err.splitlines()[0]) == (129, "error: no turn given")
 
