@@ -21,8 +21,8 @@ from git_boocode.checkpoints.restore.request import (
     RESTORE,
     RestoreRequest,
     TurnStep,
-    Wanted,
     WantedFile,
+    WantedPaths,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
@@ -322,7 +322,7 @@ def restore_parts(
     checkpoint = catalog.find(name)
     commands.refuse_foreign(repository, checkpoint, request)
 
-    def make(snapshot: Snapshot) -> Wanted:
+    def make(snapshot: Snapshot) -> WantedPaths:
         files = _files_of(repository, checkpoint, snapshot, sorted(hunks))
         for file in files:
             if file.is_same:
@@ -330,7 +330,7 @@ def restore_parts(
             file.check_version(versions.get(file.path, ""))
             file.check(hunks[file.path])
         wanted = (file.wanted(repository, snapshot, hunks[file.path]) for file in files)
-        return Wanted([*wanted])
+        return WantedPaths([*wanted])
 
     step = TurnStep(RESTORE, (checkpoint.id,), whole=False)
     request = request._replace(paths=(), head=None, callback=None)

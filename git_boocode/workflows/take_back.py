@@ -23,7 +23,7 @@ from git_boocode.checkpoints.restore.request import (
     RUNNING_TURN,
     RestoreRequest,
     TurnStep,
-    Wanted,
+    WantedPaths,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
@@ -185,7 +185,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
     files: list[ChangedFile] = []
     is_part = request.hunks is not None
 
-    def make(snapshot: Snapshot) -> Wanted:
+    def make(snapshot: Snapshot) -> WantedPaths:
         nonlocal found, files
 
         def merge(turns: Sequence[Checkpoint]) -> Merged:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.file_plan import covers
-from git_boocode.checkpoints.restore.request import Wanted
+from git_boocode.checkpoints.restore.request import WantedPaths
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
 from git_boocode.checkpoints.turn_work import PathStep, TurnWork, path_steps
 from git_boocode.checkpoints.worktree.indexer import Skipped
@@ -56,7 +56,7 @@ class Merged(NamedTuple):
     merged paths, now and as they are to be; the latter only of an editor's buffers.
     """
 
-    wanted: Wanted
+    wanted: WantedPaths
     conflicts: tuple[TurnConflict, ...] = ()
     texts: Mapping[str, tuple[bytes | None, bytes | None]] = MappingProxyType({})
 
@@ -469,7 +469,7 @@ class _TurnMerge:
         kept = [Skipped(path, reason) for path, reason in sorted(self._kept.items())]
         if conflicts:
             conflicts = attributed(self._repository, self._works, conflicts, self._recorded)
-        return Merged(Wanted(files, staged, kept, bool(conflicts)), tuple(conflicts), texts)
+        return Merged(WantedPaths(files, staged, kept, bool(conflicts)), tuple(conflicts), texts)
 
     def _refuse_collisions(self) -> None:
         """Refuse paths that would be below a file, or at a directory, of others."""

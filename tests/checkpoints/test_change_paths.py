@@ -9,8 +9,8 @@ from git_boocode.checkpoints.restore.request import (
     MakeWanted,
     RestoreRequest,
     TurnStep,
-    Wanted,
     WantedFile,
+    WantedPaths,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -46,9 +46,9 @@ def work(repo: Repo) -> MakeWanted:
     repo.commit(kept="kept\n", changed="old\n", gone="gone\n")
     ids = {text: blob(repo, text) for text in ("new\n", "made\n")}
 
-    def make(snapshot: Snapshot) -> Wanted:
+    def make(snapshot: Snapshot) -> WantedPaths:
         del snapshot
-        return Wanted(
+        return WantedPaths(
             [
                 WantedFile("changed", "100644", ids["new\n"]),
                 WantedFile("made", "100755", ids["made\n"]),
@@ -113,7 +113,7 @@ def test_a_dry_run_changes_nothing(repo: Repo, work: MakeWanted) -> None:
 
 def test_nothing_to_change_takes_no_safety_checkpoint(repo: Repo) -> None:
     repo.commit(a="a\n")
-    done = change(repo, lambda _: Wanted())
+    done = change(repo, lambda _: WantedPaths())
     assert (done.changed, done.undo) == ((), None)
     assert repo.git("for-each-ref", "refs/boocode/safety/") == ""
 
@@ -122,7 +122,7 @@ def test_an_ignored_file_in_the_way_is_refused(repo: Repo) -> None:
     repo.commit(**{".gitignore": "made\n"}, a="a\n")
     repo.write("made", "mine\n")
     identifier = blob(repo, "made\n")
-    wanted = Wanted([WantedFile("a", ""), WantedFile("made", "100644", identifier)])
+    wanted = WantedPaths([WantedFile("a", ""), WantedFile("made", "100644", identifier)])
     with pytest.raises(RefusedError) as refused:
         change(repo, lambda _: wanted)
     assert refused.value.code == "conflict"
@@ -134,7 +134,7 @@ def test_exact_bytes_are_written_where_git_converts(repo: Repo) -> None:
     repo.commit(**{".gitattributes": "* text=auto eol=lf\n"}, a="one\ntwo\n")
     tree = blob(repo, "one\n2\n")
     raw = blob(repo, "one\r\n2\n")
-    change(repo, lambda _: Wanted([WantedFile("a", "100644", tree, raw)]))
+    change(repo, lambda _: WantedPaths([WantedFile("a", "100644", tree, raw)]))
     assert (repo.top / "a").read_bytes() == b"one\r\n2\n"
     undo(repo)
     assert (repo.top / "a").read_bytes() == b"one\ntwo\n"

@@ -16,8 +16,8 @@ from git_boocode.checkpoints.restore.request import (
     REVERT,
     RestoreRequest,
     TurnStep,
-    Wanted,
     WantedFile,
+    WantedPaths,
 )
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -43,8 +43,8 @@ def step(command: str, *turns: str, whole: bool = True) -> None:
     repository = Repository.discover()
     found = repository.git.attempt("hash-object", "-w", "--stdin", stdin=path.encode())
 
-    def make(_: Snapshot) -> Wanted:
-        return Wanted([WantedFile(path, "100644", found.stdout.decode().strip())])
+    def make(_: Snapshot) -> WantedPaths:
+        return WantedPaths([WantedFile(path, "100644", found.stdout.decode().strip())])
 
     change_paths(repository, TurnStep(command, turns, whole), make, RestoreRequest())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from git_boocode.checkpoints.restore import commands
-from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, Wanted
+from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, WantedPaths
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.proposals.proposal import BlobVersion, NewVersion
 from git_boocode.repo.errors import RefusedError
@@ -26,10 +26,10 @@ FORMS = {
 def change(repo: Repo, path: str, data: bytes, mode: str = "100644") -> None:
     repository = Repository.discover(str(repo.top))
 
-    def make(snapshot: Snapshot) -> Wanted:
+    def make(snapshot: Snapshot) -> WantedPaths:
         [entry] = snapshot.disk_index.entries_of([path])
         now = files_now(repository, [(path, BlobVersion(entry.mode, entry.id))])[path]
-        return Wanted([wanted_file(repository, snapshot, path, NewVersion(mode, data), now)])
+        return WantedPaths([wanted_file(repository, snapshot, path, NewVersion(mode, data), now)])
 
     step = TurnStep("restore", (turn(repo),), whole=False)
     commands.change_paths(repository, step, make, RestoreRequest())

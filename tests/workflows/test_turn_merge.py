@@ -10,7 +10,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import ToolCall, capture_tool_state, capture_turn_end
 from git_boocode.checkpoints.restore import commands
-from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, Wanted
+from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, WantedPaths
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_work import Step, TurnWork, work_of
 from git_boocode.checkpoints.turns import Turn
@@ -45,7 +45,7 @@ def merged(
     catalog = Catalog(repository)
     found: list[Merged] = []
 
-    def make(snapshot: Snapshot) -> Wanted:
+    def make(snapshot: Snapshot) -> WantedPaths:
         works = [work_of(catalog, turn, lambda: snapshot.tree) for turn in turns]
         result = merge_turns(repository, snapshot, works, forwards=forwards, **options)
         if hunks is not None:
@@ -53,7 +53,7 @@ def merged(
             result = with_hunks_only(repository, snapshot, result, files, hunks)
         found.append(result)
         marked = options.get("markers") or hunks is not None
-        return Wanted() if result.conflicts and not marked else result.wanted
+        return WantedPaths() if result.conflicts and not marked else result.wanted
 
     step = TurnStep("pick" if forwards else "revert", tuple(turn.id for turn in turns))
     commands.change_paths(repository, step, make, RestoreRequest())
@@ -432,7 +432,7 @@ def test_a_new_file_as_an_edit_record_has_it_is_deleted(repo: Repo) -> None:
     (repo.top / "new").write_bytes(b"new\r\n")
     work = TurnWork(Turn(turn), (Step(repository.empty_tree, tree),), {})
 
-    def make(snapshot: Snapshot) -> Wanted:
+    def make(snapshot: Snapshot) -> WantedPaths:
         return merge_turns(repository, snapshot, [work], forwards=False).wanted
 
     commands.change_paths(repository, TurnStep("revert", (turn.id,)), make, RestoreRequest())
@@ -552,7 +552,7 @@ def test_paths_that_no_file_may_have_are_never_written(repo: Repo) -> None:
     work = TurnWork(Turn(turn), (Step(repository.empty_tree, hostile),), {})
     found: list[Merged] = []
 
-    def make(snapshot: Snapshot) -> Wanted:
+    def make(snapshot: Snapshot) -> WantedPaths:
         found.append(merge_turns(repository, snapshot, [work], forwards=True))
         return found[0].wanted
 

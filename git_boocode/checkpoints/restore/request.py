@@ -129,7 +129,7 @@ class WantedFile(NamedTuple):
     raw: str = ""  # the blob with the exact bytes, if git would write others for `id`
 
 
-class Wanted(NamedTuple):
+class WantedPaths(NamedTuple):
     """What some paths are to be, and which paths are left alone, with the reason."""
 
     files: Sequence[WantedFile] = ()
@@ -144,7 +144,7 @@ class Wanted(NamedTuple):
         return frozenset(file.path for file in self.files).union(self.staged)
 
 
-MakeWanted = Callable[["Snapshot"], Wanted]
+MakeWanted = Callable[["Snapshot"], WantedPaths]
 """Computes from the current state what some paths are to be; an error changes nothing."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from git_boocode.checkpoints.capture import write_state
-from git_boocode.checkpoints.restore.request import Wanted
+from git_boocode.checkpoints.restore.request import WantedPaths
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.worktree.snapshot import ExactFile, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
@@ -23,7 +23,7 @@ def no_target(repository: Repository, identifier: str) -> Checkpoint:
 
 
 def target_from(
-    catalog: Catalog, snapshot: Snapshot, wanted: Wanted, identifier: str
+    catalog: Catalog, snapshot: Snapshot, wanted: WantedPaths, identifier: str
 ) -> Checkpoint:
     """The state of a snapshot with what some paths are to be, as a commit that no ref names.
 

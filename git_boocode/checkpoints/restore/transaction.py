@@ -34,7 +34,7 @@ from git_boocode.checkpoints.restore.request import (
     MakeWanted,
     RestoreHost,
     TurnStep,
-    Wanted,
+    WantedPaths,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.target import target_from
@@ -106,7 +106,7 @@ class Transaction:
         target, plan = operation.target, operation.plan
         self._conversation = Conversation(catalog, host, plan, target)
         self._exact: ExactFiles = {}  # what the target records beside its tree
-        self._wanted = Wanted()  # what the target is made of, if it is made from the current state
+        self._wanted = WantedPaths()  # of which the target is made, if it is made now
         self._moved: HeadMove | None = None
 
     def run(self) -> RestoreResult:
