@@ -15,6 +15,7 @@ EXIT_REFUSED = 1
 EXIT_FATAL = 128
 EXIT_USAGE = 129
 NEEDS = "{} needs {}"
+_CONTROLS = {number: f"\\{number:03o}" for number in (*range(32), 127)}
 MAKE_ROOM = "free some space on the disk of the repository, then run the command again"
 
 
@@ -31,7 +32,13 @@ def first_few(names: Sequence[object], most: int) -> str:
 
 def shell_command(*words: str) -> str:
     """A command to show to the user, quoted so that a shell runs exactly these words."""
-    return shlex.join(words)
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'").translate(_CONTROLS)
+    # On one line, also with a name that has several.
+    return shlex.quote(word) if word == word.translate(_CONTROLS) else f"$'{escaped}'"
 
 
 def quoted_command(command: str) -> str:

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
@@ -199,6 +200,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
                 markers=request.markers,
                 force_shared=SHARED in request.force,
                 buffers=request.buffers,
+                typed=partial(request.typed, REVERT),
             )
             _refuse_unmatched(repository, works, specs, merged)
             return merged

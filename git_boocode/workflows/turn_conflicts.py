@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.line_origin import TURN, LineHistory, LineOrigin, line_history
 from git_boocode.checkpoints.turn_work import TurnWork
-from git_boocode.editing.text_changes import in_words
+from git_boocode.editing.text_changes import in_words, quoted
 from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError, first_few
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -146,7 +146,7 @@ def refusal_of(
         text = "{} writes both versions with conflict markers"
         hints.append(NextStep(text, "markers", typed="--merge --markers"))
     return RefusedError(
-        f"'{first.path}'{what}{more}",
+        f"'{quoted(first.path)}'{what}{more}",
         code="conflict",
         hints=tuple(hints),
         details={"conflicts": [each.as_json() for each in conflicts]},

@@ -7,7 +7,7 @@ steps, of one turn or of several, are merged one after the other, in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,12 +23,20 @@ from git_boocode.editing.text_changes import (
     LineMap,
     conflict_block,
     is_binary,
+    quoted,
     text_hunks,
 )
 from git_boocode.editing.textfile import decode
-from git_boocode.repo.errors import NextStep, RefusedError, first_few, shell_command
+from git_boocode.repo.errors import (
+    NextStep,
+    RefusedError,
+    first_few,
+    quoted_command,
+    shell_command,
+)
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
 from git_boocode.repo.object_writer import GITLINK, SYMLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -61,6 +69,10 @@ class Merged(NamedTuple):
     texts: Mapping[str, tuple[bytes | None, bytes | None]] = MappingProxyType({})
 
 
+def _reverting(turns: Sequence[str]) -> str:
+    return shell_command("git", "boocode", "revert", *turns)
+
+
 def merge_turns(
     repository: Repository,
     snapshot: Snapshot,
@@ -71,11 +83,13 @@ def merge_turns(
     markers: bool = False,
     force_shared: bool = False,
     buffers: Mapping[str, bytes] = MappingProxyType({}),
+    typed: Callable[[Sequence[str]], str] = _reverting,
 ) -> Merged:
     """Merge what turns changed into the current files, in the order of `works`.
 
     Pathspecs are relative to the caller's directory. With `markers`, conflicting lines get conflict
     markers. `buffers` are the texts of an editor by path from the top, merged instead of the files.
+    `typed` is the command that reverts some turns, for hints.
     RefusedError: `shared` if it is uncertain whose a change is, unless `force_shared`.
     """
     merge = _TurnMerge(repository, snapshot, works, forwards=forwards, markers=markers)
@@ -85,7 +99,7 @@ def merge_turns(
     for work in works:
         taken, shared = _steps(repository, work, works, pathspecs, force_shared=force_shared)
         if shared:
-            raise _shared(repository, work, shared, forwards=forwards)
+            raise _shared(repository, work, shared, typed, forwards=forwards)
         found.append((work, taken))
     merge.keep_hostile({path for _, steps in found for path in steps})
     merge.fold_mixed([steps for _, steps in found])
@@ -120,22 +134,30 @@ def _shared(
     repository: Repository,
     work: TurnWork,
     shared: Mapping[str, tuple[str, ...]],
+    typed: Callable[[Sequence[str]], str],
     *,
     forwards: bool,
 ) -> RefusedError:
     path, ids = next(iter(shared.items()))
+    store = repository.store
     turns = sorted({work.turn.checkpoint.id}.union(*shared.values()), reverse=True)
-    every = f"'{shell_command('git', 'boocode', 'revert', *turns)}'"
-    both = NextStep("{} reverts all of these turns", "revert", " ".join(turns), typed=every)
-    short = ShortIds(repository.store)
-    others = first_few([*map(short, ids)], _SHOWN)
-    more = and_more_files(len(shared) - 1)
+    every = NextStep(
+        "{} reverts all of these turns",
+        "revert",
+        " ".join(turns),
+        typed=quoted_command(typed(turns)),
+    )
+    known = {ref.id for ref in store.refs(CHECKPOINTS, ARCHIVE, REMOTES)}
+    short = ShortIds(store)
+    turn, others = short(work.turn.checkpoint.id), first_few([*map(short, ids)], _SHOWN)
+    who = f"while the turns {turn} and {others} were open, and nothing says by which of them"
+    if any(ref.id in ids for ref in store.refs(SAFETY)):
+        who = f"by the turn {turn}, or by the restore {others}, whose effect is unknown"
     return RefusedError(
-        f"'{path}' was changed while the turns {short(work.turn.checkpoint.id)} and {others} "
-        f"both ran a tool{more}",
+        f"'{quoted(path)}' was changed {who}{and_more_files(len(shared) - 1)}",
         code="shared",
         hints=(
-            *(() if forwards else (both,)),
+            *((every,) if not forwards and known.issuperset(turns) else ()),
             NextStep("{} takes these files as well", "force", "shared"),
         ),
         details={"shared": [{"path": p, "turns": [*ids]} for p, ids in shared.items()]},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from shlex import quote, split
 
@@ -479,6 +480,21 @@ def test_a_file_in_conflict_is_left_out(repo: Repo, turns: list[str], directory:
         assert words[-3:] == ["--", ":/" if directory else ".", exclude]
     assert repo.boocode(*words, cwd=cwd).code == 0
     assert (lines(repo), repo.read("made")) == ({7: "second"}, b"mine\n")
+
+
+def test_a_path_with_a_newline_is_shown_on_one_line(repo: Repo) -> None:
+    repo.commit(**{"b": "b\n", "a\nb": "1\n"})
+    turn = begin(repo, "one")
+    repo.write("a\nb", "\0one\n")
+    repo.write("b", "one\n")
+    begin(repo, "two")
+    repo.write("a\nb", "\0two\n")
+    refused = repo.boocode("revert", turn)
+    assert refused.err.startswith("error: '\"a\\nb\"': it is binary")
+    command = f"git boocode revert {turn} -- . $':(top,literal,exclude)a\\012b'"
+    assert f"hint: leave it out: {command}\n" in refused.err
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True)
+    assert (repo.read("b"), repo.read("a\nb")) == (b"b\n", b"\0two\n")
 
 
 def test_conflict_markers(repo: Repo, turns: list[str]) -> None:

@@ -477,8 +477,10 @@ def test_what_two_turns_may_have_changed_is_taken_back_only_if_asked_for(repo: R
     assert refused.value.hints[0] == (
         f"'git boocode revert {second.id} {first.id}' reverts all of these turns"
     )
-    assert f"{first.id[:13]} and {second.id[:13]} both ran a tool" in refused.value.message
-    assert refused.value.message.endswith(" (and 1 more file)")
+    assert refused.value.message == (
+        f"'a' was changed while the turns {first.id[:13]} and {second.id[:13]} were open, "
+        "and nothing says by which of them (and 1 more file)"
+    )
     assert refused.value.next_steps == (f"revert={second.id} {first.id}", "force=shared")
     merged(first, force_shared=True)
     assert (text(repo, "a"), text(repo, "new")) == (LINES + "by hand\n", None)
