@@ -562,10 +562,13 @@ def test_what_may_be_of_both_is_refused(repo: Repo, one: Session, two: Session) 
         replace(repo, "b", "line 2\n", "two: 2\n")
     one.end()
     two.end()
-    for turn in (first, second):
+    for turn, other in ((first, second), (second, first)):
         answer = refused(repo, turn)
         assert answer["error"]["code"] == "shared"
-        assert all(each in answer["error"]["message"] for each in (first, second))
+        assert {each["path"]: each["turns"] for each in answer["shared"]} == {
+            "a": [other],
+            "b": [other],
+        }
     # All that ran then is taken back together, or by force.
     revert(repo, first, second)
     assert [repo.read(path).decode() for path in ("a", "b")] == [TEXT, TEXT]
