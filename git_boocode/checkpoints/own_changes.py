@@ -29,12 +29,9 @@ from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import ArgumentError
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import Quarantine, raw_commit
+from git_boocode.repo.object_writer import NO_FILE, REGULAR, Quarantine, raw_commit
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import Item, TreeEditor
-
-_REGULAR = frozenset(("100644", "100755"))
-_NO_FILE = "000000"
 
 
 def own_turns(
@@ -145,7 +142,7 @@ class _Pair:
         for change in reversed(earlier):
             if found == (change.mode, change.id):
                 found = (change.old_mode, change.old_id)
-            elif {found[0], change.mode, change.old_mode} <= _REGULAR:
+            elif {found[0], change.mode, change.old_mode} <= REGULAR:
                 mode = change.old_mode if found[0] == change.mode else found[0]
                 found = (mode, self._merged(found[1], change))
             else:
@@ -173,7 +170,7 @@ class _Pair:
         editor = TreeEditor.of(self._repository.store, turn.after, files)
         # Deletions first: a directory must be removed before a file can take its name.
         for path, (mode, identifier) in sorted(files.items(), key=lambda item: item[1][0]):
-            item = None if mode == _NO_FILE else Item(mode.encode(), identifier.encode())
+            item = None if mode == NO_FILE else Item(mode.encode(), identifier.encode())
             editor.put(os.fsencode(path), item)
         tree = editor.write(store).decode("ascii")
         if turn.end == NOW:

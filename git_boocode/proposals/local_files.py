@@ -12,7 +12,6 @@ from typing import NamedTuple
 from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.proposal import (
-    REGULAR,
     BlobVersion,
     ContextFile,
     KnownVersions,
@@ -26,7 +25,7 @@ from git_boocode.repo.git import Git, GitError, nul_lines, nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.layout import PROPOSALS_INDEX
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import SYMLINK
+from git_boocode.repo.object_writer import REGULAR, SYMLINK
 from git_boocode.repo.repository import Repository
 
 OTHER = BlobVersion("040000", "")

@@ -23,7 +23,7 @@ from git_boocode.repo.gc import protect_from_gc, publish
 from git_boocode.repo.ids import ID, OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import PROPOSALS
 from git_boocode.repo.lock import scratch_directory
-from git_boocode.repo.object_writer import SYMLINK, Quarantine, object_id, raw_commit
+from git_boocode.repo.object_writer import REGULAR, SYMLINK, Quarantine, object_id, raw_commit
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref, RefChange
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 KIND = "proposal"
 _CONTEXT_KIND = "context"
-REGULAR = frozenset(("100644", "100755"))
-"""Git's modes of regular files."""
 
 
 class BlobVersion(NamedTuple):

@@ -39,7 +39,6 @@ from git_boocode.proposals.local_files import (
     worktree_contents,
 )
 from git_boocode.proposals.proposal import (
-    REGULAR,
     BlobVersion,
     Changes,
     ContextFile,
@@ -54,6 +53,7 @@ from git_boocode.proposals.proposal import (
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.errors import NextStep, RefusedError, UsageError, first_few, shell_command
 from git_boocode.repo.files import FileState, Symlink, read_state
+from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.running_turn import refuse_if_running
 
 _ATTEMPTS = 5

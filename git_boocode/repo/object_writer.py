@@ -18,9 +18,14 @@ from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.location import Location
 from git_boocode.repo.lock import scratch_directory
 
-# Modes of tree entries: a submodule (or an added nested repository), and a symbolic link.
+# Modes of tree entries: a submodule (or an added nested repository), a symbolic link, a directory.
 GITLINK = "160000"
 SYMLINK = "120000"
+DIRECTORY = "040000"
+NO_FILE = "000000"
+"""The mode in a comparison of trees where there is no file."""
+REGULAR = frozenset(("100644", "100755"))
+"""The modes of regular files."""
 # The number of an id's characters that name the directory of a loose object.
 _FAN_OUT = 2
 _ATTEMPTS = 5

@@ -39,7 +39,7 @@ from git_boocode.editing.text_changes import (
 from git_boocode.editing.textfile import RAW, FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import tree_path
-from git_boocode.proposals.proposal import REGULAR, BlobVersion, NewVersion
+from git_boocode.proposals.proposal import BlobVersion, NewVersion
 from git_boocode.repo.entries import MetadataError
 from git_boocode.repo.errors import (
     NextStep,
@@ -48,16 +48,14 @@ from git_boocode.repo.errors import (
     shell_command,
 )
 from git_boocode.repo.files import MAX_BYTES
-from git_boocode.repo.object_writer import SYMLINK, object_id
+from git_boocode.repo.object_writer import DIRECTORY, NO_FILE, REGULAR, SYMLINK, object_id
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.disk_form import DiskFile, files_now, files_of, unreadable, wanted_file
 from git_boocode.workflows.restore_with_edits import restore_host
 
 WHOLE = 0
 """The number of what is no hunk: the mode of a file, or all of a file that has no hunks."""
-_LISTED = 20  # files of which a dry run lists the hunks
-_NO_FILE = "000000"
-_DIRECTORY = "040000"
+LISTED = 20  # files of which a dry run lists the hunks
 _FILES = REGULAR | {SYMLINK}
 _Value = TypeVar("_Value")
 _File = TypeVar("_File", "ChangedFile", Change)
@@ -142,7 +140,7 @@ class ChangedFile:
     def diff(self, number: int) -> str:
         """The diff of one of its `numbers`."""
         if number == WHOLE:
-            before, after = (side.mode if side else _NO_FILE for side in (self.now, self.then))
+            before, after = (side.mode if side else NO_FILE for side in (self.now, self.then))
             modes = before, after
             if self.hunks:
                 return unified_diff(self.path, FileText(""), FileText(""), None, modes)
@@ -254,7 +252,7 @@ def with_listed_hunks(
         return result
     reader, parts = _FileReader(repository, result.checkpoint), dict[str, dict[str, object]]()
     modified = [change for change in result.changed if change.action == "modify"]
-    for change in modified if len(modified) <= _LISTED else ():
+    for change in modified if len(modified) <= LISTED else ():
         if REGULAR.issuperset((change.old_mode, change.mode)):
             now, then = (change.old_mode, change.old_id), (change.mode, change.id)
             file = reader.read(change.path, BlobVersion(*now), BlobVersion(*then))
@@ -347,8 +345,8 @@ def _files_of(
     reader, files = _FileReader(repository, checkpoint), []
     for path in paths:
         now, then = (
-            # Where the other side has a file, a directory is no file.
-            BlobVersion(entry.mode, entry.id) if entry and entry.mode != _DIRECTORY else None
+            # Where the other side has a file, a directory is none.
+            BlobVersion(entry.mode, entry.id) if entry and entry.mode != DIRECTORY else None
             for entry in (index.get(path), tree.get(path))
         )
         versions = {*filter(None, (now, then))}

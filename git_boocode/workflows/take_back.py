@@ -61,7 +61,7 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
-from git_boocode.workflows.restore_parts import ChangedFile, only_file
+from git_boocode.workflows.restore_parts import LISTED, ChangedFile, only_file
 from git_boocode.workflows.restore_with_edits import restore_host
 from git_boocode.workflows.turn_conflicts import TurnConflict, pathspecs_without, refusal_of
 from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
@@ -73,7 +73,6 @@ REFUSALS = (SHARED, RUNNING_TURN)
 """The refusals that `force` can override."""
 _SEARCHED = 50  # turns among which the one is that ended last
 _LEAST_CHARACTERS, _SHOWN = 4, 5  # of the beginning of a session's id; of such sessions
-_LISTED = 20  # files of which a dry run lists the hunks; conflicts for which later turns are tried
 _ROUNDS = 8  # of trying whether later turns are in the way of these as well
 
 
@@ -213,7 +212,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
                 later = _with_later(catalog, request, chosen, conflicts, merge)
             ways_out = _ways_out(repository, command, request, found, (chosen, later))
             raise refusal_of(repository, conflicts, [*ways_out])
-        lists_hunks = request.dry_run and request.paths and len(found.wanted.files) <= _LISTED
+        lists_hunks = request.dry_run and request.paths and len(found.wanted.files) <= LISTED
         if is_part or lists_hunks:
             files = [*changed_files(repository, snapshot, found, command)]
         if request.hunks is not None:
@@ -246,7 +245,7 @@ def _with_later(
             return []
         ids |= {turn for turn in writers if turn}
         turns = sorted(ids, reverse=True)
-        if len(conflicts) > _LISTED:
+        if len(conflicts) > LISTED:
             # It would take long to try.
             return turns
         try:

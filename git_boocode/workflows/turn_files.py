@@ -18,16 +18,16 @@ from git_boocode.checkpoints.worktree.indexer import directories_of, may_convert
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.proposals.local_files import worktree_contents
-from git_boocode.proposals.proposal import REGULAR, BlobVersion, NewVersion, version_of
+from git_boocode.proposals.proposal import BlobVersion, NewVersion, version_of
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.files import MAX_BYTES, read_state
 from git_boocode.repo.git import GitError, nul_lines, nul_records
+from git_boocode.repo.object_writer import DIRECTORY, REGULAR
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import TreeEntry
 from git_boocode.workflows.disk_form import DiskFile, changed_meanwhile, wanted_file
 
 _MOST_NAMED = 500  # more paths are looked up in a listing of the whole tree
-_DIRECTORY = "040000"
 _NOW = "~"  # greater than any id
 _NEW = "new "  # begins the names of new contents, which no id does
 _DISK = f"{_NEW}on disk"
@@ -135,7 +135,7 @@ class TurnFiles:
         if len(paths) <= _MOST_NAMED:
             return self._repository.store.tree(self._snapshot.tree, sorted(paths))
         every = self._every_file()
-        directory = TreeEntry(_DIRECTORY, "tree", "")
+        directory = TreeEntry(DIRECTORY, "tree", "")
         return {**every, **dict.fromkeys(directories_of(every), directory)}
 
     # Contents.

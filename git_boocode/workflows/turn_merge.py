@@ -37,7 +37,7 @@ from git_boocode.repo.errors import (
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
-from git_boocode.repo.object_writer import GITLINK, SYMLINK
+from git_boocode.repo.object_writer import GITLINK, NO_FILE, REGULAR, SYMLINK
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows.turn_conflicts import (
@@ -47,9 +47,6 @@ from git_boocode.workflows.turn_conflicts import (
 )
 from git_boocode.workflows.turn_files import File, TurnFiles
 
-_REGULAR = ("100644", "100755")
-_NO_MODE = "000000"
-_TREE = "040000"
 _SHOWN = 3  # ids that a message names
 _CREATED = "the turn created it, and it was changed since"
 _CHANGED = "it is not as the turn found it"
@@ -335,15 +332,15 @@ class _TurnMerge:
     def _sides(self, step: PathStep) -> _Sides:
         """The base of a merge, and the other side."""
         change = step.change
-        old = None if change.old_mode == _NO_MODE else File(change.old_mode, change.old_id)
-        new = None if change.mode == _NO_MODE else File(change.mode, change.id)
+        old = None if change.old_mode == NO_FILE else File(change.old_mode, change.old_id)
+        new = None if change.mode == NO_FILE else File(change.mode, change.id)
         return (old, new) if self._forwards else (new, old)
 
     @staticmethod
     def _needs_contents(now: File | None, base: File | None, other: File | None) -> bool:
         if now is None or base is None or now in (base, other):
             return False
-        return all(side.mode in _REGULAR for side in (now, base, other) if side)
+        return all(side.mode in REGULAR for side in (now, base, other) if side)
 
     def _merge(self, path: str, base: File | None, other: File | None) -> None:
         """Merge one step of a path into what it is by now."""
@@ -352,7 +349,7 @@ class _TurnMerge:
             return
         if self._is_unchanged(path, now, base, is_whole=other is None):
             self._after[path] = other
-        elif now and base and other and {now.mode, base.mode, other.mode}.issubset(_REGULAR):
+        elif now and base and other and {now.mode, base.mode, other.mode}.issubset(REGULAR):
             self._merge_regular(path, now, base, other)
         elif why := self._problem(now, base, other):
             self._refuse(path, why, base if other is None else None)
@@ -363,7 +360,7 @@ class _TurnMerge:
         """Whether a file is as the step left it; an edit record has its bytes as on disk."""
         if now == base or (is_whole and base == self.files.stored.get(path)):
             return True
-        if now is None or base is None or now.mode != base.mode or now.mode not in _REGULAR:
+        if now is None or base is None or now.mode != base.mode or now.mode not in REGULAR:
             return False
         return self.files.read(path, now) == self.files.read(path, base)
 
@@ -431,7 +428,7 @@ class _TurnMerge:
         self._stuck.add(path)
         lines: tuple[tuple[int, int], ...] = ()
         now = self._after[path]
-        if base is not None and now is not None and {base.mode, now.mode}.issubset(_REGULAR):
+        if base is not None and now is not None and {base.mode, now.mode}.issubset(REGULAR):
             old, new = (decode(self.files.read(path, side)) for side in (base, now))
             if not (is_binary(old) or is_binary(new)):
                 hunks = text_hunks(old.text, new.text)
@@ -511,7 +508,7 @@ class _TurnMerge:
 
 def _entry(change: Change) -> Entry | None:
     """The entry of the staging area before a change."""
-    if change.old_mode == _NO_MODE:
+    if change.old_mode == NO_FILE:
         return None
     return Entry("H", change.old_mode, change.old_id, 0, change.path)
 

@@ -26,13 +26,12 @@ from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.git import GitError, nul_lines, nul_records, quoted_lines
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.index import Index
-from git_boocode.repo.object_writer import GITLINK
+from git_boocode.repo.object_writer import GITLINK, REGULAR
 from git_boocode.repo.process import read_umask
 from git_boocode.repo.repository import Repository
 
 _CHUNK = 1 << 20
 _SAME = "="
-_FILES = ("100644", "100755")
 # Git streams larger blobs instead of holding them in memory.
 _STREAM = "core.bigFileThreshold=16m"
 
@@ -103,7 +102,7 @@ def record_exact(
     repository: Repository, snapshot: Snapshot, changes: Iterable[Change], target: ExactFiles
 ) -> dict[str, ExactFile]:
     """Record the files that some changes replace or delete; raw bytes are stored as blobs."""
-    old = {change.path: change.old_id for change in changes if change.old_mode in _FILES}
+    old = {change.path: change.old_id for change in changes if change.old_mode in REGULAR}
     found = _regular_files(repository, old)
     if may_convert(repository, found):
         converted = list(found)
@@ -189,7 +188,7 @@ def after_restore(
     A new file keeps the permission bits of the file that it replaces, so that private files stay
     private. `before` has the records of the current files, `target` those of the restore's target.
     """
-    new = {change.path: change for change in changes if change.mode in _FILES}
+    new = {change.path: change for change in changes if change.mode in REGULAR}
     ids = {path: change.id for path, change in new.items()}
     files = with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
     for path in new.keys() & before.keys():
@@ -220,7 +219,7 @@ def writing_exactly(
     usual = {
         path: (0o777 if mode == "100755" else 0o666) & ~umask
         for path, mode in modes.items()
-        if mode in _FILES
+        if mode in REGULAR
     }
     exact = {path: file.mode for path, file in files.items() if file.mode is not None}
     made: list[str] = []
