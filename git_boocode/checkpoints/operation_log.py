@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.restore.plan import RestorePlan, read_history, read_plan
-from git_boocode.checkpoints.restore.request import RESTORE, REVERT
+from git_boocode.checkpoints.restore.request import PICK, RESTORE, REVERT
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
 
@@ -109,8 +109,11 @@ def _reverted(oldest_first: Iterable[RestorePlan]) -> frozenset[str]:
     ids, after = [""], [frozenset[str]()]
     for plan in oldest_first:
         now, step = after[-1], plan.step
-        if step is not None and step.whole:
-            now = now | {*step.turns} if step.command == REVERT else now - {*step.turns}
+        if step is not None and step.command == PICK:
+            # Also of a part: then the turn is not reverted as a whole.
+            now = now - {*step.turns}
+        elif step is not None and step.command == REVERT and step.whole:
+            now = now | {*step.turns}
         elif step is None and plan.request.files and not plan.request.paths:
             now = after[max(bisect_left(ids, plan.target) - 1, 0)]
         ids.append(plan.id)

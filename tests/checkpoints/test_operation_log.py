@@ -75,11 +75,13 @@ def test_a_turn_is_reverted_until_it_is_picked_or_the_revert_is_undone(turns: li
     assert reverted() == {first, second}
 
 
-def test_a_part_of_a_turn_does_not_count(turns: list[str]) -> None:
+def test_a_turn_of_which_a_part_is_there_is_not_reverted(turns: list[str]) -> None:
     step(REVERT, turns[0], whole=False)
     assert reverted() == set()
     step(REVERT, turns[0])
     step(PICK, turns[0], whole=False)
+    assert reverted() == set()
+    undone()
     assert reverted() == {turns[0]}
 
 
