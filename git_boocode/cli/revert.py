@@ -143,10 +143,12 @@ def _arguments(metavar: str) -> Decorator:
 
 @click.command(cls=Command)
 @_arguments("[<turn>...]")
-@option("--session <id>", "Revert all turns of this session.", default="")
-@option("--agent <name>", "Revert all turns of this agent.", default="", shell_complete=agents)
+@option("--session <id>", "Revert all turns of this session.")
+@option("--agent <name>", "Revert all turns of this agent.", shell_complete=agents)
 @_options
-def revert(arguments: tuple[str, ...], session: str, agent: str, options: _RevertOptions) -> int:
+def revert(
+    arguments: tuple[str, ...], session: str | None, agent: str | None, options: _RevertOptions
+) -> int:
     """Take back what turns changed, and keep what others have changed since.
 
     Each file that a turn changed is merged with the file as it is now: lines that others wrote stay
@@ -156,8 +158,11 @@ def revert(arguments: tuple[str, ...], session: str, agent: str, options: _Rever
     these. The conversation, HEAD and branches stay; `git boocode undo` brings back what was here
     before. To go back to a state as a whole, use `git boocode restore`.
     """
+    for name, value in (("--session", session), ("--agent", agent)):
+        if value == "":
+            raise misused(f"'{name}' is empty")
     repository = Repository.discover()
-    request = options.request(repository)._replace(session=session, agent=agent)
+    request = options.request(repository)._replace(session=session or "", agent=agent or "")
     turns, paths = _split(repository, arguments, is_named=bool(session or agent))
     request = request._replace(turns=turns, paths=paths).checked()
     warn_of_interruption(repository)

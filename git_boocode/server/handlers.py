@@ -235,6 +235,9 @@ def restore(call: Call) -> JsonObject:
 
 def revert(call: Call) -> JsonObject:
     """Take back what turns changed."""
+    for name in ("session", "agent"):
+        if call.get(name) == "" and not call.get("turns"):
+            raise UsageError(f"'{name}' is empty")
     repository, encoding = call.repository, call.encoding
     request = TakeBackRequest(
         tuple(call.get("turns", ())),

@@ -551,6 +551,13 @@ def test_options_that_do_not_fit_together(
     assert (message, seen(repo)) == (problem, before)
 
 
+@pytest.mark.parametrize("option", ["--session", "--agent"])
+def test_an_empty_name_is_not_everything(repo: Repo, turns: list[str], option: str) -> None:
+    assert turns
+    refused = repo.boocode("revert", "-n", option, "")
+    assert (refused.code, refused.err.splitlines()[0]) == (129, f"error: '{option}' is empty")
+
+
 def test_a_running_turn_is_not_disturbed(repo: Repo, turns: list[str]) -> None:
     repo.boocode("turn", "begin", "-m", "fix")
     refused = repo.boocode("revert", turns[0], "--json").json

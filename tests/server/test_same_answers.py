@@ -192,6 +192,7 @@ CHECKPOINTS = [
          "checkpoint -m later --trigger test", write={"a": "of the turn\n", "made": "made\n"}),
     Step("revert", {}, "revert"),
     Step("revert", {"dry_run": True}, "revert -n"),
+    Step("revert", {"session": "", "agent": "cursor"}, "revert --session= --agent cursor"),
     Step("revert", {"turns": ["label:third"], "dry_run": True, "diff": True},
          "revert -n --diff label:third"),
     Step("revert", {"turns": ["label:third"], "paths": ["a"], "dry_run": True},
