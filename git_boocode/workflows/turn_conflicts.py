@@ -46,7 +46,10 @@ class TurnConflict(NamedTuple):
         """The conflict in a JSON answer."""
         return {
             "path": self.path,
-            "lines": [list(pair) for pair in self.lines],
+            # For a place without lines, the line above it.
+            "lines": [
+                [first, last] if first <= last else [max(last, 1)] * 2 for first, last in self.lines
+            ],
             "by": [{"turn": turn, "label": label} for turn, label in self.by],
             "message": self.message,
         }
