@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.request import WantedFile
+from git_boocode.checkpoints.restore.user_work import ignored_by
 from git_boocode.checkpoints.store.catalog import Checkpoint, without_index
 from git_boocode.checkpoints.worktree.indexer import directories_of, may_convert, paths_with_filter
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -138,6 +139,37 @@ class TurnFiles:
         directory = TreeEntry(DIRECTORY, "tree", "")
         return {**every, **dict.fromkeys(directories_of(every), directory)}
 
+    def ignored_now(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of some missing paths at which there are ignored files."""
+        top = self._repository.worktree
+        there = [path for path in paths if _is_file(os.path.join(top, path))]
+        return self._ignored(self._snapshot.tree, there)
+
+    def ignored_in(self, state: str, other: str, paths: Collection[str]) -> frozenset[str]:
+        """The paths that one state may lack only because of its rules, and another one has."""
+        if not (self._is_whole(state) and self._is_whole(other)):
+            return frozenset()
+        ignored = self._ignored(state, sorted({*paths} - self._tracked(state, paths)))
+        if not ignored:
+            return ignored
+        # What is ignored in both, by rules outside of them, was recorded in spite of that.
+        known = ignored - self._tracked(other, ignored)
+        return ignored - self._ignored(other, sorted(known))
+
+    def _ignored(self, state: str, paths: list[str]) -> frozenset[str]:
+        if not paths:
+            return frozenset()
+        scratch = os.path.dirname(self._snapshot.disk_index.path)
+        return ignored_by(self._repository, state, paths, scratch)
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a state is one of the whole worktree; an edit record has only its files."""
+        return name == self._snapshot.tree or self.meta(name) is not None
+
+    def _tracked(self, state: str, paths: Collection[str]) -> set[str]:
+        staging = self.staging(state)
+        return {*self._repository.store.tree(staging.tree, sorted(paths))} if staging else set()
+
     # Contents.
 
     def read_ahead(self, files: Iterable[tuple[str, File | None]]) -> None:
@@ -234,6 +266,10 @@ class TurnFiles:
             return read_staging(self._repository, meta) if meta else None
         except (GitError, MetadataError):
             return None
+
+
+def _is_file(path: str) -> bool:
+    return os.path.islink(path) or os.path.isfile(path)
 
 
 def _alike_but_for_case(paths: Iterable[str], others: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -227,6 +227,7 @@ class _TurnMerge:
         """Merge the changes of one turn."""
         self._name_unrecorded(work, steps)
         self._look_at(path for path in steps if path not in self._kept)
+        self._keep_ignored(steps)
         chosen = {path: each for path, each in steps.items() if path not in self._kept}
         if not self._forwards:
             self._fold_staging(work, chosen)
@@ -316,6 +317,23 @@ class _TurnMerge:
                 self._kept.setdefault(path, "submodule or nested repository")
             elif any(covers(other, path) for other in unread):
                 self._kept.setdefault(path, "not captured")
+
+    def _keep_ignored(self, steps: Mapping[str, tuple[PathStep, ...]]) -> None:
+        """Leave paths alone that a state lacks, or may lack, only because they are ignored."""
+        absent: dict[tuple[str, str, str], list[str]] = {}
+        changes = [each for path, own in steps.items() if path not in self._kept for each in own]
+        for change, (before, after, _) in changes:
+            if change.action == "delete":
+                absent.setdefault((after, before, "ignored since the turn"), []).append(change.path)
+            elif change.action == "create":
+                absent.setdefault((before, after, "ignored before the turn"), []).append(
+                    change.path
+                )
+        for (without, other, reason), paths in absent.items():
+            self._kept |= dict.fromkeys(self.files.ignored_in(without, other, paths), reason)
+        gone = {each.change.path for each in changes if self._sides(each)[0]}
+        for path in self.files.ignored_now(path for path in gone if not self._before[path]):
+            self._kept.setdefault(path, "ignored now")
 
     def _look_at(self, paths: Iterable[str]) -> None:
         """Find out what is at some paths now."""

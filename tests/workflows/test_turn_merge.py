@@ -131,6 +131,15 @@ def test_a_conflict_names_who_removed_the_lines(repo: Repo) -> None:
     assert conflict.by == ((second.id, "second"),)
 
 
+def test_a_place_without_lines_is_a_line_in_an_answer(repo: Repo) -> None:
+    turn = begin("turn")
+    repo.write("a", changed(1, "turn 1\n", changed(5, "turn 5\n")))
+    end(turn)
+    repo.write("a", changed(1, "", changed(5, "")))
+    (conflict,) = merged(turn).conflicts
+    assert conflict.as_json()["lines"] == [[1, 1], [3, 3]]
+
+
 def test_both_turns_newest_first(repo: Repo) -> None:
     first = begin("first")
     repo.write("a", changed(3, "first\n"))
@@ -352,6 +361,46 @@ def test_nested_repositories_and_large_files_are_left_alone(repo: Repo) -> None:
     assert text(repo, "a") == LINES
     assert [kept.path for kept in result.wanted.kept] == ["large", "nested"]
     assert text(repo, "large") == "large\n" * 1000
+
+
+def test_files_that_a_state_lacks_only_because_they_are_ignored(repo: Repo) -> None:
+    repo.write("logs/app.log", "1\n")
+    repo.write("build/.gitignore", "*.tmp\n")
+    repo.write("build/left.tmp", "mine\n")
+    repo.write("really.log", "deleted\n")
+    repo.git("add", "really.log")
+    turn = begin("turn")
+    repo.write(".gitignore", "*.log\n")
+    (repo.top / "build/.gitignore").unlink()
+    (repo.top / "really.log").unlink()
+    repo.write("a", changed(5, "turn\n"))
+    end(turn)
+    repo.write("logs/app.log", "1\n2\n")
+    result = merged(turn)
+    assert {tuple(each) for each in result.wanted.kept} == {
+        ("logs/app.log", "ignored since the turn"),
+        ("build/left.tmp", "ignored before the turn"),
+    }
+    assert (text(repo, "logs/app.log"), text(repo, "build/left.tmp")) == ("1\n2\n", "mine\n")
+    assert (text(repo, "a"), text(repo, "really.log")) == (LINES, "deleted\n")
+    assert (text(repo, ".gitignore"), text(repo, "build/.gitignore")) == (None, "*.tmp\n")
+
+
+def test_files_that_are_ignored_by_now_are_left_alone(repo: Repo) -> None:
+    repo.write("old.o", "1\n")
+    turn = begin("turn")
+    repo.write("old.o", "1\n2\n")
+    repo.write("new.o", "new\n")
+    repo.write("a", changed(5, "turn\n"))
+    end(turn)
+    repo.write(".gitignore", "*.o\n")
+    result = merged(turn)
+    assert {tuple(each) for each in result.wanted.kept} == {
+        ("old.o", "ignored now"),
+        ("new.o", "ignored now"),
+    }
+    assert (text(repo, "old.o"), text(repo, "new.o")) == ("1\n2\n", "new\n")
+    assert text(repo, "a") == LINES
 
 
 def test_pathspecs(repo: Repo) -> None:
