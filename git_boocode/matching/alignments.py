@@ -1,7 +1,7 @@
 """The place of some lines of an older version, if it does not depend on how the texts are aligned.
 
 Lines that repeat, such as blank ones and closing braces, can be aligned in several ways. Each way
-tells another story of what was added, moved and removed, so a place is certain only if all agree.
+means that other lines were added, moved and removed, so a place is certain only if all agree.
 """
 
 from __future__ import annotations

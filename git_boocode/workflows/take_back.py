@@ -65,7 +65,7 @@ from git_boocode.workflows.restore_parts import LISTED, ChangedFile, only_file
 from git_boocode.workflows.restore_with_edits import restore_host
 from git_boocode.workflows.turn_conflicts import TurnConflict, pathspecs_without, refusal_of
 from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
-from git_boocode.workflows.turn_merge import Merged, merge_turns
+from git_boocode.workflows.turn_merge import Merged, MergeOptions, merge_turns
 
 SHARED = "shared"
 NO_TURN = "no turn given"
@@ -188,19 +188,18 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
     def make(snapshot: Snapshot) -> WantedPaths:
         nonlocal found, files
 
+        options = MergeOptions(
+            forwards=command == PICK,
+            pathspecs=specs,
+            markers=request.markers,
+            force_shared=SHARED in request.force,
+            buffers=request.buffers,
+            typed=partial(request.typed, REVERT),
+        )
+
         def merge(turns: Sequence[Checkpoint]) -> Merged:
             works = [_known(catalog, each, snapshot) for each in turns]
-            merged = merge_turns(
-                repository,
-                snapshot,
-                works,
-                forwards=command == PICK,
-                pathspecs=specs,
-                markers=request.markers,
-                force_shared=SHARED in request.force,
-                buffers=request.buffers,
-                typed=partial(request.typed, REVERT),
-            )
+            merged = merge_turns(repository, snapshot, works, options)
             _refuse_unmatched(repository, works, specs, merged)
             return merged
 

@@ -70,33 +70,35 @@ def _reverting(turns: Sequence[str]) -> str:
     return shell_command("git", "boocode", "revert", *turns)
 
 
-def merge_turns(
-    repository: Repository,
-    snapshot: Snapshot,
-    works: Sequence[TurnWork],
-    *,
-    forwards: bool,
-    pathspecs: Sequence[str] = (),
-    markers: bool = False,
-    force_shared: bool = False,
-    buffers: Mapping[str, bytes] = MappingProxyType({}),
-    typed: Callable[[Sequence[str]], str] = _reverting,
-) -> Merged:
-    """Merge what turns changed into the current files, in the order of `works`.
+class MergeOptions(NamedTuple):
+    """How turns are merged: taken back or, `forwards`, made again.
 
     Pathspecs are relative to the caller's directory. With `markers`, conflicting lines get conflict
     markers. `buffers` are the texts of an editor by path from the top, merged instead of the files.
     `typed` is the command that reverts some turns, for hints.
+    """
+
+    forwards: bool = False
+    pathspecs: Sequence[str] = ()  # empty for all paths
+    markers: bool = False
+    force_shared: bool = False
+    buffers: Mapping[str, bytes] = MappingProxyType({})
+    typed: Callable[[Sequence[str]], str] = _reverting
+
+
+def merge_turns(
+    repository: Repository, snapshot: Snapshot, works: Sequence[TurnWork], options: MergeOptions
+) -> Merged:
+    """Merge what turns changed into the current files, in the order of `works`.
+
     RefusedError: `shared` if it is uncertain whose a change is, unless `force_shared`.
     """
-    merge = _TurnMerge(repository, snapshot, works, forwards=forwards, markers=markers)
-    merge.files.buffers = buffers
-    merge.limit_to(pathspecs)
+    merge = _TurnMerge(repository, snapshot, works, options)
     found = []
     for work in works:
-        taken, shared = _steps(repository, work, works, pathspecs, force_shared=force_shared)
+        taken, shared = _steps(repository, work, works, options)
         if shared:
-            raise _shared(repository, work, shared, typed, forwards=forwards)
+            raise _shared(repository, work, shared, options)
         found.append((work, taken))
     merge.keep_hostile({path for _, steps in found for path in steps})
     merge.fold_mixed([steps for _, steps in found])
@@ -109,31 +111,28 @@ def _steps(
     repository: Repository,
     work: TurnWork,
     works: Sequence[TurnWork],
-    pathspecs: Sequence[str],
-    *,
-    force_shared: bool,
+    options: MergeOptions,
 ) -> tuple[dict[str, tuple[PathStep, ...]], dict[str, tuple[str, ...]]]:
     """The steps by path, and the paths that may be of other turns as well, with their ids."""
-    found = path_steps(repository, work, pathspecs)
+    found = path_steps(repository, work, options.pathspecs)
     if not work.shared:
         return found, {}
-    with_shared = path_steps(repository, work._replace(steps=work.with_shared), pathspecs)
+    with_shared = work._replace(steps=work.with_shared)
+    steps = path_steps(repository, with_shared, options.pathspecs)
     merged = {each.turn.checkpoint.id for each in works}
     unclear = {
         path: ids
         for path, ids in work.shared.items()
-        if path in with_shared and not merged.issuperset(ids)
+        if path in steps and not merged.issuperset(ids)
     }
-    return with_shared, {} if force_shared else unclear
+    return steps, {} if options.force_shared else unclear
 
 
 def _shared(
     repository: Repository,
     work: TurnWork,
     shared: Mapping[str, tuple[str, ...]],
-    typed: Callable[[Sequence[str]], str],
-    *,
-    forwards: bool,
+    options: MergeOptions,
 ) -> RefusedError:
     path, ids = next(iter(shared.items()))
     store = repository.store
@@ -142,7 +141,7 @@ def _shared(
         "{} reverts all of these turns",
         "revert",
         " ".join(turns),
-        typed=quoted_command(typed(turns)),
+        typed=quoted_command(options.typed(turns)),
     )
     known = {ref.id for ref in store.refs(CHECKPOINTS, ARCHIVE, REMOTES)}
     short = ShortIds(store)
@@ -154,7 +153,7 @@ def _shared(
         f"'{quoted(path)}' was changed {who}{and_more_files(len(shared) - 1)}",
         code="shared",
         hints=(
-            *((every,) if not forwards and known.issuperset(turns) else ()),
+            *((every,) if not options.forwards and known.issuperset(turns) else ()),
             NextStep("{} takes these files as well", "force", "shared"),
         ),
         details={"shared": [{"path": p, "turns": [*ids]} for p, ids in shared.items()]},
@@ -172,17 +171,16 @@ class _TurnMerge:
         repository: Repository,
         snapshot: Snapshot,
         works: Sequence[TurnWork],
-        *,
-        forwards: bool,
-        markers: bool,
+        options: MergeOptions,
     ) -> None:
         begun = [work.turn.checkpoint for work in works]
         self.files = TurnFiles(repository, snapshot, begun)
+        self.files.buffers = options.buffers
         self._repository = repository
         self._snapshot = snapshot
         self._works = works
-        self._forwards = forwards
-        self._markers = markers
+        self._forwards = options.forwards
+        self._markers = options.markers
         self._before: dict[str, File | None] = {}  # the current files of the paths in question
         self._after: dict[str, File | None] = {}
         self._kept: dict[str, str] = {}
@@ -191,15 +189,12 @@ class _TurnMerge:
         self._mixed: dict[str, list[_Sides]] = {}  # of paths that turns changed alternately
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
         self._staged: dict[str, Entry | None] = {}
+        # The only paths to name among those that are not recorded; None for all.
         self._named: Pathspecs | None = None
+        if options.pathspecs:
+            self._named = Pathspecs(repository.worktree, repository.prefix, options.pathspecs)
         staging = snapshot.staging
         self._absent = {entry.path for entry in staging.absent} if staging else set[str]()
-
-    def limit_to(self, pathspecs: Sequence[str]) -> None:
-        """Name only such files that are not recorded which pathspecs name."""
-        if pathspecs:
-            where = self._repository.worktree, self._repository.prefix
-            self._named = Pathspecs(*where, pathspecs)
 
     def keep_hostile(self, paths: Iterable[str]) -> None:
         """Leave paths alone that no file of the worktree may have."""

@@ -19,7 +19,7 @@ from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.turn_conflicts import BY_HAND
 from git_boocode.workflows.turn_hunks import changed_files, with_hunks_only
-from git_boocode.workflows.turn_merge import Merged, merge_turns
+from git_boocode.workflows.turn_merge import Merged, MergeOptions, merge_turns
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -44,10 +44,11 @@ def merged(
     repository = Repository.discover()
     catalog = Catalog(repository)
     found: list[Merged] = []
+    asked = MergeOptions(forwards=forwards, **options)
 
     def make(snapshot: Snapshot) -> WantedPaths:
         works = [work_of(catalog, turn, lambda: snapshot.tree) for turn in turns]
-        result = merge_turns(repository, snapshot, works, forwards=forwards, **options)
+        result = merge_turns(repository, snapshot, works, asked)
         if hunks is not None:
             files = [*changed_files(repository, snapshot, result, "revert")]
             result = with_hunks_only(repository, snapshot, result, files, hunks)
@@ -482,7 +483,7 @@ def test_a_new_file_as_an_edit_record_has_it_is_deleted(repo: Repo) -> None:
     work = TurnWork(Turn(turn), (Step(repository.empty_tree, tree),), {})
 
     def make(snapshot: Snapshot) -> WantedPaths:
-        return merge_turns(repository, snapshot, [work], forwards=False).wanted
+        return merge_turns(repository, snapshot, [work], MergeOptions()).wanted
 
     commands.change_paths(repository, TurnStep("revert", (turn.id,)), make, RestoreRequest())
     assert text(repo, "new") is None
@@ -604,7 +605,7 @@ def test_paths_that_no_file_may_have_are_never_written(repo: Repo) -> None:
     found: list[Merged] = []
 
     def make(snapshot: Snapshot) -> WantedPaths:
-        found.append(merge_turns(repository, snapshot, [work], forwards=True))
+        found.append(merge_turns(repository, snapshot, [work], MergeOptions(forwards=True)))
         return found[0].wanted
 
     config = (repo.top / ".git/config").read_text()
