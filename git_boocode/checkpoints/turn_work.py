@@ -467,6 +467,9 @@ def _state(entry: Checkpoint) -> RecordedState | None:
         is_restore = not meta.table("restore").get("proposal")
         return RecordedState(identifier, RESTORE) if is_restore else None
     beside, reports = (_texts(meta, key) for key in ("beside", "reports_tools"))
+    if entry.ref.startswith((REMOTES, REMOTE_TURN_ENDS)):
+        # The states around its tool calls stay where they were recorded.
+        reports = ()
     if entry.ref.startswith((TURN_ENDS, REMOTE_TURN_ENDS)):
         end = RecordedState(identifier, END, session, meta.text("turn"))
         return end._replace(beside=beside, reports=reports)

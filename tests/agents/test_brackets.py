@@ -249,6 +249,9 @@ def test_one_of_two_fetched_turns_is_unclear(repo: Repo, tmp_path: Path) -> None
     assert repo.boocode("fetch", "origin").code == 0
     shown = repo.boocode("show", first, "--json").json
     assert (shown["files"], shown["shared"]) == ([], [{"path": "a", "turns": [second]}])
+    refused = repo.boocode("pick", first)
+    assert refused.code == 1
+    assert "nothing says by which of them" in refused.err
 
 
 def test_tools_that_only_read_are_not_bracketed(repo: Repo) -> None:

@@ -12,6 +12,7 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_work import TurnWork, path_steps, work_of
 from git_boocode.checkpoints.turns import NOW, RECORDED, CurrentTree
 from git_boocode.repo.object_writer import temporary_objects
+from git_boocode.repo.reported_turn import ReportedTurn
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, take
 from tests.repo_kit import Repo
@@ -234,7 +235,16 @@ def test_what_a_restore_of_some_paths_did_is_nobody_s(repo: Repo) -> None:
     }
 
 
-def test_a_fetched_turn_that_overlapped_another_is_unclear(repo: Repo, tmp_path: Path) -> None:
+@pytest.mark.parametrize("reports", [False, True])
+def test_a_fetched_turn_that_overlapped_another_is_unclear(
+    *, reports: bool, repo: Repo, tmp_path: Path
+) -> None:
+    if reports:
+        # What hooks know is recorded with checkpoints, and fetched with them.
+        known = ReportedTurn("bot", "s", "", "", None, 0.0, ended=True, reports_tools=True)
+        state = repo.top / ".git/boocode/turns.json"
+        state.parent.mkdir(exist_ok=True)
+        state.write_text(json.dumps([known._asdict()]))
     first, second = begin("one"), begin("two")
     tool(first, "1")
     repo.write("a", "one\n")
