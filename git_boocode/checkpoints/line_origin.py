@@ -18,15 +18,17 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from git_boocode.checkpoints.overlaps import Overlaps
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.timeline import BEGIN
 from git_boocode.checkpoints.turn_work import RecordedHistory
+from git_boocode.checkpoints.turns import RecordedStates
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.git import GitError
-from git_boocode.repo.layout import SAFETY, TOOL_STATES, TURN_ENDS
+from git_boocode.repo.layout import SAFETY, TURN_ENDS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.object_writer import temporary_objects
@@ -153,11 +155,11 @@ def _states(
     catalog: Catalog, taken: list[Checkpoint], now: str
 ) -> tuple[_States, Mapping[str, Sequence[str]]]:
     """The states of the worktree with the origin of lines, and from where restores took others."""
-    refs = catalog.store.refs(TURN_ENDS, TOOL_STATES, SAFETY)
-    overlapped = any(entry.meta.values.get("beside") for entry in taken)
-    if overlapped or not all(ref.name.startswith(TURN_ENDS) for ref in refs):
+    overlaps = Overlaps(catalog, RecordedStates(catalog))
+    observed = (e for e in overlaps.observed(reversed(taken)) if isinstance(e, Checkpoint))
+    if catalog.store.refs(SAFETY, newest=1) or any(map(overlaps.may_overlap, observed)):
         return _divided_states(catalog, taken[-1], now)
-    ends = {ref.id: ref.target for ref in refs}
+    ends = {ref.id: ref.target for ref in catalog.store.refs(TURN_ENDS)}
     states: _States = {}
     origin = LineOrigin(BEFORE)
     for checkpoint in taken:

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from git_boocode.checkpoints.overlaps import Overlaps
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.turn_work import RecordedHistory, TurnWork, path_steps, work_of
 from git_boocode.checkpoints.turns import (
     NOW,
-    RECORDED,
     RecordedStates,
     Turn,
     end_is_unknown,
@@ -42,64 +42,22 @@ def own_turns(
 ) -> Iterator[Turn]:
     """As `turns`; writes objects if turns overlapped, see `temporary_objects`."""
     recorded = RecordedStates(catalog)
-    overlaps = _Overlaps(catalog, recorded, now)
-    found = turns(catalog, overlaps.observed(entries), now, wanted, recorded)
-    return map(overlaps.own, found)
+    overlaps = Overlaps(catalog, recorded)
+    histories: dict[tuple[str, str], RecordedHistory] = {}
+    for turn in turns(catalog, overlaps.observed(entries), now, wanted, recorded):
+        entry = turn.checkpoint
+        if only_paths(entry) != () or not overlaps.may_overlap(entry):
+            yield turn
+            continue
+        key = (entry.meta.worktree_key, entry.remote)
+        if key not in histories:
+            histories[key] = RecordedHistory.of(catalog, entry)
+        yield _own(catalog, histories[key].work_of(turn, now))
 
 
 def own_turn_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) -> Turn:
     """As `turn_of`; writes objects if turns overlapped, see `temporary_objects`."""
     return _own(catalog, work_of(catalog, checkpoint, now))
-
-
-class _Overlaps:
-    """Finds the turns, newest first, that may have been open beside others."""
-
-    def __init__(self, catalog: Catalog, recorded: RecordedStates, now: Callable[[], str]) -> None:
-        self._catalog = catalog
-        self._recorded = recorded
-        self._now = now
-        self._histories: dict[tuple[str, str], RecordedHistory] = {}
-        # By worktree: whether a newer turn began beside others, and the sessions since then.
-        self._sessions: dict[str, set[str]] = {}
-        self._suspects: set[str] = set()
-
-    def observed(self, entries: Iterable[Checkpoint | Unusable]) -> Iterator[Checkpoint | Unusable]:
-        """The same entries; each is looked at before it is compared."""
-        for entry in entries:
-            if not isinstance(entry, Unusable) and only_paths(entry) == ():
-                self._look_at(entry)
-            yield entry
-
-    def _look_at(self, entry: Checkpoint) -> None:
-        """Note whether a turn began while another one was open, or another one during it."""
-        key, session = entry.meta.worktree_key, entry.meta.text("session")
-        since = self._sessions.get(key)
-        began_beside = bool(entry.meta.values.get("beside"))
-        if began_beside or (since is not None and session and session not in since):
-            self._suspects.add(entry.ref)
-        if began_beside and session:
-            self._sessions[key] = {session}
-        elif since is not None:
-            since.add(session)
-
-    def own(self, turn: Turn) -> Turn:
-        """The turn, with what is its own if it may have overlapped others."""
-        entry = turn.checkpoint
-        if only_paths(entry) != () or not self._may_overlap(turn):
-            return turn
-        key = (entry.meta.worktree_key, entry.remote)
-        if key not in self._histories:
-            self._histories[key] = RecordedHistory.of(self._catalog, entry)
-        return _own(self._catalog, self._histories[key].work_of(turn, self._now))
-
-    def _may_overlap(self, turn: Turn) -> bool:
-        entry = turn.checkpoint
-        return (
-            entry.ref in self._suspects
-            or self._recorded.has_tool_states(entry)
-            or (turn.end == RECORDED and self._recorded.has_restore_in(entry))
-        )
 
 
 def _own(catalog: Catalog, work: TurnWork) -> Turn:

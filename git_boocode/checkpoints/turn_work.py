@@ -12,6 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from git_boocode.checkpoints.overlaps import Overlaps, session_of, texts_of
 from git_boocode.checkpoints.restore.plan import read_plan
 from git_boocode.checkpoints.restore.request import PICK
 from git_boocode.checkpoints.store.catalog import (
@@ -26,7 +27,6 @@ from git_boocode.checkpoints.timeline import (
     BEGIN,
     END,
     MINE,
-    NO_SESSION,
     RESTORE,
     UNCLEAR,
     RecordedState,
@@ -46,7 +46,7 @@ from git_boocode.checkpoints.turns import (
     turn_of,
 )
 from git_boocode.checkpoints.turns import RESTORE as END_BY_RESTORE
-from git_boocode.repo.entries import Metadata, Unusable
+from git_boocode.repo.entries import Unusable
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID, OBJECT_ID
 from git_boocode.repo.layout import (
@@ -112,11 +112,12 @@ def work_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) ->
 
     `now` returns the tree of the worktree, or an empty string if it cannot be read.
     """
-    now, recorded, newer = cache(now), RecordedStates(catalog), list[Checkpoint]()
-    turn = turn_of(catalog, checkpoint, now, recorded, newer)
+    now, recorded = cache(now), RecordedStates(catalog)
+    overlaps = Overlaps(catalog, recorded)
+    turn = turn_of(catalog, checkpoint, now, recorded, overlaps.observed)
     if checkpoint.ref.startswith(SAFETY) or only_paths(checkpoint) != ():
         return _undivided(turn)
-    if checkpoint.ref.startswith(CHECKPOINTS) and not recorded.may_overlap(turn, newer):
+    if not overlaps.may_overlap(checkpoint):
         return _undivided(turn)
     history = RecordedHistory.of(catalog, checkpoint)
     return history.work_of(turn, now)
@@ -198,7 +199,7 @@ class RecordedHistory:
                 elif state.kind == BEGIN:
                     self._begins[entry.id] = entry
             elif entry.meta.text("session") and not entry.ref.startswith(SAFETY):
-                signs.append(Sign(identifier, _session(entry.meta)))
+                signs.append(Sign(identifier, session_of(entry.meta)))
         sessions = [*(state.session for state in states), *(sign.session for sign in signs)]
         agents = {name: agent for agent, name in sessions if agent}
 
@@ -461,12 +462,12 @@ def _tool_states(catalog: Catalog, worktree: str) -> Iterator[Checkpoint]:
 def _state(entry: Checkpoint) -> RecordedState | None:
     """The state that an entry records; None if it is not one of the whole worktree."""
     meta, identifier = entry.meta, entry.meta.text("id")
-    session = _session(meta)
+    session = session_of(meta)
     if entry.ref.startswith(SAFETY):
         # The change of a proposal ends no turn.
         is_restore = not meta.table("restore").get("proposal")
         return RecordedState(identifier, RESTORE) if is_restore else None
-    beside, reports = (_texts(meta, key) for key in ("beside", "reports_tools"))
+    beside, reports = (texts_of(meta, key) for key in ("beside", "reports_tools"))
     if entry.ref.startswith((REMOTES, REMOTE_TURN_ENDS)):
         # The states around its tool calls stay where they were recorded.
         reports = ()
@@ -489,18 +490,8 @@ def _state(entry: Checkpoint) -> RecordedState | None:
     return RecordedState(identifier, BEGIN, session, entry.id, beside=beside, reports=reports)
 
 
-def _texts(meta: Metadata, key: str) -> tuple[str, ...]:
-    found = meta.values.get(key)
-    return tuple(map(str, found)) if isinstance(found, list) else ()
-
-
-def _session(meta: Metadata) -> Session:
-    session = meta.text("session")
-    return (meta.text("agent"), session) if session else NO_SESSION
-
-
 def _sign_of_edit(entry: Checkpoint) -> Sign:
     rows = entry.meta.tables("files")
     paths = (row.get(key) for row in rows for key in ("path", "from"))
     named = tuple(path for path in paths if isinstance(path, str))
-    return Sign(entry.meta.text("id"), _session(entry.meta), named)
+    return Sign(entry.meta.text("id"), session_of(entry.meta), named)

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from threading import Lock, Thread
 from types import MappingProxyType
@@ -23,20 +23,17 @@ from git_boocode.checkpoints.store.catalog import (
     Catalog,
     Checkpoint,
     compare_trees,
-    tool_states_ref,
     turn_end_ref,
 )
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import current_snapshot
-from git_boocode.repo.entries import Metadata, MetadataError, Unusable
+from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
-    EDITS,
     REMOTE_TURN_ENDS,
     SAFETY,
-    TOOL_STATES,
     TURN_ENDS,
 )
 from git_boocode.repo.repository import Repository
@@ -44,6 +41,9 @@ from git_boocode.repo.store import Ref, ShortIds
 
 RECORDED, CHECKPOINT, RESTORE, NOW = "recorded", "checkpoint", "restore", "now"
 TOP = ":(top,literal)"
+
+
+_Entries = Iterator[Checkpoint | Unusable]
 
 
 class Turn(NamedTuple):
@@ -123,24 +123,19 @@ def turn_of(
     checkpoint: Checkpoint,
     now: Callable[[], str],
     recorded: RecordedStates | None = None,
-    newer: list[Checkpoint] | None = None,
+    observed: Callable[[_Entries], _Entries] = iter,
 ) -> Turn:
     """The turn that a checkpoint began; its end is unknown for a safety checkpoint.
 
-    The checkpoints beside it that are newer are added to `newer`.
+    `observed` looks at the checkpoint and the newer ones beside it, and returns them.
     """
     if checkpoint.ref.startswith(SAFETY):
         return Turn(checkpoint)
     entries = _beside_it(catalog, checkpoint)
 
-    def wanted(entry: Checkpoint) -> bool:
-        if entry.ref == checkpoint.ref:
-            return True
-        if newer is not None:
-            newer.append(entry)
-        return False
-
-    found = turns(catalog, entries, now, wanted, recorded)
+    found = turns(
+        catalog, observed(entries), now, lambda entry: entry.ref == checkpoint.ref, recorded
+    )
     # It may have been dropped meanwhile.
     return next(found, Turn(checkpoint))
 
@@ -194,11 +189,6 @@ def only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:
     return tuple(sorted(names))
 
 
-def _beside(meta: Metadata) -> list[object]:
-    beside = meta.values.get("beside")
-    return beside if isinstance(beside, list) else []
-
-
 class _LaterCheckpoints:
     """The checkpoints of one worktree that are newer than those still to come."""
 
@@ -228,80 +218,26 @@ class RecordedStates:
 
     @cached_property
     def _refs(self) -> list[Ref]:
-        return self._catalog.store.refs(TURN_ENDS, TOOL_STATES, REMOTE_TURN_ENDS, SAFETY)
+        return self._catalog.store.refs(TURN_ENDS, REMOTE_TURN_ENDS, SAFETY)
 
     @cached_property
     def _ends(self) -> dict[str, str]:
-        """The recorded ends, and the last states around tool calls."""
         return {ref.name: ref.target for ref in self._refs}
 
     @cached_property
     def _restores(self) -> list[Ref]:
         return sorted(ref for ref in self._refs if ref.name.startswith(SAFETY))
 
-    @cached_property
-    def _recorded_ends(self) -> dict[str, Metadata]:
-        """What was recorded with the ends of turns here, by the ids of their checkpoints."""
-        found = {}
-        for ref, commit in self._catalog.store.newest(0, TURN_ENDS):
-            with suppress(MetadataError):
-                found[ref.id] = Metadata.parse(commit.message)
-        return found
-
-    def _end_id(self, checkpoint: Checkpoint) -> str:
-        """When the end of a turn was recorded, in the form of an id; empty if it was not."""
-        meta = self._recorded_ends.get(checkpoint.id)
-        return meta.text("id") if meta else ""
-
-    def may_overlap(self, turn: Turn, newer: Iterable[Checkpoint]) -> bool:
-        """Whether anything shows that turns of other sessions were open during one of this place.
-
-        `newer` are all newer checkpoints. True also for a turn that a restore divides.
-        """
-        entry, own = turn.checkpoint, turn.checkpoint.meta
-        if own.values.get("beside") or self.has_tool_states(entry):
-            return True
-        if turn.end == RECORDED and self.has_restore_in(entry):
-            return True
-        edits = self._catalog.store.refs(EDITS, newest=1)
-        if edits and edits[0].id > entry.id:
-            # Each may show that its session went on.
-            return True
-
-        def is_beside(meta: Metadata) -> bool:
-            is_other = meta.text("session") not in ("", own.text("session"))
-            return is_other and meta.worktree_key == own.worktree_key
-
-        end = self._end_id(entry)
-        if any(
-            is_beside(each.meta) and (each.id < end or entry.id in _beside(each.meta))
-            for each in newer
-        ):
-            return True
-        return any(
-            begun < entry.id < meta.text("id") and is_beside(meta)
-            for begun, meta in self._recorded_ends.items()
-        )
-
-    def has_tool_states(self, checkpoint: Checkpoint) -> bool:
-        """Whether states around tool calls of its turn were recorded."""
-        return not checkpoint.remote and tool_states_ref(checkpoint.ref) in self._ends
-
-    def has_restore_in(self, checkpoint: Checkpoint) -> bool:
-        """Whether there was a restore in its turn, whose end is recorded."""
-        restore = None if checkpoint.remote else self._restore_between(checkpoint, None)
-        return restore is not None and restore.id < self._end_id(checkpoint)
-
     def end_of(self, checkpoint: Checkpoint, following: Checkpoint | None) -> tuple[str, str]:
         """How the turn of a checkpoint ended, and at which commit; empty if it is not recorded."""
         if end := self._ends.get(turn_end_ref(checkpoint.ref)):
             return RECORDED, end
         before = following.id if following else None
-        if not checkpoint.remote and (restore := self._restore_between(checkpoint, before)):
+        if not checkpoint.remote and (restore := self.restore_between(checkpoint, before)):
             return RESTORE, restore.target
         return (CHECKPOINT, following.commit.id) if following else ("", "")
 
-    def _restore_between(self, checkpoint: Checkpoint, before: str | None) -> Ref | None:
+    def restore_between(self, checkpoint: Checkpoint, before: str | None) -> Ref | None:
         """The first restore of the checkpoint's worktree after it, and before another id."""
         first = bisect_right(self._restores, f"{SAFETY}{checkpoint.id}", key=lambda ref: ref.name)
         for ref in self._restores[first:]:

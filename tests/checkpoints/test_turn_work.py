@@ -163,6 +163,11 @@ def test_an_edit_shows_that_its_session_goes_on(
     assert work.shared == {"b": (second.id,)}
     work, changed = worked(repo, second)
     assert (changed, work.shared) == ({}, {"b": (first.id,)})
+    # All commands agree.
+    rows = {row["id"]: row["files"] for row in repo.boocode("log", "--json").json["checkpoints"]}
+    assert rows == {first.id: 1, second.id: 0}
+    (line,) = repo.boocode("blame", "a", "--json").json["ranges"]
+    assert (line["source"], line["checkpoint_id"]) == ("turn", first.id)
 
 
 def test_an_edit_in_a_converted_file_is_as_git_stores_it(
