@@ -116,7 +116,7 @@ class LineHistory:
     def versions(self, path: str) -> list[tuple[str, LineOrigin]]:
         """The blobs of a file over time, each with the origin of what it has first.
 
-        An id is empty if there is no file. `path` counts from the top of the worktree.
+        An id is empty where the file does not exist. `path` counts from the top of the worktree.
         """
         found = self._repository.store.lookup([f"{state}:{path}" for state in self._states])
         ids = (info.id if info and info.kind == "blob" else "" for info in found)

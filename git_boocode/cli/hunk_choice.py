@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.cli.framework import AtLeast, option
-from git_boocode.cli.output import ask, can_ask, print_text, printable
+from git_boocode.cli.output import ask, can_ask, diff_painter, print_text, printable
 from git_boocode.repo.errors import UsageError
+
+if TYPE_CHECKING:
+    from git_boocode.repo.repository import Repository
+    from git_boocode.workflows.restore_parts import ChangedFile
 
 LETTERS = {"modify": "M", "create": "A", "delete": "D", "rename": "R"}
 """Letters of the actions on files."""
@@ -69,6 +73,26 @@ def choose_hunks(
     except _QuitError:
         pass
     return chosen
+
+
+def choose_parts(
+    repository: Repository, files: Iterable[ChangedFile], verb: str
+) -> tuple[dict[str, frozenset[int]], dict[str, str]]:
+    """Ask for each hunk of some files; returns the chosen numbers and the versions, by path.
+
+    Says so if nothing was chosen.
+    """
+    seen = dict[str, str]()
+
+    def choices() -> Iterator[FileChoice]:
+        for file in files:
+            seen[file.path] = file.version
+            yield FileChoice(file.path, file.numbers, file.diff)
+
+    chosen = choose_hunks(choices(), verb, diff_painter(repository.config))
+    if not chosen:
+        print_text("nothing was changed")
+    return chosen, {path: seen[path] for path in chosen}
 
 
 def _chosen_of(file: FileChoice, verb: str, paint: Callable[[str], str]) -> Iterator[int]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -30,8 +29,7 @@ from git_boocode.cli.framework import (
     split_at_dashes,
 )
 from git_boocode.cli.hunk_choice import (
-    FileChoice,
-    choose_hunks,
+    choose_parts,
     expect_option,
     hunk_option,
     patch_option,
@@ -41,7 +39,6 @@ from git_boocode.cli.output import (
     agrees,
     ask,
     can_ask,
-    diff_painter,
     print_text,
     printable,
     progress,
@@ -54,9 +51,6 @@ from git_boocode.cli.turn_rows import PARTS
 from git_boocode.repo.errors import RefusedError, refuse_without, shell_command
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
-
-if TYPE_CHECKING:
-    from git_boocode.workflows.restore_parts import ChangedFile
 
 _IGNORED_HELP = (
     "ignored (replace ignored files that are in the way, and record them in the safety checkpoint)"
@@ -213,7 +207,12 @@ def _restore_parts(
     repository: Repository, name: str, request: RestoreRequest, parts: _Parts
 ) -> int:
     """Restore some hunks, by number or by questions; returns the exit code."""
-    from git_boocode.workflows.restore_parts import differences, restore_hunks, restore_parts
+    from git_boocode.workflows.restore_parts import (
+        changed_file,
+        differences,
+        restore_hunks,
+        restore_parts,
+    )
 
     request = request._replace(conversation=False)
     if parts.numbers:
@@ -227,31 +226,16 @@ def _restore_parts(
     if not found.changed:
         return print_result(repository, found, request)
     warn_of_kept(found)
-    seen: dict[str, ChangedFile] = {}
-    paint = diff_painter(repository.config)
-    chosen = choose_hunks(_choices(repository, found, seen), RESTORE, paint)
+    files = (changed_file(repository, found.checkpoint, change) for change in found.changed)
+    different = (file for file in files if not file.is_same)
+    chosen, versions = choose_parts(repository, different, RESTORE)
     if not chosen:
-        print_text("nothing was changed")
         return 1
-    versions = {path: seen[path].version for path in chosen}
 
     def as_chosen(asked: RestoreRequest) -> RestoreResult:
         return restore_parts(repository, found.checkpoint.commit.id, asked, chosen, versions)
 
     return carry_out(repository, as_chosen, request)
-
-
-def _choices(
-    repository: Repository, found: RestoreResult, seen: dict[str, ChangedFile]
-) -> Iterator[FileChoice]:
-    """The files to choose hunks of, which also become those in `seen` one by one."""
-    from git_boocode.workflows.restore_parts import changed_file
-
-    for change in found.changed:
-        file = changed_file(repository, found.checkpoint, change)
-        if not file.is_same:
-            seen[file.path] = file
-            yield FileChoice(file.path, file.numbers, file.diff)
 
 
 # Without a checkpoint.

@@ -25,8 +25,7 @@ from git_boocode.cli.framework import (
 )
 from git_boocode.cli.hunk_choice import (
     LETTERS,
-    FileChoice,
-    choose_hunks,
+    choose_parts,
     diff_option,
     expect_option,
     hunk_option,
@@ -325,12 +324,9 @@ def _choose(
     if not listed.files:
         print_text(_nothing(repository, listed))
         return 0
-    choices = (FileChoice(file.path, file.numbers, file.diff) for file in listed.files)
-    chosen = choose_hunks(choices, command, diff_painter(repository.config))
+    chosen, versions = choose_parts(repository, listed.files, command)
     if not chosen:
-        print_text("nothing was changed")
         return 1
-    versions = {file.path: file.version for file in listed.files if file.path in chosen}
     turns = tuple(turn.id for turn in listed.turns)
     request = request._replace(turns=turns, session="", agent="")
     request = request._replace(hunks=chosen, versions=versions)

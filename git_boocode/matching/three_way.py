@@ -94,7 +94,7 @@ def with_our_endings(base: str, ours: str, theirs: str) -> str:
 def changed_regions(base: str, theirs: str) -> list[tuple[Region, ...]]:
     """What changed from ``base`` to ``theirs``, for each way to align them; the usual one first.
 
-    The rows of ours are those of the base.
+    Rows are counted as if ours was the base.
     """
     left, right = split_lines(base), split_lines(theirs)
     found: list[tuple[Region, ...]] = []

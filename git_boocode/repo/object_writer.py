@@ -23,7 +23,7 @@ GITLINK = "160000"
 SYMLINK = "120000"
 DIRECTORY = "040000"
 NO_FILE = "000000"
-"""The mode in a comparison of trees where there is no file."""
+"""The mode of a missing file in a comparison of trees."""
 REGULAR = frozenset(("100644", "100755"))
 """The modes of regular files."""
 # The number of an id's characters that name the directory of a loose object.
