@@ -64,6 +64,17 @@ def turns(repo: Repo) -> tuple[str, str]:
     return first, second
 
 
+def test_a_damaged_index_stays_as_it_is(repo: Repo, turns: tuple[str, str]) -> None:
+    index = Path(repo.top) / ".git/index"
+    index.write_bytes(b"DIRC garbage")
+    done = repo.boocode("revert", turns[0], "--diff")
+    assert (done.code, index.read_bytes()) == (0, b"DIRC garbage")
+    assert "-by a" in done.out
+    assert "by a\n" not in text(repo)
+    assert repo.boocode("pick", turns[0], "--", "f").code == 0
+    assert "by a\n" in text(repo)
+
+
 def test_one_turn_is_taken_back_and_all_else_stays(repo: Repo, turns: tuple[str, str]) -> None:
     before = text(repo)
     done = revert(repo, turns[0])

@@ -268,7 +268,7 @@ def compare_trees(
     git = repository.git.bind(cwd=repository.directory)
     specs = list(pathspecs)
     changes = tree_changes(git, old, new, specs)
-    text = git.run("diff-tree", "-r", "-p", old, new, "--", *specs)
+    text = without_index(git).run("diff-tree", "-r", "-p", old, new, "--", *specs)
     return changes, text.decode("utf-8", "surrogateescape")
 
 

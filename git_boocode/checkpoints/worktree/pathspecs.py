@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
+from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes, without_index
 from git_boocode.checkpoints.worktree.indexer import (
     LISTING,
     NESTED,
@@ -130,7 +130,7 @@ def checked_pathspecs(repository: Repository, pathspecs: Iterable[str]) -> list[
     """
     top, prefix = repository.worktree, repository.prefix
     specs = [resolve_pathspec(top, prefix, spec) for spec in pathspecs]
-    git = repository.git.bind(cwd=os.path.join(top, prefix))
+    git = without_index(repository.git.bind(cwd=os.path.join(top, prefix)))
     try:
         # Git parses the pathspecs although there is nothing to compare.
         git.run("diff-tree", repository.empty_tree, repository.empty_tree, "--", *specs)
