@@ -52,7 +52,7 @@ class Turns:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._turns = _read(path)[-_MOST:]
+        self._turns = _kept(_read(path))
 
     def knows(self, turn: ReportedTurn) -> bool:
         """Whether the turn was reported before, by its id."""
@@ -95,7 +95,7 @@ class Turns:
 
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
-        turns = [*self._turns, turn._replace(seen=time.time())][-_MOST:]
+        turns = _kept([*self._turns, turn._replace(seen=time.time())])
         # Keep the checksum of a prompt only while it can still be compared.
         self._turns = [
             other if _is_near(turn, other) else other._replace(prompt="") for other in turns
@@ -138,6 +138,15 @@ def _read(path: str) -> list[ReportedTurn]:
     with suppress(OSError):
         return list(turns_in(read_private_json(path)))
     return []
+
+
+def _kept(turns: list[ReportedTurn]) -> list[ReportedTurn]:
+    """The latest turns, and older ones that are still open: other sessions work beside them."""
+    if len(turns) <= _MOST:
+        return turns
+    latest = {(turn.agent, turn.session): turn for turn in turns}
+    older = [t for t in turns[:-_MOST] if t.is_open and latest[t.agent, t.session] is t]
+    return [*older, *turns[-_MOST:]]
 
 
 def _is_near(turn: ReportedTurn, other: ReportedTurn) -> bool:

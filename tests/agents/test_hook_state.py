@@ -115,6 +115,18 @@ def test_only_the_latest_turns_are_noted(tmp_path: Path) -> None:
     assert note.stat().st_mode & 0o777 == 0o600
 
 
+def test_open_turns_are_noted_however_many_are_later(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    with one_at_a_time(state, patience=0) as turns:
+        turns.note(turn_of("codex", "open", "1", "", None)._replace(checkpoint="1"))
+        for number in range(60):
+            later = turn_of("codex", "s", str(number), "", None)
+            turns.note(later._replace(checkpoint=f"s{number}", ended=True))
+    with one_at_a_time(state, patience=0) as turns:
+        assert turns.is_open_beside("codex", "s")
+    assert len(json.loads((tmp_path / "state/turns.json").read_text())) == 51
+
+
 @pytest.mark.parametrize(
     ("change", "same"),
     [
