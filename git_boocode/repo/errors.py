@@ -41,11 +41,6 @@ def _shell_word(word: str) -> str:
     return shlex.quote(word) if word == word.translate(_CONTROLS) else f"$'{escaped}'"
 
 
-def quoted_command(command: str) -> str:
-    """A command within a sentence: in quotes, unless it has some itself."""
-    return command if "'" in command else f"'{command}'"
-
-
 class NextStep(str):
     """A hint that names something that works, which programs get as data.
 
@@ -77,6 +72,14 @@ class NextStep(str):
     def as_json(self) -> str:
         """Such as `undo`, `files_only` or `force=ignored`."""
         return f"{self.name}={self.value}" if self.value else self.name
+
+
+def step_that(does: str, command: str, name: str, value: str, about: str = "") -> NextStep:
+    """The hint at a command by what it does, such as `reverts both`; `about` follows that."""
+    if "'" in command:
+        # In quotes, it could not be copied.
+        return NextStep(f"this {does}{about}: {{}}", name, value, typed=command)
+    return NextStep(f"{{}} {does}", name, value, typed=f"'{command}'", rest=about)
 
 
 def _filled(text: str, step: str) -> str:

@@ -228,7 +228,9 @@ class DefinedTools:
         if not isinstance(hint, NextStep):
             return hint
         if other := TOOLS.get(hint.name):
-            return hint.worded(self._call(other, hint.value))
+            call = self._call(other, hint.value)
+            again = other is tool and tool.name == "revert"
+            return hint.worded(f"{call} and the same 'paths'" if again else call)
         if hint.name not in tool.arguments:
             return hint
         values = hint.value.split(",") if hint.name == "force" else [hint.value]

@@ -32,6 +32,7 @@ from git_boocode.checkpoints.turn_work import TurnWork, path_steps, work_of
 from git_boocode.checkpoints.turns import (
     NOW,
     RECORDED,
+    TOP,
     CurrentTree,
     Turn,
     end_is_unknown,
@@ -50,11 +51,11 @@ from git_boocode.repo.errors import (
     NextStep,
     RefusedError,
     first_few,
-    quoted_command,
     refuse_combined,
     refuse_unknown,
     shell_command,
     shortened,
+    step_that,
 )
 from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.object_writer import temporary_objects
@@ -207,7 +208,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
         if not is_part and (conflicts := request.unresolved(found)):
             later = list[str]()
             if command == REVERT:
-                _refuse_reverted(catalog, chosen)
+                _refuse_reverted(catalog, chosen, request)
                 later = _with_later(catalog, request, chosen, conflicts, merge)
             ways_out = _ways_out(repository, command, request, found, (chosen, later))
             raise refusal_of(repository, conflicts, [*ways_out])
@@ -267,8 +268,8 @@ def _ways_out(
     chosen, later = turns
     if later:
         which = "the later turn" if len(later) == len(chosen) + 1 else "the later turns"
-        typed = quoted_command(request.typed(command, later))
-        yield NextStep(f"{{}} reverts {which} as well", command, " ".join(later), typed=typed)
+        typed = request.typed(command, later)
+        yield step_that(f"reverts {which} as well", typed, command, " ".join(later))
     conflicts = request.unresolved(found)
     others = found.texts.keys() | {file.path for file in found.wanted.files}
     if any(each.is_whole for each in conflicts) and others - {each.path for each in conflicts}:
@@ -277,7 +278,9 @@ def _ways_out(
         yield f"leave {'them' if conflicts[1:] else 'it'} out: {typed}"
 
 
-def _refuse_reverted(catalog: Catalog, chosen: Sequence[Checkpoint]) -> None:
+def _refuse_reverted(
+    catalog: Catalog, chosen: Sequence[Checkpoint], request: TakeBackRequest
+) -> None:
     """Refuse turns that are reverted, which nobody wants to merge with what came since."""
     reverted = reverted_turns(catalog.safety())
     again = [each.id for each in chosen if each.id in reverted]
@@ -285,23 +288,19 @@ def _refuse_reverted(catalog: Catalog, chosen: Sequence[Checkpoint]) -> None:
         return
     named = first_few([*map(ShortIds(catalog.store), again)], _SHOWN)
     turns, it = (f"the turns {named} are", "them") if again[1:] else (f"turn {named} is", "it")
-    hints = [_hint_at(f"{{}} brings {it} back", PICK, again)]
+    typed = request.typed(PICK, again)
+    hints = [step_that(f"brings {it} back", typed, PICK, " ".join(again))]
     if others := [each.id for each in chosen if each.id not in reverted]:
-        hints.append(_hint_at("{} reverts the others", REVERT, others))
+        typed = request.typed(REVERT, others)
+        hints.append(step_that("reverts the others", typed, REVERT, " ".join(others)))
     raise RefusedError(f"{turns} already reverted", code="already_applied", hints=(*hints,))
-
-
-def _hint_at(text: str, command: str, turns: Sequence[str]) -> NextStep:
-    typed = shell_command("git", "boocode", command, *turns)
-    return NextStep(text, command, " ".join(turns), typed=f"'{typed}'")
 
 
 def no_turn_given(last: Checkpoint, typed: str) -> RefusedError:
     """The error where nobody can be asked about the turn that ended last; `typed` reverts it."""
     label = shortened(" ".join(last.meta.text("label").split()))
     about = f", '{label}'" if label else ""
-    text = "{} reverts the turn that ended last"
-    hint = NextStep(text, REVERT, last.id, typed=quoted_command(typed), rest=about)
+    hint = step_that("reverts the turn that ended last", typed, REVERT, last.id, about)
     return RefusedError(NO_TURN, code="invalid_input", hints=(hint,))
 
 
@@ -355,7 +354,7 @@ def _refuse_unmatched(
         paths = [os.path.relpath(os.path.join(repository.worktree, each), top) for each in changed]
         which = f"changed {first_few(paths, _SHOWN)}" if paths else "changed no file"
         raise RefusedError(
-            f"pathspec '{spec}' did not match any file that the {turns} changed",
+            f"pathspec '{spec.removeprefix(TOP)}' did not match any file that the {turns} changed",
             code="not_found",
             hints=(f"the {turns} {which}",),
             details={"pathspec": spec},
@@ -523,8 +522,8 @@ def _of_tool(
     where = f"in the turn {name(turn.id)}" if turn else "of an agent"
     hint = catalog.listing_hint
     if turn:
-        typed = quoted_command(request.typed(command, [turn.id]))
-        hint = NextStep(f"{{}} {command}s that turn", command, turn.id, typed=typed)
+        typed = request.typed(command, [turn.id])
+        hint = step_that(f"{command}s that turn", typed, command, turn.id)
     return RefusedError(
         f"'{name(checkpoint.id)}' is the state before a tool {where}",
         code="not_found",

@@ -31,8 +31,8 @@ from git_boocode.repo.errors import (
     NextStep,
     RefusedError,
     first_few,
-    quoted_command,
     shell_command,
+    step_that,
 )
 from git_boocode.repo.files import is_in_dot_git
 from git_boocode.repo.index import Entry
@@ -137,12 +137,8 @@ def _shared(
     path, ids = next(iter(shared.items()))
     store = repository.store
     turns = sorted({work.turn.checkpoint.id}.union(*shared.values()), reverse=True)
-    every = NextStep(
-        "{} reverts all of these turns",
-        "revert",
-        " ".join(turns),
-        typed=quoted_command(options.typed(turns)),
-    )
+    does = "reverts all of these turns"
+    every = step_that(does, options.typed(turns), "revert", " ".join(turns))
     known = {ref.id for ref in store.refs(CHECKPOINTS, ARCHIVE, REMOTES)}
     short = ShortIds(store)
     turn, others = short(work.turn.checkpoint.id), first_few([*map(short, ids)], _SHOWN)

@@ -441,6 +441,10 @@ def test_the_hint_at_a_conflict_has_the_paths(repo: Repo, turns: list[str]) -> N
     assert words[-4:] == ["--force", "shared", "--", "a"]
     assert repo.boocode(*words).code == 0
     assert (lines(repo), (repo.top / "other").exists()) == ({7: "second"}, True)
+    repo.boocode("undo")
+    refused = repo.boocode("revert", turns[0], "a*")
+    words = command_in(refused.err, "this reverts the later turn as well")
+    assert words[-2:] == ["--", "a*"]
 
 
 def test_all_turns_that_wrote_a_line_are_reverted_with_it(repo: Repo) -> None:
