@@ -47,6 +47,7 @@ from git_boocode.checkpoints.turns import (
 )
 from git_boocode.checkpoints.turns import RESTORE as END_BY_RESTORE
 from git_boocode.repo.entries import Unusable
+from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import GitError
 from git_boocode.repo.ids import ID, OBJECT_ID
 from git_boocode.repo.layout import (
@@ -334,6 +335,8 @@ class _Sum:
         self.shared: dict[str, tuple[str, ...]] = {}
         self._history = history
         self._turn = turn
+        # By the bytes of a file and its path, the blob that git stores.
+        self._stored: dict[tuple[str, str], str] = {}
 
     def add(self, interval: int, share: Share) -> None:
         """Add an interval after a state, by the state's number."""
@@ -414,9 +417,19 @@ class _Sum:
         """The blob that git stores for the bytes of another one in a file."""
         if not blob:
             return ""
-        git = self._history.git
-        content = git.run("cat-file", "blob", blob)
-        return git.line("hash-object", "--stdin", f"--path={path}", stdin=content)
+        if (blob, path) not in self._stored:
+            history = self._history
+            (content,) = history.catalog.store.blobs([blob])
+            if content is None:
+                raise FatalError(
+                    f"checkpoint '{self._turn.checkpoint.id}' is incomplete: an edit in its turn "
+                    f"recorded '{path}' as {blob}, which is missing",
+                    code="missing_objects",
+                    hints=("list the missing objects with: git fsck",),
+                )
+            arguments = ("hash-object", "--stdin", f"--path={path}")
+            self._stored[blob, path] = history.git.line(*arguments, stdin=content)
+        return self._stored[blob, path]
 
     def _add_edit(self, edit: Sign, paths: set[str]) -> None:
         """Add what an edit record says of some paths that others changed as well."""

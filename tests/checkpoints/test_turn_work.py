@@ -185,6 +185,11 @@ def test_an_edit_in_a_converted_file_is_as_git_stores_it(
     assert repo.read("a") == b"one\r\nb\r\n"
     assert worked(repo, first)[1] == {"a": [("a\nb\n", "one\nb\n")]}
     assert worked(repo, second)[1] == {}
+    blob = repo.git("hash-object", "--no-filters", "a").strip()
+    (repo.top / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    error = repo.boocode("show", first.id, "--json").json["error"]
+    assert error["code"] == "missing_objects"
+    assert first.id in error["message"]
 
 
 def test_an_edit_beside_changes_by_hand(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
