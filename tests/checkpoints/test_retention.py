@@ -33,7 +33,7 @@ from git_boocode.repo import gc as repo_gc
 from git_boocode.repo.entries import DAY, Limits, Metadata
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.ids import id_time, new_id
-from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit
@@ -150,6 +150,19 @@ def test_a_chain_is_deleted_as_a_whole(repo: Repo) -> None:
     assert ids(repo, "safety") == {first, second, redo}
     assert len(pruned(now=NOW + 11 * DAY)) == 3
     assert ids(repo) == {point}
+
+
+def test_a_restore_during_a_turn_is_kept_as_long_as_the_turn(repo: Repo) -> None:
+    begun = forged(repo, aged(60))
+    forged(repo, begun, below=TURN_ENDS, kind="turn-end", id=aged(50), turn=begun)
+    inside, later = operation(repo, 55, RESTORE, begun), operation(repo, 45, RESTORE, "")
+    rules = RULES._replace(checkpoints=Limits(keep=10, max_age=None))
+    forged(repo, aged(1))
+    repository = Repository.discover()
+    assert [each.ref.id for each in prune(repository, rules, now=NOW)] == [later]
+    fewer = RULES._replace(checkpoints=Limits(keep=1, max_age=None))
+    gone = {each.ref.id for each in prune(repository, fewer, now=NOW)}
+    assert gone == {begun, inside}
 
 
 def test_checkpoints_of_an_interrupted_restore_are_kept(repo: Repo, tmp_path: Path) -> None:

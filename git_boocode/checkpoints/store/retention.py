@@ -4,7 +4,8 @@ Checkpoints are limited by number and age, and so are proposals, which are count
 Safety checkpoints, and the checkpoints that their restores archived, have an age limit of their
 own. A restore and the undos and redos of it form a
 chain, which is deleted as a whole: `undo` reads the history from the safety checkpoints, and a
-partial chain would give another history. Whatever an interrupted restore needs is kept, and so are
+partial chain would give another history. A restore during a turn is kept as long as the turn, whose
+changes it divides. Whatever an interrupted restore needs is kept, and so are
 the proposals that undo or redo would bring back.
 """
 
@@ -162,15 +163,6 @@ def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -
             return worktree is None and entry.why.code != "newer"
         return worktree in (None, entry.meta.worktree_key)
 
-    def may_go(entry: Checkpoint | Unusable) -> bool:
-        old = is_older(entry.id, rules.safety_max_age, now)
-        return old and entry.id not in interrupted_ids and is_wanted(entry)
-
-    safety = [found[ref] for ref in of_kind[SAFETY]]
-    readable = [entry for entry in safety if isinstance(entry, Checkpoint)]
-    unread = {entry.id for entry in safety if isinstance(entry, Unusable) and may_go(entry)}
-    going = whole_chains(readable, may_go) | unread
-    staying = {entry.id for entry in safety} - going
     # Every existing worktree keeps its newest checkpoint and proposal, however old they are.
     spared = repository.worktree_keys()
     why: dict[Ref, str] = {}
@@ -181,6 +173,29 @@ def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -
             if is_wanted(entry := found[ref])
         )
         why |= rules.checkpoints.beyond(owned, now, spared=spared)
+    kept_turns = {ref.id for ref in of_kind[CHECKPOINTS] if ref not in why}
+    ends = [
+        (end.meta.worktree_key, end.id, end.meta.text("id"))
+        for end in catalog.entries(catalog.store.refs(TURN_ENDS))
+        if isinstance(end, Checkpoint) and end.id in kept_turns
+    ]
+
+    def may_go(entry: Checkpoint | Unusable) -> bool:
+        old = is_older(entry.id, rules.safety_max_age, now)
+        old = old and entry.id not in interrupted_ids and is_wanted(entry)
+        return old and not divides(entry)
+
+    def divides(entry: Checkpoint | Unusable) -> bool:
+        # Without it, what the restore did would count for the turn.
+        return isinstance(entry, Checkpoint) and any(
+            entry.meta.worktree_key == key and begun < entry.id < end for key, begun, end in ends
+        )
+
+    safety = [found[ref] for ref in of_kind[SAFETY]]
+    readable = [entry for entry in safety if isinstance(entry, Checkpoint)]
+    unread = {entry.id for entry in safety if isinstance(entry, Unusable) and may_go(entry)}
+    going = whole_chains(readable, may_go) | unread
+    staying = {entry.id for entry in safety} - going
     why |= {ref: TOO_OLD for ref in of_kind[SAFETY] if ref.id in going}
     for ref in of_kind[ARCHIVE]:
         restore = restore_of(ref)
