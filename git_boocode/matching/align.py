@@ -76,8 +76,11 @@ def _compared(
     yield Hunk(same=True, i1=area.i1, i2=i1, j1=area.j1, j2=j1)
     here, there = left[i1:i2], right[j1:j2]
     work = len(here) * len(there)
-    if work > limit and (anchors := [(i1 + i, j1 + j) for i, j in _anchors(here, there)]):
-        for i, j in [*anchors, (i2, j2)]:
+    if work > limit and (anchors := _anchors(here, there)):
+        following = {(i + 1, j + 1) for i, j in anchors}
+        # A part begins with all anchors that follow its first one.
+        first = [(i1 + i, j1 + j) for i, j in anchors if (i, j) not in following]
+        for i, j in [*first, (i2, j2)]:
             part = Hunk(same=False, i1=i1, i2=i, j1=j1, j2=j)
             yield from _compared(left, right, part)
             i1, j1 = i, j
