@@ -242,7 +242,10 @@ class LineReverter:
 
     def _certain_place(self, region: Region) -> int | None:
         """The first row now of what an edit wrote, if all alignments agree; None if uncertain."""
-        found = self._aligned.place(region.base, self.before.plain[slice(*region.theirs)])
+        old = self.before.plain[slice(*region.theirs)]
+        found = self._aligned.place(region.base, old)
+        if found is None and self.strict and self._aligned.are_disputed(region.base, old):
+            raise conflict(_UNCERTAIN)
         if found is None or (found.first and not self.now.rows[found.first - 1].endswith("\n")):
             return None
         above, below = self._around(region, found.first)

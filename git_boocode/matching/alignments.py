@@ -54,6 +54,13 @@ class Alignments:
             return None
         return Place(first, all(place.framed for place in found))
 
+    def are_disputed(self, rows: Rows, lines: Sequence[str]) -> bool:
+        """Whether alignments find different places for older rows, with another result each."""
+        found = [self._in(mapped, rows) for way in self._ways for mapped in way]
+        firsts = {place.first for place in found if place is not None}
+        size, first = rows[1] - rows[0], min(firsts, default=0)
+        return not all(is_same_result(self._now, (first, each), size, lines) for each in firsts)
+
     def may_be_there(self, rows: Rows) -> bool:
         """Whether all of some older rows are there now in an alignment."""
         mapped = (each[rows[0] + 1 : rows[1] + 1] for way in self._ways for each in way)

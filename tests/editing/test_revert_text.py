@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,12 +17,31 @@ from git_boocode.editing.revert import RevertedText, revert_text
 from git_boocode.editing.textfile import decode
 from tests.repo_kit import examples
 
+ITEM = "  log()\n  check({})\n"
 REPEATED = ("}", "", "    return total", "x = 1")
 
 
 def reverted(before: str, after: str, now: str) -> RevertedText:
     old, new, there = (decode(text.encode()) for text in (before, after, now))
     return revert_text(old, new, there)
+
+
+@pytest.mark.parametrize("between", ["", "  mid()\n"])
+@pytest.mark.parametrize("old", [ITEM.format(1), "  log()\n", ""])
+def test_a_copy_beside_the_lines_makes_them_uncertain(old: str, between: str) -> None:
+    before, after = (f"start\n{item}end\n" for item in (old, ITEM.format(2)))
+    now = f"start\n{ITEM.format(2)}{between}{ITEM.format(2)}end\n"
+    found = reverted(before, after, now)
+    assert len(found.left) == 1
+    assert found.text.text == now
+
+
+def test_a_copy_elsewhere_does_not_matter() -> None:
+    before, after = (f"start\n{ITEM.format(number)}end\n" for number in (1, 2))
+    now = f"{after}other\n{ITEM.format(2)}other end\n"
+    found = reverted(before, after, now)
+    assert not found.left
+    assert found.text.text == f"{before}other\n{ITEM.format(2)}other end\n"
 
 
 @dataclass(eq=False)
