@@ -136,6 +136,7 @@ class ListedTurn(NamedTuple):
         entry, counts = self.turn.checkpoint, self.counts
         ref = entry.meta.part("head", "ref")
         only = entry.meta.table("partial").get("paths")
+        shared = [{"path": path, "turns": [*ids]} for path, ids in self.turn.shared.items()]
         return {
             "id": entry.id,
             "commit": entry.commit.id,
@@ -148,6 +149,7 @@ class ListedTurn(NamedTuple):
             "files": counts.files if counts else None,
             "added": counts.added if counts else None,
             "removed": counts.removed if counts else None,
+            **({"shared": shared} if shared else {}),
             **({"reverted": True} if self.reverted else {}),
         }
 

@@ -229,6 +229,8 @@ def test_show_names_what_is_unclear(repo: Repo) -> None:
     claude(repo, "one", "Stop")
     shown = repo.boocode("show", first, "--json").json
     assert (shown["files"], shown["shared"]) == ([], [{"path": "a", "turns": [second]}])
+    listed = {row["id"]: row for row in repo.boocode("log", "--json").json["checkpoints"]}
+    assert listed[first]["shared"] == [{"path": "a", "turns": [second]}]
     assert f"shared      a, also of {second[:8]}" in repo.boocode("show", first).out
     done = repo.boocode("revert", first, "--json")
     assert (done.code, done.json["error"]["code"]) == (1, "shared")

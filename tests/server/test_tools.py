@@ -148,6 +148,24 @@ def test_an_empty_selection_is_not_everything(client: Client, work: Repo) -> Non
     assert client.succeed("status", paths=[])["files"]
 
 
+def test_a_revert_refuses_an_empty_name(client: Client, work: Repo) -> None:
+    client.succeed("checkpoint", agent="cursor")
+    work.write("a", "changed\n")
+    for given in ({"session": "", "agent": "cursor"}, {"agent": "", "dry_run": True}):
+        assert client.refuse("revert", **given)["code"] == "usage"
+    assert work.read("a") == b"changed\n"
+
+
+def test_the_way_out_of_a_conflict_keeps_the_paths(client: Client, work: Repo) -> None:
+    first = client.succeed("checkpoint")["id"]
+    work.write("a", "first\n")
+    client.succeed("checkpoint")
+    work.write("a", "second\n")
+    answer = client.answer(client.start("revert", turns=[first], paths=["a"]))["result"]
+    hint = "and the same 'paths' reverts the later turn as well"
+    assert hint in answer["content"][0]["text"]
+
+
 def test_bytes_that_are_not_utf8_for_strict_clients(work: Repo, serve: Serve) -> None:
     work.write("latin", b"caf\xe9\nsecond \\udce9 \xf0\x9f\x98\x80\n")
     client = serve()
