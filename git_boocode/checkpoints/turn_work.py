@@ -69,7 +69,7 @@ _EDITED = "edited"
 _KINDS = {"before": BEFORE, "after": AFTER}
 
 
-class Step(NamedTuple):
+class WorkStep(NamedTuple):
     """Two states, commits or trees, between which a turn changed files.
 
     `paths` are pathspecs of the only paths that are the turn's, empty for all.
@@ -89,15 +89,15 @@ class TurnWork(NamedTuple):
     """
 
     turn: Turn
-    steps: tuple[Step, ...]
+    steps: tuple[WorkStep, ...]
     shared: Mapping[str, tuple[str, ...]]
     # The steps and, among them, those of shared paths; empty if there are none of these.
-    with_shared: tuple[Step, ...] = ()
+    with_shared: tuple[WorkStep, ...] = ()
 
     @property
     def is_divided(self) -> bool:
         """Whether it is not simply what differs between the beginning and the end of the turn."""
-        whole = Step(self.turn.before, self.turn.after, self.turn.paths)
+        whole = WorkStep(self.turn.before, self.turn.after, self.turn.paths)
         return bool(self.turn.after) and self.steps != (whole,)
 
 
@@ -105,7 +105,7 @@ class PathStep(NamedTuple):
     """A change of one path in a step; the mode of a missing file is `000000`, its id zeros."""
 
     change: Change
-    step: Step
+    step: WorkStep
 
 
 def work_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) -> TurnWork:
@@ -125,7 +125,7 @@ def work_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) ->
 
 
 def _undivided(turn: Turn) -> TurnWork:
-    steps = (Step(turn.before, turn.after, turn.paths),) if turn.after else ()
+    steps = (WorkStep(turn.before, turn.after, turn.paths),) if turn.after else ()
     return TurnWork(turn, steps, {})
 
 
@@ -150,7 +150,7 @@ def _append(steps: list[PathStep], added: PathStep) -> None:
     last = steps[-1].change if steps else None
     if last and (last.mode, last.id) == (change.old_mode, change.old_id):
         change = change._replace(old_mode=last.old_mode, old_id=last.old_id)
-        step = Step(steps.pop().step.before, step.after, step.paths)
+        step = WorkStep(steps.pop().step.before, step.after, step.paths)
     if (change.old_mode, change.old_id) != (change.mode, change.id):
         steps.append(PathStep(change._replace(action=_action(change)), step))
 
@@ -330,8 +330,8 @@ class _Sum:
     """Adds up what one turn changed, interval by interval."""
 
     def __init__(self, history: RecordedHistory, turn: Turn) -> None:
-        self.steps: list[Step] = []
-        self.with_shared: list[Step] = []
+        self.steps: list[WorkStep] = []
+        self.with_shared: list[WorkStep] = []
         self.shared: dict[str, tuple[str, ...]] = {}
         self._history = history
         self._turn = turn
@@ -347,7 +347,7 @@ class _Sum:
         if interval + 1 < len(states):
             after = history.commit(interval + 1)
         if share.is_whole and states[interval].kind != RESTORE:
-            self._join(Step(before, after))
+            self._join(WorkStep(before, after))
             return
         changes = history.changes(interval, after)
         if changes is None:
@@ -366,11 +366,11 @@ class _Sum:
             elif owner == UNCLEAR:
                 known = self.shared.get(path, ())
                 self.shared[path] = tuple(dict.fromkeys((*known, *share.beside)))
-                self.with_shared.append(Step(start, after, (f"{TOP}{path}",)))
+                self.with_shared.append(WorkStep(start, after, (f"{TOP}{path}",)))
             elif owner == _EDITED:
                 edited.add(path)
         for start, paths in mine.items():
-            self._join(Step(start, after, tuple(f"{TOP}{path}" for path in paths)))
+            self._join(WorkStep(start, after, tuple(f"{TOP}{path}" for path in paths)))
         for edit in share.edits:
             self._add_edit(edit, edited.intersection(edit.paths))
 
@@ -438,11 +438,11 @@ class _Sum:
         empty = catalog.repository.empty_tree
         before, after = (sides[s].id if s in sides else empty for s in ("before", "after"))
         if paths:
-            step = Step(before, after, tuple(f"{TOP}{path}" for path in sorted(paths)))
+            step = WorkStep(before, after, tuple(f"{TOP}{path}" for path in sorted(paths)))
             self.steps.append(step)
             self.with_shared.append(step)
 
-    def _join(self, step: Step) -> None:
+    def _join(self, step: WorkStep) -> None:
         self.with_shared.append(step)
         last = self.steps[-1] if self.steps else None
         if last and last.after == step.before and last.paths == step.paths:

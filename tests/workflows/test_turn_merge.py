@@ -13,7 +13,7 @@ from git_boocode.checkpoints.capture import ToolCall, capture_tool_state, captur
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.request import RestoreRequest, TurnStep, WantedPaths
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.turn_work import Step, TurnWork, work_of
+from git_boocode.checkpoints.turn_work import TurnWork, WorkStep, work_of
 from git_boocode.checkpoints.turns import Turn
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.repo.errors import RefusedError
@@ -481,7 +481,7 @@ def test_a_new_file_as_an_edit_record_has_it_is_deleted(repo: Repo) -> None:
     raw = repo.git("hash-object", "-w", "--no-filters", "--stdin", stdin=b"new\r\n").strip()
     tree = repo.git("mktree", stdin=f"100644 blob {raw}\tnew\n").strip()
     (repo.top / "new").write_bytes(b"new\r\n")
-    work = TurnWork(Turn(turn), (Step(repository.empty_tree, tree),), {})
+    work = TurnWork(Turn(turn), (WorkStep(repository.empty_tree, tree),), {})
 
     def make(snapshot: Snapshot) -> WantedPaths:
         return merge_turns(repository, snapshot, [work], MergeOptions()).wanted
@@ -641,7 +641,7 @@ def test_paths_that_no_file_may_have_are_never_written(repo: Repo) -> None:
         ("100644", "plain", blob),
     )
     (repo.top / "link").symlink_to(repo.top.parent)
-    work = TurnWork(Turn(turn), (Step(repository.empty_tree, hostile),), {})
+    work = TurnWork(Turn(turn), (WorkStep(repository.empty_tree, hostile),), {})
     found: list[Merged] = []
 
     def make(snapshot: Snapshot) -> WantedPaths:
