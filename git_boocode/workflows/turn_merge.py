@@ -507,6 +507,10 @@ class _TurnMerge:
                     left = (entry.id if entry else "") == (change.id.strip("0") and change.id)
                 if left and path in chosen and path not in special:
                     self._staged[path] = _entry(change)
+            intended = (now.intended & after.intended).difference(e.path for e in before.special)
+            of = {change.path: change for change in changed}
+            for path in intended.intersection(paths):
+                self._staged[path] = _entry(of[path]) if path in of else None
 
     # The result.
 

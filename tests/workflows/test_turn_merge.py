@@ -214,6 +214,22 @@ def test_staging_goes_back_where_the_turn_left_it(repo: Repo, *, ended: bool) ->
 # Renames.
 
 
+def test_a_file_that_the_turn_intends_to_add_is_no_longer_staged(repo: Repo) -> None:
+    turn = begin("turn")
+    repo.write("new", "new\n")
+    repo.git("rm", "--cached", "-q", "a")
+    repo.write("a", changed(3, "turn\n"))
+    repo.git("add", "-N", "new", "a")
+    end(turn)
+    repo.write("other", "mine\n")
+    repo.git("add", "-N", "other")
+    before = repo.git("ls-files", "-s", "-t")
+    merged(turn)
+    assert repo.git("status", "--short").splitlines() == [" A other"]
+    undo()
+    assert repo.git("ls-files", "-s", "-t") == before
+
+
 def moved(repo: Repo, old: str, new: str) -> None:
     (repo.top / new).parent.mkdir(exist_ok=True)
     (repo.top / old).rename(repo.top / new)
