@@ -183,6 +183,7 @@ class _TurnMerge:
         self._conflicts: list[TurnConflict] = []
         self._recorded: dict[str, set[str]] = {}  # the lines in conflict, as they were recorded
         self._mixed: dict[str, list[_Sides]] = {}  # of paths that turns changed alternately
+        self._was_at: dict[str, str] = {}  # the current names of files that get another one
         self._stuck: set[str] = set()  # the paths that cannot be merged, even in part
         self._staged: dict[str, Entry | None] = {}
         # The only paths to name among those that are not recorded; None for all.
@@ -286,6 +287,7 @@ class _TurnMerge:
                 if path not in self._stuck and merged is not None:
                     self._after[other] = self.files.renamed(path, other, merged)
                     self._after[path] = None
+                    self._was_at[other] = path
 
     @staticmethod
     def _has_passing_names(steps: Mapping[str, tuple[PathStep, ...]]) -> bool:
@@ -554,6 +556,9 @@ class _TurnMerge:
         for path, other in self.files.in_the_way(made):
             if other not in gone:
                 self._after[path] = None
+                if path in self._was_at:
+                    # It stays under its other name.
+                    self._after[self._was_at[path]] = self._before[self._was_at[path]]
                 self._refuse(path, f"'{other}' is in the way")
 
 

@@ -248,6 +248,19 @@ def test_a_file_that_the_turn_renamed_and_others_changed_gets_its_name_back(repo
     assert text(repo, "a") is None
 
 
+def test_a_renamed_file_stays_if_its_old_name_is_taken(repo: Repo) -> None:
+    repo.write("sub/old", LINES)
+    turn = begin("turn")
+    moved(repo, "sub/old", "new")
+    end(turn)
+    repo.write("new", changed(8, "by hand\n"))
+    (repo.top / "sub").rmdir()
+    repo.write("sub", "a file\n")
+    result = merged(turn)
+    assert [each.path for each in result.conflicts] == ["sub/old"]
+    assert not result.wanted.files
+
+
 def test_a_file_that_others_renamed_since_is_found(repo: Repo) -> None:
     first = begin("first")
     repo.write("a", changed(3, "first\n"))
