@@ -11,6 +11,7 @@ from shlex import quote, split
 import pytest
 
 import git_boocode
+from tests.agents.kit import fire, prompted
 from tests.checkpoints.kit import seen
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
@@ -463,8 +464,8 @@ def test_all_turns_that_wrote_a_line_are_reverted_with_it(repo: Repo) -> None:
 
 def test_what_was_changed_by_hand_as_well_is_not_offered(repo: Repo, turns: list[str]) -> None:
     changed(repo, 12, by="later")
-    last = begin(repo, "last", "--session", "s3", "--agent", "claude-code")
-    repo.git("update-ref", f"refs/boocode/turn-ends/{last}", f"refs/boocode/checkpoints/{last}")
+    for event in ("UserPromptSubmit", "Stop"):
+        fire(repo, "claude-code", event, payload=prompted(repo))
     changed(repo, 2, by="hand")
     refused = repo.boocode("revert", turns[0])
     assert "by hand" in refused.err
