@@ -147,7 +147,7 @@ class TurnFiles:
 
     def ignored_in(self, state: str, other: str, paths: Collection[str]) -> frozenset[str]:
         """The paths that one state may lack only because of its rules, and another one has."""
-        if not (self.is_whole(state) and self.is_whole(other)):
+        if not (self._is_whole(state) and self._is_whole(other)):
             return frozenset()
         ignored = self._ignored(state, sorted({*paths} - self._tracked(state, paths)))
         if not ignored:
@@ -162,7 +162,7 @@ class TurnFiles:
         scratch = os.path.dirname(self._snapshot.disk_index.path)
         return ignored_by(self._repository, state, paths, scratch)
 
-    def is_whole(self, name: str) -> bool:
+    def _is_whole(self, name: str) -> bool:
         """Whether a state is one of the whole worktree; an edit record has only its files."""
         return name == self._snapshot.tree or self.meta(name) is not None
 

@@ -229,8 +229,8 @@ class _TurnMerge:
             pairs[path] = self._mixed[path] if self._forwards else self._mixed[path][::-1]
             self._mixed[path] = []
         places = {path: path for path in pairs}
-        self._fold_renames(work, chosen, pairs)
-        places |= self._renamed_since(work, chosen, pairs)
+        self._fold_renames(chosen, pairs)
+        places |= self._renamed_since(work, pairs)
         self.files.read_ahead(
             (places[path], side)
             for path, sides in pairs.items()
@@ -239,24 +239,13 @@ class _TurnMerge:
             if self._needs_contents(self._after[places[path]], base, other)
             for side in (base, other, self._after[places[path]])
         )
-
-        def order(path: str) -> tuple[bool, str]:
-            # What the turn changed at an old name came before what it changed at the new one.
-            if places[path] == path:
-                return True, ""
-            return False, self.files.time_of(chosen[path][-1].step.after)
-
-        for path in sorted(pairs, key=order, reverse=not self._forwards):
-            sides = pairs[path]
+        for path, sides in pairs.items():
             for base, other in sides if self._forwards else reversed(sides):
                 if places[path] not in self._stuck:
                     self._merge(places[path], base, other)
 
     def _fold_renames(
-        self,
-        work: TurnWork,
-        steps: Mapping[str, tuple[PathStep, ...]],
-        pairs: dict[str, list[_Sides]],
+        self, steps: Mapping[str, tuple[PathStep, ...]], pairs: dict[str, list[_Sides]]
     ) -> None:
         """Merge files that the turn renamed, and others have changed since, at the other name.
 
@@ -269,14 +258,11 @@ class _TurnMerge:
             and sides[0][1] is None
             and self._after[path] not in (sides[0][0], None)
         ]
-        passing = self._has_passing_names(steps)
         for path in moved:
-            ((_, step),) = steps[path]
-            other = self._renamed_between(path, step.before, step.after)
-            if other not in steps and not passing:
-                # Perhaps it had another name for a while.
-                ends = work.steps[0].before, work.steps[-1].after
-                other = self._renamed_between(path, *ends)
+            (step,) = steps[path]
+            new_of = self.files.renames(step.step.before, step.step.after)
+            of = new_of if self._forwards else {new: old for old, new in new_of.items()}
+            other = of.get(path, "")
             if other not in pairs or len(pairs[other]) != 1 or self._after[other] is not None:
                 continue
             (base, _), (gone, there) = pairs[path][0], pairs[other][0]
@@ -289,26 +275,7 @@ class _TurnMerge:
                     self._after[path] = None
                     self._was_at[other] = path
 
-    @staticmethod
-    def _has_passing_names(steps: Mapping[str, tuple[PathStep, ...]]) -> bool:
-        """Whether a turn made and removed a file that others changed in between."""
-        return any(
-            each[0].change.action == "create" and each[-1].change.action == "delete"
-            for each in steps.values()
-        )
-
-    def _renamed_between(self, path: str, old: str, new: str) -> str:
-        """The other name of a file that was renamed between two states; empty if it was not."""
-        new_of = self.files.renames(old, new)
-        of = new_of if self._forwards else {new: old for old, new in new_of.items()}
-        return of.get(path, "")
-
-    def _renamed_since(
-        self,
-        work: TurnWork,
-        steps: Mapping[str, tuple[PathStep, ...]],
-        pairs: Mapping[str, list[_Sides]],
-    ) -> dict[str, str]:
+    def _renamed_since(self, work: TurnWork, pairs: Mapping[str, list[_Sides]]) -> dict[str, str]:
         """The current names of files that the turn changed, and others have renamed since."""
         gone = {
             path: sides
@@ -317,16 +284,11 @@ class _TurnMerge:
             and self._after[path] is None
             and any(base is not None for base, _ in sides)
         }
-        found: dict[str, str] = {}
-        for path in gone:
-            step = steps[path][0 if self._forwards else -1].step
-            state = step.before if self._forwards else step.after
-            if not self.files.is_whole(state):
-                state = work.turn.before
-            name = self.files.renames(state, self._snapshot.tree).get(path)
-            # The turn may have changed it at the new name as well, but not made it.
-            if name and (name not in steps or steps[name][0].change.action != "create"):
-                found[path] = name
+        if not gone:
+            return {}
+        state = work.steps[0].before if self._forwards else work.steps[-1].after
+        names = self.files.renames(state, self._snapshot.tree)
+        found = {path: names[path] for path in gone if names.get(path, path) not in pairs}
         self._look_at(found.values())
         for path, name in found.items():
             if gone[path][-1 if self._forwards else 0][1] is None:

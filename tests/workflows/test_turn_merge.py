@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -536,45 +535,6 @@ def test_line_endings_that_git_does_not_store_stay(repo: Repo) -> None:
 def tool(turn: Checkpoint, call: str, *, ended: bool = False) -> None:
     made = ToolCall(turn.id, ended, call, "Bash", ())
     assert capture_tool_state(Repository.discover(), made, "PostToolUse" if ended else "PreToolUse")
-
-
-@contextmanager
-def call(turn: Checkpoint, name: str) -> Iterator[None]:
-    tool(turn, name)
-    yield
-    tool(turn, name, ended=True)
-
-
-def test_a_file_that_another_open_turn_renamed_is_found(repo: Repo) -> None:
-    first, second = begin("first"), begin("second")
-    with call(second, "1"):
-        repo.write("a", changed(3, "second\n"))
-    with call(first, "2"):
-        moved(repo, "a", "a2")
-    with call(second, "3"):
-        repo.write("a2", changed(3, "second again\n", changed(8, "second\n")))
-    end(first)
-    end(second)
-    repo.write("a2", changed(3, "second again\n", changed(8, "second\n")) + "by hand\n")
-    assert merged(second).conflicts == ()
-    assert (text(repo, "a"), text(repo, "a2")) == (None, LINES + "by hand\n")
-
-
-def test_a_file_that_a_turn_renamed_twice_beside_another_one(repo: Repo) -> None:
-    first, second = begin("first"), begin("second")
-    now = LINES
-    for number, (name, line) in enumerate([("a2", 3), ("a3", 8)]):
-        with call(first, f"{number}"):
-            now = changed(line, "first\n", now)
-            repo.write("a" if name == "a2" else "a2", now)
-        repo.write("b", f"by hand {number}\n")
-        with call(first, f"{number} moved"):
-            moved(repo, "a" if name == "a2" else "a2", name)
-    end(first)
-    end(second)
-    repo.write("a3", now + "by hand\n")
-    assert merged(first).conflicts == ()
-    assert (text(repo, "a"), text(repo, "a3")) == (LINES + "by hand\n", None)
 
 
 def test_what_two_turns_may_have_changed_is_taken_back_only_if_asked_for(repo: Repo) -> None:
