@@ -197,7 +197,7 @@ class Callback(NamedTuple):
 def _command(value: object) -> str:
     """A command of an answer, text or a list of words; empty if it cannot be shown in one line."""
     words = value if isinstance(value, list) else []
-    if words and all(isinstance(word, str) for word in words):
+    if words and all(isinstance(word, str) and word.isprintable() for word in words):
         value = shell_command(*words)
     text = value.strip() if isinstance(value, str) else ""
     return text if text.isprintable() and len(text) <= _SHOWN else ""
