@@ -96,9 +96,10 @@ class _Trial:
     def _refused(self, answer: dict[str, Any], after: Seen) -> Verdict:
         error = answer["error"]
         _expect(after == self._before, f"refused, but changed: {error['message']}")
-        if error["code"] == "not_found" and self._choice.selection.paths:
-            # The turn left nothing at these paths, for example of a file that it moved twice.
-            return self._left(after.files)
+        paths = self._choice.selection.paths
+        if error["code"] == "not_found" and paths and after.files.keys().isdisjoint(paths):
+            # The turn moved a file to such a path and away again: it did not change it.
+            return Verdict(UNDEFINED, error["message"])
         _expect(error["code"] in _REFUSALS, f"refused as {error['code']}: {error['message']}")
         if error["code"] == "conflict":
             _expect(bool(answer.get("conflicts")), "a conflict without its paths")
