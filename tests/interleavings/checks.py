@@ -96,9 +96,9 @@ class _Trial:
     def _refused(self, answer: dict[str, Any], after: Seen) -> Verdict:
         error = answer["error"]
         _expect(after == self._before, f"refused, but changed: {error['message']}")
-        paths = self._choice.selection.paths
-        if error["code"] == "not_found" and paths and after.files.keys().isdisjoint(paths):
-            # The turn moved a file to such a path and away again: it did not change it.
+        if error["code"] == "not_found" and answer.get("pathspec") in self._choice.selection.paths:
+            # The turn moved a file to this path and away again: it did not change it.
+            _expect(answer["pathspec"] not in after.files, error["message"])
             return Verdict(UNDEFINED, error["message"])
         _expect(error["code"] in _REFUSALS, f"refused as {error['code']}: {error['message']}")
         if error["code"] == "conflict":
