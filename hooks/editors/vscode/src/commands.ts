@@ -92,7 +92,12 @@ async function restoreHunks(worktree: Worktree, turn = "", files: string[] = [])
 
 function textOf({ old_text, new_text }: Hunk): string {
     const marked = (mark: string, text: string): string[] =>
-        text ? text.replace(/\n$/, "").split("\n").map((line) => `${mark}${line}`) : [];
+        text
+            ? text
+                  .replace(/\n$/, "")
+                  .split("\n")
+                  .map((line) => `${mark}${line}`)
+            : [];
     return [...marked("-", old_text), ...marked("+", new_text)].join(" ⏎ ");
 }
 
