@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from binascii import crc32
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -76,6 +77,14 @@ class HookEvent(NamedTuple):
         """The name of the tool."""
         return self.payload.text(self.agent.fields.tool)
 
+    @property
+    def call_key(self) -> str:
+        """The id of a tool call, or a checksum of its input; empty without either."""
+        fields = self.agent.fields
+        given = next(self.payload.values(fields.tool_input), None)
+        checksum = f"{crc32(json.dumps(given, sort_keys=True).encode()):08x}" if given else ""
+        return self.payload.text(fields.call)[:LONGEST_NAME] or checksum
+
     def changed_files(self, top: str) -> tuple[str, ...]:
         """Pathspecs of the files in a worktree that a tool is about to change."""
         fields = self.agent.fields
@@ -94,7 +103,7 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
     name = name or payload.text((*agent.fields.event, *sender.fields.event))
     if not name:
         raise FatalError(f"no event of {agent.title} is named", code="unknown_event")
-    kind = kind_of(sender, name) or kind_of(agent, name)
+    kind = kind_of(sender, name)
     if kind is None:
         *most, last = [f"'{event}'" for event in agent.events()]
         raise FatalError(

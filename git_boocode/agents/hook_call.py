@@ -13,7 +13,6 @@ import re
 import signal
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -35,11 +34,13 @@ from git_boocode.agents.payload import (
     TOOL_END,
     TURN,
     Payload,
+    answer,
+    caller_of,
     parse_payload,
     read_input,
     reads_only,
 )
-from git_boocode.agents.registry import find_agent, home_of
+from git_boocode.agents.registry import ANY_AGENT, find_agent, home_of
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
@@ -250,26 +251,27 @@ def _serve_git(context: HookContext, enter: Callable[[], None], arguments: Seque
 def _serve_agent(context: HookContext, enter: Callable[[], None], given: bytes | None) -> None:
     """Serve the hook of an agent; if no event is given, the payload on standard input names it."""
     agent = find_agent(context.agent)
-    if agent is None:
+    if agent is None and context.agent != ANY_AGENT:
         message = f"unknown agent '{context.agent}'" if context.agent else "no agent given"
         raise FatalError(message, code="unknown_agent")
-    context.agent = agent.name
-    # At once: the agent has to read it even if this process is killed.
-    with suppress(OSError):
-        os.write(1, agent.answer.encode("ascii") if given is None else b"")
+    if agent is not None:
+        context.agent = agent.name
+        if given is None:
+            # At once: the agent has to read it even if this process is killed.
+            answer(agent)
     lead_group()
     # The payload may name where the agent works, anyway.
     with context.noting():
         enter()
-    # An agent that a git hook has started inherits its repository, but need not work in it; whoever
-    # sets these variables for all commands sets the worktree, too.
-    if "GIT_WORK_TREE" not in os.environ:
-        for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
-            os.environ.pop(name, None)
+    _leave_git_hook()
     payload = Payload({})
     # A turn begins even if the payload cannot be read.
     with context.noting():
         payload = parse_payload(read_input() if given is None else given)
+    if agent is None:
+        agent = caller_of(payload, context.event, os.environ)
+        if given is None:
+            answer(agent)
     reported = parse_event(agent, context.event, payload)
     context.agent, context.event = reported.agent.name, reported.name
     for directory, repository in _repositories(context, reported.directories):
@@ -278,6 +280,14 @@ def _serve_agent(context: HookContext, enter: Callable[[], None], given: bytes |
             if not inside_restore(repository.state_dir):
                 _serve(context, repository, reported)
     context.enter(None)
+
+
+def _leave_git_hook() -> None:
+    """Forget the repository of a git hook that has started the agent, which need not work in it."""
+    # Whoever sets these variables for all commands sets the worktree, too.
+    if "GIT_WORK_TREE" not in os.environ:
+        for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
+            os.environ.pop(name, None)
 
 
 def _repositories(
@@ -382,12 +392,16 @@ def _serve_tool(
     records = records and not reads_only(reported.tool)
     if latest is None or not (records or (has_ended and latest.in_call)):
         return takes_files
+    name = reported.call_key
+    if latest.has_state(name, ended=has_ended):
+        # A plugin and installed hooks report the same call.
+        return takes_files
     from git_boocode.checkpoints.capture import ToolCall, capture_tool_state
 
     begun = turns.checkpoint_of(latest.agent, latest.session, reported.turn) or latest.checkpoint
     only = [path.removeprefix(_TOP) for path in paths] if edits_files(reported.tool) else []
     made = ToolCall(begun, has_ended, call, reported.tool, tuple(only))
-    turns.replace(latest, latest._replace(seen=time.time(), in_call=not has_ended))
+    turns.replace(latest, latest.with_state(name, ended=has_ended))
     return capture_tool_state(repository, made, reported.name)
 
 

@@ -15,6 +15,8 @@ from git_boocode.agents.payload import (
     TOOL,
     TOOL_END,
     Payload,
+    answer,
+    caller_of,
     directories_of,
     ids_of,
     kind_of,
@@ -23,7 +25,7 @@ from git_boocode.agents.payload import (
     reads_only,
     sender_of,
 )
-from git_boocode.agents.registry import Agent, find_agent
+from git_boocode.agents.registry import AGENTS, ANY_AGENT, Agent, find_agent
 from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.reported_turn import (
     AUTO,
@@ -44,11 +46,15 @@ def unserved_input(arguments: Sequence[str]) -> bytes | None:
 
     Does not return if there is nothing to do. None if the event is not one of a tool.
     """
-    agent = find_agent(arguments[0]) if len(arguments) == 2 else None
-    if agent is None or kind_of(agent, arguments[1]) not in (TOOL, TOOL_END) or _is_special():
+    if len(arguments) != 2 or _is_special():
         return None
-    with suppress(OSError):
-        os.write(1, agent.answer.encode("ascii"))
+    name, event = arguments
+    agent = find_agent(name)
+    possible = [agent] if agent else AGENTS.values() if name == ANY_AGENT else []
+    if not any(kind_of(each, event) in (TOOL, TOOL_END) for each in possible):
+        return None
+    if agent is not None:
+        answer(agent)
     # An agent that leaves the pipe open has no use for a failure.
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
@@ -57,6 +63,9 @@ def unserved_input(arguments: Sequence[str]) -> bytes | None:
     with suppress(Exception):
         data = read_input()
         payload = parse_payload(data)
+        if agent is None:
+            agent = caller_of(payload, event, os.environ)
+            answer(agent)
         sender = sender_of(agent, payload)
         if all(_is_idle(sender, payload, each) for each in directories_of(sender, payload)):
             os._exit(0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from git_boocode.agents.registry import SERVER, Agent, Program
+from git_boocode.agents.registry import ANY_AGENT, SERVER, Agent, Program
 
 MARKER = "git-boocode: made by 'git boocode hooks install'"
 """What a file of our own says in its first lines."""
@@ -24,7 +24,7 @@ _SERVE_IN_FILE = re.compile(rb"""boocode(?:\.exe|/__main__\.py)?["'][^{}]{0,99}?
 def is_own_call(agent: Agent, command: object) -> bool:
     """Whether a command line calls our hook for an agent."""
     names = _CALL.findall(command) if isinstance(command, str) else ()
-    return any(name in (agent.name, *agent.aliases) for name in names)
+    return any(name in (agent.name, *agent.aliases, ANY_AGENT) for name in names)
 
 
 def is_own_program(data: bytes) -> bool:

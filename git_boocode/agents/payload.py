@@ -11,9 +11,10 @@ import os
 import re
 import select
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from git_boocode.agents.registry import Agent, find_agent
+from git_boocode.agents.registry import AGENTS, Agent, transcript_directories
 
 if TYPE_CHECKING:
     from git_boocode.repo.errors import FatalError
@@ -142,18 +143,64 @@ def _bad_payload(what: str) -> FatalError:
 
 
 def kind_of(agent: Agent, name: str) -> str | None:
-    """What an event of an agent is, see `event.HookEvent`; None if it has no such event."""
-    kinds = {agent.tool: TOOL, agent.tool_end: TOOL_END}
-    kinds |= {agent.end: END, agent.older_turn: TURN, agent.turn: TURN}
-    return kinds.get(name)
+    """What an event of an agent is, see `event.HookEvent`; None if it has no such event.
+
+    An agent has the events of its own hooks, and of those of other agents that it runs.
+    """
+    formats = (other for other in AGENTS.values() if agent.name in other.run_by)
+    for each in (agent, *formats):
+        kinds = {each.tool: TOOL, each.tool_end: TOOL_END}
+        kinds |= {each.end: END, each.older_turn: TURN, each.turn: TURN}
+        if name and name in kinds:
+            return kinds[name]
+    return None
 
 
 def sender_of(agent: Agent, payload: Payload) -> Agent:
     """Who sent a payload to the hook of an agent: some agents run the hooks of another one, too."""
-    for other, fields in agent.run_by.items():
-        if payload.text(fields):
-            return find_agent(other) or agent
-    return agent
+    others = (AGENTS[name] for name in agent.run_by)
+    return next((other for other in others if _is_signed(payload, other)), agent)
+
+
+def caller_of(payload: Payload, event: str, environment: Mapping[str, str]) -> Agent:
+    """Who runs a hook that is made for several agents; `event` is its name, or empty.
+
+    Without any sign, it is the first one that has such an event, or Claude Code.
+    """
+    event = event or payload.text(name for each in AGENTS.values() for name in each.fields.event)
+    able = [each for each in AGENTS.values() if kind_of(each, event)]
+    shown = (
+        *(each for each in able if _has_transcript(each, payload)),
+        *(each for each in able if _is_signed(payload, each)),
+        *(each for each in able if any(map(environment.get, each.signs.variables))),
+    )
+    return next(iter((*shown, *able)), next(iter(AGENTS.values())))
+
+
+def answer(agent: Agent) -> None:
+    """Print what an agent has to read; it need not be there any more."""
+    with suppress(OSError):
+        os.write(1, agent.answer.encode("ascii"))
+
+
+def _has_transcript(agent: Agent, payload: Payload) -> bool:
+    """Whether a payload names a transcript where an agent keeps them, in whatever home."""
+    path = payload.text(agent.fields.transcript)
+    usual = (f"/{agent.home}/{below}/".replace("//", "/") for below in agent.transcripts)
+    known = (f"{directory}/" for directory in transcript_directories(agent))
+    return any(each in path for each in usual) or path.startswith(tuple(known))
+
+
+def _is_signed(payload: Payload, agent: Agent) -> bool:
+    """Whether a payload has the fields by which an agent is recognized."""
+
+    def has(field: str) -> bool:
+        return next(payload.values([field.lstrip("!")]), None) is not None
+
+    return any(
+        all(has(field) is not field.startswith("!") for field in fields.split())
+        for fields in agent.signs.payloads
+    )
 
 
 def ids_of(agent: Agent, payload: Payload) -> tuple[str, str]:

@@ -92,6 +92,17 @@ class Trust(NamedTuple):
     folders: tuple[str, ...] = ()
 
 
+class Signs(NamedTuple):
+    """How to recognize an agent that runs the hooks of another one, or hooks made for several.
+
+    Each of `payloads` is a list of fields that its payloads have, or with `!` lack. `variables` are
+    those that it sets in the environment of its hooks.
+    """
+
+    payloads: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
 class Agent(NamedTuple):
     """An agent, by its name on the command line and in metadata.
 
@@ -106,7 +117,7 @@ class Agent(NamedTuple):
     Versions whose `turn` event lacks the first field of the session report turns by `older_turn`.
     With `tool_begins` there are modes without turn events, in which the first tool of a turn stands
     for it. `answer` is what a hook has to print. `run_by` are the agents that run this one's hooks
-    as well, with the fields that give their payloads away.
+    as well, and `signs` show that it is this one that runs a hook.
 
     `callback` is the shipped one that restores the agent's conversations, configured by
     `callback_environment`, in which `{data}` is the user's data directory; `resume` is the command
@@ -133,7 +144,8 @@ class Agent(NamedTuple):
     aliases: tuple[str, ...] = ()
     answer: str = ""
     tool_begins: bool = False
-    run_by: Mapping[str, tuple[str, ...]] = {}
+    run_by: tuple[str, ...] = ()
+    signs: Signs = Signs()
     callback: str = ""
     callback_environment: Mapping[str, str] = {}
     resume: str = ""
@@ -185,8 +197,8 @@ _ALL = (
         tool="PreToolUse",
         tool_end="PostToolUse",
         end="Stop",
-        # VS Code sends what Copilot sends.
-        run_by={"cursor": ("conversation_id", "generation_id"), "copilot": ("sessionId",)},
+        run_by=("cursor", "copilot"),
+        signs=Signs(("prompt_id !timestamp",)),
         callback="claude-code",
         config=Settings(
             {
@@ -212,6 +224,7 @@ _ALL = (
         transcripts=("sessions", "archived_sessions"),
         marks=(".codex",),
         fields=Fields(turn=("turn_id",)),
+        signs=Signs(("turn_id",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
         tool_end="PostToolUse",
@@ -247,6 +260,7 @@ _ALL = (
         transcripts=("tmp",),
         marks=(".gemini", "GEMINI.md"),
         fields=Fields(),
+        signs=Signs(variables=("GEMINI_SESSION_ID",)),
         turn="BeforeAgent",
         tool="BeforeTool",
         tool_end="AfterTool",
@@ -270,6 +284,7 @@ _ALL = (
         marks=(".qwen", "QWEN.md"),
         # A continuation of a turn fires the event of the turn again, with the same id.
         fields=Fields(turn=("prompt_id",), call=("tool_call_id", "tool_use_id")),
+        signs=Signs(("prompt_id timestamp",), ("QWEN_PROJECT_DIR",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
         tool_end="PostToolUse",
@@ -295,6 +310,7 @@ _ALL = (
             directories=("cwd", "workspace_roots"),
             files=("file_path",),
         ),
+        signs=Signs(("conversation_id", "generation_id")),
         turn="beforeSubmitPrompt",
         tool="preToolUse",
         tool_end="postToolUse",
@@ -317,13 +333,17 @@ _ALL = (
         transcript="session-state/{session}/events.jsonl",
         transcripts=("session-state",),
         marks=(".github/hooks", ".github/copilot-instructions.md"),
+        # Its own spellings, and those of Claude Code's hooks, which VS Code uses in both.
         fields=Fields(
-            session=("sessionId",),
-            # As VS Code spells them, too, which runs these hooks.
+            session=("sessionId", "session_id"),
             transcript=("transcriptPath", "transcript_path"),
-            event=("hookEventName",),
+            event=("hookEventName", "hook_event_name"),
             tool=("toolName", "tool_name"),
             tool_input=("toolArgs", "tool_input"),
+        ),
+        signs=Signs(
+            ("sessionId", "hook_event_name timestamp !prompt_id !permission_mode"),
+            ("COPILOT_PROJECT_DIR", "COPILOT_PLUGIN_ROOT"),
         ),
         turn="userPromptSubmitted",
         tool="preToolUse",
@@ -389,6 +409,7 @@ _ALL = (
             tool_input=("preToolUse.parameters",),
             parent=("parent_agent_id",),
         ),
+        signs=Signs(("hookName",)),
         turn="TaskStart",
         older_turn="UserPromptSubmit",
         tool="PreToolUse",
@@ -474,6 +495,10 @@ _VSCODE = Agent(
 
 SERVER_AGENTS = {agent.name: agent for agent in (*_ALL, _VSCODE) if agent.servers is not None}
 """The agents and editors that can start our server, by name."""
+
+
+ANY_AGENT = "auto"
+"""In place of an agent's name: whichever runs the hook."""
 
 
 def find_agent(name: str, among: Mapping[str, Agent] = AGENTS) -> Agent | None:

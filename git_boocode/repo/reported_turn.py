@@ -19,6 +19,7 @@ AUTO, ALWAYS, NEVER = "auto", "always", "never"
 CLAUDE_CODE = "claude-code"
 _CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
 _LARGEST = 1 << 20  # bytes
+_MOST_STATES = 32
 # Seconds after which a turn whose end was never reported counts as ended: the agent was killed.
 _LONGEST_SILENCE = 86_400.0
 
@@ -30,7 +31,8 @@ class ReportedTurn(NamedTuple):
     the transcript, None if unknown; `time` is in seconds since 1970; `checkpoint` is the id of its
     checkpoint. `seen` is when it or one of its tool calls was recorded last, and `in_call` whether
     a recorded call has not ended; `per_tool` is the setting when the turn began, empty if unknown;
-    `reports_tools` whether a tool was reported at all.
+    `reports_tools` whether a tool was reported at all. `states` are those of tool calls that were
+    recorded last, see `with_state`.
     """
 
     agent: str
@@ -45,16 +47,31 @@ class ReportedTurn(NamedTuple):
     in_call: bool = False
     per_tool: str = ""
     reports_tools: bool = False
+    states: tuple[str, ...] = ()
 
     def is_of_session(self, other: ReportedTurn) -> bool:
         """Whether both are of one agent's session."""
         return (self.agent, self.session) == (other.agent, other.session)
+
+    def has_state(self, call: str, *, ended: bool) -> bool:
+        """Whether the state before or after a tool call was recorded last of those of the call."""
+        found = (state for state in reversed(self.states) if state[1:] == call)
+        return bool(call) and next(found, "") == _state(call, ended=ended)
+
+    def with_state(self, call: str, *, ended: bool) -> ReportedTurn:
+        """The turn, seen now, with the state before or after a tool call recorded."""
+        states = (*self.states, _state(call, ended=ended))[-_MOST_STATES:]
+        return self._replace(seen=time.time(), in_call=not ended, states=states)
 
     @property
     def is_open(self) -> bool:
         """Whether its end was not reported, and need not be expected any more."""
         silence = time.time() - max(self.time, self.seen)
         return not self.ended and silence < _LONGEST_SILENCE
+
+
+def _state(call: str, *, ended: bool) -> str:
+    return ("+" if ended else "-") + call
 
 
 def turns_in(rows: object) -> Iterator[ReportedTurn]:
@@ -76,6 +93,7 @@ def turns_in(rows: object) -> Iterator[ReportedTurn]:
                 in_call=row.get("in_call") is True,
                 per_tool=str(row.get("per_tool", "")),
                 reports_tools=row.get("reports_tools") is True,
+                states=tuple(map(str, row.get("states", ()))),
             )
 
 

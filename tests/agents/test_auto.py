@@ -1,0 +1,138 @@
+"""`git boocode hook auto` finds out which agent runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from git_boocode.agents.payload import caller_of, parse_payload
+from git_boocode.agents.registry import AGENTS
+from tests.agents.kit import PAYLOADS, fire, logged, prompted, recorded, taken
+from tests.checkpoints.kit import refs
+from tests.repo_kit import Repo
+
+# As Copilot CLI sends it to a hook of a plugin for Claude Code.
+COPILOT = {
+    "hook_event_name": "UserPromptSubmit",
+    "session_id": "cd622fd2-4bd7-4c3b-a773-8bd7ab607a7f",
+    "timestamp": "2026-11-28T17:39:55.910Z",
+    "cwd": "/TOP",
+    "prompt": "Please write alpha down",
+}
+COPILOT_TOOL = {
+    **{key: COPILOT[key] for key in ("session_id", "timestamp", "cwd")},
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Write",
+    "tool_input": {"path": "/TOP/alpha.txt", "file_text": "alpha\n"},
+}
+COPILOT_END = {
+    **{key: COPILOT[key] for key in ("session_id", "timestamp", "cwd")},
+    "hook_event_name": "Stop",
+    "transcript_path": "/HOME/.copilot/session-state/cd622fd2/events.jsonl",
+    "stop_reason": "end_turn",
+    "stop_hook_active": False,
+}
+
+
+def payloads() -> Iterator[Any]:
+    for path in sorted(PAYLOADS.iterdir()):
+        agent, _, event = path.stem.partition(".")
+        yield pytest.param(agent, event, path.read_bytes(), id=path.stem)
+    for payload in (COPILOT, COPILOT_TOOL, COPILOT_END):
+        event = str(payload["hook_event_name"])
+        data = json.dumps(payload).encode()
+        yield pytest.param("copilot", event, data, id=f"copilot as Claude Code: {event}")
+
+
+def sent(repo: Repo, payload: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(payload).replace("/TOP", str(repo.top)))
+    return found
+
+
+@pytest.mark.parametrize(("agent", "event", "data"), list(payloads()))
+def test_what_agents_really_send_is_enough(agent: str, event: str, data: bytes) -> None:
+    # Cline's hooks are named after other events than its payloads.
+    events = (event,) if agent in ("cline", "copilot") else (event, "")
+    for name in events:
+        assert caller_of(parse_payload(data), name, {}).name == agent
+
+
+@pytest.mark.parametrize(
+    ("variables", "agent"),
+    [
+        ({}, "claude-code"),
+        ({"COPILOT_PLUGIN_ROOT": "/p", "CLAUDE_PLUGIN_ROOT": "/p"}, "copilot"),
+        ({"QWEN_PROJECT_DIR": "/w", "GEMINI_PROJECT_DIR": "/w"}, "qwen"),
+    ],
+)
+def test_the_environment_decides_where_the_payload_does_not(
+    variables: dict[str, str], agent: str
+) -> None:
+    payload = parse_payload(b'{"session_id": "s", "prompt": "go on"}')
+    assert caller_of(payload, "UserPromptSubmit", variables).name == agent
+    claude = parse_payload((PAYLOADS / "claude-code.UserPromptSubmit.json").read_bytes())
+    assert caller_of(claude, "UserPromptSubmit", variables).name == "claude-code"
+
+
+def test_a_home_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEX_HOME", "/opt/codex")
+    payload = b'{"session_id": "s", "transcript_path": "/opt/codex/sessions/2026/r.jsonl"}'
+    assert caller_of(parse_payload(payload), "UserPromptSubmit", {}).name == "codex"
+
+
+def test_the_rest_of_the_program_sees_the_agent(repo: Repo) -> None:
+    assert fire(repo, "auto", "UserPromptSubmit", payload=sent(repo, COPILOT)).out == ""
+    (found,) = taken(repo)
+    assert (found["agent"], found["trigger"]) == ("copilot", "UserPromptSubmit")
+    assert (found["session"], found["label"]) == (COPILOT["session_id"], COPILOT["prompt"])
+    own = {"sessionId": COPILOT["session_id"], "timestamp": 1, "cwd": "/TOP"}
+    event = AGENTS["copilot"].turn
+    fire(repo, "copilot", event, payload=sent(repo, {**own, "prompt": COPILOT["prompt"]}))
+    assert taken(repo) == [found]
+    fire(repo, "auto", "Stop", payload=sent(repo, COPILOT_END))
+    assert len(refs(repo, "turn-ends")) == 1
+    assert logged(repo) == []
+
+
+def test_nobody_is_lost(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    fire(repo, "auto", "UserPromptSubmit", payload=b"garbage")
+    repo.write("a", "b\n")
+    fire(repo, "auto", payload=prompted(repo, hook_event_name="UserPromptSubmit"))
+    assert [found["agent"] for found in taken(repo)] == ["claude-code", "claude-code"]
+    fire(repo, "auto", payload={"cwd": str(repo.top)})
+    assert [entry.what for entry in logged(repo)] == ["bad_payload", "unknown_event"]
+
+
+@pytest.mark.parametrize("event", ["TaskStart", "PreToolUse"])
+def test_an_agent_gets_its_own_answer(event: str, repo: Repo) -> None:
+    for agent in ("cline", "claude-code"):
+        if event == AGENTS[agent].tool or agent == "cline":
+            done = fire(repo, "auto", event, payload=recorded(repo, agent, event))
+            assert done.out == AGENTS[agent].answer
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini", "qwen"])
+def test_with_hooks_of_the_agent_itself_all_is_recorded_once(agent: str, repo: Repo) -> None:
+    row = AGENTS[agent]
+    begun = recorded(repo, agent, row.turn)
+    other = prompted(repo, session_id="other", prompt="something else", prompt_id="p")
+    fire(repo, "claude-code", "UserPromptSubmit", payload=other)
+    for name in ("auto", agent):
+        fire(repo, name, row.turn, payload=begun)
+    tool = {**json.loads(begun), "tool_name": "Write", "tool_use_id": "call_1"}
+    for event in (row.tool, row.tool_end):
+        repo.write("a", event)
+        for name in (agent, "auto"):
+            payload = {**tool, "hook_event_name": event, "tool_call_id": "call_1"}
+            fire(repo, name, event, payload=payload)
+    for name in ("auto", agent):
+        fire(repo, name, row.end, payload={**json.loads(begun), "hook_event_name": row.end})
+    assert [found["agent"] for found in taken(repo)] == ["claude-code", agent]
+    assert len(refs(repo, "turn-ends")) == 1
+    (line,) = refs(repo, "tool-states")
+    assert repo.git("rev-list", "--first-parent", "--count", line.split()[1]).strip() == "3"
+    assert logged(repo) == []
