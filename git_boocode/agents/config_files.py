@@ -14,8 +14,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from git_boocode.agents.file_edits import FileEdit, read_file
-from git_boocode.agents.registry import (
+from git_boocode.agents.agent import (
     HOOKS,
     PARTS,
     SCOPES,
@@ -27,6 +26,7 @@ from git_boocode.agents.registry import (
     home_of,
     xdg_directory,
 )
+from git_boocode.agents.file_edits import FileEdit, read_file
 from git_boocode.repo.durable import read_private_json, refuse_blocked
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree

@@ -8,9 +8,9 @@ import shlex
 import shutil
 import sys
 
+from git_boocode.agents.agent import Program
 from git_boocode.agents.config_files import Baseline, ConfigFile, Wanted
 from git_boocode.agents.own_hooks import is_own_program
-from git_boocode.agents.registry import Program
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import shipped_file
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 from functools import reduce
 from typing import Any
 
+from git_boocode.agents.agent import USER, Agent, home_of
 from git_boocode.agents.config_files import TOML, UNKNOWN, Baseline, ConfigFile, Locations, Wanted
 from git_boocode.agents.file_edits import read_file
 from git_boocode.agents.own_hooks import is_own_call
-from git_boocode.agents.registry import USER, Agent, home_of
 from git_boocode.agents.round_trip import Document, plain, read_json, read_toml
 from git_boocode.repo.errors import RefusedError
 

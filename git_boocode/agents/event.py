@@ -9,6 +9,7 @@ from binascii import crc32
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from git_boocode.agents.agent import Agent, Fields
 from git_boocode.agents.payload import (
     END,
     LONGEST_NAME,
@@ -22,7 +23,6 @@ from git_boocode.agents.payload import (
     reads_only,
     sender_of,
 )
-from git_boocode.agents.registry import Agent, Fields
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from git_boocode.agents.agent import home_of
 from git_boocode.agents.event import (
     FIRST_LINE,
     FULL,
@@ -40,7 +41,7 @@ from git_boocode.agents.payload import (
     read_input,
     reads_only,
 )
-from git_boocode.agents.registry import ANY_AGENT, find_agent, home_of
+from git_boocode.agents.registry import ANY_AGENT, find_agent
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment

@@ -11,6 +11,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import suppress
 
+from git_boocode.agents.agent import Agent
 from git_boocode.agents.payload import (
     TOOL,
     TOOL_END,
@@ -25,7 +26,7 @@ from git_boocode.agents.payload import (
     reads_only,
     sender_of,
 )
-from git_boocode.agents.registry import AGENTS, ANY_AGENT, Agent, find_agent
+from git_boocode.agents.registry import AGENTS, ANY_AGENT, find_agent
 from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.reported_turn import (
     AUTO,

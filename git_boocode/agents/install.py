@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from git_boocode.agents import config_program, config_server, config_settings
+from git_boocode.agents.agent import HOOKS, PARTS, SERVER, Agent, Program
 from git_boocode.agents.config_files import (
     PROGRAM,
     TOML,
@@ -31,7 +32,7 @@ from git_boocode.agents.file_edits import FileEdit, apply, read_file, sweep
 from git_boocode.agents.hook_call import hook_timeout, per_tool
 from git_boocode.agents.hook_state import last_calls
 from git_boocode.agents.own_hooks import is_own_program
-from git_boocode.agents.registry import AGENTS, HOOKS, PARTS, SERVER, SERVER_AGENTS, Agent, Program
+from git_boocode.agents.registry import AGENTS, SERVER_AGENTS
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from git_boocode.agents.registry import ANY_AGENT, SERVER, Agent, Program
+from git_boocode.agents.agent import SERVER, Agent, Program
+from git_boocode.agents.registry import ANY_AGENT
 
 MARKER = "git-boocode: made by 'git boocode hooks install'"
 """What a file of our own says in its first lines."""

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from git_boocode.agents.registry import AGENTS, Agent, transcript_directories
+from git_boocode.agents.agent import Agent, transcript_directories
+from git_boocode.agents.registry import AGENTS
 
 if TYPE_CHECKING:
     from git_boocode.repo.errors import FatalError

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from git_boocode.agents.agent import HOOKS, LOCAL, PROJECT, USER, Agent
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.config_settings import trust_note
 from git_boocode.agents.file_edits import FileEdit
@@ -28,7 +29,7 @@ from git_boocode.agents.install import (
     states_here,
     wanted_hooks,
 )
-from git_boocode.agents.registry import AGENTS, HOOKS, LOCAL, PROJECT, USER, Agent
+from git_boocode.agents.registry import AGENTS
 from git_boocode.cli.candidates import agents
 from git_boocode.cli.framework import (
     Command,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from git_boocode.agents.agent import HOOKS, PROJECT, SCOPES, SERVER, USER, Agent
 from git_boocode.agents.config_files import (
     Locations,
     exclude_path,
@@ -27,17 +28,7 @@ from git_boocode.agents.install import (
     tracked_server_files,
     wanted_server,
 )
-from git_boocode.agents.registry import (
-    AGENTS,
-    HOOKS,
-    PROJECT,
-    SCOPES,
-    SERVER,
-    SERVER_AGENTS,
-    USER,
-    Agent,
-    find_agent,
-)
+from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
 from git_boocode.cli.output import (
     agrees,
     diff_painter,

@@ -52,7 +52,7 @@ def serve(
         from git_boocode.server.tools import DefinedTools
 
         return serve_requests(repo, DefinedTools(_definitions), read_only=read_only)
-    from git_boocode.agents.registry import PROJECT, USER
+    from git_boocode.agents.agent import PROJECT, USER
     from git_boocode.cli.hooks_plan import install_server, uninstall_server
 
     scope = PROJECT if options["project"] else USER if options["user"] else None

@@ -15,16 +15,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_boocode.agents.agent import HOOKS, SERVER, transcript_directories, xdg_directory
 from git_boocode.agents.own_hooks import has_own
-from git_boocode.agents.registry import (
-    AGENTS,
-    HOOKS,
-    SERVER,
-    SERVER_AGENTS,
-    find_agent,
-    transcript_directories,
-    xdg_directory,
-)
+from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
 from git_boocode.checkpoints.callback import AgentCallback
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.plan import read_plan

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.registry import AGENTS, Agent
+from git_boocode.agents.agent import Agent
+from git_boocode.agents.registry import AGENTS
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.turn_work import path_steps, work_of
 from git_boocode.checkpoints.turns import CurrentTree

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from git_boocode.agents.agent import SERVER, USER
 from git_boocode.agents.config_files import UNKNOWN, Baseline, ConfigFile, Locations
 from git_boocode.agents.config_server import WantedServer, find, install, installed, uninstall
 from git_boocode.agents.own_hooks import has_own, server_options
-from git_boocode.agents.registry import SERVER, SERVER_AGENTS, USER
+from git_boocode.agents.registry import SERVER_AGENTS
 from git_boocode.repo.errors import RefusedError
 from tests.agents.test_config_settings import NOTE, written
 from tests.repo_kit import examples

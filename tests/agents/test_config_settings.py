@@ -12,11 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from git_boocode.agents.agent import HOOKS, USER, Agent, Settings
 from git_boocode.agents.config_files import JSON, UNKNOWN, Baseline, ConfigFile, Locations, Wanted
 from git_boocode.agents.config_settings import install, installed, uninstall
 from git_boocode.agents.install import carry_out, plan_install, plan_uninstall
 from git_boocode.agents.own_hooks import is_own_call
-from git_boocode.agents.registry import AGENTS, HOOKS, USER, Agent, Settings, find_agent
+from git_boocode.agents.registry import AGENTS, find_agent
 from git_boocode.repo.errors import RefusedError
 from tests.repo_kit import examples
 

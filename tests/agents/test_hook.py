@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents.agent import Agent
 from git_boocode.agents.hook_call import HookContext
-from git_boocode.agents.registry import AGENTS, Agent
+from git_boocode.agents.registry import AGENTS
 from tests.agents.kit import LABEL, PAYLOADS, fire, logged, prompted, recorded, taken, turn
 from tests.agents.kit import what as what_went_wrong
 from tests.checkpoints.kit import refs, sound

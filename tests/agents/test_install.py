@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents.agent import HOOKS, LOCAL, PROJECT, SCOPES, USER, Agent
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.install import (
@@ -22,16 +23,7 @@ from git_boocode.agents.install import (
     state_of,
     wanted_hooks,
 )
-from git_boocode.agents.registry import (
-    AGENTS,
-    HOOKS,
-    LOCAL,
-    PROJECT,
-    SCOPES,
-    USER,
-    Agent,
-    find_agent,
-)
+from git_boocode.agents.registry import AGENTS, find_agent
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, RefusedError
 from tests.repo_kit import Repo

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from git_boocode.agents.registry import AGENTS, SCOPES, Agent, find_agent
+from git_boocode.agents.agent import SCOPES, Agent
+from git_boocode.agents.registry import AGENTS, find_agent
 
 
 def test_each_is_found_by_its_names() -> None:

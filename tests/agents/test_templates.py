@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.registry import AGENTS, Program
+from git_boocode.agents.agent import Program
+from git_boocode.agents.registry import AGENTS
 from git_boocode.repo.files import shipped_file
 from tests.agents.kit import LABEL, fire, logged, prompted, recorded, taken
 from tests.checkpoints.kit import refs

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents.agent import PROJECT, SERVER, USER, Agent
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.install import wanted_server
-from git_boocode.agents.registry import PROJECT, SERVER, SERVER_AGENTS, USER, Agent
+from git_boocode.agents.registry import SERVER_AGENTS
 from git_boocode.cli.tool_definitions import definitions
 from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.formats import FORMATS

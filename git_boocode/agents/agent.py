@@ -1,0 +1,200 @@
+"""What is known of an agent: payload fields, events, configuration and callback.
+
+Every hook reads this module at every turn, so it imports nothing heavy and holds no behaviour.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+USER, PROJECT, LOCAL = "user", "project", "local"
+SCOPES = (LOCAL, PROJECT, USER)
+HOOKS, SERVER = "hooks", "server"
+PARTS = (HOOKS, SERVER)
+"""What the files of an agent may hold for us."""
+
+
+class Fields(NamedTuple):
+    """Where a payload holds what, as dotted paths; of several the first that is there counts.
+
+    `turn` is the id of a turn or message, `call` that of a call of a tool. `files` are the paths
+    that a tool is about to write; `tool_input`, an object or JSON, names some under common keys.
+    `parent` names the agent that started a subagent.
+    """
+
+    session: tuple[str, ...] = ("session_id",)
+    turn: tuple[str, ...] = ()
+    transcript: tuple[str, ...] = ("transcript_path",)
+    directories: tuple[str, ...] = ("cwd",)
+    prompt: tuple[str, ...] = ("prompt",)
+    event: tuple[str, ...] = ("hook_event_name",)
+    tool: tuple[str, ...] = ("tool_name",)
+    call: tuple[str, ...] = ("tool_use_id",)
+    files: tuple[str, ...] = ()
+    tool_input: tuple[str, ...] = ("tool_input",)
+    parent: tuple[str, ...] = ()
+
+
+class Settings(NamedTuple):
+    """A JSON file that lists hooks by event.
+
+    `places` holds the file by scope: the user's below the agent's home, others below the worktree.
+    A TOML file beside it is used instead if it already lists hooks. `entry` is added to an event's
+    list, with `{command}` and `{timeout}` filled in; `seconds` is how many of the file's units of
+    time make a second. `preface` is added where it is missing.
+    """
+
+    places: Mapping[str, tuple[str, ...]]
+    entry: Mapping[str, Any]
+    seconds: int = 1
+    preface: Mapping[str, Any] = {}
+
+
+class Program(NamedTuple):
+    """A file of our own, made of a shipped template; one per event where its path has `{event}`."""
+
+    places: Mapping[str, tuple[str, ...]]
+    template: str
+    executable: bool = False
+
+
+class Servers(NamedTuple):
+    """Where an agent lists the MCP servers that it starts.
+
+    `places` holds by scope the files, JSON or TOML by their names; of several it reads all. The
+    user's are below the agent's home, or below `home` in the home directory. The list is an object
+    at `key`, or at `inner` in that if there is such an object. In `entry`, which is what ours looks
+    like, `{program}` stands for the program, `{arguments}` for the list of its arguments, and
+    `{words}` for one list of both. `advice` is for the user of a project's file.
+    """
+
+    places: Mapping[str, tuple[str, ...]]
+    entry: Mapping[str, Any] = {"command": "{program}", "args": "{arguments}"}
+    key: str = "mcpServers"
+    inner: str = ""
+    home: str = ""
+    advice: str = ""
+
+
+class Trust(NamedTuple):
+    """How an agent records which hooks it may run, in `files` below its home.
+
+    `hooks` is the dotted path of a table of single hooks; `folders` are the keys under which a list
+    of folders can be, in which it runs the hooks of projects. `advice` is for the user.
+    """
+
+    files: tuple[str, ...]
+    advice: str
+    hooks: str = ""
+    folders: tuple[str, ...] = ()
+
+
+class Signs(NamedTuple):
+    """How to recognize an agent that runs the hooks of another one, or hooks made for several.
+
+    Each of `payloads` is a list of fields that its payloads have, or with `!` lack. `variables` are
+    those that it sets in the environment of its hooks.
+    """
+
+    payloads: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+class Agent(NamedTuple):
+    """An agent, by its name on the command line and in metadata.
+
+    `home` is the directory of the user's own files below the home directory; the environment
+    variable `home_variable` overrides it, or with `home_below_variable` the home directory. In it
+    lies the `transcript` of `{session}`, if payloads do not say where, and the directories of all
+    `transcripts`, by default anywhere. `marks` are paths in a
+    worktree that show that the agent is used there.
+
+    `turn` and `tool` are the events before a turn and before a tool, `end` and `tool_end` are those
+    after them.
+    Versions whose `turn` event lacks the first field of the session report turns by `older_turn`.
+    With `tool_begins` there are modes without turn events, in which the first tool of a turn stands
+    for it. `answer` is what a hook has to print. `run_by` are the agents that run this one's hooks
+    as well, and `signs` show that it is this one that runs a hook.
+
+    `callback` is the shipped one that restores the agent's conversations, configured by
+    `callback_environment`, in which `{data}` is the user's data directory; `resume` is the command
+    that goes on with the conversation `{session}`. With `trust`, hooks run only once the user
+    trusts them. `package_directory` is a directory of the worktree into which the agent installs
+    packages of its own as soon as it exists. `servers` is where it lists MCP servers.
+    """
+
+    name: str
+    title: str
+    home: str
+    marks: tuple[str, ...]
+    fields: Fields
+    turn: str
+    tool: str
+    config: Settings | Program
+    end: str = ""
+    tool_end: str = ""
+    older_turn: str = ""
+    home_variable: str = ""
+    home_below_variable: bool = False
+    transcript: str = ""
+    transcripts: tuple[str, ...] = ("",)
+    aliases: tuple[str, ...] = ()
+    answer: str = ""
+    tool_begins: bool = False
+    run_by: tuple[str, ...] = ()
+    signs: Signs = Signs()
+    callback: str = ""
+    callback_environment: Mapping[str, str] = {}
+    resume: str = ""
+    trust: Trust | None = None
+    package_directory: str = ""
+    servers: Servers | None = None
+
+    @property
+    def turn_events(self) -> list[str]:
+        """The events at which a turn begins or ends."""
+        return [event for event in (self.turn, self.older_turn, self.end) if event]
+
+    def events(self, *, per_tool: bool = True) -> list[str]:
+        """The events of turns, and with `per_tool` those before and after a tool."""
+        tools = (self.tool, self.tool_end) if per_tool else ()
+        return [*self.turn_events, *filter(None, tools)]
+
+    def places(self, part: str) -> Mapping[str, tuple[str, ...]]:
+        """The files that may hold our HOOKS or our SERVER, by scope; `{event}` is in some names."""
+        if part == HOOKS:
+            return self.config.places
+        return self.servers.places if self.servers else {}
+
+    def worktree_paths(self, part: str) -> Iterator[tuple[str, str]]:
+        """The scopes for a part other than the user's, each with a path below the worktree."""
+        for scope, places in self.places(part).items():
+            for place in places if scope != USER else ():
+                events = self.events() if "{event}" in place else [""]
+                yield from ((scope, place.replace("{event}", event)) for event in events)
+
+
+def home_of(agent: Agent, home: str = "") -> str:
+    """The directory of the user's own files of an agent; `home` is the home directory, if known."""
+    home = home or os.path.expanduser("~")
+    if chosen := os.environ.get(agent.home_variable, ""):
+        chosen = os.path.abspath(os.path.expanduser(chosen))
+        return os.path.join(chosen, agent.home) if agent.home_below_variable else chosen
+    first, _, rest = agent.home.partition("/")
+    if first == ".config":
+        return os.path.join(xdg_directory("XDG_CONFIG_HOME", home, first), rest)
+    return os.path.join(home, agent.home)
+
+
+def transcript_directories(agent: Agent) -> tuple[str, ...]:
+    """The directories in which an agent keeps its transcripts."""
+    home = home_of(agent)
+    return tuple(os.path.join(home, below) for below in agent.transcripts)
+
+
+def xdg_directory(variable: str, home: str, default: str) -> str:
+    """A base directory of the XDG specification, by default `default` in the home directory."""
+    chosen = os.environ.get(variable, "")
+    return chosen if os.path.isabs(chosen) else os.path.join(home, default)
