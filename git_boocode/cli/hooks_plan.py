@@ -314,21 +314,22 @@ def install_server(
     names: Sequence[str],
     scope: str | None,
     repo: str | None,
+    given: Sequence[str],
     *,
-    read_only: bool,
     exclude: bool,
     dry_run: bool,
 ) -> int:
-    """Have agents start the server with these options, all of them or none; return the exit code.
+    """Have agents start the server, all of them or none; return the exit code.
 
-    Raises UsageError without agents and for a path in a tracked file, RefusedError if a file cannot
-    take the server, and FatalError outside a repository unless the user's files are meant.
+    It serves `repo`, by default what the agent names, with the `given` other options. Raises
+    UsageError without agents and for a path in a tracked file, RefusedError if a file cannot take
+    the server, and FatalError outside a repository unless the user's files are meant.
     """
     if not names:
         hint = f"name some: {', '.join(SERVER_AGENTS)}"
         raise UsageError("'--install' needs the names of agents", hints=(hint,))
     locations = Locations.here()
-    options = ["--read-only"] if read_only else []
+    options = [*given]
     if repo is not None:
         repo = os.path.realpath(repo)
         # The server would not start elsewhere.

@@ -10,6 +10,7 @@ import click
 from git_boocode.cli.candidates import paths, server_agents
 from git_boocode.cli.framework import Command, json_option, misused, option, refuse_together
 from git_boocode.cli.output import print_hints, wants_json
+from git_boocode.server.tools import TOOL_SETS
 
 
 @click.command(cls=Command)
@@ -19,6 +20,11 @@ from git_boocode.cli.output import print_hints, wants_json
     shell_complete=paths,
 )
 @option("--read-only", "Offer no tool that changes anything.")
+@option(
+    "--tools <set>",
+    "Offer the tools of this set: agent, editor or all.",
+    type=click.Choice(TOOL_SETS),
+)
 @option("--install", "Add the server to the configuration of agents.")
 @option("--uninstall", "Remove it from there; by default from all.")
 @option("--project", "In files of the worktree that may be shared.")
@@ -30,6 +36,7 @@ from git_boocode.cli.output import print_hints, wants_json
 def serve(
     repo: str | None,
     read_only: bool,
+    tools: str | None,
     install: bool,
     uninstall: bool,
     agents: tuple[str, ...],
@@ -38,8 +45,8 @@ def serve(
     """Serve editors and agents on standard input and output, by the Model Context Protocol.
 
     With --install, the named agents are configured to start the server themselves, with the same
-    --repo and --read-only. That is for this worktree, where the agent has a file for it, else for
-    all repositories; where the server is installed already, it is renewed there.
+    --repo, --read-only and --tools. That is for this worktree, where the agent has a file for it,
+    else for all repositories; where the server is installed already, it is renewed there.
     """
     refuse_together(("--install", install), ("--uninstall", uninstall))
     refuse_together(("--project", options["project"]), ("--user", options["user"]))
@@ -51,7 +58,7 @@ def serve(
         from git_boocode.server.session import serve as serve_requests
         from git_boocode.server.tools import DefinedTools
 
-        return serve_requests(repo, DefinedTools(_definitions), read_only=read_only)
+        return serve_requests(repo, DefinedTools(_definition), tools, read_only=read_only)
     from git_boocode.agents.agent import PROJECT, USER
     from git_boocode.cli.hooks_plan import install_server, uninstall_server
 
@@ -60,10 +67,10 @@ def serve(
     if uninstall:
         refuse_together(("--uninstall", True), ("--repo", repo), ("--read-only", read_only))
         refuse_together(("--uninstall", True), ("--exclude", exclude))
+        refuse_together(("--uninstall", True), ("--tools", tools))
         return uninstall_server(agents, scope, dry_run=dry_run)
-    return install_server(
-        agents, scope, repo, read_only=read_only, exclude=exclude, dry_run=dry_run
-    )
+    given = (*(["--tools", tools] if tools else []), *(["--read-only"] if read_only else []))
+    return install_server(agents, scope, repo, given, exclude=exclude, dry_run=dry_run)
 
 
 def _refuse_without_install(agents: tuple[str, ...], options: dict[str, bool]) -> None:
@@ -74,8 +81,8 @@ def _refuse_without_install(agents: tuple[str, ...], options: dict[str, bool]) -
         raise misused(what, f"'git boocode serve --install {name}' has an agent start the server")
 
 
-def _definitions() -> dict[str, dict[str, Any]]:
-    # They load every command whose options are arguments of a tool.
-    from git_boocode.cli.tool_definitions import definitions
+def _definition(name: str, for_agents: bool) -> dict[str, Any]:
+    # It loads the command whose options are arguments of the tool.
+    from git_boocode.cli.tool_definitions import agent_definition, definition
 
-    return definitions()
+    return agent_definition(name) if for_agents else definition(name)

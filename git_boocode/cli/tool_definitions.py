@@ -22,7 +22,7 @@ from git_boocode.editing.tool_schemas import TOOLS as FORMATS
 from git_boocode.editing.tool_schemas import allowed_tools, guidance
 from git_boocode.matching import PROFILES
 from git_boocode.repo.errors import RefusedError, UsageError
-from git_boocode.server.tools import BUFFERS, CWD, READS, REPLACES, TOOLS, ServedTool
+from git_boocode.server.tools import BUFFERS, CWD, READS, TOOLS, ServedTool
 
 ANSWERS: dict[str, Any] = json.loads(
     Path(__file__).parents[1].joinpath("answers.json").read_text(encoding="utf-8")
@@ -149,15 +149,103 @@ _EDITED = {
     "description": "Directory of the worktree to use, by default the client's first root. Paths of "
     "edits are relative to the top of the worktree.",
 }
+_PATHS_TEXT = "Only these files, directories or patterns."
+_DRY_RUN_TEXT = "Only show what would change."
+_HUNK_TEXT = "Only these hunks, by the numbers in a dry run with one file in paths."
+_EXPECT_TEXT = "The version of that file in the dry run; the hunks are refused if it has changed."
+_AGENT_DESCRIPTIONS = {
+    "apply_edit": "Edit files, all of the call or nothing. Give one of: path, old_string and "
+    "new_string, to replace a text; edits, for several replacements; path and content, for a "
+    "new file or a whole rewrite; input, for a patch (unified diff, *** Begin Patch, or "
+    "SEARCH/REPLACE blocks). The old text is found although whitespace, indentation or quotes "
+    "differ, and unchanged lines keep their bytes. What is missing or ambiguous is refused, "
+    "with the nearest lines and what to send instead. The answer names the edit's id: revert "
+    "takes it back.",
+    "checkpoint": "Record the state of the worktree, so that restore can go back to it: all "
+    "files, tracked or not, except ignored ones, and what is staged. HEAD, branches, the index "
+    "and git log do not change. Take one before a risky step, such as a large refactoring or a "
+    "command that deletes files.",
+    "log": "List the turns of this worktree, newest first: the id of the checkpoint at which "
+    "each began, when, its label or prompt, and how much it changed. diff, restore and revert "
+    "take the ids.",
+    "diff": "Show what has changed since a checkpoint, between two, or with turn, what one "
+    "turn changed. A diff of more than 40 lines is left out, and the files are listed; paths "
+    "show one of them.",
+    "restore": "Take all files, or those in paths, and what is staged back to a checkpoint: "
+    "everything done since by anyone goes, and undo brings it back. To take back one turn or "
+    "edit and keep the rest, use revert. The conversation goes back as well, unless its agent "
+    "is in a turn. HEAD and branches stay.",
+    "revert": "Take back what one or several turns changed, or one edit of apply_edit, and "
+    "keep everything else, such as later changes. Nothing is changed if others have changed the "
+    "same lines. The conversation stays. undo brings back what was there.",
+    "undo": "Undo the latest restore or revert of turns. Called again, it undoes the one "
+    "before. It is refused if files have changed since, unless forced.",
+}
+"""Of the tools that agents see."""
+_AGENT_ARGUMENTS: dict[str, dict[str, str]] = {
+    "apply_edit": {
+        "path": "",
+        "old_string": "",
+        "new_string": "",
+        "replace_all": "",
+        "start_line": "",
+        "base": "Blob id of the file as it was read; changes since are merged or refused.",
+        "edits": "Replacements, in order; each has a path, or path is that of all.",
+        "content": "",
+        "input": "The whole edit as one text, such as a patch.",
+        "dry_run": "",
+    },
+    "checkpoint": {
+        "label": "What it is about, in a few words.",
+        "if_changed": "",
+        "paths": _PATHS_TEXT,
+    },
+    "log": {
+        "max_count": "At most this many, 25 by default.",
+        "paths": "Only turns that changed these.",
+        "text": "",
+        "grep": "",
+        "since": "",
+        "until": "",
+        "agent": "",
+        "session": "Only turns of this session.",
+        "edits": "List the edits of apply_edit instead, whose ids revert takes.",
+    },
+    "diff": {"old": "", "new": "", "turn": "", "paths": _PATHS_TEXT},
+    "restore": {
+        "checkpoint": "",
+        "paths": _PATHS_TEXT,
+        "files_only": "Leave the conversation.",
+        "hunk": _HUNK_TEXT,
+        "expect": _EXPECT_TEXT,
+        "dry_run": _DRY_RUN_TEXT,
+        "force": "",
+    },
+    "revert": {
+        "turns": "Ids of turns as in log, @ for the newest, @~N; or the id of one edit.",
+        "session": "",
+        "agent": "",
+        "paths": _PATHS_TEXT,
+        "hunk": _HUNK_TEXT,
+        "expect": _EXPECT_TEXT,
+        "markers": "Where others changed the same lines, write both, with conflict markers.",
+        "dry_run": _DRY_RUN_TEXT,
+        "force": "",
+    },
+    "undo": {"dry_run": _DRY_RUN_TEXT, "force": ""},
+}
+"""Those that a model needs, with descriptions; an empty one is that of the option or field."""
 _CODE = re.compile(r"`(?:git boocode ([a-z]+)|([^`]+))`")
 
 
 def definitions() -> dict[str, dict[str, Any]]:
     """The definitions of all tools, by name."""
-    return {tool.name: _definition(tool) for tool in TOOLS.values()}
+    return {name: definition(name) for name in TOOLS}
 
 
-def _definition(tool: ServedTool) -> dict[str, Any]:
+def definition(name: str) -> dict[str, Any]:
+    """The whole definition of a tool."""
+    tool = TOOLS[name]
     command = dict(commands_of(tool.command))["turn begin" if tool.name == "turn" else tool.command]
     properties = {**_fields(tool), **{name: _property(command, name) for name in tool.arguments}}
     for name in tool.arguments:
@@ -175,13 +263,57 @@ def _definition(tool: ServedTool) -> dict[str, Any]:
             **({} if tool.takes_edits else {"additionalProperties": False}),
         },
         "outputSchema": _output(tool),
-        "annotations": {
-            "readOnlyHint": tool.effect == READS,
-            "destructiveHint": tool.effect == REPLACES,
-            "idempotentHint": tool.effect == READS,
-            "openWorldHint": False,
-        },
+        "annotations": _annotations(tool),
     }
+
+
+def _annotations(tool: ServedTool) -> dict[str, bool]:
+    return {
+        "readOnlyHint": tool.effect == READS,
+        "destructiveHint": tool.is_destructive,
+        "idempotentHint": tool.effect == READS,
+        "openWorldHint": False,
+    }
+
+
+def agent_definition(name: str) -> dict[str, Any]:
+    """The definition of a tool for agents: the arguments that a model needs, and no answer."""
+    tool = TOOLS[name]
+    if name not in _AGENT_ARGUMENTS:
+        found = definition(name)
+        del found["outputSchema"]
+        return found
+    command = dict(commands_of(tool.command))[tool.command]
+    arguments = {**_AGENT_ARGUMENTS[name], CWD: "Directory of the worktree."}
+    fields = _fields(tool)
+    properties = {}
+    for argument, text in arguments.items():
+        found = fields[argument] if argument in fields else _property(command, argument)
+        found = {**found, "description": text or found["description"]}
+        properties[argument] = _short(found)
+    required = _REQUIRED.get(name, [])
+    return {
+        "name": name,
+        "description": _AGENT_DESCRIPTIONS[name],
+        # Other arguments of the tool are taken as well.
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            **({"required": required} if required else {}),
+        },
+        "annotations": _annotations(tool),
+    }
+
+
+def _short(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field; those in its items are called and described as those beside it."""
+    items = schema.get("items", {})
+    if "properties" not in items:
+        return schema
+    kept = ("path", "old_string", "new_string", "replace_all")
+    inner = {name: {"type": items["properties"][name]["type"]} for name in kept}
+    short = {"type": "object", "properties": inner, "required": items["required"]}
+    return {"type": "array", "items": short, "description": schema["description"]}
 
 
 def _fields(tool: ServedTool) -> dict[str, Any]:

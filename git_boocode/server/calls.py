@@ -31,6 +31,7 @@ from git_boocode.server.tools import (
     READS,
     REPLACES,
     TOOLS,
+    Client,
     DefinedTools,
     ServedTool,
 )
@@ -211,7 +212,7 @@ class ToolCalls:
         self._log = log
         self._warned: set[Interruption] = set()
 
-    def start(self, pending: PendingRequest) -> None:
+    def start(self, pending: PendingRequest, client: Client) -> None:
         """Run the call of a request when its turn comes; RpcError if there is no such tool."""
         params = pending.request.params
         name, given = params.get("name"), params.get("arguments")
@@ -224,7 +225,7 @@ class ToolCalls:
         given = {} if given is None else given
         if not isinstance(given, dict):
             raise RpcError(INVALID_PARAMS, "'arguments' is not an object")
-        self.lanes.begin(CallRun(self, pending, tool, given).join_lane)
+        self.lanes.begin(CallRun(self, pending, client, tool, given).join_lane)
 
     def warn_of_interruption(self, repository: Repository, tool: ServedTool) -> None:
         """Log what a kill has left half-way in a worktree, each thing once."""
@@ -242,10 +243,16 @@ class CallRun:
     """One call of a tool, from its request to its answer; the methods run in this order."""
 
     def __init__(
-        self, calls: ToolCalls, pending: PendingRequest, tool: ServedTool, given: JsonObject
+        self,
+        calls: ToolCalls,
+        pending: PendingRequest,
+        client: Client,
+        tool: ServedTool,
+        given: JsonObject,
     ) -> None:
         self._calls = calls
         self._pending = pending
+        self._client = client
         self._tool = tool
         self._given = given
 
@@ -275,8 +282,11 @@ class CallRun:
             # A git that was ended has failed.
             return self._failed(as_error(error))
         # A model reads it, so it has the characters themselves.
-        text = {"type": "text", "text": json.dumps(answer, ensure_ascii=False)}
-        return {"content": [text], "structuredContent": answer, "isError": False}
+        return self._result(answer, json.dumps(answer, ensure_ascii=False), failed=False)
+
+    def _result(self, answer: JsonObject, text: str, *, failed: bool) -> JsonObject:
+        content = {} if self._client.is_agent else {"structuredContent": answer}
+        return {"content": [{"type": "text", "text": text}], **content, "isError": failed}
 
     def answer(self) -> JsonObject:
         """The JSON answer of the tool's command; raises its errors, and CancelledError."""
@@ -309,11 +319,7 @@ class CallRun:
         hints = (self._calls.defined.worded(hint, self._tool) for hint in error.hints)
         lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in hints)]
         text = context if isinstance(context, str) else "\n".join(lines)
-        return {
-            "content": [{"type": "text", "text": text}],
-            "structuredContent": answer,
-            "isError": True,
-        }
+        return self._result(answer, text, failed=True)
 
     def _report(self) -> Callable[[str, int, int], None] | None:
         """Takes counts for the client; None if it wants none."""

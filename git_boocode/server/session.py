@@ -41,7 +41,7 @@ from git_boocode.server.json_rpc import (
     result_message,
 )
 from git_boocode.server.roots import Roots
-from git_boocode.server.tools import DefinedTools
+from git_boocode.server.tools import Client, DefinedTools, client_of
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
@@ -64,6 +64,10 @@ _INSTRUCTIONS = (
     "turns, restore to go back, revert to take back one turn and keep all other work, and undo to "
     "take either back."
 )
+_INSTRUCTIONS_TO_READ = (
+    "Shows the checkpoints of a git worktree and what each turn changed; it changes nothing. Call "
+    "log to see the turns, and diff for what they changed."
+)
 _READ_ONLY_INSTRUCTIONS = (
     "Shows the checkpoints of a git worktree and what each turn changed, and finds texts although "
     "they have drifted; it changes nothing. Call log to see the turns, show and diff for what they "
@@ -74,16 +78,25 @@ _READ_ONLY_INSTRUCTIONS = (
 class Session:
     """The requests of one client, until it closes the connection.
 
-    With `read_only`, only the tools that change nothing are offered.
+    With `read_only`, only the tools that change nothing are offered. `tool_set` is what the user
+    wants the client to see.
     """
 
     def __init__(
-        self, connection: Connection, roots: Roots, tools: DefinedTools, *, read_only: bool
+        self,
+        connection: Connection,
+        roots: Roots,
+        tools: DefinedTools,
+        tool_set: str | None,
+        *,
+        read_only: bool,
     ) -> None:
         self._connection = connection
         self._roots = roots
         self._tools = tools
-        self._instructions = _READ_ONLY_INSTRUCTIONS if read_only else _INSTRUCTIONS
+        self._tool_set = tool_set
+        self._read_only = read_only
+        self._client = Client()
         self._lanes = Lanes()
         self._calls = ToolCalls(
             roots, tools, self._lanes, self._notify, self._log, read_only=read_only
@@ -205,7 +218,7 @@ class Session:
             if read is not None:
                 self._lanes.read(partial(pending.finish, partial(read, pending)))
             else:
-                self._calls.start(pending)
+                self._calls.start(pending, self._client)
         except RpcError:
             self._forget(pending)
             raise
@@ -238,6 +251,7 @@ class Session:
         self._has_roots = "roots" in capabilities
         own = _object(_object(capabilities.get("experimental")).get("git-boocode"))
         self._connection.is_exact = own.get("surrogates") is True
+        self._client = client_of(capabilities, request.params.get("clientInfo"), self._tool_set)
         self._is_initialized, self._has_asked = True, False
         if self._has_roots and not self._roots.are_fixed:
             # The client is asked once it is initialized.
@@ -248,14 +262,20 @@ class Session:
             "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
             "capabilities": {"tools": {}, "resources": {}, "logging": {}},
             "serverInfo": {"name": "git-boocode", "version": __version__},
-            "instructions": self._instructions,
+            "instructions": self._instructions(),
         }
+
+    def _instructions(self) -> str:
+        """What the client is told about the tools that it sees."""
+        if not self._read_only:
+            return _INSTRUCTIONS
+        return _INSTRUCTIONS_TO_READ if self._client.is_agent else _READ_ONLY_INSTRUCTIONS
 
     def _load(self) -> None:
         import git_boocode.repo.libgit2
         import git_boocode.server.handlers  # noqa: F401
 
-        _ = self._tools.definitions
+        self._tools.listed(self._client, read_only=self._read_only)
         # A command that ends soon collects hardly any garbage. What is loaded now stays.
         gc.freeze()
         gc.set_threshold(_GC_THRESHOLD)
@@ -268,7 +288,7 @@ class Session:
         return {}
 
     def _list_tools(self, _: RpcRequest) -> JsonObject:
-        return {"tools": [self._tools.definitions[name] for name in self._calls.tools]}
+        return {"tools": self._tools.listed(self._client, read_only=self._read_only)}
 
     def _list_resources(self, pending: PendingRequest) -> JsonObject:
         from git_boocode.server.handlers import list_resources
@@ -316,10 +336,13 @@ def _explained() -> Iterator[None]:
         raise RpcError(INTERNAL_ERROR, from_os(error).message) from None
 
 
-def serve(directory: str | None, tools: DefinedTools, *, read_only: bool) -> int:
+def serve(
+    directory: str | None, tools: DefinedTools, tool_set: str | None, *, read_only: bool
+) -> int:
     """Serve the client on standard input and output until it closes the connection.
 
-    `directory` is in the only worktree that is served; None for those of the client's roots.
+    `directory` is in the only worktree that is served; None for those of the client's roots. The
+    client sees `tool_set`; None for what it asks for, or what suits it.
     Returns the exit code; FatalError if the directory has no worktree.
     """
     # A server is asked for many worktrees, so the one of its own environment does not matter.
@@ -338,5 +361,5 @@ def serve(directory: str | None, tools: DefinedTools, *, read_only: bool) -> int
     roots = Roots(repo, os.getcwd())
     # The directory in which the server was started may go.
     os.chdir(os.path.sep)
-    Session(connection, roots, tools, read_only=read_only).serve()
+    Session(connection, roots, tools, tool_set, read_only=read_only).serve()
     return 0

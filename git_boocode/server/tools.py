@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from git_boocode.repo.errors import NextStep, UsageError, shortened
-from git_boocode.server.json_rpc import JsonObject
+from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError
 
 READS, ADDS, REPLACES = "reads", "adds", "replaces"
 """A tool changes nothing; adds something, such as a checkpoint; replaces files or proposals."""
@@ -52,6 +51,16 @@ class ServedTool(NamedTuple):
     effect: str
     arguments: tuple[str, ...]
     takes_edits: bool = False
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether an agent had better ask the user first.
+
+        An edit only adds to a history that `revert` takes it back from. What goes back, `restore`,
+        `revert` and `undo`, can take away what the user or another agent wrote, although it can be
+        undone as well.
+        """
+        return self.effect == REPLACES and not self.takes_edits
 
 
 _EDIT = ("dry_run", "profile", "verbatim", "format", "position_encoding", BUFFERS)
@@ -136,6 +145,52 @@ TOOLS = {
 }
 
 
+AGENT, EDITOR, ALL = "agent", "editor", "all"
+TOOL_SETS = (AGENT, EDITOR, ALL)
+"""The sets of tools that a client can see; it may call the others as well."""
+AGENT_TOOLS = ("apply_edit", "checkpoint", "log", "diff", "restore", "revert", "undo")
+_EDITORS = frozenset({"vscode", "git-boocode.nvim", "editor"})
+"""The names of the clients in `hooks/editors`, and of the example in git-boocode-editors(7)."""
+
+
+class Client(NamedTuple):
+    """Who calls: the name of the program, empty if unknown, and the set of tools that it sees."""
+
+    name: str = ""
+    tools: str = AGENT
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether answers are short texts for a model, without structured content."""
+        return self.tools == AGENT
+
+    def listed(self, *, read_only: bool) -> Iterator[ServedTool]:
+        """The tools that the client sees; with `read_only`, those that change nothing."""
+        for tool in TOOLS.values():
+            if (tool.name in AGENT_TOOLS or not self.is_agent) and (
+                not read_only or tool.effect == READS
+            ):
+                yield tool
+
+
+def client_of(capabilities: JsonObject, info: object, chosen: str | None) -> Client:
+    """The client that gives these capabilities and this `clientInfo`; `chosen` is the user's set.
+
+    RpcError if the capability names a set that does not exist.
+    """
+    found = info.get("name") if isinstance(info, dict) else None
+    name = found if isinstance(found, str) else ""
+    experimental = capabilities.get("experimental")
+    own = experimental.get("git-boocode") if isinstance(experimental, dict) else None
+    asked = own.get("tools", EDITOR) if isinstance(own, dict) else ""
+    if asked != "" and asked not in TOOL_SETS:
+        message = f"'tools' of the capability 'git-boocode' is not one of {', '.join(TOOL_SETS)}"
+        raise RpcError(INVALID_PARAMS, message)
+    # All agents give a name, as the protocol demands; our client for Neovim did not.
+    by_name = EDITOR if not name or name in _EDITORS else AGENT
+    return Client(name, chosen or asked or by_name)
+
+
 def _meant(tool: ServedTool, name: str, given: JsonObject) -> str | None:
     """The argument of which this is another name; None if there is none."""
     # Such as `dryRun` or `dry-run`, which must not be taken for a part of an edit.
@@ -187,21 +242,32 @@ def _is_text(value: str) -> bool:
 
 
 class DefinedTools:
-    """The tools with their definitions, which `make` makes at the first use, by name."""
+    """The definitions of the tools, each of which `make` makes at the first use.
 
-    def __init__(self, make: Callable[[], dict[str, JsonObject]]) -> None:
+    It gets the name of a tool, and whether the definition is the short one for agents.
+    """
+
+    def __init__(self, make: Callable[[str, bool], JsonObject]) -> None:
         self._make = make
+        self._made: dict[tuple[str, bool], JsonObject] = {}
 
-    @cached_property
-    def definitions(self) -> dict[str, JsonObject]:
-        """The definitions of all tools for `tools/list`."""
-        return self._make()
+    def definition(self, name: str, *, for_agents: bool = False) -> JsonObject:
+        """The definition of a tool for `tools/list`."""
+        key = name, for_agents
+        if key not in self._made:
+            self._made[key] = self._make(*key)
+        return self._made[key]
+
+    def listed(self, client: Client, *, read_only: bool) -> list[JsonObject]:
+        """The definitions that a client sees."""
+        tools = client.listed(read_only=read_only)
+        return [self.definition(tool.name, for_agents=client.is_agent) for tool in tools]
 
     def checked_arguments(
         self, tool: ServedTool, given: JsonObject
     ) -> tuple[JsonObject, JsonObject]:
         """The arguments of a call, and its edit; UsageError if one is unknown, missing or wrong."""
-        schema = self.definitions[tool.name]["inputSchema"]
+        schema = self.definition(tool.name)["inputSchema"]
         own = (*tool.arguments, CWD)
         edit: JsonObject = {}
         arguments: JsonObject = {}
@@ -239,7 +305,7 @@ class DefinedTools:
 
     def _call(self, tool: ServedTool, value: str) -> str:
         """A call of a tool; `value` is one of its options or else its first required argument."""
-        schema = self.definitions[tool.name]["inputSchema"]
+        schema = self.definition(tool.name)["inputSchema"]
         first = schema.get("required", tool.arguments)[0]
         is_list = schema["properties"][first]["type"] == "array"
         given: JsonObject = {first: value.split() if is_list else value}

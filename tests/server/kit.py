@@ -36,7 +36,8 @@ class Client:
     """A server in a process of its own, and its only client.
 
     `roots` are the directories that it names when the server asks for them; None if it cannot.
-    `exact` is whether it reads bytes that are not UTF-8.
+    `exact` is whether it reads bytes that are not UTF-8. It says that it is an editor, unless
+    `name` is that of an agent.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Client:
         self.process = process
         self.roots = roots
         self.exact = exact
+        self.name = ""
         self.others: list[Any] = []
         """Messages that came while another one was awaited."""
         self._next = 0
@@ -149,9 +151,9 @@ class Client:
     def begin(self, version: str = NEWEST) -> Message:
         """Initialize the session."""
         capabilities: Message = {} if self.roots is None else {"roots": {"listChanged": True}}
-        if self.exact:
-            capabilities["experimental"] = {"git-boocode": {"surrogates": True}}
-        about = {"name": "test", "version": "1"}
+        if not self.name:
+            capabilities["experimental"] = {"git-boocode": {"surrogates": self.exact}}
+        about = {"name": self.name or "test", "version": "1"}
         result = self.ask(
             "initialize", protocolVersion=version, capabilities=capabilities, clientInfo=about
         )

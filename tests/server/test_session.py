@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -13,7 +14,7 @@ from git_boocode import __version__
 from git_boocode.cli.tool_definitions import definitions
 from git_boocode.server import calls
 from git_boocode.server.session import VERSIONS
-from git_boocode.server.tools import TOOLS
+from git_boocode.server.tools import AGENT_TOOLS, TOOLS
 from tests.repo_kit import Repo
 from tests.server.conftest import Serve
 from tests.server.kit import LIMIT, NEWEST, Client, Gate, edit, is_answer, structured, tool_call
@@ -89,10 +90,12 @@ def test_too_many_requests(work: Repo, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("option", [[], ["--read-only"]])
+@pytest.mark.parametrize("name", ["", "claude-code"])
 def test_the_instructions_name_tools_that_there_are(
-    work: Repo, serve: Serve, option: list[str]
+    work: Repo, serve: Serve, option: list[str], name: str
 ) -> None:
     client = serve(*option)
+    client.name = name
     said = client.begin()["instructions"]
     there = {each["name"] for each in client.ask("tools/list")["tools"]}
     # A turn is not always the tool of that name.
@@ -110,6 +113,84 @@ def test_calls_need_no_initialized_notification(work: Repo, serve: Serve) -> Non
 def test_the_tools_are_listed_as_they_are_defined(client: Client) -> None:
     assert client.ask("tools/list") == {"tools": [*definitions().values()]}
     assert [*definitions()] == [*TOOLS]
+
+
+def names(client: Client) -> list[str]:
+    """The tools that a client sees."""
+    return [tool["name"] for tool in client.ask("tools/list")["tools"]]
+
+
+def test_agents_see_few_tools(own_client: Client) -> None:
+    """Within the context that their definitions may take."""
+    own_client.name = "some-agent"
+    own_client.begin()
+    listed = own_client.ask("tools/list")
+    assert [tool["name"] for tool in listed["tools"]] == [*AGENT_TOOLS]
+    assert len(json.dumps(listed)) <= 9_000
+    assert not any("outputSchema" in tool for tool in listed["tools"])
+    for tool in listed["tools"]:
+        arguments = tool["inputSchema"]["properties"]
+        whole = definitions()[tool["name"]]["inputSchema"]["properties"]
+        assert arguments.keys() <= whole.keys()
+        for text in (tool["description"], *(each["description"] for each in arguments.values())):
+            assert re.fullmatch(r"[A-Z@].*[.]", text, re.DOTALL), text
+
+
+def test_a_tool_that_is_not_listed_is_answered_in_the_form_of_the_set(own_client: Client) -> None:
+    own_client.name = "some-agent"
+    own_client.begin()
+    arguments = {"path": "a", "needle": "two"}
+    found = own_client.ask("tools/call", name="locate", arguments=arguments)
+    assert found.keys() == {"content", "isError"}
+    assert json.loads(found["content"][0]["text"])["start"]["line"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "capability", "name", "is_agent"),
+    [
+        ((), None, "some-agent", True),
+        ((), None, "", False),
+        ((), None, "vscode", False),
+        ((), {}, "some-agent", False),
+        ((), {"tools": "all"}, "some-agent", False),
+        ((), {"tools": "agent"}, "vscode", True),
+        (("--tools", "editor"), {"tools": "agent"}, "some-agent", False),
+        (("--tools", "all"), None, "some-agent", False),
+        (("--tools", "agent"), {"tools": "all"}, "vscode", True),
+    ],
+)
+def test_which_tools_a_client_sees(
+    work: Repo,
+    serve: Serve,
+    options: tuple[str, ...],
+    capability: dict[str, str] | None,
+    name: str,
+    is_agent: bool,
+) -> None:
+    client = serve(*options)
+    about = {"clientInfo": {"name": name, "version": "1"}} if name else {}
+    capabilities = {} if capability is None else {"experimental": {"git-boocode": capability}}
+    client.ask("initialize", protocolVersion=NEWEST, capabilities=capabilities, **about)
+    assert names(client) == [*AGENT_TOOLS] if is_agent else [*TOOLS]
+    result = client.ask("tools/call", name="checkpoint", arguments={})
+    assert ("structuredContent" not in result) is is_agent
+
+
+def test_a_set_of_tools_that_does_not_exist(own_client: Client) -> None:
+    wanted: list[object] = ["none", 7, None, []]
+    for each in wanted:
+        capabilities = {"experimental": {"git-boocode": {"tools": each}}}
+        error = own_client.fail(
+            "initialize", protocolVersion=NEWEST, capabilities=capabilities, clientInfo={}
+        )
+        assert error["code"] == PARAMS
+
+
+def test_a_read_only_server_shows_agents_what_only_reads(work: Repo, serve: Serve) -> None:
+    client = serve("--read-only")
+    client.name = "some-agent"
+    client.begin()
+    assert names(client) == ["log", "diff"]
 
 
 def test_a_level_that_does_not_exist(client: Client) -> None:

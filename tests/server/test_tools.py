@@ -394,7 +394,7 @@ def test_annotations(client: Client) -> None:
         effect = TOOLS[tool["name"]].effect
         assert tool["annotations"] == {
             "readOnlyHint": effect == READS,
-            "destructiveHint": effect == REPLACES,
+            "destructiveHint": effect == REPLACES and tool["name"] != "apply_edit",
             "idempotentHint": effect == READS,
             "openWorldHint": False,
         }
@@ -488,7 +488,7 @@ def test_hints_are_about_tools() -> None:
         callback: "fix --callback",
         "run 'git boocode doctor --fix'": "run 'git boocode doctor --fix'",
     }
-    defined = DefinedTools(definitions)
+    defined = DefinedTools(lambda name, _: DEFINED[name])
     assert {hint: defined.worded(hint, TOOLS["undo"]) for hint in found} == found
     assert defined.worded(file, TOOLS["discard"]) == "name one file: 'paths': [\"a,b\"]"
 

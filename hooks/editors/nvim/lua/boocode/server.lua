@@ -27,7 +27,11 @@ local function start(top)
       running[top] = nil
     end,
   })
-  send(server, 0, "initialize", { protocolVersion = "2025-11-25" })
+  send(server, 0, "initialize", {
+    protocolVersion = "2025-11-25",
+    clientInfo = { name = "git-boocode.nvim", version = "0.1.0" },
+    capabilities = { experimental = { ["git-boocode"] = { tools = "editor" } } },
+  })
   return server
 end
 
