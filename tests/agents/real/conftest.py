@@ -63,13 +63,20 @@ class Session:
         """Let the agent make calls of tools in one turn."""
         before, agent = len(self.model.conversations), self.agent
         self.model.pending = calls
-        given = {"prompt": prompt, "session": self.id, **self._names}
         words = agent.later if self.id and agent.later else agent.first
+        given = {"prompt": prompt, "session": self.id, **self._names}
+        said = self.call(agent.program, *(filled(each, **given) for each in words))
+        assert len(self.model.conversations) > before, said
+        assert not self.model.pending, f"a tool was not offered: {said}"
+
+    def call(self, *words: str) -> str:
+        """Run the agent's program, which must succeed, and return what it prints."""
         sealed = {key: value for key, value in os.environ.items() if key.startswith(_PASSED)}
+        own = {key: filled(text, **self._names) for key, text in self.agent.environment.items()}
         done = subprocess.run(
-            [agent.program, *(filled(each, **given) for each in words)],
+            words,
             cwd=self.repo.top,
-            env=sealed | {key: filled(text, **given) for key, text in agent.environment.items()},
+            env=sealed | own,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -77,8 +84,7 @@ class Session:
         )
         said = f"{done.stdout}\n{done.stderr}"
         assert done.returncode == 0, said
-        assert len(self.model.conversations) > before, said
-        assert not self.model.pending, f"a tool was not offered: {said}"
+        return said
 
     def checkpoints(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.boocode("log")["checkpoints"]

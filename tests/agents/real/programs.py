@@ -12,6 +12,17 @@ from typing import Any, NamedTuple
 from tests.agents.real.model import ToolCall
 
 
+class RealPlugin(NamedTuple):
+    """How an agent installs and uninstalls our plugin, from the marketplace in `{plugin}`.
+
+    `served` is what it then calls the tool `{tool}` of our server, where that differs.
+    """
+
+    install: tuple[str, ...]
+    uninstall: str
+    served: str = ""
+
+
 class RealAgent(NamedTuple):
     """An agent, by its name in git-boocode.
 
@@ -20,7 +31,7 @@ class RealAgent(NamedTuple):
     whose `arguments` are an object or plain text. `files` are in the home directory, or in the
     worktree if they begin with `{top}`. `served` is what it calls the tool `{tool}` of our server,
     with a namespace before a dot. Such a tool may have to be found by the tool `search`, and then
-    be called by the tool `wrapper`.
+    be called by the tool `wrapper`. `plugin` is how it takes our plugin, if it can.
     """
 
     name: str
@@ -33,6 +44,7 @@ class RealAgent(NamedTuple):
     served: str = ""
     search: str = ""
     wrapper: str = ""
+    plugin: RealPlugin | None = None
 
     def calls(self, wanted: Mapping[str, Mapping[str, Any]]) -> list[ToolCall]:
         """The calls of some tools of our server."""
@@ -52,7 +64,12 @@ class RealAgent(NamedTuple):
         return self.name.removesuffix("-code")
 
 
-_CLAUDE = ("--print", "--permission-mode", "acceptEdits", "--allowedTools=mcp__boocode")
+_CLAUDE = (
+    "--print",
+    "--permission-mode",
+    "acceptEdits",
+    "--allowedTools=mcp__boocode,mcp__plugin_boocode_boocode",
+)
 # Nobody is there to trust the hooks; which they are is known here.
 _CODEX = ("--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
 _GEMINI = (
@@ -134,6 +151,14 @@ REAL_AGENTS = (
         },
         served="mcp__boocode__{tool}",
         search="ToolSearch",
+        plugin=RealPlugin(
+            (
+                "claude plugin marketplace add {plugin}",
+                "claude plugin install boocode@git-boocode",
+            ),
+            "claude plugin uninstall boocode@git-boocode",
+            served="mcp__plugin_boocode_boocode__{tool}",
+        ),
     ),
     RealAgent(
         "codex",
@@ -143,6 +168,10 @@ REAL_AGENTS = (
         "*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch\n",
         files={".codex/config.toml": _CODEX_CONFIG},
         served="mcp__boocode.{tool}",
+        plugin=RealPlugin(
+            ("codex plugin marketplace add {plugin}", "codex plugin add boocode@git-boocode"),
+            "codex plugin remove boocode@git-boocode",
+        ),
     ),
     RealAgent(
         "gemini",
@@ -153,6 +182,10 @@ REAL_AGENTS = (
         {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "{url}"},
         {".gemini/settings.json": _gemini_settings("gemini-api-key")},
         served="mcp_boocode_{tool}",
+        plugin=RealPlugin(
+            ("gemini extensions install --consent {plugin}/hooks/plugin/portable",),
+            "gemini extensions uninstall boocode",
+        ),
     ),
     RealAgent(
         "qwen",
@@ -168,6 +201,10 @@ REAL_AGENTS = (
         served="mcp__boocode__{tool}",
         search="tool_search",
         wrapper="tool_call",
+        plugin=RealPlugin(
+            ("qwen extensions install --consent {plugin}:boocode",),
+            "qwen extensions uninstall boocode",
+        ),
     ),
     RealAgent(
         "copilot",
@@ -183,6 +220,13 @@ REAL_AGENTS = (
             "COPILOT_MODEL": "scripted",
         },
         served="boocode-{tool}",
+        plugin=RealPlugin(
+            (
+                "copilot plugin marketplace add {plugin}",
+                "copilot plugin install boocode@git-boocode",
+            ),
+            "copilot plugin uninstall boocode@git-boocode",
+        ),
     ),
     RealAgent(
         "opencode",

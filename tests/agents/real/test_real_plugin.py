@@ -1,0 +1,58 @@
+"""The agents themselves install the plugin, each by its own command."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.agents.real.conftest import Session, prompt_of
+from tests.agents.real.programs import RealPlugin, filled
+from tests.agents.real.test_real_server import CALLS, EDITED
+
+pytestmark = pytest.mark.slow
+TOP = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def plugin(session: Session, tmp_path: Path) -> RealPlugin:
+    """The plugin of an agent that takes one, installed."""
+    plugin = session.agent.plugin
+    if plugin is None:
+        pytest.skip(f"{session.agent.program} takes no plugin")
+    # Some agents write into the directory of the marketplace.
+    for name in (".claude-plugin", "hooks/plugin"):
+        shutil.copytree(TOP / name, tmp_path / "market" / name)
+    for command in plugin.install:
+        session.call(*filled(command, plugin=str(tmp_path / "market")).split())
+    return plugin
+
+
+def test_turns_are_checkpoints_of_the_agent_until_it_is_uninstalled(
+    session: Session, plugin: RealPlugin
+) -> None:
+    session.turn("alpha")
+    (first,) = session.checkpoints()
+    assert (first["agent"], first["label"]) == (session.agent.name, prompt_of("alpha"))
+    assert session.files_in(first) == set()
+    assert len(session.repo.git("for-each-ref", "refs/boocode/turn-ends").splitlines()) == 1
+    session.hooks("install", "--user")
+    session.turn("bravo")
+    found = session.checkpoints()
+    assert [each["label"] for each in found] == [prompt_of("alpha"), prompt_of("bravo")]
+    assert {each["agent"] for each in found} == {session.agent.name}
+    session.hooks("uninstall", "--user")
+    session.call(*plugin.uninstall.split())
+    session.turn("charlie")
+    assert len(session.checkpoints()) == 2
+
+
+def test_the_model_is_offered_the_tools_and_the_skill(session: Session, plugin: RealPlugin) -> None:
+    repo, agent = session.repo, session.agent
+    agent = agent._replace(served=plugin.served or agent.served)
+    repo.commit("Add", **{"notes.py": EDITED.replace("2", "1")})
+    session.run("Please edit notes.py", agent.calls(CALLS))
+    assert repo.read("notes.py").decode() == EDITED
+    assert "by the model" in [each["label"] for each in session.checkpoints()]
+    assert "undo-changes" in session.model.conversations[-1]
