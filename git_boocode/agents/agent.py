@@ -21,7 +21,9 @@ class Fields(NamedTuple):
 
     `turn` is the id of a turn or message, `call` that of a call of a tool. `files` are the paths
     that a tool is about to write; `tool_input`, an object or JSON, names some under common keys.
-    `parent` names the agent that started a subagent.
+    Payloads of subagents have `parent`, the agent that started them, or `parent_session`, its
+    session. `submitted` is the prompt again, but only if a person sent it: a payload without it
+    goes on with a turn of the same id that began with one.
     """
 
     session: tuple[str, ...] = ("session_id",)
@@ -35,6 +37,8 @@ class Fields(NamedTuple):
     files: tuple[str, ...] = ()
     tool_input: tuple[str, ...] = ("tool_input",)
     parent: tuple[str, ...] = ()
+    parent_session: tuple[str, ...] = ()
+    submitted: tuple[str, ...] = ()
 
 
 class Settings(NamedTuple):
@@ -112,7 +116,9 @@ class Agent(NamedTuple):
     worktree that show that the agent is used there.
 
     `turn` and `tool` are the events before a turn and before a tool, `end` and `tool_end` are those
-    after them.
+    after them. `aborts` are events that come instead of `end` if a turn fails or is interrupted,
+    and maybe at other times. A prompt that begins with `continuation` is the agent's own, and goes
+    on with the session's latest turn.
     Versions whose `turn` event lacks the first field of the session report turns by `older_turn`.
     With `tool_begins` there are modes without turn events, in which the first tool of a turn stands
     for it. `answer` is what a hook has to print. `run_by` are the agents that run this one's hooks
@@ -136,6 +142,8 @@ class Agent(NamedTuple):
     end: str = ""
     tool_end: str = ""
     older_turn: str = ""
+    aborts: tuple[str, ...] = ()
+    continuation: str = ""
     home_variable: str = ""
     home_below_variable: bool = False
     transcript: str = ""
@@ -155,7 +163,8 @@ class Agent(NamedTuple):
     @property
     def turn_events(self) -> list[str]:
         """The events at which a turn begins or ends."""
-        return [event for event in (self.turn, self.older_turn, self.end) if event]
+        events = (self.turn, self.older_turn, self.end, *self.aborts)
+        return [event for event in events if event]
 
     def events(self, *, per_tool: bool = True) -> list[str]:
         """The events of turns, and with `per_tool` those before and after a tool."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from git_boocode.agents.agent import Agent, Fields
 from git_boocode.agents.payload import (
+    ABORT,
     END,
     LONGEST_NAME,
     NOTHING,
@@ -18,6 +19,7 @@ from git_boocode.agents.payload import (
     Payload,
     directories_of,
     ids_of,
+    is_of_subagent,
     is_path,
     kind_of,
     reads_only,
@@ -50,8 +52,8 @@ _SHELLS = ("bash", "shell", "exec", "command", "terminal", "run")
 class HookEvent(NamedTuple):
     """The event of a hook; each text may be empty.
 
-    `kind` is TURN or END if a turn begins or ends, TOOL or TOOL_END if a tool is about to run or
-    has run, or NOTHING.
+    `kind` is TURN or END if a turn begins or ends, ABORT if one ends that has not ended yet, TOOL
+    or TOOL_END if a tool is about to run or has run, or NOTHING.
     """
 
     agent: Agent
@@ -68,9 +70,25 @@ class HookEvent(NamedTuple):
         return directories_of(self.agent, self.payload)
 
     @property
+    def is_of_subagent(self) -> bool:
+        """Whether a subagent reports it, whose work belongs to the turn that started it."""
+        return is_of_subagent(self.agent, self.payload)
+
+    @property
     def begins_by_tools(self) -> bool:
         """Whether a tool event may be the first event of a turn."""
-        return bool(self.turn) or self.agent.tool_begins
+        return bool(self.turn) or (self.agent.tool_begins and not self.is_of_subagent)
+
+    @property
+    def is_submitted(self) -> bool:
+        """Whether the agent reports that a person sent the prompt."""
+        return bool(self.payload.text(self.agent.fields.submitted))
+
+    @property
+    def is_continuation(self) -> bool:
+        """Whether the agent itself wrote the prompt, to go on with the latest turn."""
+        mark = self.agent.continuation
+        return bool(mark) and self.kind == TURN and self.prompt.lstrip().startswith(mark)
 
     @property
     def tool(self) -> str:
@@ -114,11 +132,11 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
     if sender.older_turn and name == sender.turn and not payload.text(names.session[:1]):
         # This version reports the turn by another event, too.
         kind = NOTHING
-    if kind in (TURN, END) and payload.text(names.parent):
+    if kind in (TURN, END, ABORT) and is_of_subagent(sender, payload):
         # A subagent belongs to the turn that started it.
         kind = NOTHING
     session, turn = ids_of(sender, payload)
-    return HookEvent(sender, name, kind, payload, session, turn, payload.text(names.prompt))
+    return HookEvent(sender, name, kind, payload, session, turn, payload.prose(names.prompt))
 
 
 def kept_prompt(prompt: str, wanted: str = FULL) -> str:

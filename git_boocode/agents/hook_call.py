@@ -30,6 +30,7 @@ from git_boocode.agents.event import (
 )
 from git_boocode.agents.hook_state import Turns, log, one_at_a_time, tools_of, turn_of
 from git_boocode.agents.payload import (
+    ABORT,
     END,
     TOOL,
     TOOL_END,
@@ -45,7 +46,7 @@ from git_boocode.agents.registry import ANY_AGENT, find_agent
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
-from git_boocode.repo.layout import PRIVATE
+from git_boocode.repo.layout import CHECKPOINTS, PRIVATE, SAFETY
 from git_boocode.repo.lock import inside_restore
 from git_boocode.repo.process import (
     TimeLimit,
@@ -316,22 +317,32 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
     setting = _per_tool(context, repository)
     is_tool = reported.kind in (TOOL, TOOL_END) and setting != NEVER
     begins_by_tool = reported.kind == TOOL and reported.begins_by_tools
-    if not (is_turn or reported.kind == END or begins_by_tool or is_tool):
+    if not (is_turn or reported.kind in (END, ABORT) or begins_by_tool or is_tool):
         return
     # Before waiting for other hooks, because the transcript may grow meanwhile.
     position = _position(context, reported) if is_turn else None
-    turn = _turn(reported, reported.prompt, position)._replace(per_tool=setting)
     with one_at_a_time(repository.state_dir, patience=context.seconds) as turns:
-        if reported.kind == END:
+        reported = _in_session(reported, turns)
+        if reported.kind in (END, ABORT):
             _capture_end(repository, reported, turns)
             return
+        turn = _turn(reported, reported.prompt if is_turn else "", position)
+        turn = turn._replace(per_tool=setting)
         # With ALWAYS, it has a checkpoint of its files.
         beside = setting == AUTO and _is_beside(reported, turns)
-        if _begins(reported, turn, turns, beside=beside):
+        if reported.is_continuation and _continue(repository, reported, turn, turns):
+            return
+        if _begins(repository, reported, turn, turns, beside=beside):
             position = position if is_turn else _position(context, reported)
             prompt = kept_prompt(reported.prompt, _wanted_prompts(context, repository))
-            texts = {"label": label_of(prompt), "prompt": prompt}
-            _capture(repository, reported, turn, turns, **texts, anchor=_anchor(position))
+            given: dict[str, Any] = {"label": label_of(prompt), "prompt": prompt}
+            anchor = _anchor(position)
+            if turns.namesake(turn):
+                _end_interrupted(repository, reported, turn, turns)
+                # In the transcript, the id is that of an earlier prompt.
+                anchor |= {"message": None} if position else {}
+                given |= {"only_if_changed": False}
+            _capture(repository, reported, turn, turns, **given, anchor=anchor)
         else:
             _note_going_on(turn, turns, by_tool=is_tool)
             if not is_tool or not _serve_tool(context, repository, reported, turns):
@@ -350,14 +361,68 @@ def _per_tool(context: HookContext, repository: Repository) -> str:
         return NEVER
 
 
-def _begins(reported: HookEvent, turn: ReportedTurn, turns: Turns, *, beside: bool) -> bool:
+def _in_session(reported: HookEvent, turns: Turns) -> HookEvent:
+    """The event in a known session: a subagent of a subagent names none that had a turn."""
+    agent, session = reported.agent.name, reported.session
+    if reported.is_of_subagent and turns.latest(agent, session) is None:
+        return reported._replace(session=turns.last_session(agent) or session)
+    return reported
+
+
+def _begins(
+    repository: Repository, reported: HookEvent, turn: ReportedTurn, turns: Turns, *, beside: bool
+) -> bool:
     """Whether an event is the first one of a turn."""
     if reported.kind == TOOL_END:
         return False
     if reported.kind == TURN or turn.turn:
-        return not turns.knows(turn)
-    begins_by_tool = reported.begins_by_tools or beside
+        known = turns.namesake(turn)
+        if known is None or not turns.knows(turn):
+            return True
+        # The same prompt again, but the first one was taken back.
+        return known.prompt == turn.prompt != "" and _is_undone(repository, known)
+    begins_by_tool = reported.begins_by_tools or (beside and not reported.is_of_subagent)
     return begins_by_tool and not turns.knows_session(turn)
+
+
+def _is_undone(repository: Repository, turn: ReportedTurn) -> bool:
+    """Whether a restore ran since a turn began, or removed its checkpoint."""
+    if not _is_in_log(repository, turn):
+        return True
+    return any(ref.id > turn.checkpoint for ref in repository.store.refs(SAFETY))
+
+
+def _is_in_log(repository: Repository, turn: ReportedTurn) -> bool:
+    return bool(turn.checkpoint and repository.store.refs(f"{CHECKPOINTS}{turn.checkpoint}"))
+
+
+def _continue(
+    repository: Repository, reported: HookEvent, turn: ReportedTurn, turns: Turns
+) -> bool:
+    """Let the session's latest turn go on, maybe under another id; whether there is one."""
+    latest = turns.latest(turn.agent, turn.session)
+    if latest is None or not _is_in_log(repository, latest):
+        return False
+    if latest.ended and turns.have_company(turn.agent, turn.session):
+        from git_boocode.checkpoints.capture import capture_resumption
+
+        capture_resumption(repository, latest.checkpoint, reported.name)
+    if turns.knows(turn):
+        _note_going_on(turn, turns, by_tool=False)
+    else:
+        turns.note(latest._replace(turn=turn.turn, prompt=turn.prompt, ended=False))
+    return True
+
+
+def _end_interrupted(
+    repository: Repository, reported: HookEvent, turn: ReportedTurn, turns: Turns
+) -> None:
+    """Record the end of the running turn, during which a person sent another prompt."""
+    latest = turns.latest(turn.agent, turn.session)
+    if latest is not None and latest.turn == turn.turn and latest.is_open:
+        from git_boocode.checkpoints.capture import capture_turn_end
+
+        capture_turn_end(repository, latest.checkpoint, reported.name)
 
 
 def _is_beside(reported: HookEvent, turns: Turns) -> bool:
@@ -371,7 +436,10 @@ def _note_going_on(turn: ReportedTurn, turns: Turns, *, by_tool: bool) -> None:
     latest = turns.latest(turn.agent, turn.session)
     if latest is not None:
         reports = latest.reports_tools or by_tool
-        turns.replace(latest, latest._replace(ended=False, reports_tools=reports))
+        # A tool that began the turn reported no prompt.
+        prompt = latest.prompt or (turn.prompt if turn.turn == latest.turn else "")
+        new = latest._replace(ended=False, reports_tools=reports, prompt=prompt)
+        turns.replace(latest, new)
 
 
 def _serve_tool(
@@ -412,7 +480,10 @@ def _capture_end(repository: Repository, reported: HookEvent, turns: Turns) -> N
 
     agent, session = reported.agent.name, reported.session
     latest = turns.latest(agent, session)
-    if latest is not None and reported.turn in ("", latest.turn):
+    is_of_latest = latest is not None and reported.turn in ("", latest.turn)
+    if reported.kind == ABORT and (latest is None or latest.ended or not is_of_latest):
+        return
+    if latest is not None and is_of_latest:
         turns.replace(latest, latest._replace(ended=True, in_call=False))
     begun = turns.checkpoint_of(agent, session, reported.turn)
     if begun:
@@ -461,7 +532,8 @@ def _usual_transcript(reported: HookEvent) -> str:
 
 def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:
     offset = position.offset if position else None
-    return turn_of(reported.agent.name, reported.session, reported.turn, what, offset)
+    turn = turn_of(reported.agent.name, reported.session, reported.turn, what, offset)
+    return turn._replace(submitted=reported.is_submitted)
 
 
 def _capture(
@@ -479,8 +551,7 @@ def _capture(
         message=reported.turn,
         agent=reported.agent.name,
         trigger=reported.name,
-        only_if_changed=turns.has_reported(turn),
-        **fields,
+        **{"only_if_changed": turns.has_reported(turn), **fields},
     )
     taken = capture(repository, request)
     turns.note(turn._replace(checkpoint=taken.checkpoint.id))

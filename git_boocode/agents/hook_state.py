@@ -54,11 +54,30 @@ class Turns:
         self._path = path
         self._turns = _kept(_read(path))
 
+    def namesake(self, turn: ReportedTurn) -> ReportedTurn | None:
+        """The latest turn of its session that was reported with its id."""
+        alike = (each for each in reversed(self._turns) if turn.is_of_session(each))
+        return next((each for each in alike if turn.turn and turn.turn == each.turn), None)
+
     def knows(self, turn: ReportedTurn) -> bool:
-        """Whether the turn was reported before, by its id."""
-        return bool(turn.turn) and any(
-            turn.is_of_session(other) and turn.turn == other.turn for other in self._turns
-        )
+        """Whether the turn was reported before: its id, and with that no other prompt.
+
+        Some agents give an id again after the conversation was cut, and all prompts that are sent
+        during a turn have its id. What goes on with a turn has no prompt, or was not sent by a
+        person although the turn's prompt was.
+        """
+        known = self.namesake(turn)
+        if known is None:
+            return False
+        if not turn.prompt or (known.submitted and not turn.submitted):
+            return True
+        # Only the latest turn of a session goes on.
+        is_latest = known == self.latest(turn.agent, turn.session)
+        return is_latest and known.prompt in ("", turn.prompt)
+
+    def last_session(self, agent: str) -> str:
+        """The session of an agent that has the latest turn; empty if there is none."""
+        return next((each.session for each in reversed(self._turns) if each.agent == agent), "")
 
     def knows_session(self, turn: ReportedTurn) -> bool:
         """Whether any turn of its session was reported before."""
@@ -96,9 +115,13 @@ class Turns:
     def note(self, turn: ReportedTurn) -> None:
         """Record a turn."""
         turns = _kept([*self._turns, turn._replace(seen=time.time())])
+        latest = {(each.agent, each.session): each for each in turns}
         # Keep the checksum of a prompt only while it can still be compared.
         self._turns = [
-            other if _is_near(turn, other) else other._replace(prompt="") for other in turns
+            each
+            if _is_near(turn, each) or latest[each.agent, each.session] is each
+            else each._replace(prompt="")
+            for each in turns
         ]
         self._write()
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from git_boocode.repo.errors import FatalError
 
 TURN, TOOL, TOOL_END, END, NOTHING = "turn", "tool", "tool-end", "end", "nothing"
+ABORT = "abort"
 _CHUNK = 1 << 20
 _LARGEST = 256 << 20
 _LONGEST_ID = 1000
@@ -59,6 +60,15 @@ class Payload:
         for found in self.values(names):
             if isinstance(found, str) and found:
                 return found
+        return ""
+
+    def prose(self, names: Iterable[str]) -> str:
+        """As `text`, of which a value may also be a list of parts, objects with a `text`."""
+        for found in self.values(names):
+            parts = found if isinstance(found, list) else [{"text": found}]
+            texts = (part.get("text") for part in parts if isinstance(part, dict))
+            if text := "\n".join(each for each in texts if isinstance(each, str) and each):
+                return text
         return ""
 
     def texts(self, names: Iterable[str]) -> list[str]:
@@ -152,6 +162,7 @@ def kind_of(agent: Agent, name: str) -> str | None:
     for each in (agent, *formats):
         kinds = {each.tool: TOOL, each.tool_end: TOOL_END}
         kinds |= {each.end: END, each.older_turn: TURN, each.turn: TURN}
+        kinds |= dict.fromkeys(each.aborts, ABORT)
         if name and name in kinds:
             return kinds[name]
     return None
@@ -205,10 +216,19 @@ def _is_signed(payload: Payload, agent: Agent) -> bool:
 
 
 def ids_of(agent: Agent, payload: Payload) -> tuple[str, str]:
-    """The ids of the session and of the turn; each may be empty."""
+    """The ids of the session and of the turn; each may be empty.
+
+    A subagent works in the latest turn of the session that started it, whatever its own ids are.
+    """
     fields = agent.fields
-    session, turn = payload.text(fields.session), payload.text(fields.turn)
+    session = payload.text((*fields.parent_session, *fields.session))
+    turn = "" if is_of_subagent(agent, payload) else payload.text(fields.turn)
     return session[:_LONGEST_ID], turn[:_LONGEST_ID]
+
+
+def is_of_subagent(agent: Agent, payload: Payload) -> bool:
+    """Whether a subagent sent a payload."""
+    return bool(payload.text((*agent.fields.parent, *agent.fields.parent_session)))
 
 
 def directories_of(agent: Agent, payload: Payload) -> list[str]:

@@ -41,6 +41,8 @@ _ALL = (
         tool="PreToolUse",
         tool_end="PostToolUse",
         end="Stop",
+        # What it writes itself when a subagent or a command in the background has ended.
+        continuation="<task-notification>",
         run_by=("cursor", "copilot"),
         signs=Signs(("prompt_id !timestamp",)),
         callback="claude-code",
@@ -67,7 +69,8 @@ _ALL = (
         home_variable="CODEX_HOME",
         transcripts=("sessions", "archived_sessions"),
         marks=(".codex",),
-        fields=Fields(turn=("turn_id",)),
+        # Subagents have ids of turns of their own.
+        fields=Fields(turn=("turn_id",), parent=("agent_id",)),
         signs=Signs(("turn_id",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
@@ -127,7 +130,11 @@ _ALL = (
         transcripts=("projects", "tmp"),
         marks=(".qwen", "QWEN.md"),
         # A continuation of a turn fires the event of the turn again, with the same id.
-        fields=Fields(turn=("prompt_id",), call=("tool_call_id", "tool_use_id")),
+        fields=Fields(
+            turn=("prompt_id",),
+            call=("tool_call_id", "tool_use_id"),
+            submitted=("submitted_prompt",),
+        ),
         signs=Signs(("prompt_id timestamp",), ("QWEN_PROJECT_DIR",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
@@ -184,6 +191,8 @@ _ALL = (
             event=("hookEventName", "hook_event_name"),
             tool=("toolName", "tool_name"),
             tool_input=("toolArgs", "tool_input"),
+            # Subagents have sessions of their own.
+            parent_session=("parentAgentId",),
         ),
         signs=Signs(
             ("sessionId", "hook_event_name timestamp !prompt_id !permission_mode"),
@@ -282,6 +291,7 @@ _ALL = (
             tool=("tool",),
             call=("callID",),
             tool_input=("args",),
+            parent_session=("parentID",),
         ),
         turn="chat.message",
         tool="tool.execute.before",

@@ -68,6 +68,12 @@ class ToolCall(NamedTuple):
     id: str = ""
     tool: str = ""
     files: tuple[str, ...] = ()  # the only paths that it changes; empty if it may change any
+    resumes: bool = False  # it is no call: the turn goes on, after the recorded end `id`
+
+    @property
+    def phase(self) -> str:
+        """What the state is to the call, as its metadata names it."""
+        return "resume" if self.resumes else "after" if self.has_ended else "before"
 
 
 class Request(NamedTuple):
@@ -242,6 +248,19 @@ def capture_tool_state(repository: Repository, call: ToolCall, trigger: str) -> 
     return _capture_in_turn(repository, call.turn, Request(call=call, trigger=trigger))
 
 
+def capture_resumption(repository: Repository, begun: str, trigger: str) -> bool:
+    """Record the state in which a turn goes on whose end was recorded, before that is replaced.
+
+    Returns whether there is a recorded end. Raises as `capture` does.
+    """
+    catalog = Catalog(repository)
+    for end in catalog.entries(catalog.store.refs(f"{TURN_ENDS}{begun}")):
+        if isinstance(end, Checkpoint):
+            call = ToolCall(begun, has_ended=False, id=end.meta.text("id"), resumes=True)
+            return capture_tool_state(repository, call, trigger)
+    return False
+
+
 def _capture_in_turn(repository: Repository, begun: str, request: Request) -> bool:
     if not Catalog(repository).store.refs(f"{CHECKPOINTS}{begun}"):
         # A restore archived it while the turn was running.
@@ -265,7 +284,7 @@ def _write_state_of_turn(
         taken = write_checkpoint(catalog, snapshot, TURN_END_KIND, values, cache=cache)
         return Captured(taken, changed=True)
     values["tool"] = {
-        "phase": "after" if call.has_ended else "before",
+        "phase": call.phase,
         "call": call.id,
         "name": call.tool,
         "files": list(call.files),

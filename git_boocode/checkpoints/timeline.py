@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 BEGIN, END, BEFORE, AFTER, RESTORE = "begin", "end", "before", "after", "restore"
+RESUME = "resume"
 MINE, OTHERS, UNCLEAR = "mine", "others", "unclear"
 Session = tuple[str, str]
 """An agent and its session."""
@@ -26,9 +27,10 @@ _DELEGATING = frozenset(("task", "agent"))
 class RecordedState(NamedTuple):
     """A recorded state of a worktree; later states have greater ids.
 
-    `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, or RESTORE for the state
-    before a restore. `call` and `tool` are those of the agent; `files` the only paths that the tool
-    changes, empty if it may change any. As far as hooks knew, `beside` are the other turns
+    `kind` is BEGIN or END of a `turn`, BEFORE or AFTER a tool call in it, RESUME if it goes on
+    after an END with the id `call`, which a later one replaces, or RESTORE for the state before a
+    restore. `call` and `tool` are those of the agent; `files` the only paths that the tool changes,
+    empty if it may change any. As far as hooks knew, `beside` are the other turns
     that were open at a BEGIN, or since then at any other state, and `reports` the agents that had
     reported tools by then.
     """
@@ -53,12 +55,21 @@ class Sign(NamedTuple):
 
 
 class TurnSpan(NamedTuple):
-    """A turn between two states, by their numbers; `last` is the number of states for now."""
+    """A turn between two states, by their numbers; `last` is the number of states for now.
+
+    `pauses` are also between two states: the turn had ended, and went on later.
+    """
 
     turn: str
     session: Session
     first: int
     last: int
+    pauses: tuple[tuple[int, int], ...] = ()
+
+    def is_open(self, interval: int) -> bool:
+        """Whether it was open in the interval after a state, by the state's number."""
+        is_paused = any(first <= interval < last for first, last in self.pauses)
+        return self.first <= interval < self.last and not is_paused
 
 
 class _CallSpan(NamedTuple):
@@ -151,8 +162,16 @@ class Timeline:
                 last = ends.get(turn, 0)
                 if last <= at:
                     last = self._unrecorded_end(session, at, following)
-                found[turn] = TurnSpan(turn, session, at, last)
+                found[turn] = TurnSpan(turn, session, at, last, self._pauses(turn))
         return found
+
+    def _pauses(self, turn: str) -> tuple[tuple[int, int], ...]:
+        """The times between a former end of a turn and the state in which it went on."""
+        return tuple(
+            (bisect_right(self._ids, state.call), at)
+            for at, state in enumerate(self.states)
+            if state.kind == RESUME and state.turn == turn
+        )
 
     def _unrecorded_end(self, session: Session, at: int, following: int) -> int:
         """The next turn of its session, or an earlier one after the last sign of the session."""
@@ -179,6 +198,8 @@ class Timeline:
     def share(self, turn: str, interval: int) -> Share:
         """What a turn changed in the interval after a state, by the state's number."""
         span = self.spans[turn]
+        if not span.is_open(interval):
+            return Share(OTHERS)
         beside = self._beside(span, interval)
         if not beside:
             return Share(MINE)
@@ -212,7 +233,7 @@ class Timeline:
 
         Of several turns of a session, the one that began last.
         """
-        open_turns = (span for span in self.spans.values() if span.first <= interval < span.last)
+        open_turns = (span for span in self.spans.values() if span.is_open(interval))
         for span in sorted(open_turns, key=lambda span: -span.first):
             share = self.share(span.turn, interval)
             edited = any(path in edit.paths for edit in share.edits)
@@ -225,7 +246,7 @@ class Timeline:
         return [
             other
             for other in self._of_sessions
-            if other.session != span.session and other.first <= interval < other.last
+            if other.session != span.session and other.is_open(interval)
         ]
 
     @cached_property

@@ -28,6 +28,7 @@ from git_boocode.checkpoints.timeline import (
     END,
     MINE,
     RESTORE,
+    RESUME,
     UNCLEAR,
     RecordedState,
     Session,
@@ -66,7 +67,7 @@ from git_boocode.repo.store import Ref
 
 _ENDS = {END: RECORDED, AFTER: RECORDED, BEGIN: CHECKPOINT, RESTORE: END_BY_RESTORE}
 _EDITED = "edited"
-_KINDS = {"before": BEFORE, "after": AFTER}
+_KINDS = {"before": BEFORE, "after": AFTER, "resume": RESUME}
 
 
 class WorkStep(NamedTuple):

@@ -32,7 +32,10 @@ class ReportedTurn(NamedTuple):
     checkpoint. `seen` is when it or one of its tool calls was recorded last, and `in_call` whether
     a recorded call has not ended; `per_tool` is the setting when the turn began, empty if unknown;
     `reports_tools` whether a tool was reported at all. `states` are those of tool calls that were
-    recorded last, see `with_state`.
+    recorded last, see `with_state`. `submitted` is whether the agent reported that a person sent
+    the prompt.
+
+    A turn that goes on under another id is listed again, with the same checkpoint.
     """
 
     agent: str
@@ -48,6 +51,7 @@ class ReportedTurn(NamedTuple):
     per_tool: str = ""
     reports_tools: bool = False
     states: tuple[str, ...] = ()
+    submitted: bool = False
 
     def is_of_session(self, other: ReportedTurn) -> bool:
         """Whether both are of one agent's session."""
@@ -94,6 +98,7 @@ def turns_in(rows: object) -> Iterator[ReportedTurn]:
                 per_tool=str(row.get("per_tool", "")),
                 reports_tools=row.get("reports_tools") is True,
                 states=tuple(map(str, row.get("states", ()))),
+                submitted=row.get("submitted") is True,
             )
 
 

@@ -130,13 +130,17 @@ class Conversation:
     ) -> dict[str, Any]:
         """The fields that all events of an operation share; `checkpoint` has its conversation."""
         meta, top = checkpoint.meta, self._repository.worktree
+        about = {key: meta.values.get(key) for key in _ABOUT}
+        if meta.table("anchor").get("message", "") is None:
+            # Its id is that of an earlier message as well: only the position is certain.
+            about["message"] = None
         return {
             "operation": plan.kind,
             "commits": plan.event,
             "restore_id": plan_id,
             "checkpoint_id": checkpoint.id,
             "commit": checkpoint.commit.id,
-            **{key: meta.values.get(key) for key in _ABOUT},
+            **about,
             "worktree": top,
             "git_dir": self._repository.git_dir,
             "changed": [change.as_json() for change in changes],
