@@ -35,19 +35,29 @@ const textOf = (parts) =>
     .map((part) => part.text)
     .join("\n")
 
-export const GitBoocode = async ({ directory }) => {
+export const GitBoocode = async ({ directory, client }) => {
   // The current message of each session, to which its tools belong.
   const turns = new Map()
-  // The sessions that started the sessions of subagents.
+  // The sessions that started the sessions of subagents; null for the user's own sessions.
   const parents = new Map()
   // The arguments of running tools.
   const running = new Map()
-  const rootOf = (sessionID) => {
-    while (parents.has(sessionID)) sessionID = parents.get(sessionID)
-    return sessionID
+  const parentOf = async (sessionID) => {
+    if (!parents.has(sessionID)) {
+      // It was created before this program started.
+      const found = await Promise.resolve()
+        .then(() => client.session.get({ path: { id: sessionID } }))
+        .catch(() => undefined)
+      parents.set(sessionID, found?.data?.parentID ?? null)
+    }
+    return parents.get(sessionID)
   }
-  const reportTool = (event, input, args) => {
-    const sessionID = rootOf(input?.sessionID)
+  const rootOf = async (sessionID) => {
+    const parentID = await parentOf(sessionID)
+    return parentID ? rootOf(parentID) : sessionID
+  }
+  const reportTool = async (event, input, args) => {
+    const sessionID = await rootOf(input?.sessionID)
     const messageID = turns.get(sessionID)
     const { tool, callID } = input ?? {}
     return report(event, { sessionID, messageID, tool, callID, args, directory })
@@ -55,7 +65,7 @@ export const GitBoocode = async ({ directory }) => {
   return {
     "chat.message": async (input, output) => {
       const sessionID = input?.sessionID
-      if (parents.has(sessionID)) return
+      if (await parentOf(sessionID)) return
       const messageID = output?.message?.id ?? input?.messageID
       turns.set(sessionID, messageID)
       const prompt = textOf(output?.parts)

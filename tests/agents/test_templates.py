@@ -59,7 +59,10 @@ def test_cline_is_answered_whatever_happens(command: str, repo: Repo) -> None:
 
 DRIVER = """
 import { GitBoocode } from "./boocode.mjs"
-const hooks = await GitBoocode({ directory: process.argv[2] })
+const PARENTS = { older: "s" }
+const get = async ({ path }) => ({ data: { id: path.id, parentID: PARENTS[path.id] } })
+const client = { session: { get } }
+const hooks = await GitBoocode({ directory: process.argv[2], client })
 console.log(Object.keys(hooks).join())
 for (const [name, input, output] of JSON.parse(process.argv[3])) await hooks[name](input, output)
 """
@@ -129,6 +132,19 @@ def test_what_a_subagent_of_opencode_does_belongs_to_the_turn_that_started_it(
     assert {(state["session"], state["turn"]) for state in states} == {("s", taken(repo)[1]["id"])}
     assert refs(repo, "turn-ends") == []
     assert logged(repo) == []
+
+
+def test_a_subagent_of_opencode_that_is_older_than_the_program_has_no_turns(
+    repo: Repo, tmp_path: Path
+) -> None:
+    message = ("chat.message", {"sessionID": "older"}, {"message": {"id": "n"}, "parts": PARTS})
+    call = {"sessionID": "older", "tool": "edit", "callID": "c"}
+    edit = ("tool.execute.before", call, {"args": {"filePath": str(repo.top / "a")}})
+    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo))
+    opencode(repo, tmp_path, MESSAGE, message, edit)
+    assert [found["session"] for found in taken(repo)] == ["s1", "s"]
+    (name,) = refs(repo, "tool-states")
+    assert name.split()[0].endswith(taken(repo)[1]["id"])
 
 
 @pytest.mark.parametrize("command", ["/nowhere/git-boocode", "exec sleep 100 #"])

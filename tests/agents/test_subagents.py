@@ -1,0 +1,112 @@
+"""What subagents do belongs to the turn that started them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.agents.kit import fire, logged, prompted, taken, turn
+from tests.checkpoints.kit import refs, sound
+from tests.repo_kit import Repo
+
+pytestmark = pytest.mark.slow
+
+
+class Delegating(NamedTuple):
+    """An agent, its events of turns and tools, and what its payloads name; as real ones do."""
+
+    name: str
+    events: tuple[str, str, str, str]
+    own: Mapping[str, Any]
+    subagent: Mapping[str, Any]
+
+
+_CLAUDE = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+AGENTS = (
+    Delegating(
+        "codex",
+        _CLAUDE,
+        {"session_id": "root", "turn_id": "t1"},
+        {"session_id": "root", "turn_id": "t2", "agent_id": "a1", "agent_type": "default"},
+    ),
+    Delegating(
+        "copilot",
+        ("userPromptSubmitted", "preToolUse", "postToolUse", "agentStop"),
+        {"sessionId": "root"},
+        {"sessionId": "a1", "agentId": "a1", "parentAgentId": "root"},
+    ),
+    # A subagent of a subagent names only that one.
+    Delegating(
+        "copilot",
+        ("userPromptSubmitted", "preToolUse", "postToolUse", "agentStop"),
+        {"sessionId": "root"},
+        {"sessionId": "a2", "agentId": "a2", "parentAgentId": "a1"},
+    ),
+    Delegating(
+        "opencode",
+        ("chat.message", "tool.execute.before", "tool.execute.after", "session.idle"),
+        {"sessionID": "root", "messageID": "m1"},
+        {"sessionID": "a1", "messageID": "m2", "parentID": "root"},
+    ),
+)
+
+
+@pytest.fixture(params=AGENTS, ids=lambda agent: agent.name)
+def report(request: pytest.FixtureRequest, repo: Repo) -> Callable[..., None]:
+    """Reports the turn, a tool before and after it, or the end, of an agent or its subagent."""
+    agent: Delegating = request.param
+
+    def call(number: int, *, by_subagent: bool = False, **told: Any) -> None:
+        ids = agent.subagent if by_subagent else agent.own
+        payload = {"cwd": str(repo.top), "directory": str(repo.top), **ids, **told}
+        fire(repo, agent.name, agent.events[number], payload=payload)
+
+    return call
+
+
+def changed(repo: Repo, name: str) -> list[str]:
+    shown = repo.boocode("show", name, "--json").json
+    return sorted(each["path"] for each in shown["files"])
+
+
+def test_a_turn_with_a_subagent_is_one_turn(repo: Repo, report: Callable[..., None]) -> None:
+    report(0, prompt="delegate")
+    repo.write("before", "x\n")
+    report(0, by_subagent=True, prompt="write a file")
+    repo.write("by-subagent", "x\n")
+    report(3, by_subagent=True)
+    assert refs(repo, "turn-ends") == []
+    repo.write("after", "x\n")
+    report(3)
+    repo.write("by-hand", "x\n")
+    (found,) = taken(repo)
+    assert (found["label"], found["session"]) == ("delegate", "root")
+    assert [ref.split()[0].rpartition("/")[2] for ref in refs(repo, "turn-ends")] == [found["id"]]
+    assert changed(repo, "@") == ["after", "before", "by-subagent"]
+    assert logged(repo) == []
+    sound(repo)
+
+
+def test_tools_of_a_subagent_are_those_of_its_turn(repo: Repo, report: Callable[..., None]) -> None:
+    report(0, prompt="delegate")
+    turn(repo, session_id="other", prompt="beside")
+    report(1, by_subagent=True)
+    repo.write("by-subagent", "x\n")
+    report(2, by_subagent=True)
+    repo.write("by-hand", "x\n")
+    report(3)
+    fire(repo, "claude-code", "Stop", payload=prompted(repo, session_id="other"))
+    first, _ = taken(repo)
+    assert [each["label"] for each in taken(repo)] == ["delegate", "beside"]
+    assert [ref.split()[0].rpartition("/")[2] for ref in refs(repo, "tool-states")] == [first["id"]]
+    assert changed(repo, "@~1") == ["by-subagent"]
+    assert changed(repo, "@") == []
+
+
+def test_a_subagent_of_an_unknown_turn_begins_none(repo: Repo, report: Callable[..., None]) -> None:
+    turn(repo, session_id="other", prompt="beside")
+    for number in range(4):
+        report(number, by_subagent=True, prompt="write a file")
+    assert [each["label"] for each in taken(repo)] == ["beside"]
