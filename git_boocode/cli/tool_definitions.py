@@ -57,7 +57,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "turns": {
         **_STRINGS,
         "description": "The turns, by their checkpoints: ids or the beginnings of them, @ for the "
-        "newest, @~N.",
+        "newest, @~N; or the id of one edit.",
     },
     "name": {
         **_STRING,
@@ -372,7 +372,8 @@ def _in_tools(found: re.Match[str]) -> str:
 
 def _output(tool: ServedTool) -> dict[str, Any]:
     """The schema of the answer, with the definitions that it needs."""
-    names = [tool.command]
+    # The turns of a revert may be an edit.
+    names = ["revert", "rewind"] if tool.name == "revert" else [tool.command]
     if tool.name == "turn":
         names = [f"turn {action}" for action in _OWN["action"]["enum"]]
     answers = [ANSWERS["answers"][name] for name in names]

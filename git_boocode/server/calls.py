@@ -255,6 +255,8 @@ class CallRun:
         self._client = client
         self._tool = tool
         self._given = given
+        self._arguments: JsonObject = {}
+        self._shorten: Callable[[str], str] = str
 
     def join_lane(self) -> None:
         """Wait for the roots, without which nobody knows the worktree, and for earlier changes."""
@@ -276,13 +278,21 @@ class CallRun:
         """The result; errors of the tool are results as well, which a model can read."""
         try:
             answer = self.answer()
+            return self._result(answer, self._text(answer), failed=False)
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a bug is reported like any other error
             # A git that was ended has failed.
             return self._failed(as_error(error))
-        # A model reads it, so it has the characters themselves.
-        return self._result(answer, json.dumps(answer, ensure_ascii=False), failed=False)
+
+    def _text(self, answer: JsonObject) -> str:
+        """An answer as a model reads it: short, or the JSON with the characters themselves."""
+        from git_boocode.server.short_answers import short_answer
+
+        name, arguments = self._tool.name, self._arguments
+        is_short = self._client.is_agent
+        text = short_answer(name, answer, arguments, self._shorten) if is_short else None
+        return json.dumps(answer, ensure_ascii=False) if text is None else text
 
     def _result(self, answer: JsonObject, text: str, *, failed: bool) -> JsonObject:
         content = {} if self._client.is_agent else {"structuredContent": answer}
@@ -290,10 +300,15 @@ class CallRun:
 
     def answer(self) -> JsonObject:
         """The JSON answer of the tool's command; raises its errors, and CancelledError."""
+        from git_boocode.repo.store import ShortIds
         from git_boocode.server.handlers import HANDLERS, Call
+        from git_boocode.server.short_answers import LOG_LENGTH
 
         arguments, edit = self._calls.defined.checked_arguments(self._tool, self._given)
         repository = self._calls.roots.repository(arguments.pop(CWD, None))
+        if self._client.is_agent and self._tool.name == "log":
+            arguments.setdefault("max_count", LOG_LENGTH)
+        self._arguments, self._shorten = arguments, ShortIds(repository.store)
         self._calls.warn_of_interruption(repository, self._tool)
         if self._tool.effect == READS:
             # What changes something is not left half-way.
@@ -316,10 +331,19 @@ class CallRun:
         """A result that says what failed; for edits, what the model can send instead."""
         answer = error.as_json()
         context = answer.get("retry_context")
-        hints = (self._calls.defined.worded(hint, self._tool) for hint in error.hints)
-        lines = [f"error: {error.message}", *(f"hint: {hint}" for hint in hints)]
+        defined, client = self._calls.defined, self._client
+        hints = (defined.worded(hint, self._tool, client) for hint in error.hints)
+        conflicts = self._conflicts(answer)
+        lines = [f"error: {error.message}", *conflicts, *(f"hint: {hint}" for hint in hints)]
         text = context if isinstance(context, str) else "\n".join(lines)
         return self._result(answer, text, failed=True)
+
+    def _conflicts(self, answer: JsonObject) -> list[str]:
+        from git_boocode.server.short_answers import conflict_lines
+
+        # The message names the first one.
+        lines = [*conflict_lines(answer, self._shorten)] if self._client.is_agent else []
+        return lines if len(lines) > 1 else []
 
     def _report(self) -> Callable[[str, int, int], None] | None:
         """Takes counts for the client; None if it wants none."""

@@ -18,6 +18,7 @@ from git_boocode.checkpoints.restore.request import (
     REDO,
     RESTORE,
     REVERT,
+    RUNNING_TURN,
     UNDO,
     RestoreRequest,
 )
@@ -48,7 +49,7 @@ from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, JsonObject, RpcError
 from git_boocode.server.tools import BUFFERS
 from git_boocode.workflows import restore_parts, restore_with_edits
-from git_boocode.workflows.show_target import CheckpointTarget, find_target
+from git_boocode.workflows.show_target import CheckpointTarget, find_target, is_edit
 from git_boocode.workflows.take_back import (
     TakeBackRequest,
     chosen_turns,
@@ -141,17 +142,21 @@ def locate(call: Call) -> JsonObject:
 
 def rewind(call: Call) -> JsonObject:
     """Undo an applied edit."""
+    return _rewind(call, call.get("edit"), force=call.get("force", False))
+
+
+def _rewind(call: Call, name: str | None, *, force: bool) -> JsonObject:
     dry_run = call.get("dry_run", False)
     if not dry_run:
         rewind_edit.recover_interrupted(call.repository)
-    records, name = Records(call.repository), call.get("edit")
+    records = Records(call.repository)
     done = rewind_edit.rewind(
         call.repository,
         records.to_rewind() if name is None else records.find(name),
         call.paths,
         dry_run=dry_run,
         keep=not call.get("no_record", False),
-        force=call.get("force", False),
+        force=force,
     )
     return done.as_json()
 
@@ -234,7 +239,12 @@ def restore(call: Call) -> JsonObject:
 
 
 def revert(call: Call) -> JsonObject:
-    """Take back what turns changed."""
+    """Take back what turns changed, or an applied edit."""
+    if edits := [name for name in call.get("turns", ()) if is_edit(call.repository, name)]:
+        if len(call.get("turns")) > 1:
+            raise UsageError(f"'{edits[0]}' is an edit, which is reverted alone")
+        refuse_others(call, edits[0], ("turns", "paths", "dry_run", "force"))
+        return _rewind(call, edits[0], force=RUNNING_TURN in call.get("force", ()))
     for name in ("session", "agent"):
         if call.get(name) == "" and not call.get("turns"):
             raise UsageError(f"'{name}' is empty")

@@ -173,6 +173,9 @@ class Client(NamedTuple):
                 yield tool
 
 
+_SEES_ALL = Client(tools=ALL)
+
+
 def client_of(capabilities: JsonObject, info: object, chosen: str | None) -> Client:
     """The client that gives these capabilities and this `clientInfo`; `chosen` is the user's set.
 
@@ -289,11 +292,18 @@ class DefinedTools:
                 raise UsageError(f"'{tool.name}' needs the argument '{name}'")
         return arguments, edit
 
-    def worded(self, hint: str, tool: ServedTool) -> str:
-        """A hint of a tool in the words of the tools; one that names no step stays as it is."""
+    def worded(self, hint: str, tool: ServedTool, client: Client = _SEES_ALL) -> str:
+        """A hint of a tool in the words of the tools that a client sees.
+
+        One that names none of their steps stays as it is.
+        """
         if not isinstance(hint, NextStep):
             return hint
-        if other := TOOLS.get(hint.name):
+        other = TOOLS.get(hint.name)
+        if client.is_agent and other is not None and other.name not in AGENT_TOOLS:
+            # An agent reverts an edit, too.
+            other = TOOLS["revert"] if other.name == "rewind" and hint.value else None
+        if other is not None:
             call = self._call(other, hint.value)
             again = other is tool and tool.name == "revert"
             return hint.worded(f"{call} and the same 'paths'" if again else call)

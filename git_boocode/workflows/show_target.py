@@ -123,14 +123,22 @@ def find_target(
     if is_file_name(name):
         start, _, path = name.partition(":")
         return _file(repository, catalog.find(start or "@"), path)
-    edits = records.matching(name)
-    if not edits:
+    if not is_edit(repository, name):
         return _checkpoint(catalog, catalog.find(name), head=head)
-    if not (checkpoints := catalog.matching(name)):
-        if len(edits) > 1:
-            raise records.ambiguous(name, edits)
-        record = records.usable(edits[0])
-        return EditTarget(record, *records.sides(record))
+    edits = records.matching(name)
+    if len(edits) > 1:
+        raise records.ambiguous(name, edits)
+    record = records.usable(edits[0])
+    return EditTarget(record, *records.sides(record))
+
+
+def is_edit(repository: Repository, name: str) -> bool:
+    """Whether a name is that of edits; RefusedError (`ambiguous`) if also that of a checkpoint."""
+    edits = Records(repository).matching(name)
+    if not edits:
+        return False
+    if not (checkpoints := Catalog(repository).matching(name)):
+        return True
     shown = [f"the edit {ref.id}" for ref in edits[:_SHOWN_EDITS]]
     several = len(checkpoints) > 1
     shown.append("several checkpoints" if several else f"the checkpoint {checkpoints[0].id}")

@@ -1,0 +1,379 @@
+"""The answers of tools as short texts for a model, made from the JSON answers of the commands.
+
+They hold what a model needs for its next step: ids, changed lines, warnings, and the way back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any, NamedTuple
+
+from git_boocode.editing.text_changes import quoted
+from git_boocode.repo.errors import first_few
+from git_boocode.server.json_rpc import JsonObject
+
+LOG_LENGTH = 25
+"""The number of turns or edits that `log` lists unless the call says how many."""
+_DIFF_LINES, _ASKED_DIFF_LINES = 40, 400
+"""Lines of a diff that is shown: of itself, and if the call names the paths."""
+_LINE_LENGTH = 200
+_PATHS, _RANGES, _STEPS = 20, 8, 5
+"""Files, ranges of changed lines of one, and restores among turns that are listed."""
+_LABEL_BYTES = 36
+_DONE = {"create": "created", "modify": "modified", "delete": "deleted", "rename": "renamed"}
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_NEW_FILE = re.compile("^diff --git ", re.MULTILINE)
+
+Shorten = Callable[[str], str]
+"""Abbreviates an id so that it still works as a name."""
+
+
+class _Answered(NamedTuple):
+    """A JSON answer, the arguments of its call, and how ids are shown."""
+
+    tool: str
+    answer: JsonObject
+    arguments: Mapping[str, Any]
+    short: Shorten
+
+    def get(self, name: str) -> Any:  # noqa: ANN401 - any JSON
+        return self.answer.get(name)
+
+
+def short_answer(
+    tool: str, answer: JsonObject, arguments: Mapping[str, Any], shorten: Shorten
+) -> str | None:
+    """The text of a successful answer; None if only the whole JSON will do."""
+    # The revert of an edit answers as a rewind.
+    make = _TEXTS.get("rewind" if "rewinds" in answer else tool)
+    # The new text of a buffer is in the answer alone.
+    if make is None or arguments.get("buffers"):
+        return None
+    return "\n".join(make(_Answered(tool, answer, arguments, shorten)))
+
+
+def conflict_lines(answer: JsonObject, shorten: Shorten) -> Iterator[str]:
+    """Where others have changed the same lines, and who."""
+    for each in answer.get("conflicts", ())[:_PATHS]:
+        ranges = [_range(first, last) for first, last in each["lines"]]
+        where = f", {_lines_text(ranges)}" if ranges else ""
+        names = [_author(by, shorten) for by in each.get("by", ())]
+        who = f" by {', '.join(names)}" if names else ""
+        yield f"conflict in {quoted(each['path'])}{where}: {each['message']}{who}"
+
+
+def _author(by: JsonObject, shorten: Shorten) -> str:
+    if by["turn"] is None:
+        return "hand"
+    label = f" ({_cut(by['label'])})" if by.get("label") else ""
+    return f"turn {shorten(by['turn'])}{label}"
+
+
+# Edits.
+
+
+def _edit_lines(done: _Answered) -> Iterator[str]:
+    files, edit = done.get("files"), done.get("id")
+    if not done.get("applied"):
+        yield "dry run: nothing was written"
+    elif done.get("rewinds") and not edit:
+        yield f"nothing to do for edit {done.short(done.get('rewinds'))}"
+    elif done.get("rewinds"):
+        yield f"took back edit {done.short(done.get('rewinds'))}; to undo this, revert {edit}"
+    else:
+        yield f"applied as edit {edit}" if edit else "applied"
+    size = sum(file["diff"].count("\n") for file in files)
+    for file in files:
+        notes = dict.fromkeys(chain.from_iterable(_notes(each) for each in file["edits"]))
+        noted = f" ({'; '.join(notes)})" if notes else ""
+        moved = f"{quoted(file['from'])} -> " if "from" in file else ""
+        where = _where(file["action"], file["diff"])
+        yield f"{moved}{quoted(file['path'])}: {_DONE[file['action']]}{where}{noted}"
+        # The model knows what it has just written in full.
+        if file["action"] in ("modify", "rename") and size <= _DIFF_LINES:
+            yield from _hunk_lines(file["diff"])
+
+
+def _notes(edit: JsonObject) -> list[str]:
+    fuzzy = [f"matched by {edit['rung']}"] if edit["kind"] == "fuzzy" else []
+    return [*fuzzy, *edit["notes"]]
+
+
+def _where(action: str, diff: str) -> str:
+    """The lines that a diff changes, in the file as it is afterwards."""
+    if action == "delete":
+        return ""
+    ranges = [_range(first, last) for first, last in changed_lines(diff)]
+    return f", {_lines_text(ranges)}" if ranges else ""
+
+
+def changed_lines(diff: str) -> list[tuple[int, int]]:
+    """The first and last lines that a diff of one file adds; of a deletion, the line before it."""
+    found: list[tuple[int, int]] = []
+    line = 0
+    for text in _hunk_lines(diff, cut=False):
+        if header := _HUNK.match(text):
+            # Of no lines, git names the line before them.
+            line = int(header[1]) + (header[2] == "0")
+        elif text[:1] == "+":
+            _join(found, line, line)
+            line += 1
+        elif text[:1] == "-":
+            _join(found, line, line - 1)
+        elif text[:1] == " ":
+            line += 1
+    return found
+
+
+def _join(found: list[tuple[int, int]], first: int, last: int) -> None:
+    """Add lines, or nothing at a place, to the ranges before."""
+    if found and found[-1][1] + 1 == first:
+        found[-1] = (found[-1][0], last)
+    else:
+        found.append((first, last))
+
+
+def _range(first: int, last: int) -> str:
+    if last < first:
+        return f"below {last}"
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _lines_text(ranges: Sequence[str]) -> str:
+    one = len(ranges) == 1 and ranges[0].isdecimal()
+    return f"line{'' if one else 's'} {first_few(ranges, _RANGES)}"
+
+
+def _hunk_lines(diff: str, *, cut: bool = True) -> list[str]:
+    """The lines of a file's diff from its first hunk on."""
+    _, header, hunks = diff.partition("\n@@ ")
+    lines = f"@@ {hunks}".removesuffix("\n").split("\n") if header else []
+    return [_shown_line(line) for line in lines] if cut else lines
+
+
+def _shown_line(line: str) -> str:
+    return line if len(line) <= _LINE_LENGTH else f"{line[:_LINE_LENGTH]}…"
+
+
+# Checkpoints and turns.
+
+
+def _checkpoint_lines(done: _Answered) -> Iterator[str]:
+    same = "" if done.get("changed") else "; nothing has changed since the one before"
+    yield f"checkpoint {done.get('id')}{same}"
+    yield from _limited(
+        [f"not recorded: {quoted(row['path'])}: {row['reason']}" for row in done.get("skipped")]
+    )
+
+
+def _log_lines(done: _Answered) -> Iterator[str]:
+    limit = done.arguments.get("max_count")
+    if (edits := done.get("edits")) is not None:
+        yield from (_logged_edit(row, done.short) for row in edits)
+        yield from _rest_of_log(edits, limit, "edits")
+        return
+    turns, steps = done.get("checkpoints"), (done.get("operations") or ())[:_STEPS]
+    several = len({row["agent"] for row in turns}) > 1
+    rows = [(row["id"], _logged_turn(row, done.short, agent=several)) for row in turns]
+    rows += [(row["id"], _logged_step(row, done.short)) for row in steps]
+    yield from (text for _, text in sorted(rows, reverse=True))
+    yield from _rest_of_log(turns, limit, "turns")
+    for row in done.get("not_counted") or ():
+        yield f"not counted: {quoted(row['path'])}: {row['reason']}"
+
+
+def _rest_of_log(rows: Sequence[object], limit: int | None, what: str) -> Iterator[str]:
+    if not rows:
+        yield f"no {what} found"
+    elif limit is not None and len(rows) >= limit:
+        yield f"for older {what}: a larger max_count, or until"
+
+
+def _logged_turn(row: JsonObject, short: Shorten, *, agent: bool) -> str:
+    files = row["files"]
+    count = "" if files is None else f", {_counted(files, 'file')}"
+    count += f" +{row['added']} -{row['removed']}" if files else ""
+    who = f" {_cut(row['agent'])}:" if agent and row["agent"] else ""
+    label = f" {_cut(row['label'])}" if row["label"] else ""
+    reverted = ", reverted" if row.get("reverted") else ""
+    return f"{short(row['id'])} {_time(row['created_at'])}{who}{label}{count}{reverted}"
+
+
+def _logged_step(row: JsonObject, short: Shorten) -> str:
+    at = [row["checkpoint_id"]] if row["checkpoint_id"] else row["turns"]
+    names = f" of {first_few([*map(short, at)], 3)}" if at else ""
+    undone = ", undone" if row["undone"] else ""
+    return f"{short(row['id'])} {_time(row['created_at'])} ({row['command']}{names}{undone})"
+
+
+def _logged_edit(row: JsonObject, short: Shorten) -> str:
+    paths = first_few([quoted(file["path"]) for file in row["files"]], 3)
+    of = f", reverts {short(row['rewinds'])}" if row["rewinds"] else ""
+    return f"{row['id']} {_time(row['created_at'])} {paths}{of}{', reverted' * row['rewound']}"
+
+
+def _time(created: str) -> str:
+    """A time in UTC as local time, to the minute."""
+    when = datetime.fromisoformat(created.replace("Z", "+00:00")).astimezone()
+    return f"{when:%Y-%m-%d %H:%M}"
+
+
+def _cut(text: str) -> str:
+    """A text in one line of bounded size."""
+    line = " ".join(_CONTROL.sub(" ", text).split())
+    data = line.encode("utf-8", "surrogatepass")
+    if len(data) <= _LABEL_BYTES:
+        return line
+    return data[:_LABEL_BYTES].decode("utf-8", "ignore").rstrip() + "…"
+
+
+# Differences.
+
+
+def _diff_lines(done: _Answered) -> Iterator[str]:
+    files, diff = done.get("files"), done.get("diff")
+    asked = bool(done.arguments.get("paths"))
+    yield f"{_counted(len(files), 'file')} changed" if files else "no differences"
+    parts = [f"diff --git {part}" for part in _NEW_FILE.split(diff)[1:]]
+    most, size = _ASKED_DIFF_LINES if asked else _DIFF_LINES, diff.count("\n")
+    counts = [_counts(part) for part in parts] if len(parts) == len(files) else [""] * len(files)
+    if size > most or not diff:
+        rows = (f"{quoted(file['path'])}: {_DONE[file['action']]}" for file in files)
+        yield from _limited([f"{row}{count}" for row, count in zip(rows, counts, strict=True)])
+    if size <= most:
+        yield from map(_shown_line, diff.removesuffix("\n").split("\n") if diff else ())
+    elif asked:
+        yield from map(_shown_line, diff.split("\n")[:most])
+        yield f"… and {size - most:,} more lines: name fewer paths"
+    else:
+        yield f"the diff has {size:,} lines: paths shows it for some of the files"
+
+
+def _counts(diff: str) -> str:
+    """The lines that a diff of a file adds and removes."""
+    signs = [line[:1] for line in _hunk_lines(diff, cut=False)]
+    return f" +{signs.count('+')} -{signs.count('-')}" if signs else ""
+
+
+# The way back.
+
+
+def _restore_lines(done: _Answered) -> Iterator[str]:
+    changed, is_dry = done.get("changed"), done.get("dry_run")
+    name = done.short(done.get("checkpoint_id"))
+    parts = [_counted(len(changed), "file")] if changed else []
+    parts += ["the staging area"] * done.get("index_reset") + ["HEAD"] * done.get("head_moved")
+    if deleted := done.get("messages_deleted"):
+        parts.append(f"the conversation ({_counted(deleted, 'message')} cut)")
+    if done.get("proposal"):
+        verb = {"undo": "took back", "redo": "redid"}.get(done.tool, "brought back")
+        yield f"{'would change' if is_dry else verb} '{done.get('proposal')}' of a proposal"
+    elif parts:
+        yield f"{'would restore' if is_dry else 'restored'} {_list(parts)} to checkpoint {name}"
+    else:
+        yield f"nothing to do: the files are as at checkpoint {name}"
+    yield from _changed_lines(done)
+    yield from _warnings(done)
+    yield from done.get("message").splitlines()
+    if done.get("resume"):
+        yield f"continue the conversation with: {done.get('resume')}"
+    yield from _way_back(done)
+
+
+def _warnings(done: _Answered) -> Iterator[str]:
+    if turn := done.get("open_turn"):
+        yield f"warning: turn {done.short(turn)} has not ended; its agent may still write files"
+    for lost in done.get("hooks_lost"):
+        yield f"warning: {quoted(lost['path'])} loses hooks: '{lost['install']}' adds them again"
+    if done.get("conversation_left"):
+        yield "warning: the conversation was not restored: its callback is not configured"
+    if done.get("head_differs") and not done.arguments.get("paths"):
+        yield "HEAD stays where it is, which is not where it was at the checkpoint"
+    if done.get("archived"):
+        yield f"{_counted(len(done.get('archived')), 'later checkpoint')} left the log until undo"
+    if done.get("returned"):
+        yield f"{_counted(len(done.get('returned')), 'checkpoint')} returned to the log"
+
+
+def _revert_lines(done: _Answered) -> Iterator[str]:
+    changed, is_dry = done.get("changed"), done.get("dry_run")
+    names = first_few([f"turn {done.short(each)}" for each in done.get("turns")], 3)
+    if changed or done.get("staged"):
+        count = _counted(len(changed), "file") if changed else "the staging area"
+        yield f"{'would take back' if is_dry else 'took back'} {count} of {names}"
+    else:
+        yield f"nothing to do: no change of {names} is left here"
+    yield from _changed_lines(done)
+    yield from conflict_lines(done.answer, done.short)
+    if done.get("conflicts") and done.arguments.get("markers"):
+        yield f"these files {'would have' if is_dry else 'have'} conflict markers: resolve them"
+    if diff := done.get("diff"):
+        yield from map(_shown_line, diff.removesuffix("\n").split("\n")[:_ASKED_DIFF_LINES])
+    yield from _way_back(done)
+
+
+def _way_back(done: _Answered) -> Iterator[str]:
+    if back := done.get("undo"):
+        way = f"restore with checkpoint {back}" if done.tool == "undo" else "undo"
+        yield f"{way} brings back what was here before"
+
+
+def _changed_lines(done: _Answered) -> Iterator[str]:
+    """The files that changed, what was left alone, and of a dry run the hunks."""
+    changed = done.get("changed")
+    paths = {row["path"] for row in changed}
+    rows = [f"{quoted(row['path'])}: {_DONE[row['action']]}" for row in changed]
+    rows += [f"{quoted(path)}: modified" for path in done.get("edited") or ()]
+    rows += [
+        f"{quoted(row['path'])}: staging" for row in done.get("staged") if row["path"] not in paths
+    ]
+    yield from _limited(rows)
+    yield from _limited(
+        [f"left alone: {quoted(row['path'])}: {row['reason']}" for row in done.get("kept")]
+    )
+    left = _DIFF_LINES
+    for row in changed:
+        if not row.get("hunks"):
+            continue
+        yield f"{quoted(row['path'])}, for hunk and expect: version {row['version']}"
+        for hunk in row["hunks"]:
+            now, then = hunk["old_text"].splitlines(), hunk["new_text"].splitlines()
+            place = _lines_text([_range(hunk["start_line"], hunk["end_line"])])
+            yield f"hunk {hunk['number']}: {place}, +{len(then)} -{len(now)}"
+            left -= len(now) + len(then)
+            if left >= 0:
+                yield from (_shown_line(f"-{line}") for line in now)
+                yield from (_shown_line(f"+{line}") for line in then)
+
+
+def _limited(rows: Sequence[str]) -> Iterator[str]:
+    yield from rows[:_PATHS]
+    if len(rows) > _PATHS:
+        yield f"… and {len(rows) - _PATHS:,} more"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _list(parts: Sequence[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_TEXTS: dict[str, Callable[[_Answered], Iterator[str]]] = {
+    "apply_edit": _edit_lines,
+    "preview_edit": _edit_lines,
+    "rewind": _edit_lines,
+    "checkpoint": _checkpoint_lines,
+    "log": _log_lines,
+    "diff": _diff_lines,
+    "restore": _restore_lines,
+    "undo": _restore_lines,
+    "redo": _restore_lines,
+    "revert": _revert_lines,
+}

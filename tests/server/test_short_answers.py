@@ -1,0 +1,256 @@
+"""What a model reads: short texts that hold what it needs for its next step."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+import pytest
+
+from git_boocode.repo.ids import ID
+from tests.repo_kit import Repo
+from tests.server.kit import Client, edit
+
+DRIFT = "x" * 38
+
+
+@pytest.fixture
+def agent(client: Client) -> Iterator[Client]:
+    """A session of an agent."""
+    client.name = "some-agent"
+    client.begin()
+    yield client
+    client.name = ""
+
+
+def said(client: Client, tool: str, /, **arguments: object) -> str:
+    """The text of an answer that must succeed, and that has nothing else."""
+    result = client.ask("tools/call", name=tool, arguments=arguments)
+    assert not result["isError"], result
+    assert result.keys() == {"content", "isError"}
+    [content] = result["content"]
+    return str(content["text"])
+
+
+def refused(client: Client, tool: str, /, **arguments: object) -> str:
+    """The text of an answer that must fail."""
+    result = client.ask("tools/call", name=tool, arguments=arguments)
+    assert result["isError"], result
+    return str(result["content"][0]["text"])
+
+
+def id_in(text: str) -> str:
+    found = re.search(ID.pattern, text)
+    assert found, text
+    return found[0]
+
+
+def lines(*numbers: int) -> str:
+    return "".join(f"line {number} {DRIFT}\n" for number in numbers)
+
+
+def test_an_edit_names_its_id_and_the_changed_lines(agent: Client, work: Repo) -> None:
+    text = said(agent, "apply_edit", **edit("a", "two", "2"))
+    assert text == (
+        f"applied as edit {id_in(text)}\na: modified, line 2\n"
+        "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
+    )
+    assert said(agent, "revert", turns=[id_in(text)], dry_run=True).startswith("dry run: nothing")
+    assert work.read("a") == b"one\n2\nthree\n"
+    back = said(agent, "revert", turns=[id_in(text)])
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    assert "took back edit" in back
+    said(agent, "revert", turns=[id_in(back)])
+    assert work.read("a") == b"one\n2\nthree\n"
+
+
+def test_a_rewritten_file_is_not_repeated(agent: Client, work: Repo) -> None:
+    work.write("big", lines(*range(520)))
+    assert len(work.read("big")) > 22_700
+    text = said(agent, "apply_edit", path="big", content=lines(*range(520)).replace("x", "y"))
+    assert len(text) <= 100
+    assert text.endswith("big: modified, lines 1-520")
+
+
+def test_the_changed_lines_of_several_places(agent: Client, work: Repo) -> None:
+    work.write("big", lines(*range(1, 101)))
+    changes = [
+        {"old_string": lines(10), "new_string": ""},
+        {"old_string": lines(50), "new_string": f"a\nb\n{lines(50)}c\n"},
+        {"old_string": lines(99), "new_string": "end\n"},
+    ]
+    text = said(agent, "apply_edit", path="big", edits=changes)
+    assert text.split("\n")[1] == "big: modified, lines below 9, 49-50, 52, 101"
+    made = work.read("big").decode().split("\n")
+    assert [made[number - 1] for number in (49, 50, 52, 101)] == ["a", "b", "c", "end"]
+
+
+def test_all_edits_of_one_call(agent: Client, work: Repo) -> None:
+    work.write("gone", "1\n")
+    patch = (
+        "*** Begin Patch\n*** Add File: new\n+x\n+y\n*** Delete File: gone\n"
+        "*** Update File: a\n*** Move to: moved\n@@\n-two\n+2\n*** End Patch\n"
+    )
+    text = said(agent, "apply_edit", input=patch, dry_run=True)
+    assert text.startswith("dry run: nothing was written\n")
+    assert {"new: created, lines 1-2", "gone: deleted", "a -> moved: renamed, line 2"} <= {
+        *text.split("\n")
+    }
+    assert work.read("gone") == b"1\n"
+
+
+def test_how_a_text_was_found(agent: Client) -> None:
+    said(agent, "apply_edit", path="f", content="if  x:\n    return  'a long line of text'\n")
+    text = said(agent, "apply_edit", **edit("f", "return 'a long line of text'", "return 2"))
+    assert re.search(r"f: modified, line 2 \(matched by \w+", text), text
+
+
+def test_a_refused_edit_says_what_to_send(agent: Client) -> None:
+    text = refused(agent, "apply_edit", **edit("a", "nothing like it", "x"))
+    assert text.startswith("@retry_context\n")
+    assert '"old_string": "nothing like it"' in text
+
+
+def test_unsaved_texts_are_answered_in_full(agent: Client) -> None:
+    text = said(agent, "apply_edit", **edit("a", "mine", "x"), buffers={"a": "mine\n"})
+    assert '"text": "x\\n"' in text
+
+
+def test_a_checkpoint(agent: Client) -> None:
+    text = said(agent, "checkpoint", label="before")
+    assert text == f"checkpoint {id_in(text)}"
+    again = said(agent, "checkpoint", if_changed=True)
+    assert again.startswith(f"{text}; nothing has changed")
+
+
+def test_a_log_of_25_turns(agent: Client, work: Repo) -> None:
+    label = "Change the way in which the parser reads numbers, and then test it\nagain"
+    for number in range(27):
+        said(agent, "checkpoint", label=label, agent="claude-code", session="s")
+        work.write("a", f"{number}\n")
+    text = said(agent, "log")
+    assert len(text.encode()) <= 3_000
+    *rows, more = text.split("\n")
+    assert len(rows) == 25
+    assert more.startswith("for older turns: a larger max_count")
+    assert re.fullmatch(
+        r"[0-9a-f]+(-[0-9a-f]+)* \d{4}-\d\d-\d\d \d\d:\d\d Change the way .*…, 1 file \+1 -1",
+        rows[3],
+    )
+    # What it calls a turn is a name.
+    assert said(agent, "diff", old=rows[3].split()[0], turn=True).startswith("1 file changed")
+    assert said(agent, "log", max_count=27).count("\n") == 27
+    assert not [each for each in text if unicodedata.category(each) == "Cc" and each != "\n"]
+
+
+def test_a_log_with_agents_restores_and_edits(agent: Client, work: Repo) -> None:
+    first = id_in(said(agent, "checkpoint", agent="codex"))
+    said(agent, "apply_edit", **edit("a", "two", "2"))
+    said(agent, "checkpoint", agent="cursor")
+    said(agent, "revert", turns=[first])
+    said(agent, "undo")
+    said(agent, "revert", turns=[first])
+    reverted, second, turn = said(agent, "log").split("\n")
+    assert re.search(r" codex:, 1 file \+1 -1, reverted$", turn), turn
+    assert " cursor:, " in second
+    assert re.search(r"\(revert of [0-9a-f-]+\)$", reverted), reverted
+    assert re.fullmatch(f"{ID.pattern} .{{16}} a", said(agent, "log", edits=True))
+    assert said(agent, "log", grep="nothing") == "no turns found"
+
+
+def test_a_diff_is_bounded(agent: Client, work: Repo) -> None:
+    said(agent, "checkpoint")
+    assert said(agent, "diff") == "no differences"
+    work.write("a", "one\n2\nthree\n")
+    assert said(agent, "diff").endswith("\n one\n-two\n+2\n three")
+    work.write("big", lines(*range(50)))
+    text = said(agent, "diff")
+    assert text.startswith("2 files changed\na: modified +1 -1\nbig: created +50 -0\n")
+    assert text.endswith("lines: paths shows it for some of the files")
+    assert len(text) < 200
+    assert f"+line 49 {DRIFT}" in said(agent, "diff", paths=["big"])
+    work.write("big", lines(*range(5_000)))
+    text = said(agent, "diff", paths=["big"])
+    assert text.count("\n") < 410
+    assert text.endswith("more lines: name fewer paths")
+
+
+def test_a_restore_and_the_way_back(agent: Client, work: Repo) -> None:
+    first = id_in(said(agent, "checkpoint"))
+    work.write("a", "changed\n")
+    work.write("new", "new\n")
+    before = work.files()
+    text = said(agent, "restore", checkpoint=first)
+    assert re.match("restored 2 files to checkpoint [0-9a-f-]+\na: modified\nnew: deleted\n", text)
+    assert text.endswith("undo brings back what was here before")
+    assert said(agent, "undo", dry_run=True).startswith("would restore 2 files")
+    text = said(agent, "undo")
+    assert work.files() == before
+    again = re.search("restore with checkpoint ([0-9a-f-]+)", text)
+    assert again, text
+    said(agent, "restore", checkpoint=again[1])
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    assert said(agent, "restore", checkpoint=again[1]).startswith("nothing to do")
+
+
+def test_many_files_are_not_all_listed(agent: Client, work: Repo) -> None:
+    said(agent, "checkpoint")
+    for number in range(500):
+        work.write(f"new/{number}", "x\n")
+    text = said(agent, "restore", checkpoint="@")
+    assert "… and 480 more" in text
+    assert len(text) < 1_000
+
+
+def test_hunks_of_a_dry_run_can_be_chosen(agent: Client, work: Repo) -> None:
+    work.write("big", lines(*range(1, 31)))
+    turn = id_in(said(agent, "checkpoint"))
+    work.write("big", lines(*range(1, 31)).replace("line 3 ", "3 ").replace("line 20 ", "20 "))
+    for tool, name in (("restore", {"checkpoint": turn}), ("revert", {"turns": [turn]})):
+        text = said(agent, tool, **name, paths=["big"], dry_run=True)
+        assert f"hunk 2: line 20, +1 -1\n-20 {DRIFT}\n+line 20 {DRIFT}" in text
+        version = re.search("version ([0-9a-f]+)", text)
+        assert version
+        done = said(agent, tool, **name, paths=["big"], hunk=[2], expect=version[1])
+        assert done.endswith("undo brings back what was here before")
+        assert work.read("big") == lines(*range(1, 31)).replace("line 3 ", "3 ").encode()
+        said(agent, "undo")
+
+
+def test_a_conflict_names_who_wrote_the_lines_and_what_to_do(agent: Client, work: Repo) -> None:
+    turn = id_in(said(agent, "checkpoint", label="first"))
+    work.write("a", "one\n2\nthree\n")
+    work.write("sub/b", "2\n")
+    later = id_in(said(agent, "checkpoint", label="second"))
+    work.write("a", "one\nTWO\nthree\n")
+    work.write("sub/b", "TWO\n")
+    text = refused(agent, "revert", turns=[turn])
+    assert re.search(r"conflict in a, line 2: .* by turn [0-9a-f-]+ \(second\)", text), text
+    assert "conflict in sub/b, line 1:" in text
+    assert f'the tool \'revert\' with {{"turns": ["{later}", "{turn}"]}}' in text
+    marked = said(agent, "revert", turns=[turn], markers=True)
+    assert "these files have conflict markers" in marked
+    assert b"<<<<<<<" in work.read("a")
+
+
+def test_hints_name_tools_that_an_agent_sees(agent: Client, work: Repo) -> None:
+    said(agent, "checkpoint")
+    said(agent, "apply_edit", **edit("a", "two", "2"))
+    assert "the tool 'rewind'" not in refused(agent, "undo")
+    assert "the tool 'log'" in refused(agent, "restore", checkpoint="nowhere")
+
+
+def test_an_edit_is_reverted_alone(agent: Client) -> None:
+    made = [id_in(said(agent, "apply_edit", path=name, content="x\n")) for name in ("m", "n")]
+    assert "reverted alone" in refused(agent, "revert", turns=made)
+    assert "excludes 'markers'" in refused(agent, "revert", turns=made[:1], markers=True)
+    assert said(agent, "revert", turns=made[:1], paths=["m"]).startswith("took back edit")
+    assert said(agent, "revert", turns=made[:1]).startswith("nothing to do")
+
+
+def test_names_with_control_characters(agent: Client, work: Repo) -> None:
+    said(agent, "checkpoint", label="a\nb\x1b[31m")
+    work.write("x\ny", "1\n")
+    assert "\nx\ny" not in said(agent, "restore", checkpoint="@")
+    assert "\x1b" not in said(agent, "log")
