@@ -95,6 +95,19 @@ class Trust(NamedTuple):
     folders: tuple[str, ...] = ()
 
 
+class Plugins(NamedTuple):
+    """How an agent records which plugins are installed.
+
+    `places` holds by scope the file in which an object at `key` has a plugin by its name and that
+    of its marketplace; without a key, the directory of ours. `uninstall` is the agent's command for
+    `{plugin}` in `{scope}`.
+    """
+
+    places: Mapping[str, str]
+    uninstall: str
+    key: str = ""
+
+
 class Signs(NamedTuple):
     """How to recognize an agent that runs the hooks of another one, or hooks made for several.
 
@@ -128,7 +141,8 @@ class Agent(NamedTuple):
     `callback_environment`, in which `{data}` is the user's data directory; `resume` is the command
     that goes on with the conversation `{session}`. With `trust`, hooks run only once the user
     trusts them. `package_directory` is a directory of the worktree into which the agent installs
-    packages of its own as soon as it exists. `servers` is where it lists MCP servers.
+    packages of its own as soon as it exists. `servers` is where it lists MCP servers, and `plugins`
+    where it lists plugins, if it can install ours.
     """
 
     name: str
@@ -159,6 +173,7 @@ class Agent(NamedTuple):
     trust: Trust | None = None
     package_directory: str = ""
     servers: Servers | None = None
+    plugins: Plugins | None = None
 
     @property
     def turn_events(self) -> list[str]:

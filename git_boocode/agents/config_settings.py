@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from functools import reduce
 from typing import Any
 
-from git_boocode.agents.agent import USER, Agent, home_of
+from git_boocode.agents.agent import USER, Agent, Trust, home_of
 from git_boocode.agents.config_files import TOML, UNKNOWN, Baseline, ConfigFile, Locations, Wanted
 from git_boocode.agents.file_edits import read_file
 from git_boocode.agents.own_hooks import is_own_call
@@ -201,24 +201,44 @@ def untrusted_events(locations: Locations, file: ConfigFile) -> tuple[str, ...] 
         return None
     try:
         recorded = list(_recorded(file.agent, locations.home))
-        hooks = list(_own_entries(file, _values(file.path))) if trust.hooks else []
+        hooks = list(_own_entries(file, read_values(file.path))) if trust.hooks else []
     except (RefusedError, ValueError, RecursionError):
         return None
     if trust.folders:
         if file.scope == USER or _has_folder(locations, file.agent, recorded):
             return ()
         return (*file.agent.turn_events,)
-    tables = [_inner(values, trust.hooks) for values in recorded]
-    known = {key for table in tables for key, row in table.items() if _has_hash(row)}
+    known = _trusted(trust, recorded)
     # Codex may have resolved symlinks.
     paths = (file.path, os.path.realpath(file.path))
     untrusted = []
     for event, position, _ in hooks:
-        # As Codex writes it: `stop:0:0`.
-        place = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower() + position
-        if not any(f"{path}:{place}" in known for path in paths):
+        if not any(f"{path}:{_place(event, position)}" in known for path in paths):
             untrusted.append(event)
     return tuple(untrusted)
+
+
+def untrusted_of_plugin(locations: Locations, agent: Agent, hooks: str) -> tuple[str, ...]:
+    """The events whose hooks in a plugin's file the agent does not run yet, as far as is known."""
+    if agent.trust is None or not agent.trust.hooks:
+        return ()
+    try:
+        known = _trusted(agent.trust, _recorded(agent, locations.home))
+    except (RefusedError, ValueError, RecursionError):
+        return ()
+    events = agent.events()
+    return tuple(each for each in events if f"{hooks}:{_place(each, ':0:0')}" not in known)
+
+
+def _trusted(trust: Trust, recorded: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The places of the single hooks that the user trusts."""
+    tables = [inner_table(values, trust.hooks) for values in recorded]
+    return {key for table in tables for key, row in table.items() if _has_hash(row)}
+
+
+def _place(event: str, position: str) -> str:
+    """A hook in its file, as Codex writes it: `stop:0:0`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower() + position
 
 
 def trust_note(locations: Locations, file: ConfigFile) -> str:
@@ -234,16 +254,17 @@ def trust_note(locations: Locations, file: ConfigFile) -> str:
 def _recorded(agent: Agent, home: str) -> Iterator[Mapping[str, Any]]:
     """The contents of the files in which an agent records what it trusts."""
     for name in agent.trust.files if agent.trust else ():
-        yield _values(os.path.join(home_of(agent, home), name))
+        yield read_values(os.path.join(home_of(agent, home), name))
 
 
-def _values(path: str) -> Mapping[str, Any]:
+def read_values(path: str) -> Mapping[str, Any]:
+    """What a JSON or TOML file holds, empty if it is missing; RefusedError or ValueError."""
     data = read_file(path)
     text = (data or b"").decode("utf-8")
     return (read_toml if path.endswith(".toml") else read_json)(text).before or {}
 
 
-def _inner(values: object, path: str) -> Mapping[str, Any]:
+def inner_table(values: object, path: str) -> Mapping[str, Any]:
     """The table at a dotted path; empty if there is none."""
 
     def step(table: object, key: str) -> object:

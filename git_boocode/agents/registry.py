@@ -14,6 +14,7 @@ from git_boocode.agents.agent import (
     USER,
     Agent,
     Fields,
+    Plugins,
     Program,
     Servers,
     Settings,
@@ -60,6 +61,15 @@ _ALL = (
             home=".",
             advice=_ASKS.format("Claude Code"),
         ),
+        plugins=Plugins(
+            {
+                LOCAL: ".claude/settings.local.json",
+                PROJECT: ".claude/settings.json",
+                USER: "settings.json",
+            },
+            "claude plugin uninstall {plugin} --scope {scope}",
+            key="enabledPlugins",
+        ),
     ),
     Agent(
         name="codex",
@@ -96,6 +106,7 @@ _ALL = (
             key="mcp_servers",
             advice=_TRUSTED.format("Codex CLI"),
         ),
+        plugins=Plugins({USER: "config.toml"}, "codex plugin remove {plugin}", key="plugins"),
     ),
     Agent(
         name="gemini",
@@ -121,6 +132,7 @@ _ALL = (
             {PROJECT: (".gemini/settings.json",), USER: ("settings.json",)},
             advice=_TRUSTED.format("Gemini CLI"),
         ),
+        plugins=Plugins({USER: "extensions/boocode"}, "gemini extensions uninstall {plugin}"),
     ),
     Agent(
         name="qwen",
@@ -149,6 +161,7 @@ _ALL = (
             {PROJECT: (".qwen/settings.json",), USER: ("settings.json",)},
             advice=_ASKS.format("Qwen Code"),
         ),
+        plugins=Plugins({USER: "extensions/boocode"}, "qwen extensions uninstall {plugin}"),
     ),
     Agent(
         name="cursor",
@@ -220,6 +233,9 @@ _ALL = (
             {PROJECT: (".github/mcp.json",), USER: ("mcp-config.json",)},
             {"type": "local", "command": "{program}", "args": "{arguments}", "tools": ["*"]},
             advice=_TRUSTED.format("Copilot CLI"),
+        ),
+        plugins=Plugins(
+            {USER: "settings.json"}, "copilot plugin uninstall {plugin}", key="enabledPlugins"
         ),
     ),
     Agent(

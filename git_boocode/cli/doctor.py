@@ -196,18 +196,24 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 def _untrusted(repository: Repository) -> Iterator[Finding]:
     from git_boocode.agents.config_files import Locations
     from git_boocode.agents.install import states_here
+    from git_boocode.agents.plugins import plugins_here
 
+    locations = Locations.of(repository)
     try:
-        states = states_here(Locations.of(repository), repository.config)
+        states = states_here(locations, repository.config)
     except BoocodeError:
         # A setting is invalid, which every hook reports.
         return
-    for state in states:
-        trust = AGENTS[state.agent].trust
-        if state.untrusted and trust:
-            message = f"{state.title} does not run the hooks in '{state.paths[0]}'"
-            lines = (f"not trusted yet: {', '.join(state.untrusted)}",)
-            yield Finding("untrusted_hooks", message, state.paths, trust.advice, lines=lines)
+    found = [(s.agent, f"the hooks in '{s.paths[0]}'", s.paths, s.untrusted) for s in states]
+    for plugin in plugins_here(locations):
+        where = f"the hooks of the plugin '{plugin.plugin}'"
+        found.append((plugin.agent, where, (plugin.path,), plugin.untrusted))
+    for name, where, paths, untrusted in found:
+        agent = AGENTS[name]
+        if untrusted and agent.trust:
+            message = f"{agent.title} does not run {where}"
+            lines = (f"not trusted yet: {', '.join(untrusted)}",)
+            yield Finding("untrusted_hooks", message, paths, agent.trust.advice, lines=lines)
 
 
 def _hooks(repository: Repository) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ from git_boocode.agents.install import (
     states_here,
     wanted_hooks,
 )
+from git_boocode.agents.plugins import PluginState, marketplace, plugins_here
 from git_boocode.agents.registry import AGENTS
 from git_boocode.cli.candidates import agents
 from git_boocode.cli.framework import (
@@ -47,6 +48,7 @@ from git_boocode.cli.hooks_plan import (
     named_agents,
     package_notes,
     plan_removal,
+    plugin_notes,
     scopes_to_install,
     sharing_notes,
     shown_path,
@@ -161,6 +163,7 @@ def status() -> int:
     config, repository = configuration(locations), locations.repository
     states = states_here(locations, config, every=output_options().verbose)
     servers = servers_here(locations, every=output_options().verbose)
+    plugins = plugins_here(locations)
     git = git_hooks_status(repository) if repository else []
     if wants_json():
         agents = [agent_row(state) for state in states]
@@ -170,14 +173,19 @@ def status() -> int:
                 "ok": True,
                 "agents": agents,
                 "servers": rows,
+                "plugins": [plugin_row(state) for state in plugins],
+                "marketplace": marketplace(),
                 "git": [git_row(state) for state in git],
             }
         )
         return 0
-    lines = (*_agent_lines(locations, states), *_server_lines(locations, servers))
-    for line in (*lines, *_git_lines(git)):
+    lines = (*_agent_lines(locations, states, plugins), *_plugin_lines(locations, plugins))
+    for line in (*lines, *_server_lines(locations, servers, plugins), *_git_lines(git)):
         print_text(printable(line))
-    print_hints((*_agent_hints(states), *_server_hints(servers), *_git_hints(git)))
+    if output_options().verbose and (source := marketplace()):
+        print_text(printable(f"plugin to install: {source}"))
+    advice = dict.fromkeys((*_agent_hints(states), *trust_advice(plugins)))
+    print_hints((*advice, *_server_hints(servers), *_git_hints(git)))
     return 0
 
 
@@ -195,6 +203,21 @@ def agent_row(state: State) -> dict[str, Any]:
         "message": state.message,
         "trusted": state.trusted,
         "untrusted": state.untrusted,
+        "last_call": state.last_call,
+    }
+
+
+def plugin_row(state: PluginState) -> dict[str, Any]:
+    """How the plugin is installed for an agent, as in the JSON answer."""
+    return {
+        "agent": state.agent,
+        "title": state.title,
+        "scope": state.scope,
+        "plugin": state.plugin,
+        "enabled": state.enabled,
+        "path": state.path,
+        "untrusted": state.untrusted,
+        "uninstall": state.uninstall,
         "last_call": state.last_call,
     }
 
@@ -224,9 +247,22 @@ def git_row(state: GitHookState) -> dict[str, Any]:
     }
 
 
-def _server_lines(locations: Locations, servers: list[ServerState]) -> Iterator[str]:
+def _plugin_lines(locations: Locations, plugins: list[PluginState]) -> Iterator[str]:
+    for state in plugins:
+        path = shown_path(locations, state.path)
+        disabled = "" if state.enabled else ", but disabled"
+        yield f"plugin for {state.title} ({state.scope}): {state.plugin} in {path}{disabled}"
+        if state.untrusted:
+            yield f"  not trusted yet: {', '.join(state.untrusted)}"
+        if locations.repository and state.enabled:
+            yield f"  {last_called(state)}"
+
+
+def _server_lines(
+    locations: Locations, servers: list[ServerState], plugins: list[PluginState]
+) -> Iterator[str]:
     there = [state for state in servers if state.state != NOT_INSTALLED]
-    if servers and not there:
+    if servers and not (there or plugins):
         yield "server: not installed"
     for state in there:
         options = f" with {' '.join(state.options)}" if state.options else ""
@@ -243,10 +279,13 @@ def _server_hints(servers: list[ServerState]) -> Iterator[str]:
             yield f"'{renew}' renews the server for {state.title}"
 
 
-def _agent_lines(locations: Locations, states: list[State]) -> Iterator[str]:
+def _agent_lines(
+    locations: Locations, states: list[State], plugins: list[PluginState]
+) -> Iterator[str]:
+    served = {plugin.title for plugin in plugins if plugin.enabled}
     for title in dict.fromkeys(state.title for state in states):
         found = [s for s in states if s.title == title and s.state != NOT_INSTALLED]
-        if not found:
+        if not found and title not in served:
             yield f"{title}: not installed"
         for state in found:
             paths = ", ".join(shown_path(locations, path) for path in state.paths)
@@ -260,7 +299,7 @@ def _agent_lines(locations: Locations, states: list[State]) -> Iterator[str]:
             yield f"  {last_called(found[0])}"
 
 
-def last_called(state: State) -> str:
+def last_called(state: State | PluginState) -> str:
     """When an agent last called a hook in this worktree, in words."""
     if state.last_call is None:
         return "never called here"
@@ -295,7 +334,7 @@ def _agent_hints(states: list[State]) -> Iterator[str]:
             yield f"{renew} renews what is installed for {state.title}"
 
 
-def trust_advice(states: Iterable[State]) -> list[str]:
+def trust_advice(states: Iterable[State | PluginState]) -> list[str]:
     """What the user has to do before agents run the hooks that they do not trust yet."""
     named = (AGENTS[state.agent].trust for state in states if state.untrusted)
     return list(dict.fromkeys(trust.advice for trust in named if trust))
@@ -368,7 +407,7 @@ def uninstall(git: bool, names: tuple[str, ...], dry_run: bool, scope: str | Non
     plan = plan_removal(locations, agents, HOOKS, scope, named=bool(names))
     if git or not (names or scope):
         plan = plan._replace(git=_git_edits(locations, remove=True))
-    notes = [*left_at_home(plan, agents), *package_notes(plan)]
+    notes = [*left_at_home(plan, agents), *package_notes(plan), *plugin_notes(locations, agents)]
     return finish(plan, "uninstalled", "no hooks are installed", notes, dry_run=dry_run)
 
 

@@ -28,6 +28,7 @@ from git_boocode.agents.install import (
     tracked_server_files,
     wanted_server,
 )
+from git_boocode.agents.plugins import plugins_here
 from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
 from git_boocode.cli.output import (
     agrees,
@@ -234,6 +235,14 @@ def left_at_home(plan: HooksPlan, agents: Iterable[Agent]) -> Iterator[str]:
 
 
 # Notes.
+
+
+def plugin_notes(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:
+    """Which plugins stay, and the commands of the agents that uninstall them."""
+    names = {agent.name for agent in agents}
+    for state in plugins_here(locations):
+        if state.agent in names:
+            yield f"the plugin for {state.title} stays: '{state.uninstall}' removes it"
 
 
 def package_notes(plan: HooksPlan) -> list[str]:

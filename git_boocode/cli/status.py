@@ -159,23 +159,30 @@ def _hooks(repository: Repository) -> OverviewSection:
     from git_boocode.agents.config_files import Locations
     from git_boocode.agents.git_install import git_hooks_status
     from git_boocode.agents.install import NOT_INSTALLED, State, states_here
-    from git_boocode.cli.hooks import agent_row, git_row, last_called, trust_advice
+    from git_boocode.agents.plugins import PluginState, plugins_here
+    from git_boocode.cli.hooks import agent_row, git_row, last_called, plugin_row, trust_advice
 
-    def described(state: State) -> str:
+    def described(state: State | PluginState) -> str:
         distrust = "not trusted yet, " if state.untrusted else ""
-        return state.message or f"{distrust}{last_called(state)}"
+        return f"{distrust}{last_called(state)}"
 
-    states = states_here(Locations.of(repository), repository.config)
+    locations = Locations.of(repository)
+    states = states_here(locations, repository.config)
+    plugins = [state for state in plugins_here(locations) if state.enabled]
     installed = [state for state in states if state.state != NOT_INSTALLED]
     git = [each for each in git_hooks_status(repository) if each.state != "missing"]
-    lines = [f"{each.title} ({each.scope}): {described(each)}" for each in installed]
+    lines = [
+        f"{each.title} ({each.scope}): {each.message or described(each)}" for each in installed
+    ]
+    lines += [f"{each.title} (plugin): {described(each)}" for each in plugins]
     if git:
         lines.append(f"git: {', '.join(each.event for each in git)}")
-    hints = trust_advice(installed)
-    if not installed:
+    hints = trust_advice([*installed, *plugins])
+    if not (installed or plugins):
         hints.append("'git boocode hooks install' has agents take checkpoints")
     value = {
         "agents": [agent_row(state) for state in installed],
+        "plugins": [plugin_row(state) for state in plugins],
         "git": [git_row(each) for each in git],
     }
     return OverviewSection("hooks", value, lines, hints)

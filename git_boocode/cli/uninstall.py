@@ -11,7 +11,7 @@ import click
 from git_boocode.agents.config_files import Locations, stop_excluding
 from git_boocode.agents.git_install import plan_git_hooks
 from git_boocode.agents.install import PlannedChange, carry_out, plan_uninstall
-from git_boocode.agents.registry import SERVER_AGENTS
+from git_boocode.agents.registry import AGENTS, SERVER_AGENTS
 from git_boocode.checkpoints.removal import (
     FILES,
     REFS,
@@ -23,7 +23,7 @@ from git_boocode.checkpoints.removal import (
     users_settings,
 )
 from git_boocode.cli.framework import Command, json_option, option
-from git_boocode.cli.hooks_plan import HooksPlan
+from git_boocode.cli.hooks_plan import HooksPlan, plugin_notes
 from git_boocode.cli.output import (
     agrees,
     can_ask,
@@ -70,7 +70,7 @@ def uninstall(everything: bool, dry_run: bool) -> int:
         _remove(repository, hooks, removed)
     elif not wants_json():
         _show(hooks, found)
-    notes = list(_notes(repository, found))
+    notes = [*plugin_notes(hooks.locations, AGENTS.values()), *_notes(repository, found)]
     if not (dry_run or everything or asks):
         notes = [*_left(found), *notes]
     if wants_json():

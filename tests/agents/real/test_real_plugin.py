@@ -37,13 +37,17 @@ def test_turns_are_checkpoints_of_the_agent_until_it_is_uninstalled(
     assert (first["agent"], first["label"]) == (session.agent.name, prompt_of("alpha"))
     assert session.files_in(first) == set()
     assert len(session.repo.git("for-each-ref", "refs/boocode/turn-ends").splitlines()) == 1
+    (state,) = session.boocode("hooks", "status")["plugins"]
+    assert (state["agent"], state["enabled"]) == (session.agent.name, True)
+    assert state["uninstall"].startswith(plugin.uninstall)
     session.hooks("install", "--user")
     session.turn("bravo")
     found = session.checkpoints()
     assert [each["label"] for each in found] == [prompt_of("alpha"), prompt_of("bravo")]
     assert {each["agent"] for each in found} == {session.agent.name}
     session.hooks("uninstall", "--user")
-    session.call(*plugin.uninstall.split())
+    session.call(*state["uninstall"].split())
+    assert session.boocode("hooks", "status")["plugins"] == []
     session.turn("charlie")
     assert len(session.checkpoints()) == 2
 
