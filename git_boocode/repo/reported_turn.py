@@ -125,6 +125,12 @@ def latest_of(turns: Iterable[ReportedTurn], agent: str, session: str) -> Report
     return found
 
 
+def is_in_turn(turns: Iterable[ReportedTurn], session: str) -> bool:
+    """Whether a turn of a session is open; only the latest that an agent reports can be."""
+    latest = {turn.agent: turn for turn in turns if turn.session == session}
+    return bool(session) and any(turn.is_open for turn in latest.values())
+
+
 def reporting_agents(turns: Iterable[ReportedTurn]) -> list[str]:
     """The agents whose hooks of tools are known to be called."""
     return sorted({turn.agent for turn in turns if turn.reports_tools})

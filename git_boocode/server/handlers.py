@@ -292,6 +292,8 @@ def _restore_request(call: Call, kind: str) -> RestoreRequest:
         dry_run=call.get("dry_run", False),
         session=call.get("session", ""),
         force=frozenset(call.get("force", ())),
+        # The caller may be the agent itself.
+        spares_open_turn=True,
     )
     return request.checked(kind)
 

@@ -285,8 +285,11 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
 
 
 def _warnings(done: _Answered) -> Iterator[str]:
-    if turn := done.get("open_turn"):
+    turn = None if done.get("conversation_kept") else done.get("open_turn")
+    if turn:
         yield f"warning: turn {done.short(turn)} has not ended; its agent may still write files"
+    if done.get("conversation_kept"):
+        yield "the conversation stays as it is, because its agent is in a turn"
     for lost in done.get("hooks_lost"):
         yield f"warning: {quoted(lost['path'])} loses hooks: '{lost['install']}' adds them again"
     if done.get("conversation_left"):

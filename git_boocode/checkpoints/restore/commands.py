@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import NoReturn
 
@@ -58,6 +59,7 @@ from git_boocode.repo.lock import (
 )
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.process import SignalsWait, ignore_signals
+from git_boocode.repo.reported_turn import is_in_turn, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import refuse_if_running
 from git_boocode.repo.store import RefChange
@@ -83,8 +85,9 @@ def restore(
         refuse_foreign(repository, target, request)
         planner.refuse_partial_over_interrupted(request)
         head = _recorded_head(target) if request.head else None
-        operation = planner.restore(target, request._replace(prefix=repository.prefix), head)
-        return Transaction(planner.catalog, host, operation).run()
+        request = request._replace(prefix=repository.prefix)
+        plan = partial(planner.restore, target, head=head)
+        return planner.carry_out(plan(request), plan, request, host)
 
 
 def change_paths(
@@ -125,8 +128,7 @@ def undo(
             )
         if not operation.plan.repairs:
             _refuse_running_turn(repository, request)
-        planner.refuse_newer_turns(operation)
-        return Transaction(planner.catalog, host, operation).run()
+        return planner.carry_out(operation, planner.undo, request, host)
 
 
 def redo(
@@ -137,9 +139,7 @@ def redo(
         if planner.interrupted is not None:
             _refuse(planner.interrupted, "undo it before a redo")
         _refuse_running_turn(repository, request)
-        operation = planner.redo(request)
-        planner.refuse_newer_turns(operation)
-        return Transaction(planner.catalog, host, operation).run()
+        return planner.carry_out(planner.redo(request), planner.redo, request, host)
 
 
 def repair(
@@ -264,6 +264,33 @@ class _OperationPlanner:
             wait_for_callback(self._repository.state_dir, timeout_of(self._repository))
             move = read_plan(self.interrupted).move if self.interrupted else None
             break_ref_locks(self._repository, move.ref if move else None)
+
+    def carry_out(
+        self,
+        operation: Operation,
+        plan: Callable[[RestoreRequest], Operation | None],
+        request: RestoreRequest,
+        host: RestoreHost,
+    ) -> RestoreResult:
+        """Run an operation that `plan` has made of a request.
+
+        Where the request spares an open turn, the agent that runs it would go on with a
+        conversation that is not its own any more; so only the rest is done.
+        """
+        spares = request.spares_open_turn and not operation.plan.repairs
+        concerns = operation.plan.concerns_conversation
+        session = operation.target.meta.text("session")
+        turns = read_turns(self._repository.state_dir) if spares and concerns else ()
+        kept = is_in_turn(turns, session)
+        if kept:
+            rest = plan(request._replace(conversation=False)) if request.files else None
+            # Without the conversation, an undo could be that of an earlier operation.
+            if rest is None or rest.target.id != operation.target.id:
+                raise _in_turn(operation)
+            operation = rest
+        self.refuse_newer_turns(operation)
+        result = Transaction(self.catalog, host, operation).run()
+        return replace(result, conversation_kept=kept)
 
     def restore(
         self, target: Checkpoint, request: RestoreRequest, head: HeadTarget | None
@@ -411,6 +438,21 @@ class _OperationPlanner:
             _refuse(self.interrupted, "undo it before you restore only a part")
         if read_plan(self.interrupted).callback and not request.conversation:
             _refuse(self.interrupted, "undo it before you restore without the conversation")
+
+
+def _in_turn(operation: Operation) -> RefusedError:
+    agent = operation.target.meta.text("agent") or "an agent"
+    typed = f"'git boocode {operation.step}'"
+    if operation.step == RESTORE:
+        typed = f"'git boocode restore {operation.target.id} --conversation-only'"
+    return RefusedError(
+        f"the conversation cannot go back, because {agent} is in a turn of it",
+        code="locked",
+        hints=(
+            NextStep("{} leaves the conversation", "files_only"),
+            f"once the turn has ended, the user can run {typed}",
+        ),
+    )
 
 
 def _head_before(move: HeadMove | None, request: RestoreRequest) -> HeadTarget | None:

@@ -57,6 +57,7 @@ class RestoreRequest(NamedTuple):
     force: frozenset[str] = frozenset()
     only_to: str = ""  # refuse an undo that goes to another checkpoint than this id
     diff: bool = False  # whether the result has the diff
+    spares_open_turn: bool = False  # leave a conversation while a turn of it is open
     only: frozenset[str] | None = None  # the only paths to change, from the top; None for all
 
     def checked(self, kind: str) -> RestoreRequest:

@@ -46,6 +46,7 @@ class RestoreResult:
     blocked: bool  # paths were kept because ignored files are in the way
     proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
     open_turn: str = ""
+    conversation_kept: bool = False  # not restored, because a turn of it is open
     undo: str | None = None  # the id of the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
     resume: str = ""  # the command that continues the conversation; empty if none is known
@@ -115,6 +116,7 @@ class RestoreResult:
             "conversation_left": self.conversation_left,
             **({"proposal": self.proposal.change} if self.proposal else {}),
             **({"open_turn": self.open_turn} if self.open_turn else {}),
+            **({"conversation_kept": True} if self.conversation_kept else {}),
             "message": self.message,
             "resume": self.resume or None,
         }
