@@ -22,23 +22,20 @@ from git_boocode.server.json_rpc import (
     RpcError,
     RpcRequest,
     error_message,
-    result_message,
 )
-from git_boocode.server.roots import Roots
+from git_boocode.server.peer import Peer, as_object
 from git_boocode.server.tools import (
     ADDS,
     CWD,
     READS,
     REPLACES,
     TOOLS,
-    Client,
     DefinedTools,
     ServedTool,
 )
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
-    from git_boocode.workflows.restore_with_edits import Interruption
 
 _PROGRESS_AFTER, _PROGRESS_EVERY = 0.5, 0.2
 """Seconds of work before its progress is reported, and between two reports."""
@@ -48,12 +45,8 @@ _MOST_WORKTREES = 64
 
 Notify = Callable[[str, JsonObject], None]
 """Sends a notification: its method and its parameters."""
-Log = Callable[[str, str], None]
-"""Logs for the client what happened: the level of the message, and its text."""
 Job = Callable[[], None]
 """It answers its request, and raises nothing."""
-Reply = Callable[[JsonObject], None]
-"""Takes the answer to a request."""
 
 
 class CancelledError(Exception):
@@ -67,15 +60,15 @@ class PendingRequest:
         self,
         request: RpcRequest,
         identifier: RequestId,
-        reply: Reply,
+        peer: Peer,
         done: Callable[[PendingRequest], None],
     ) -> None:
         self.request = request
+        self.peer = peer
         self.id = identifier
         self.is_cancelled = False
         self.is_withdrawn = False
         """Whether the client itself has cancelled it, so that its work can be given up."""
-        self._reply = reply
         self._done = done
         self._lock = threading.Lock()
         self._processes: list[Process] = []
@@ -98,12 +91,17 @@ class PendingRequest:
         process.communicate()
         raise CancelledError
 
+    def notify(self, method: str, params: JsonObject) -> None:
+        """Send a notification, unless the request was cancelled."""
+        if not self.is_cancelled:
+            self.peer.notify(method, params)
+
     def finish(self, work: Callable[[], JsonObject]) -> None:
         """Do the work and answer with its result, unless the request was cancelled."""
         answer = None
         try:
             if not self.is_cancelled:
-                answer = result_message(self.id, work())
+                answer = self.peer.answer(self.request, work())
         except CancelledError:
             pass
         except RpcError as error:
@@ -119,7 +117,7 @@ class PendingRequest:
     def _end(self, answer: JsonObject | None) -> None:
         self._done(self)
         if answer is not None and not self.is_cancelled:
-            self._reply(answer)
+            self.peer.send(answer)
 
 
 class Lanes:
@@ -192,27 +190,14 @@ class Lanes:
 class ToolCalls:
     """The calls of one client; with `read_only`, only of tools that change nothing."""
 
-    def __init__(
-        self,
-        roots: Roots,
-        defined: DefinedTools,
-        lanes: Lanes,
-        notify: Notify,
-        log: Log,
-        *,
-        read_only: bool,
-    ) -> None:
+    def __init__(self, defined: DefinedTools, lanes: Lanes, *, read_only: bool) -> None:
         self.tools = {
             name: tool for name, tool in TOOLS.items() if not read_only or tool.effect == READS
         }
-        self.roots = roots
         self.defined = defined
         self.lanes = lanes
-        self.notify = notify
-        self._log = log
-        self._warned: set[Interruption] = set()
 
-    def start(self, pending: PendingRequest, client: Client) -> None:
+    def start(self, pending: PendingRequest) -> None:
         """Run the call of a request when its turn comes; RpcError if there is no such tool."""
         params = pending.request.params
         name, given = params.get("name"), params.get("arguments")
@@ -225,18 +210,20 @@ class ToolCalls:
         given = {} if given is None else given
         if not isinstance(given, dict):
             raise RpcError(INVALID_PARAMS, "'arguments' is not an object")
-        self.lanes.begin(CallRun(self, pending, client, tool, given).join_lane)
+        self.lanes.begin(CallRun(self, pending, tool, given).join_lane)
 
-    def warn_of_interruption(self, repository: Repository, tool: ServedTool) -> None:
-        """Log what a kill has left half-way in a worktree, each thing once."""
+    def warn_of_interruption(self, peer: Peer, repository: Repository, tool: ServedTool) -> None:
+        """Log what a kill has left half-way in a worktree, each thing once for a client."""
         if not is_noted(repository.state_dir):
             return
         from git_boocode.workflows.restore_with_edits import interruptions
 
-        for found in set(interruptions(repository)) - self._warned:
-            self._warned.add(found)
-            hints = "".join(f"; {self.defined.worded(hint, tool)}" for hint in found.hints)
-            self._log("warning", f"{repository.worktree}: {found.message}{hints}")
+        for found in set(interruptions(repository)) - peer.warned:
+            peer.warned.add(found)
+            hints = "".join(
+                f"; {self.defined.worded(hint, tool, peer.client)}" for hint in found.hints
+            )
+            peer.log("warning", f"{repository.worktree}: {found.message}{hints}")
 
 
 class CallRun:
@@ -246,13 +233,12 @@ class CallRun:
         self,
         calls: ToolCalls,
         pending: PendingRequest,
-        client: Client,
         tool: ServedTool,
         given: JsonObject,
     ) -> None:
         self._calls = calls
         self._pending = pending
-        self._client = client
+        self._peer = pending.peer
         self._tool = tool
         self._given = given
         self._arguments: JsonObject = {}
@@ -260,12 +246,12 @@ class CallRun:
 
     def join_lane(self) -> None:
         """Wait for the roots, without which nobody knows the worktree, and for earlier changes."""
-        self._calls.roots.wait()
+        self._peer.roots.wait()
         try:
             if self._tool.effect == READS:
                 self._calls.lanes.read(self.run)
             else:
-                worktree = self._calls.roots.worktree_above(self._given.get(CWD))
+                worktree = self._peer.roots.worktree_above(self._given.get(CWD))
                 self._calls.lanes.change(worktree, self.run)
         except RpcError as error:
             self._pending.fail(error)
@@ -290,12 +276,12 @@ class CallRun:
         from git_boocode.server.short_answers import short_answer
 
         name, arguments = self._tool.name, self._arguments
-        is_short = self._client.is_agent
+        is_short = self._peer.client.is_agent
         text = short_answer(name, answer, arguments, self._shorten) if is_short else None
         return json.dumps(answer, ensure_ascii=False) if text is None else text
 
     def _result(self, answer: JsonObject, text: str, *, failed: bool) -> JsonObject:
-        content = {} if self._client.is_agent else {"structuredContent": answer}
+        content = {} if self._peer.client.is_agent else {"structuredContent": answer}
         return {"content": [{"type": "text", "text": text}], **content, "isError": failed}
 
     def answer(self) -> JsonObject:
@@ -305,11 +291,11 @@ class CallRun:
         from git_boocode.server.short_answers import LOG_LENGTH
 
         arguments, edit = self._calls.defined.checked_arguments(self._tool, self._given)
-        repository = self._calls.roots.repository(arguments.pop(CWD, None))
-        if self._client.is_agent and self._tool.name == "log":
+        repository = self._peer.roots.repository(arguments.pop(CWD, None))
+        if self._peer.client.is_agent and self._tool.name == "log":
             arguments.setdefault("max_count", LOG_LENGTH)
         self._arguments, self._shorten = arguments, ShortIds(repository.store)
-        self._calls.warn_of_interruption(repository, self._tool)
+        self._calls.warn_of_interruption(self._peer, repository, self._tool)
         if self._tool.effect == READS:
             # What changes something is not left half-way.
             repository.watch(self._pending.watch)
@@ -331,7 +317,7 @@ class CallRun:
         """A result that says what failed; for edits, what the model can send instead."""
         answer = error.as_json()
         context = answer.get("retry_context")
-        defined, client = self._calls.defined, self._client
+        defined, client = self._calls.defined, self._peer.client
         hints = (defined.worded(hint, self._tool, client) for hint in error.hints)
         conflicts = self._conflicts(answer)
         lines = [f"error: {error.message}", *conflicts, *(f"hint: {hint}" for hint in hints)]
@@ -342,14 +328,13 @@ class CallRun:
         from git_boocode.server.short_answers import conflict_lines
 
         # The message names the first one.
-        lines = [*conflict_lines(answer, self._shorten)] if self._client.is_agent else []
+        lines = [*conflict_lines(answer, self._shorten)] if self._peer.client.is_agent else []
         return lines if len(lines) > 1 else []
 
     def _report(self) -> Callable[[str, int, int], None] | None:
         """Takes counts for the client; None if it wants none."""
-        meta = self._pending.request.params.get("_meta")
-        token = meta.get("progressToken") if isinstance(meta, dict) else None
-        return None if token is None else Progress(self._calls.notify, token).report
+        token = as_object(self._pending.request.params.get("_meta")).get("progressToken")
+        return None if token is None else Progress(self._pending.notify, token).report
 
 
 class Progress:

@@ -46,7 +46,7 @@ from git_boocode.repo.ids import ID
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
-from git_boocode.server.json_rpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, JsonObject, RpcError
+from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError
 from git_boocode.server.tools import BUFFERS
 from git_boocode.workflows import restore_parts, restore_with_edits
 from git_boocode.workflows.show_target import CheckpointTarget, find_target, is_edit
@@ -451,16 +451,16 @@ def _listed(entry: Checkpoint) -> Iterator[JsonObject]:
         yield {"uri": uri, "name": name, "description": about, "mimeType": kind}
 
 
-def read_resource(repositories: Sequence[Repository], uri: str) -> JsonObject:
-    """The content of a resource."""
+def read_resource(repositories: Sequence[Repository], uri: str) -> JsonObject | None:
+    """The content of a resource; None if there is none."""
     found = _URI.fullmatch(uri)
     if found is None or not ID.fullmatch(found[1]):
-        raise _missing(uri)
+        return None
     identifier, is_diff = found[1], bool(found[2])
     texts = (_text(repository, identifier, diff=is_diff) for repository in repositories)
     text = next((text for text in texts if text is not None), None)
     if text is None:
-        raise _missing(uri)
+        return None
     return {"contents": [{"uri": uri, "mimeType": _DIFF if is_diff else _JSON, "text": text}]}
 
 
@@ -476,7 +476,3 @@ def _text(repository: Repository, identifier: str, *, diff: bool) -> str | None:
             return json.dumps(shown.as_json(repository), indent=2)
     except RefusedError:
         return None
-
-
-def _missing(uri: str) -> RpcError:
-    return RpcError(RESOURCE_NOT_FOUND, "there is no such resource", {"uri": uri})

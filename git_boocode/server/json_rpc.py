@@ -20,7 +20,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 BUSY = -32000  # our own
-RESOURCE_NOT_FOUND = -32002  # of MCP
+RESOURCE_NOT_FOUND = -32002  # of MCP until 2025-11-25
+UNSUPPORTED_VERSION = -32022  # of MCP since 2026-07-28
 
 _HALF = re.compile("[\ud800-\udfff]")
 # A value takes up to 70 bytes of memory, however short it is. So what is outside of strings has at
@@ -150,7 +151,7 @@ def is_id(value: object) -> TypeGuard[RequestId]:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
-def result_message(identifier: RequestId, result: JsonObject) -> JsonObject:
+def result_message(identifier: RequestId | None, result: JsonObject) -> JsonObject:
     """The answer to a request."""
     return {"jsonrpc": "2.0", "id": identifier, "result": result}
 
@@ -213,8 +214,6 @@ class Connection:
         self._parent = os.getppid()
         self._starter_of_git = starter_of_git(self._parent)
         self.is_closed = False
-        self.is_exact = False
-        """Whether the client reads bytes that are not UTF-8 as `encode` writes them."""
 
     def lines(self) -> Iterator[bytes]:
         """The lines that the client sends, until it closes the connection, ends, or `close`."""
@@ -266,9 +265,9 @@ class Connection:
         poll.register(self._output, 0)
         return not poll.poll(0)
 
-    def send(self, message: object) -> None:
-        """Send a message; nothing happens once the client has gone."""
-        data = memoryview(encode(message, exact=self.is_exact))
+    def send(self, message: object, *, exact: bool) -> None:
+        """Send a message, as `encode` writes it; nothing happens once the client has gone."""
+        data = memoryview(encode(message, exact=exact))
         with self._lock:
             try:
                 while data and not self.is_closed:

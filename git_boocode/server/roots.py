@@ -22,6 +22,37 @@ _GIVE_REPO = "'git boocode serve --repo <path>' serves the worktree that it name
 _GIVE_CWD = "give 'cwd', a directory of the worktree"
 
 
+class Repositories:
+    """Finds the repository of a directory, for one call; all calls share its store."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stores: dict[str, PersistentStore] = {}  # by git directory, the newest last
+
+    def find(self, directory: str) -> Repository:
+        """The repository that contains a directory; FatalError if there is none."""
+        # Only here: the first answer needs no repository.
+        from git_boocode.repo.libgit2 import open_store
+        from git_boocode.repo.repository import Repository
+
+        found = Repository.discover(directory)
+        with self._lock:
+            store = self._stores.pop(found.git_dir, None)
+            if store is None or not store.is_of(found):
+                store = open_store(found.copy())
+            self._stores[found.git_dir] = store
+            if len(self._stores) > _MOST_STORES:
+                # It ends as soon as no call uses it.
+                del self._stores[next(iter(self._stores))]
+        found.use_store(store)
+        return found
+
+    def close(self) -> None:
+        """Close all stores; no call may be running."""
+        for store in self._stores.values():
+            store.close()
+
+
 class Roots:
     """The directories whose worktrees are served: `repo`, the client's roots, or the start.
 
@@ -31,8 +62,12 @@ class Roots:
     a root is served, too: the client works in a subdirectory of it. Several threads may use it.
     """
 
-    def __init__(self, repo: str | None, start: str) -> None:
+    def __init__(
+        self, repo: str | None, start: str, repositories: Repositories | None = None
+    ) -> None:
         self._repo = repo
+        self._repositories = repositories or Repositories()
+        self._started_in = start
         broad = (os.path.sep, os.path.realpath(os.path.expanduser("~")))
         self._start = () if os.path.realpath(start) in broad else (os.path.realpath(start),)
         self._named: tuple[str, ...] | None = None
@@ -40,9 +75,13 @@ class Roots:
         self._are_known.set()
         self._until = 0.0
         self._is_over = False
-        self._lock = threading.Lock()
-        self._stores: dict[str, PersistentStore] = {}  # by git directory, the newest last
         self._used: dict[str, str] = {}  # the directories of calls by their worktrees
+
+    def of_request(self, uris: Iterable[str] | None) -> Roots:
+        """The roots of one request, which comes with these; None if it names none."""
+        found = Roots(self._repo, self._started_in, self._repositories)
+        found.name(uris)
+        return found
 
     @property
     def are_fixed(self) -> bool:
@@ -117,7 +156,7 @@ class Roots:
             # Git does not run there.
             raise self._not_served(top)
         try:
-            found = self._find(directory)
+            found = self._repositories.find(directory)
         except FatalError as error:
             raise _explained(error, directory, is_root=cwd is None) from None
         self._check(found, directory)
@@ -146,7 +185,7 @@ class Roots:
         found: dict[str, Repository] = {}
         for directory in (*self.directories, *self._used.copy().values()):
             try:
-                repository = self._find(directory)
+                repository = self._repositories.find(directory)
                 self._check(repository, directory)
             except BoocodeError:
                 continue
@@ -154,9 +193,8 @@ class Roots:
         return [*found.values()]
 
     def close(self) -> None:
-        """Close all stores; no call may be running."""
-        for store in self._stores.values():
-            store.close()
+        """Close all repositories; no call may be running."""
+        self._repositories.close()
 
     def _check(self, found: Repository, directory: str) -> None:
         """Refuse a worktree, which is that of a directory, if it is not served."""
@@ -165,28 +203,10 @@ class Roots:
             if self._repo is None and _is_below(top, root):
                 return
             if _is_below(root, top):
-                above = found if root == directory else self._find(root)
+                above = found if root == directory else self._repositories.find(root)
                 if os.path.realpath(above.worktree) == top:
                     return
         raise self._not_served(top)
-
-    def _find(self, directory: str) -> Repository:
-        """The repository of a directory, for one call; all calls share its store."""
-        # Only here: the first answer needs no repository.
-        from git_boocode.repo.libgit2 import open_store
-        from git_boocode.repo.repository import Repository
-
-        found = Repository.discover(directory)
-        with self._lock:
-            store = self._stores.pop(found.git_dir, None)
-            if store is None or not store.is_of(found):
-                store = open_store(found.copy())
-            self._stores[found.git_dir] = store
-            if len(self._stores) > _MOST_STORES:
-                # It ends as soon as no call uses it.
-                del self._stores[next(iter(self._stores))]
-        found.use_store(store)
-        return found
 
 
 def _top_above(directory: str) -> str | None:

@@ -1,6 +1,7 @@
-"""One client of the server: the Model Context Protocol on a connection.
+"""The Model Context Protocol on a connection.
 
-It follows the revisions from 2024-11-05 to 2025-11-25 (https://modelcontextprotocol.io).
+It follows the revisions from 2024-11-05 to 2025-11-25, in which `initialize` begins a session, and
+2026-07-28, in which every request is served for itself (https://modelcontextprotocol.io).
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode import __version__
 from git_boocode.repo.errors import BoocodeError, from_os, shortened
 from git_boocode.server.calls import Lanes, PendingRequest, ToolCalls
 from git_boocode.server.json_rpc import (
@@ -38,7 +38,17 @@ from git_boocode.server.json_rpc import (
     is_id,
     read_message,
     request_message,
-    result_message,
+)
+from git_boocode.server.peer import (
+    SERVER_INFO,
+    STATELESS_VERSIONS,
+    SUBSCRIPTION,
+    Peer,
+    RequestPeer,
+    as_object,
+    describes_peer,
+    level_number,
+    root_uris,
 )
 from git_boocode.server.roots import Roots
 from git_boocode.server.tools import Client, DefinedTools, client_of
@@ -47,8 +57,12 @@ if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""The revisions of the protocol, the newest last; all are served alike."""
-_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""The revisions of the protocol with sessions, the newest last; all are served alike."""
+_CAPABILITIES: JsonObject = {"tools": {}, "resources": {}, "logging": {}}
+_LISTEN = "subscriptions/listen"
+_ASK_ROOTS = {"resultType": "input_required", "inputRequests": {"roots": {"method": "roots/list"}}}
+_ASKING = ("tools/call", "resources/read")
+"""The requests that may be answered with a request."""
 _MOST, _LARGEST = 10_000, 128 << 20
 """Maximum number of requests in progress, and of their bytes; a single one may have more."""
 _SWITCH = 0.0005
@@ -75,8 +89,17 @@ _READ_ONLY_INSTRUCTIONS = (
 )
 
 
+class _Methods(NamedTuple):
+    """What a client can ask for."""
+
+    answered: dict[str, Callable[[RpcRequest, Peer], JsonObject]]
+    """Answered before the next message is read."""
+    begun: dict[str, Callable[[PendingRequest], None]]
+    """Answered beside other requests."""
+
+
 class Session:
-    """The requests of one client, until it closes the connection.
+    """The requests on one connection, until the client closes it.
 
     With `read_only`, only the tools that change nothing are offered. `tool_set` is what the user
     wants the client to see.
@@ -96,37 +119,42 @@ class Session:
         self._tools = tools
         self._tool_set = tool_set
         self._read_only = read_only
-        self._client = Client()
         self._lanes = Lanes()
-        self._calls = ToolCalls(
-            roots, tools, self._lanes, self._notify, self._log, read_only=read_only
-        )
+        self._calls = ToolCalls(tools, self._lanes, read_only=read_only)
         self._pending: dict[RequestId, PendingRequest] = {}
         self._size = 0  # of the pending requests
         self._lock = threading.Lock()
-        self._is_initialized = self._has_roots = False
-        self._level = _LEVELS.index("warning")
+        self._peer = Peer(connection, roots, Client(), {})
+        self._is_initialized = self._is_loaded = False
         self._asked, self._has_asked = 0, False
-        # Answered before the next message is read.
-        self._methods: dict[str, Callable[[RpcRequest], JsonObject]] = {
-            "initialize": self._initialize,
-            "ping": lambda _: {},
-            "logging/setLevel": self._set_level,
+        lists: dict[str, Callable[[RpcRequest, Peer], JsonObject]] = {
             "tools/list": self._list_tools,
             "resources/templates/list": self._list_templates,
         }
-        # Answered beside other requests.
-        self._readers: dict[str, Callable[[PendingRequest], JsonObject]] = {
-            "resources/list": self._list_resources,
-            "resources/read": self._read_resource,
+        begun: dict[str, Callable[[PendingRequest], None]] = {
+            "resources/list": partial(self._read, self._list_resources),
+            "resources/read": partial(self._read, self._read_resource),
+            "tools/call": self._calls.start,
         }
+        self._of_session = _Methods(
+            {
+                "initialize": self._initialize,
+                "ping": lambda *_: {},
+                "logging/setLevel": self._set_level,
+                **lists,
+            },
+            begun,
+        )
+        self._of_request = _Methods(
+            {"server/discover": self._discover, **lists}, {**begun, _LISTEN: self._listen}
+        )
 
     def serve(self) -> None:
         """Answer all requests; afterwards, all changes are complete."""
         for line in self._connection.lines():
             if isinstance(line, TooLong):
                 error = RpcError(INVALID_REQUEST, f"a message has more than {MAX_LINE:,} bytes")
-                self._connection.send(error_message(None, error))
+                self._peer.send(error_message(None, error))
                 continue
             self._take(read_message(line))
         self._finish()
@@ -136,25 +164,22 @@ class Session:
         # The client cannot name roots any more. What it asked for is answered, as long as somebody
         # may be reading.
         self._roots.give_up()
+        for pending in self._now_pending():
+            if pending.request.method == _LISTEN:
+                pending.finish(partial(_subscription, pending))
         while self._connection.has_reader and not self._lanes.finish(_POLL):
             pass
-        with self._lock:
-            waiting = [*self._pending.values()]
-        for pending in waiting:
+        for pending in self._now_pending():
             pending.cancel()
         self._lanes.finish_changes()
 
-    def _notify(self, method: str, params: JsonObject) -> None:
-        self._connection.send(request_message(None, method, params))
-
-    def _log(self, level: str, message: str) -> None:
-        if _LEVELS.index(level) >= self._level:
-            params = {"level": level, "logger": "git-boocode", "data": message}
-            self._notify("notifications/message", params)
+    def _now_pending(self) -> list[PendingRequest]:
+        with self._lock:
+            return [*self._pending.values()]
 
     def _take(self, message: Message) -> None:
         if isinstance(message, Malformed):
-            self._connection.send(error_message(message.id, message.error))
+            self._peer.send(error_message(message.id, message.error))
         elif isinstance(message, Response):
             self._take_roots(message)
         elif message.id is None:
@@ -163,7 +188,7 @@ class Session:
             try:
                 self._requested(message, message.id)
             except RpcError as error:
-                self._connection.send(error_message(message.id, error))
+                self._peer.send(error_message(message.id, error))
 
     def _notified(self, message: RpcRequest) -> None:
         if message.method == "notifications/cancelled":
@@ -173,6 +198,8 @@ class Session:
             if pending is not None:
                 pending.is_withdrawn = True
                 pending.cancel()
+                if pending.request.method == _LISTEN:
+                    self._forget(pending)
         elif message.method == "notifications/roots/list_changed":
             self._ask_roots()
         elif message.method == "notifications/initialized":
@@ -184,41 +211,52 @@ class Session:
 
     def _ask_roots(self) -> None:
         self._has_asked = True
-        if self._has_roots and not self._roots.are_fixed:
+        if self._peer.has_roots:
             self._roots.expect()
             self._asked += 1
-            request = request_message(f"roots-{self._asked}", "roots/list", {})
-            self._connection.send(request)
+            self._peer.send(request_message(f"roots-{self._asked}", "roots/list", {}))
 
     def _take_roots(self, message: Response) -> None:
         if self._roots.are_known or message.id != f"roots-{self._asked}":
             return
-        found = message.result.get("roots") if isinstance(message.result, dict) else None
+        found = as_object(message.result).get("roots")
         if isinstance(found, list):
-            self._roots.name(str(each.get("uri")) for each in found if isinstance(each, dict))
+            self._roots.name(root_uris(found))
         else:
             self._roots.name(None)
-            self._log("warning", "the client did not name its roots")
+            self._peer.log("warning", "the client did not name its roots")
 
     def _requested(self, request: RpcRequest, identifier: RequestId) -> None:
         """Answer a request, or leave that to a lane (RpcError)."""
-        method, read = self._methods.get(request.method), self._readers.get(request.method)
-        if not (method or read or request.method == "tools/call"):
+        peer, methods = self._peer, self._of_session
+        if describes_peer(request):
+            peer = RequestPeer(self._connection, self._roots, request, self._tool_set)
+            methods = self._of_request
+        answer, begin = methods.answered.get(request.method), methods.begun.get(request.method)
+        if answer is None and begin is None:
             raise RpcError(METHOD_NOT_FOUND, f"unknown method '{shortened(request.method)}'")
-        if not self._is_initialized and request.method not in ("initialize", "ping"):
+        if peer is not self._peer:
+            self._load_soon(peer.client)
+        elif not self._is_initialized and request.method not in ("initialize", "ping"):
             raise RpcError(INVALID_REQUEST, "the first request is 'initialize'")
-        if method is not None:
-            self._connection.send(result_message(identifier, method(request)))
-            return
-        # Some clients do not say that they are initialized.
-        self._ask_roots_first()
-        pending = PendingRequest(request, identifier, self._connection.send, self._forget)
+        if answer is not None:
+            peer.send(peer.answer(request, answer(request, peer)))
+        elif begin is not None:
+            self._begin(PendingRequest(request, identifier, peer, self._forget), begin)
+
+    def _begin(self, pending: PendingRequest, begin: Callable[[PendingRequest], None]) -> None:
+        """Begin what answers a request later (RpcError)."""
+        peer = pending.peer
+        if isinstance(peer, RequestPeer):
+            if peer.must_name_roots and pending.request.method in _ASKING:
+                peer.send(peer.answer(pending.request, _ASK_ROOTS))
+                return
+        else:
+            # Some clients do not say that they are initialized.
+            self._ask_roots_first()
         self._admit(pending)
         try:
-            if read is not None:
-                self._lanes.read(partial(pending.finish, partial(read, pending)))
-            else:
-                self._calls.start(pending, self._client)
+            begin(pending)
         except RpcError:
             self._forget(pending)
             raise
@@ -243,52 +281,72 @@ class Session:
             del self._pending[pending.id]
             self._size -= pending.request.size
 
-    def _initialize(self, request: RpcRequest) -> JsonObject:
+    def _initialize(self, request: RpcRequest, _: Peer) -> JsonObject:
         asked = request.params.get("protocolVersion")
         if not isinstance(asked, str):
             raise RpcError(INVALID_PARAMS, "'protocolVersion' is not a string")
-        capabilities = _object(request.params.get("capabilities"))
-        self._has_roots = "roots" in capabilities
-        own = _object(_object(capabilities.get("experimental")).get("git-boocode"))
-        self._connection.is_exact = own.get("surrogates") is True
-        self._client = client_of(capabilities, request.params.get("clientInfo"), self._tool_set)
+        capabilities = as_object(request.params.get("capabilities"))
+        client = client_of(capabilities, request.params.get("clientInfo"), self._tool_set)
+        self._peer = Peer(self._connection, self._roots, client, capabilities)
         self._is_initialized, self._has_asked = True, False
-        if self._has_roots and not self._roots.are_fixed:
+        if self._peer.has_roots:
             # The client is asked once it is initialized.
             self._roots.expect()
-        # Load what the first call needs while the client reads the answer.
-        threading.Thread(target=self._load, daemon=True).start()
+        self._load_soon(client)
         return {
             "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
-            "capabilities": {"tools": {}, "resources": {}, "logging": {}},
-            "serverInfo": {"name": "git-boocode", "version": __version__},
-            "instructions": self._instructions(),
+            "capabilities": _CAPABILITIES,
+            "serverInfo": SERVER_INFO,
+            "instructions": self._instructions(client),
         }
 
-    def _instructions(self) -> str:
+    def _discover(self, _: RpcRequest, peer: Peer) -> JsonObject:
+        return {
+            "supportedVersions": [*STATELESS_VERSIONS],
+            "capabilities": _CAPABILITIES,
+            "instructions": self._instructions(peer.client),
+        }
+
+    def _instructions(self, client: Client) -> str:
         """What the client is told about the tools that it sees."""
         if not self._read_only:
             return _INSTRUCTIONS
-        return _INSTRUCTIONS_TO_READ if self._client.is_agent else _READ_ONLY_INSTRUCTIONS
+        return _INSTRUCTIONS_TO_READ if client.is_agent else _READ_ONLY_INSTRUCTIONS
 
-    def _load(self) -> None:
+    def _load_soon(self, client: Client) -> None:
+        """Load what the first call needs while the client reads the first answer."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            threading.Thread(target=self._load, args=(client,), daemon=True).start()
+
+    def _load(self, client: Client) -> None:
         import git_boocode.repo.libgit2
         import git_boocode.server.handlers  # noqa: F401
 
-        self._tools.listed(self._client, read_only=self._read_only)
+        self._tools.listed(client, read_only=self._read_only)
         # A command that ends soon collects hardly any garbage. What is loaded now stays.
         gc.freeze()
         gc.set_threshold(_GC_THRESHOLD)
 
-    def _set_level(self, request: RpcRequest) -> JsonObject:
-        level = request.params.get("level")
-        if level not in _LEVELS:
-            raise RpcError(INVALID_PARAMS, f"'level' is not one of {', '.join(_LEVELS)}")
-        self._level = _LEVELS.index(level)
+    def _set_level(self, request: RpcRequest, peer: Peer) -> JsonObject:
+        peer.level = level_number(request.params.get("level"))
         return {}
 
-    def _list_tools(self, _: RpcRequest) -> JsonObject:
-        return {"tools": self._tools.listed(self._client, read_only=self._read_only)}
+    def _list_tools(self, _: RpcRequest, peer: Peer) -> JsonObject:
+        return {"tools": self._tools.listed(peer.client, read_only=self._read_only)}
+
+    def _listen(self, pending: PendingRequest) -> None:
+        """Begin a subscription, which lasts until the client cancels it or the connection ends.
+
+        Nothing is ever reported: lists and resources are read again when somebody needs them.
+        """
+        if not isinstance(pending.request.params.get("notifications"), dict):
+            raise RpcError(INVALID_PARAMS, "'notifications' is not an object")
+        params = {**_subscription(pending), "notifications": {}}
+        pending.notify("notifications/subscriptions/acknowledged", params)
+
+    def _read(self, read: Callable[[PendingRequest], JsonObject], pending: PendingRequest) -> None:
+        self._lanes.read(partial(pending.finish, partial(read, pending)))
 
     def _list_resources(self, pending: PendingRequest) -> JsonObject:
         from git_boocode.server.handlers import list_resources
@@ -297,9 +355,9 @@ class Session:
         if not isinstance(cursor, str | None):
             raise RpcError(INVALID_PARAMS, "'cursor' is not a string")
         with _explained():
-            return list_resources(self._repositories(pending), cursor)
+            return list_resources(_repositories(pending), cursor)
 
-    def _list_templates(self, _: RpcRequest) -> JsonObject:
+    def _list_templates(self, *_: object) -> JsonObject:
         from git_boocode.server.handlers import TEMPLATES
 
         return {"resourceTemplates": TEMPLATES}
@@ -311,18 +369,24 @@ class Session:
         if not isinstance(uri, str):
             raise RpcError(INVALID_PARAMS, "'uri' is not a string")
         with _explained():
-            return read_resource(self._repositories(pending), uri)
-
-    def _repositories(self, pending: PendingRequest) -> list[Repository]:
-        found = self._roots.repositories()
-        for repository in found:
-            repository.watch(pending.watch)
+            found = read_resource(_repositories(pending), uri)
+        if found is None:
+            code = pending.peer.missing_resource
+            raise RpcError(code, "there is no such resource", {"uri": uri})
         return found
 
 
-def _object(value: object) -> JsonObject:
-    """An object of JSON; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
+def _repositories(pending: PendingRequest) -> list[Repository]:
+    """The repositories that a request may read."""
+    found = pending.peer.roots.repositories()
+    for repository in found:
+        repository.watch(pending.watch)
+    return found
+
+
+def _subscription(pending: PendingRequest) -> JsonObject:
+    """What relates a message to the subscription that a request has begun."""
+    return {"_meta": {SUBSCRIPTION: pending.id}}
 
 
 @contextmanager

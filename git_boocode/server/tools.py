@@ -176,9 +176,12 @@ class Client(NamedTuple):
 _SEES_ALL = Client(tools=ALL)
 
 
-def client_of(capabilities: JsonObject, info: object, chosen: str | None) -> Client:
+def client_of(
+    capabilities: JsonObject, info: object, chosen: str | None, *, nameless: str = EDITOR
+) -> Client:
     """The client that gives these capabilities and this `clientInfo`; `chosen` is the user's set.
 
+    `nameless` is the set for a client without a name.
     RpcError if the capability names a set that does not exist.
     """
     found = info.get("name") if isinstance(info, dict) else None
@@ -189,8 +192,8 @@ def client_of(capabilities: JsonObject, info: object, chosen: str | None) -> Cli
     if asked != "" and asked not in TOOL_SETS:
         message = f"'tools' of the capability 'git-boocode' is not one of {', '.join(TOOL_SETS)}"
         raise RpcError(INVALID_PARAMS, message)
-    # All agents give a name, as the protocol demands; our client for Neovim did not.
-    by_name = EDITOR if not name or name in _EDITORS else AGENT
+    # Agents give a name in `initialize`, as the protocol demands; our client for Neovim did not.
+    by_name = EDITOR if name in _EDITORS else AGENT if name else nameless
     return Client(name, chosen or asked or by_name)
 
 

@@ -15,7 +15,9 @@ import pytest
 
 from git_boocode import __version__
 from git_boocode.cli.tool_definitions import definitions
-from git_boocode.server.tools import TOOLS
+from git_boocode.server.peer import STATELESS_VERSIONS
+from git_boocode.server.session import VERSIONS
+from git_boocode.server.tools import AGENT_TOOLS, TOOLS
 from tests.repo_kit import Repo
 from tests.server.kit import Gate, edit
 
@@ -30,9 +32,13 @@ LIMIT = 60.0
 """Seconds for a whole test."""
 
 
-@pytest.fixture(params=["legacy", "auto"])
+AUTO = "auto"
+every_revision = pytest.mark.parametrize("mode", [*VERSIONS, *STATELESS_VERSIONS, AUTO])
+
+
+@pytest.fixture(params=[VERSIONS[0], VERSIONS[-1], *STATELESS_VERSIONS, AUTO])
 def mode(request: pytest.FixtureRequest) -> str:
-    """How the client begins: as older ones do, or with a question that older servers refuse."""
+    """The revision of the protocol; `AUTO` if the client finds out which one the server has."""
     return str(request.param)
 
 
@@ -44,19 +50,41 @@ def work(repo: Repo) -> Repo:
 
 @asynccontextmanager
 async def connected(repo: Repo, mode: str, *options: str, **how: Any) -> AsyncIterator[Any]:
-    """The client, connected to a server in a repository; it must end without any error."""
+    """The client, connected to a server in a repository; it must end without any error.
+
+    By default, it sees all tools.
+    """
     parameters = mcp.StdioServerParameters(
         command="git",
-        args=["boocode", "serve", *options],
+        args=["boocode", "serve", *(options or ("--tools", "all"))],
         env=dict(os.environ),
         cwd=str(repo.top),
     )
     said = repo.top / ".git" / "said"
     with said.open("w", encoding="utf-8") as errors:
         transport = mcp.stdio_client(parameters, errlog=errors)
-        async with mcp.Client(transport, mode=mode, **how) as client:
+        begins = "legacy" if mode in VERSIONS else mode
+        async with mcp.Client(transport, mode=begins, **how) as client:
+            if mode in VERSIONS:
+                await initialize(client, mode, has_roots="list_roots_callback" in how)
+            # Otherwise it has fallen back to an older one.
+            assert client.protocol_version == (STATELESS_VERSIONS[-1] if mode == AUTO else mode)
             yield client
     assert said.read_text("utf-8") == ""
+
+
+async def initialize(client: Any, version: str, *, has_roots: bool) -> None:
+    """Begin a session of a revision, although the client prefers the newest that has sessions."""
+    types = pytest.importorskip("mcp.types")
+    roots = types.RootsCapability(list_changed=True) if has_roots else None
+    params = types.InitializeRequestParams(
+        protocol_version=version,
+        capabilities=types.ClientCapabilities(roots=roots),
+        client_info=types.Implementation(name="test", version="1"),
+    )
+    asked = types.InitializeRequest(params=params)
+    client.session.adopt(await client.session.send_request(asked, types.InitializeResult))
+    await client.session.send_notification(types.InitializedNotification())
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
@@ -68,17 +96,20 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(limited())
 
 
+@every_revision
 def test_what_the_server_says_about_itself(work: Repo, mode: str) -> None:
     async def talk() -> None:
         async with connected(work, mode) as client:
-            assert client.session.protocol_version == "2025-11-25"
-            assert client.session.server_info.name == "git-boocode"
-            assert client.session.server_info.version == __version__
-            assert client.session.server_capabilities.tools is not None
-            assert client.session.server_capabilities.resources is not None
-            assert client.session.server_capabilities.prompts is None
-            assert "apply_edit" in client.session.instructions
-            await client.send_ping()
+            # A client that insists on a revision without sessions does not ask.
+            if mode not in STATELESS_VERSIONS:
+                assert client.session.server_info.name == "git-boocode"
+                assert client.session.server_info.version == __version__
+                assert client.session.server_capabilities.tools is not None
+                assert client.session.server_capabilities.resources is not None
+                assert client.session.server_capabilities.prompts is None
+                assert "apply_edit" in client.session.instructions
+            if mode in VERSIONS:
+                await client.send_ping()
             listed = (await client.list_tools()).tools
             assert [tool.name for tool in listed] == [*TOOLS]
             for tool in listed:
@@ -90,6 +121,7 @@ def test_what_the_server_says_about_itself(work: Repo, mode: str) -> None:
     run(talk)
 
 
+@every_revision
 def test_a_turn(work: Repo, mode: str) -> None:
     """The client checks every structured answer against the schema of its tool."""
 
@@ -134,6 +166,23 @@ def test_a_turn(work: Repo, mode: str) -> None:
     run(talk)
 
 
+def test_an_agent(work: Repo, mode: str) -> None:
+    """Without a word about tools, the client is taken for an agent, which gets short answers."""
+
+    async def talk() -> None:
+        async with connected(work, mode, "--repo", str(work.top)) as client:
+            listed = (await client.list_tools()).tools
+            assert sorted(tool.name for tool in listed) == sorted(AGENT_TOOLS)
+            assert not any(tool.output_schema for tool in listed)
+            result = await client.call_tool("apply_edit", edit("a", "two", "2"))
+            assert not result.is_error
+            assert result.structured_content is None
+            assert result.content[0].text
+            assert work.read("a") == b"one\n2\nthree\n"
+
+    run(talk)
+
+
 def test_refusals_and_errors(work: Repo, mode: str) -> None:
     async def talk() -> None:
         async with connected(work, mode) as client:
@@ -153,9 +202,9 @@ def test_refusals_and_errors(work: Repo, mode: str) -> None:
             for unknown in ("nothing", ""):
                 with pytest.raises(mcp.MCPError, match="unknown tool"):
                     await client.call_tool(unknown, {})
-            with pytest.raises(mcp.MCPError):
+            with pytest.raises(mcp.MCPError, match="no such resource"):
                 await client.read_resource("boocode://checkpoints/none")
-            await client.send_ping()
+            assert (await client.list_tools()).tools
 
     run(talk)
 
@@ -195,13 +244,50 @@ def test_roots(work: Repo, mode: str, tmp_path: Path) -> None:
         async with connected(work, mode, list_roots_callback=name_roots) as client:
             result = await client.call_tool("checkpoint", {})
             assert result.structured_content["id"] in other.git("for-each-ref")
+            before = len(asked)
             refused = await client.call_tool("log", {"cwd": str(work.top)})
             assert refused.structured_content["error"]["code"] == "outside_worktree"
+            # Without a session, every call asks.
+            before += mode not in VERSIONS
+            assert len(asked) == before
             roots[:] = [work.top]
-            await client.send_roots_list_changed()
+            if mode in VERSIONS:
+                await client.send_roots_list_changed()
             result = await client.call_tool("checkpoint", {})
             assert result.structured_content["id"] in work.git("for-each-ref")
-            assert len(asked) == 2
+            assert len(asked) == before + 1
+
+    run(talk)
+
+
+def test_log_messages(work: Repo, mode: str) -> None:
+    """What an interrupted command has left is reported; without a session, only on request."""
+    work.write(".git/boocode/edit-in-progress", "garbage")
+    seen: list[str] = []
+
+    async def observe(params: Any) -> None:
+        seen.append(params.data)
+
+    async def talk() -> None:
+        for level in (None, "error", "warning"):
+            how = {"logging_callback": observe, "log_level": level}
+            async with connected(work, mode, **how) as client:
+                await client.call_tool("log", {})
+                # Otherwise the client may end before it has seen the notification.
+                await client.list_resources()
+            assert bool(seen) is (mode in VERSIONS or level == "warning")
+
+    run(talk)
+
+
+@pytest.mark.parametrize("mode", [AUTO])
+def test_subscriptions(work: Repo, mode: str) -> None:
+    async def talk() -> None:
+        async with connected(work, mode) as client:
+            async with client.listen(tools_list_changed=True) as changes:
+                assert changes.honored.tools_list_changed is None
+                assert not (await client.call_tool("checkpoint", {})).is_error
+            assert (await client.list_resources()).resources
 
     run(talk)
 
