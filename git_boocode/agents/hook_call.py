@@ -621,10 +621,10 @@ def _end_of(path: str, descriptor: int) -> TranscriptPosition:
 
 
 def _hash(blocks: list[bytes]) -> str:
-    import hashlib
+    from git_boocode.repo.object_writer import hexdigest
 
     line = b"".join(reversed(blocks)).removesuffix(b"\r")
-    return f"sha256:{hashlib.sha256(line).hexdigest()}"
+    return f"sha256:{hexdigest('sha256', line)}"
 
 
 def _backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from binascii import crc32
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from git_boocode.repo.durable import LineLog, read_private_json, write_private
 from git_boocode.repo.ids import timestamp

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -123,7 +124,7 @@ class Quarantine:
             command = ("hash-object", "-w", "--stdin", "-t", kind.decode("ascii"))
             return self.git.run(*command, stdin=body).strip()
         content = _object(kind, body)
-        name = _hash(self._object_format, content)
+        name = hexdigest(self._object_format, content)
         with suppress(FileExistsError):
             # Directories would cost more than the file.
             descriptor = os.open(
@@ -214,23 +215,22 @@ def _reading_from(repository: Location, objects: str, new: str) -> dict[str, str
 
 def object_id(object_format: str, kind: bytes, body: bytes) -> str:
     """Compute the id of an object; the format is `sha1` or `sha256`."""
-    return _hash(object_format, _object(kind, body))
+    return hexdigest(object_format, _object(kind, body))
 
 
 def _object(kind: bytes, body: bytes) -> bytes:
     return b"%s %d\0%s" % (kind, len(body), body)
 
 
-def _hash(object_format: str, content: bytes) -> str:
-    if object_format == "sha1":
-        with suppress(ImportError):
-            # The fallback of hashlib: loading OpenSSL takes longer than hashing all our objects.
-            from _sha1 import sha1  # type: ignore[import-not-found]
-
-            return str(sha1(content, usedforsecurity=False).hexdigest())
-    import hashlib
-
-    return hashlib.new(object_format, content, usedforsecurity=False).hexdigest()
+def hexdigest(algorithm: str, content: bytes) -> str:
+    """The SHA-1 or SHA-256 of some bytes; the algorithm is `sha1` or `sha256`."""
+    newer = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+    try:
+        # What hashlib falls back to: loading OpenSSL takes longer than hashing all that we hash.
+        module = __import__("_sha1" if algorithm == "sha1" else newer)
+    except ImportError:
+        module = __import__("hashlib")
+    return str(getattr(module, algorithm)(content, usedforsecurity=False).hexdigest())
 
 
 def blob_ids(data: bytes) -> list[str]:
