@@ -18,7 +18,7 @@ from git_boocode.repo.config import Config
 from git_boocode.repo.errors import NextStep, RefusedError, shortened
 from git_boocode.repo.ids import ID, ID_PART, id_time, relative_offset
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Ref, loose_ref
+from git_boocode.repo.store import Commit, Ref
 
 VERSION = 1
 DAY = 86_400.0
@@ -229,8 +229,7 @@ class EntryCatalog(Generic[AnyEntry]):
         beginning = name.lower()
         if ID.fullmatch(beginning):
             exact = self.prefixes[0] + beginning
-            target = loose_ref(self.repository, exact)
-            if found := [Ref(exact, target)] if target else self.store.refs(exact):
+            if found := self.store.refs(exact):
                 return found
         return refs_beginning(beginning, self.store.refs(*self.prefixes))
 

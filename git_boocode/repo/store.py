@@ -136,6 +136,9 @@ class Store:
         """
         if not prefixes:
             return []
+        if len(prefixes) == 1 and (target := loose_ref(self._repository, prefixes[0])):
+            # Without starting git: it reads the same file first.
+            return [Ref(prefixes[0], target)]
         form = ("--sort=-refname", "--format=%(objectname) %(refname)", f"--count={newest}")
         listing = self._repository.git.line("for-each-ref", *form, *prefixes)
         # Git also lists what is below a whole name.

@@ -34,7 +34,6 @@ from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import loose_ref
 
 LeaveOut = Callable[[list[str]], Collection[str]]
 
@@ -68,8 +67,6 @@ def current_snapshot(repository: Repository) -> Snapshot:
 
 def is_reachable(repository: Repository, cache: IndexCache) -> bool:
     """Whether the checkpoint that keeps the objects of a cached index still exists."""
-    if loose_ref(repository, cache.ref) == cache.commit:
-        return True
     return any(ref.target == cache.commit for ref in repository.store.refs(cache.ref))
 
 
