@@ -46,26 +46,34 @@ def _open_standard_streams() -> None:
 
 def main() -> int:
     """Run the command line and return its exit code."""
-    if sys.argv[1:] == ["--version"]:
+    arguments = sys.argv[1:]
+    if arguments == ["--version"]:
         # Answered before click is imported: start-up is a feature, and hosts probe the version.
         return _print_version()
-    payload = None
-    if sys.argv[1:2] == ["hook"]:
-        from git_boocode.cli.tool_hook import payload_to_serve
-
-        payload = payload_to_serve(sys.argv[2:])
+    if arguments[:1] == ["hook"] and not "".join(arguments[1:2]).startswith("-"):
+        return _serve_hook(arguments[1:])
     from git_boocode.cli.options import split_leading
     from git_boocode.repo.process import exit_at_once, on_signals, stop
 
-    *_, rest = split_leading(sys.argv[1:])
+    *_, rest = split_leading(arguments)
     on_signals(exit_at_once if rest[:1] == ["hook"] else stop)
-    if payload is not None:
-        from git_boocode.cli.tool_hook import serve_tool
-
-        return serve_tool(sys.argv[2:], payload)
     from git_boocode.cli.entry import run
 
-    return run(sys.argv[1:])
+    return run(arguments)
+
+
+def _serve_hook(arguments: list[str]) -> int:
+    """Serve a hook without the command line, which every turn and tool of an agent would load."""
+    from git_boocode.agents.idle_hook import unserved_input
+
+    # Does not return if there is nothing to do.
+    payload = unserved_input(arguments)
+    from git_boocode.repo.process import exit_at_once, on_signals
+
+    on_signals(exit_at_once)
+    from git_boocode.agents.hook_call import run_hook
+
+    return run_hook(arguments, lambda: None, payload)
 
 
 def _print_version() -> int:

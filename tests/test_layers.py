@@ -9,7 +9,7 @@ from pathlib import Path
 TOP = Path(__file__).parents[1]
 SERVICES = {"workflows", "proposals", "checkpoints", "editing"}
 MAY_IMPORT: dict[str, set[str]] = {
-    "__main__": {"cli", "repo"},
+    "__main__": {"agents", "cli", "repo"},
     "__init__": {"api", "proposal_api", "checkpoints", "matching", "repo"},
     "proposal_api": {"api", "repo"} | SERVICES,
     "api": {"repo"} | SERVICES,
