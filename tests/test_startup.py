@@ -67,7 +67,7 @@ def test_checkpoint_commands_load_no_editing(repo: Repo, command: tuple[str, ...
     assert not loaded & heavy
     unused = ("git_boocode.editing", "git_boocode.matching", "git_boocode.agents.")
     # A restore chooses the callback of the agent whose conversation it is, and spares its hooks.
-    names = ("own_hooks", "registry")
+    names = ("agent", "own_hooks", "registry")
     spares = {f"git_boocode.agents.{name}" for name in names}
     used = spares if {"undo", "restore"} & {*command} else set()
     assert {name for name in loaded if name.startswith(unused)} == used
