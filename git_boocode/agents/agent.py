@@ -98,9 +98,9 @@ class Trust(NamedTuple):
 class Plugins(NamedTuple):
     """How an agent records which plugins are installed.
 
-    `places` holds by scope the file in which an object at `key` has a plugin by its name and that
-    of its marketplace; without a key, the directory of ours. `uninstall` is the agent's command for
-    `{plugin}` in `{scope}`.
+    `places` holds by scope the file in which an object at `key` has plugins by their names and
+    those of their marketplaces; without a key, the directory of the plugin. `uninstall` is the
+    agent's command for `{plugin}` in `{scope}`.
     """
 
     places: Mapping[str, str]

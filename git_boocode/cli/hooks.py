@@ -366,13 +366,15 @@ def install(
     Without --agent and --git it looks for the agents that are used here, and asks; where there is
     no terminal to ask on, it says what it would do. Each agent's file is for this worktree alone
     where the agent has such a file (--local), else for the project (--project); where hooks are
-    installed already, those are renewed. Agents report each tool before and after it runs, too,
-    unless boocode.perTool is never.
+    installed already, those are renewed. Agents that have the plugin are left out. Agents report
+    each tool before and after it runs, too, unless boocode.perTool is never.
     """
     _refuse_git_in_scope(names, scope, git=git)
     named, locations = named_agents(names, HOOKS), Locations.here()
     asks = not (git or names)
+    served = [state for state in plugins_here(locations) if asks and state.enabled]
     agents = _found(locations, scope) if asks else named
+    agents = [agent for agent in agents if agent.name not in {state.agent for state in served}]
     changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
     plan = HooksPlan(locations, changes)
     if git:
@@ -381,6 +383,7 @@ def install(
         for message, *hints in (each.split("\n") for each in left_out):
             warn(message, tuple(hints))
     notes = [*(left_out if wants_json() else ()), *package_notes(plan)]
+    notes += dict.fromkeys(f"{state.title} has the plugin, and needs no hooks" for state in served)
     if asks and not dry_run and plan.edits:
         if not _agreed(plan, scope, notes):
             return 1

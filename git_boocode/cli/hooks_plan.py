@@ -238,10 +238,10 @@ def left_at_home(plan: HooksPlan, agents: Iterable[Agent]) -> Iterator[str]:
 
 
 def plugin_notes(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]:
-    """Which plugins stay, and the commands of the agents that uninstall them."""
+    """Which plugins stay enabled, and the commands of the agents that uninstall them."""
     names = {agent.name for agent in agents}
     for state in plugins_here(locations):
-        if state.agent in names:
+        if state.enabled and state.agent in names:
             yield f"the plugin for {state.title} stays: '{state.uninstall}' removes it"
 
 

@@ -49,6 +49,9 @@ def test_claude_code(place: str, scope: str, repo: Repo, sealed: Path) -> None:
     assert f"plugin for Claude Code ({scope}): {NAME} in " in shown
     assert "  last called just now" in shown
     assert "Claude Code (plugin): last called just now" in repo.boocode("status").out
+    done = repo.boocode("hooks", "install")
+    assert (done.code, done.out) == (0, "nothing to install\n")
+    assert done.err == "hint: Claude Code has the plugin, and needs no hooks\n"
     for words in (("uninstall", "-n"), ("hooks", "uninstall")):
         done = repo.boocode(*words)
         assert f"hint: the plugin for Claude Code stays: '{command}' removes it\n" in done.err
@@ -63,6 +66,7 @@ def test_a_disabled_one(repo: Repo, sealed: Path) -> None:
     assert "Copilot CLI: not installed" in shown
     assert shown.count(f"{NAME} in ~/.copilot/settings.json, but disabled\n") == 1
     assert repo.boocode("status", "--json").json["hooks"]["plugins"] == []
+    assert "plugin" not in repo.boocode("uninstall", "-n").err
 
 
 @pytest.mark.parametrize("agent", ["gemini", "qwen"])

@@ -47,7 +47,8 @@ def test_turns_are_checkpoints_of_the_agent_until_it_is_uninstalled(
     assert {each["agent"] for each in found} == {session.agent.name}
     session.hooks("uninstall", "--user")
     session.call(*state["uninstall"].split())
-    assert session.boocode("hooks", "status")["plugins"] == []
+    # Copilot only disables one that it has not copied.
+    assert not any(each["enabled"] for each in session.boocode("hooks", "status")["plugins"])
     session.turn("charlie")
     assert len(session.checkpoints()) == 2
 
