@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from git_boocode.agents.payload import caller_of, parse_payload
 from git_boocode.agents.registry import AGENTS
 from tests.agents.kit import PAYLOADS, fire, logged, prompted, recorded, taken
+from tests.agents.test_event import PAYLOADS as ANYTHING
 from tests.checkpoints.kit import refs
 from tests.repo_kit import Repo
 
@@ -81,6 +84,12 @@ def test_a_home_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", "/opt/codex")
     payload = b'{"session_id": "s", "transcript_path": "/opt/codex/sessions/2026/r.jsonl"}'
     assert caller_of(parse_payload(payload), "UserPromptSubmit", {}).name == "codex"
+
+
+@given(ANYTHING, st.sampled_from(["", "UserPromptSubmit", "stop", "nothing"]))
+def test_any_object_has_a_caller(values: dict[str, Any], event: str) -> None:
+    payload = parse_payload(json.dumps(values).encode())
+    assert caller_of(payload, event, {}) in AGENTS.values()
 
 
 def test_the_rest_of_the_program_sees_the_agent(repo: Repo) -> None:
