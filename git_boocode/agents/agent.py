@@ -142,7 +142,8 @@ class Agent(NamedTuple):
     that goes on with the conversation `{session}`. With `trust`, hooks run only once the user
     trusts them. `package_directory` is a directory of the worktree into which the agent installs
     packages of its own as soon as it exists. `servers` is where it lists MCP servers, and `plugins`
-    where it lists plugins, if it can install ours.
+    where it lists plugins, if it can install ours. To servers it gives a name that begins with one
+    of `clients`, and its session in the environment variable `session_variable`.
     """
 
     name: str
@@ -173,6 +174,8 @@ class Agent(NamedTuple):
     trust: Trust | None = None
     package_directory: str = ""
     servers: Servers | None = None
+    clients: tuple[str, ...] = ()
+    session_variable: str = ""
     plugins: Plugins | None = None
 
     @property

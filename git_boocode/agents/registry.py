@@ -47,6 +47,7 @@ _ALL = (
         run_by=("cursor", "copilot"),
         signs=Signs(("prompt_id !timestamp",)),
         callback="claude-code",
+        session_variable="CLAUDE_CODE_SESSION_ID",
         config=Settings(
             {
                 LOCAL: (".claude/settings.local.json",),
@@ -86,6 +87,7 @@ _ALL = (
         tool="PreToolUse",
         tool_end="PostToolUse",
         end="Stop",
+        clients=("codex-mcp-client",),
         config=Settings(
             {
                 PROJECT: (".codex/hooks.json", ".codex/config.toml"),
@@ -123,6 +125,7 @@ _ALL = (
         tool="BeforeTool",
         tool_end="AfterTool",
         end="AfterAgent",
+        clients=("gemini-cli-mcp-client",),
         config=Settings(
             {PROJECT: (".gemini/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
         ),
@@ -152,6 +155,8 @@ _ALL = (
         tool="PreToolUse",
         tool_end="PostToolUse",
         end="Stop",
+        clients=("qwen-cli-mcp-client",),
+        session_variable="QWEN_CODE_SESSION_ID",
         config=Settings(
             {PROJECT: (".qwen/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
         ),
@@ -179,6 +184,7 @@ _ALL = (
         tool="preToolUse",
         tool_end="postToolUse",
         end="stop",
+        clients=("cursor-vscode",),
         config=Settings(
             {PROJECT: (".cursor/hooks.json",), USER: ("hooks.json",)},
             {"command": "{command}"},
@@ -215,6 +221,8 @@ _ALL = (
         tool="preToolUse",
         tool_end="postToolUse",
         end="agentStop",
+        clients=("copilot-cli", "github-copilot-developer"),
+        session_variable="COPILOT_AGENT_SESSION_ID",
         config=Settings(
             # Every file in the directory is read: ours leaves the others alone.
             {PROJECT: (".github/hooks/boocode.json",), USER: ("hooks/boocode.json",)},
@@ -283,6 +291,7 @@ _ALL = (
         older_turn="UserPromptSubmit",
         tool="PreToolUse",
         end="TaskComplete",
+        clients=("@cline/core",),
         config=Program(
             {PROJECT: (".clinerules/hooks/{event}",), USER: ("Hooks/{event}",)},
             "cline",
@@ -354,6 +363,7 @@ _VSCODE = Agent(
     fields=Fields(),
     turn="",
     tool="",
+    clients=("Visual Studio Code",),
     config=Settings({}, {}),
     servers=Servers(
         {PROJECT: (".vscode/mcp.json",), USER: ("mcp.json",)},

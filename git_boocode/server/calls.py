@@ -299,7 +299,10 @@ class CallRun:
         if self._tool.effect == READS:
             # What changes something is not left half-way.
             repository.watch(self._pending.watch)
-        call, handler = Call(arguments, edit, repository), HANDLERS[self._tool.name]
+        call, handler = (
+            Call(arguments, edit, repository, self._peer.client),
+            HANDLERS[self._tool.name],
+        )
         report = self._report()
         if report is None and self._tool.effect != ADDS:
             return handler(call)

@@ -47,8 +47,9 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError
-from git_boocode.server.tools import BUFFERS
+from git_boocode.server.tools import BUFFERS, Client
 from git_boocode.workflows import restore_parts, restore_with_edits
+from git_boocode.workflows.calling_agent import agent_of_client, session_of_agent
 from git_boocode.workflows.show_target import CheckpointTarget, find_target, is_edit
 from git_boocode.workflows.take_back import (
     TakeBackRequest,
@@ -60,11 +61,14 @@ from git_boocode.workflows.take_back import (
 
 
 class Call:
-    """A call of a tool: its checked arguments, its edit if it has one, and its repository."""
+    """A call of a tool: its checked arguments, its edit if it has one, repository and caller."""
 
-    def __init__(self, arguments: JsonObject, edit: JsonObject, repository: Repository) -> None:
+    def __init__(
+        self, arguments: JsonObject, edit: JsonObject, repository: Repository, client: Client
+    ) -> None:
         self.arguments = arguments
         self.repository = repository
+        self.client = client
         self._edit = edit
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - any JSON
@@ -165,7 +169,7 @@ def checkpoint(call: Call) -> JsonObject:
     """Take a checkpoint."""
     keys = ("label", "session", "chat", "message", "agent", "meta")
     request = capture.Request(
-        **{key: call.get(key) for key in keys if call.get(key)},
+        **{**_caller(call), **{key: call.get(key) for key in keys if call.get(key)}},
         trigger=call.get("trigger") or "server",
         only_if_changed=call.get("if_changed", False),
         require_match=not call.get("ignore_unmatch", False),
@@ -174,6 +178,16 @@ def checkpoint(call: Call) -> JsonObject:
     taken = capture.capture(call.repository, request)
     capture.prune_daily(call.repository)
     return taken.as_json()
+
+
+def _caller(call: Call) -> JsonObject:
+    """The agent that calls, and its session, as far as they are known and not given."""
+    client, given = call.client, call.get("agent")
+    agent = agent_of_client(client.name)
+    name = agent.name if agent else client.name if client.is_agent else ""
+    if not name or given not in (None, "", name):
+        return {}
+    return {"agent": name, "session": session_of_agent(call.repository, agent) if agent else ""}
 
 
 def log(call: Call) -> JsonObject:

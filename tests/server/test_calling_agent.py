@@ -1,0 +1,79 @@
+"""A checkpoint records the agent that asks for it, and its session."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.agents.kit import fire, prompted, turn
+from tests.repo_kit import Repo
+from tests.server.conftest import Serve
+from tests.server.kit import Client
+
+
+def recorded(repo: Repo, client: Client, name: str, **given: Any) -> tuple[str, str]:
+    """The agent and the session of a checkpoint that an agent takes."""
+    client.name = name
+    client.begin()
+    client.ask("tools/call", name="checkpoint", arguments=given)
+    client.name = ""
+    time.sleep(0.002)
+    newest = repo.boocode("log", "-1", "--json").json["checkpoints"][0]
+    return newest["agent"] or "", newest["session"] or ""
+
+
+@pytest.mark.parametrize(
+    ("name", "agent"),
+    [
+        ("claude-code", "claude-code"),
+        ("codex-mcp-client", "codex"),
+        ("gemini-cli-mcp-client", "gemini"),
+        ("qwen-cli-mcp-client-boocode", "qwen"),
+        ("copilot-cli", "copilot"),
+        ("@cline/core", "cline"),
+        ("opencode", "opencode"),
+        ("cursor-vscode", "cursor"),
+        ("Visual Studio Code", "vscode"),
+        ("some-agent", "some-agent"),
+        ("", ""),
+    ],
+)
+def test_the_agent_is_recorded(work: Repo, own_client: Client, name: str, agent: str) -> None:
+    assert recorded(work, own_client, name) == (agent, "")
+
+
+def test_what_the_call_gives_is_recorded(work: Repo, own_client: Client) -> None:
+    turn(work, session_id="s1")
+    assert recorded(work, own_client, "claude-code", agent="cursor") == ("cursor", "")
+    assert recorded(work, own_client, "claude-code", session="s7") == ("claude-code", "s7")
+    assert recorded(work, own_client, "claude-code", agent="claude-code")[1] == "s1"
+
+
+@pytest.mark.parametrize(
+    ("variable", "name"),
+    [
+        ("CLAUDE_CODE_SESSION_ID", "claude-code"),
+        ("QWEN_CODE_SESSION_ID", "qwen-cli-mcp-client-boocode"),
+        ("COPILOT_AGENT_SESSION_ID", "copilot-cli"),
+    ],
+)
+def test_the_session_of_the_environment(work: Repo, serve: Serve, variable: str, name: str) -> None:
+    client = serve(env={variable: "s5"})
+    assert recorded(work, client, name)[1] == "s5"
+    assert recorded(work, client, "codex-mcp-client")[1] == ""
+
+
+def test_the_only_session_in_a_turn(work: Repo, serve: Serve) -> None:
+    client = serve(env={"CLAUDE_CODE_SESSION_ID": "s1"})
+    turn(work, session_id="s2")
+    # The agent that started the server has begun another session.
+    assert recorded(work, client, "claude-code")[1] == "s2"
+    turn(work, session_id="s1")
+    assert recorded(work, client, "claude-code")[1] == "s1"
+    fire(work, "claude-code", "Stop", payload=prompted(work, session_id="s1"))
+    turn(work, session_id="s3")
+    # It is one of two.
+    assert recorded(work, client, "claude-code")[1] == ""
+    assert recorded(work, client, "codex-mcp-client")[1] == ""
