@@ -160,7 +160,7 @@ _ALL = (
         config=Settings(
             {PROJECT: (".qwen/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
         ),
-        callback="trim-jsonl",
+        callback="claude-code",
         resume="qwen --resume {session}",
         servers=Servers(
             {PROJECT: (".qwen/settings.json",), USER: ("settings.json",)},

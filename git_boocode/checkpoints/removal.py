@@ -34,7 +34,7 @@ SIDE_FILES, REFS, FILES, SETTINGS = "side_files", "refs", "files", "settings"
 _PATIENCE = 5.0
 """Seconds to wait for a running command."""
 # What the shipped callbacks leave beside a transcript, with the id of a safety checkpoint.
-_SIDE_FILE = re.compile(r"\.(?:before|after|new)-([0-9a-f-]{36})(?:\.new)?")
+_SIDE_FILE = re.compile(r"\.(?:before|after|new)-([0-9a-f-]{36})(?:\.\d+)?(?:\.new)?")
 _NOTES = (EDIT_NOTE, RESTORE_NOTE)
 _KEYS = r"^(boocode\..*|advice\.boocode)$"
 

@@ -338,3 +338,33 @@ def test_messages_are_counted_as_a_person_sees_them() -> None:
     answers = [row(type="assistant", message={"id": "1", "content": each}) for each in (text, tool)]
     lines = [line("A", None), *answers, result("B", "A"), TITLE, line("C", "B", isMeta=True)]
     assert CLAUDE.messages_in([(each, json.loads(each)) for each in lines]) == 2
+
+
+def qwen_row(name: str, parent: str | None, kind: str, text: str) -> bytes:
+    message = {"role": "user" if kind == "user" else "model", "parts": [{"text": text}]}
+    return row(uuid=name, parentUuid=parent, sessionId=SESSION, type=kind, message=message)
+
+
+def test_qwen_code_gets_a_new_session_with_its_own_id(repo: Repo, sealed: Path) -> None:
+    said = f'"sessionId":"{SESSION}"'
+    before = qwen_row("A", None, "user", said) + qwen_row("B", "A", "assistant", "done")
+    after = qwen_row("C", "B", "user", "more") + qwen_row("D", "C", "assistant", "done")
+    path = sealed / f".qwen/projects/shop/chats/{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(before)
+    repo.commit("base", a="1\n")
+    take_anchored(anchor(path, message="s########2"), agent="qwen", session=SESSION)
+    path.write_bytes(before + after)
+    answer = repo.boocode("restore", "@", "--json").json
+    new = answer["resume"].removeprefix("qwen --resume ")
+    assert (answer["messages_deleted"], answer["backend_reset"]) == (2, False)
+    made = path.with_name(f"{new}.jsonl").read_text().splitlines()
+    assert [json.loads(each)["sessionId"] for each in made] == [new, new]
+    assert json.loads(made[0])["message"]["parts"] == [{"text": said}]
+    # The session is open, and goes on as if nothing had happened.
+    with path.open("ab") as program:
+        program.write(qwen_row("E", "D", "user", "and more"))
+    assert path.read_bytes().startswith(before + after)
+    assert repo.boocode("undo", "--json").json["resume"] == f"qwen --resume {SESSION}"
+    assert list(path.parent.iterdir()) == [path]
+    assert repo.boocode("redo", "--json").json["resume"].startswith("qwen --resume ")

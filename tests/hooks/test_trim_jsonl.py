@@ -149,15 +149,18 @@ def scene(repo: Repo) -> Scene:
 
 
 def test_back_and_forth(scene: Scene) -> None:
+    number = scene.path.stat().st_ino
     answer = back(callback=PROGRAM).answer
     assert answer is not None
     assert (answer.messages_deleted, answer.backend_reset) == (2, True)
-    assert stat.S_IMODE(scene.path.stat().st_mode) == 0o640
     for _ in range(2):
         undone(callback=PROGRAM)
         assert (scene.text, seen(scene.repo)) == (scene.whole, scene.mess)
         redone(callback=PROGRAM)
         assert (scene.text, scene.repo.read("a")) == (scene.before, b"1\n")
+    assert scene.path.stat().st_ino == number
+    modes = {stat.S_IMODE(each.stat().st_mode) for each in scene.path.parent.iterdir()}
+    assert modes == {0o640}
 
 
 def test_nothing_was_said_since(repo: Repo) -> None:
@@ -293,15 +296,71 @@ def test_a_later_step_of_an_undo_fails(scene: Scene, monkeypatch: pytest.MonkeyP
     assert (scene.text, seen(scene.repo)) == (scene.whole, scene.mess)
 
 
-def test_without_hard_links(scene: Scene) -> None:
-    program = faulty(scene.repo, "trim-jsonl", "trim", "os.link = full")
-    back(callback=program)
+def test_a_program_that_has_it_open_goes_on_in_the_same_file(scene: Scene) -> None:
+    with scene.path.open("ab", buffering=0) as program:
+        back(callback=PROGRAM)
+        program.write(ONE)
+        assert scene.text == scene.before + ONE
+        undone(callback=PROGRAM)
+        program.write(TWO)
+        assert scene.text == scene.whole + TWO
+    kept = {path.read_bytes() for path in scene.path.parent.glob("*.before-*")}
+    assert kept == {scene.whole, scene.before + ONE}
+
+
+def test_lines_appended_while_it_is_cut_are_kept(scene: Scene) -> None:
+    # Between the copy and the cut.
+    append = f"open({str(scene.path)!r}, 'ab').write({ONE!r})"
+    stat = "stat = os.path.samestat; os.path.samestat = lambda *two: {} and stat(*two)"
+    back(callback=faulty(scene.repo, "trim-jsonl", "trim", stat.format(append)))
     assert scene.text == scene.before
-    undone(callback=program)
-    assert scene.text == scene.whole
+    (kept,) = scene.path.parent.glob("*.before-*")
+    assert kept.read_bytes() == scene.whole + ONE
 
 
-STEPS = ["os.fsync", "os.link", "os.replace", "json.dump"]
+def test_a_branch_is_cut_out_of_the_same_file(repo: Repo) -> None:
+    first, left, second = (row(uuid=name, parentUuid=above) for name, above in ("A-", "BA", "CA"))
+    scene = Scene(repo, first + left, second, message="C")
+    with scene.path.open("ab", buffering=0) as program:
+        back(callback=PROGRAM)
+        assert scene.text == first
+        program.write(THREE)
+        undone(callback=PROGRAM)
+        assert scene.text == scene.whole
+        program.write(THREE)
+    assert scene.text == scene.whole + THREE
+
+
+def test_a_read_only_transcript_is_refused(scene: Scene) -> None:
+    program = faulty(scene.repo, "trim-jsonl", "prepare", "os.access = lambda *_: False")
+    assert "is read-only" in refused(program)
+    scene.untouched()
+
+
+def test_a_transcript_that_is_replaced_meanwhile_stays(scene: Scene) -> None:
+    other = scene.path.with_name("other.jsonl")
+    other.write_bytes(THREE)
+    swap = f"os.path.exists({str(other)!r}) and os.rename({str(other)!r}, {str(scene.path)!r})"
+    program = faulty(scene.repo, "trim-jsonl", "trim", f"os.fsync = lambda _: {swap}")
+    assert "was replaced meanwhile" in failing(program)
+    scene.whole = THREE
+    scene.untouched()
+
+
+@pytest.mark.parametrize("now", [ONE, ONE + TWO[:5], ONE + THREE])
+def test_a_cut_that_was_killed_is_rolled_back_in_the_same_file(tmp_path: Path, now: bytes) -> None:
+    path, old = tmp_path / "t.jsonl", tmp_path / "t.jsonl.before-1"
+    path.write_bytes(now)
+    old.write_bytes(ONE + TWO)
+    number = path.stat().st_ino
+    TRIM.rollback({"restore_id": "1"}, str(path))
+    assert (path.read_bytes(), path.stat().st_ino) == (ONE + TWO, number)
+    # What the copy lacks is not lost, be it only half of a line.
+    others = [each.read_bytes() for each in tmp_path.iterdir() if each != path]
+    assert others == ([] if now == ONE else [now])
+
+
+STEPS = ["os.fsync", "os.replace", "os.path.samestat", "json.dump"]
 
 
 @pytest.mark.parametrize("step", STEPS)
