@@ -100,6 +100,7 @@ class HookEvent(NamedTuple):
         """The id of a tool call, or a checksum of its input; empty without either."""
         fields = self.agent.fields
         given = next(self.payload.values(fields.tool_input), None)
+        given = (_decoded(given) or given) if isinstance(given, str) else given
         checksum = f"{crc32(json.dumps(given, sort_keys=True).encode()):08x}" if given else ""
         return self.payload.text(fields.call)[:LONGEST_NAME] or checksum
 
@@ -202,9 +203,9 @@ def _under(key: str, value: object) -> Iterator[str]:
 
 
 def _decoded(text: str) -> object:
-    """Parse a JSON object or list; None if the text is something else."""
+    """Parse a JSON object or list as in a payload; None if the text is something else."""
     try:
-        value = json.loads(text, strict=False)
+        value = json.loads(text, strict=False, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) else None

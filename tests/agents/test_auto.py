@@ -145,3 +145,15 @@ def test_with_hooks_of_the_agent_itself_all_is_recorded_once(agent: str, repo: R
     (line,) = refs(repo, "tool-states")
     assert repo.git("rev-list", "--first-parent", "--count", line.split()[1]).strip() == "3"
     assert logged(repo) == []
+
+
+def test_a_call_in_two_spellings_is_recorded_once(repo: Repo) -> None:
+    fire(repo, "claude-code", "UserPromptSubmit", payload=prompted(repo, session_id="other"))
+    repo.write("b", "b\n")
+    fire(repo, "auto", "UserPromptSubmit", payload=sent(repo, COPILOT))
+    own = {"sessionId": COPILOT["session_id"], "cwd": "/TOP", "toolName": "create"}
+    for args in (COPILOT_TOOL["tool_input"], json.dumps(COPILOT_TOOL["tool_input"])):
+        fire(repo, "copilot", "preToolUse", payload=sent(repo, {**own, "toolArgs": args}))
+        fire(repo, "auto", "PreToolUse", payload=sent(repo, COPILOT_TOOL))
+    (line,) = refs(repo, "tool-states")
+    assert repo.git("rev-list", "--first-parent", "--count", line.split()[1]).strip() == "2"
