@@ -20,6 +20,8 @@ CLAUDE_CODE = "claude-code"
 _CLAUDE_SESSION = "CLAUDE_CODE_SESSION_ID"
 _LARGEST = 1 << 20  # bytes
 _MOST_STATES = 32
+# Seconds within which two hooks report one call.
+_MOMENT = 10.0
 # Seconds after which a turn whose end was never reported counts as ended: the agent was killed.
 _LONGEST_SILENCE = 86_400.0
 
@@ -58,7 +60,12 @@ class ReportedTurn(NamedTuple):
         return (self.agent, self.session) == (other.agent, other.session)
 
     def has_state(self, call: str, *, ended: bool) -> bool:
-        """Whether the state before or after a tool call was recorded last of those of the call."""
+        """Whether the state before or after a tool call was just recorded.
+
+        An equal call is another one if it comes later, or after the end of the first.
+        """
+        if time.time() - self.seen > _MOMENT:
+            return False
         found = (state for state in reversed(self.states) if state[1:] == call)
         return bool(call) and next(found, "") == _state(call, ended=ended)
 
