@@ -47,12 +47,14 @@ class Settings(NamedTuple):
     `places` holds the file by scope: the user's below the agent's home, others below the worktree.
     A TOML file beside it is used instead if it already lists hooks. `entry` is added to an event's
     list, with `{command}` and `{timeout}` filled in; `seconds` is how many of the file's units of
-    time make a second. `preface` is added where it is missing.
+    time make a second, and `longest` the most seconds that the agent waits for some events.
+    `preface` is added where it is missing.
     """
 
     places: Mapping[str, tuple[str, ...]]
     entry: Mapping[str, Any]
     seconds: int = 1
+    longest: Mapping[str, int] = {}
     preface: Mapping[str, Any] = {}
 
 

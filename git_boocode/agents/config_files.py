@@ -207,7 +207,8 @@ class Wanted(NamedTuple):
     def entry(self, settings: Settings, event: str) -> dict[str, Any]:
         """What the list of an event has to hold."""
         text = json.dumps(settings.entry)
-        text = text.replace('"{timeout}"', str(self.seconds * settings.seconds))
+        seconds = min(self.seconds, settings.longest.get(event, self.seconds))
+        text = text.replace('"{timeout}"', str(seconds * settings.seconds))
         entry: dict[str, Any] = json.loads(
             text.replace('"{command}"', json.dumps(self.commands[event]))
         )

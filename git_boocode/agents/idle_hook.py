@@ -1,7 +1,8 @@
 """End the hook of a tool at once if it has nothing to do: no other turn is open in the worktree.
 
-Agents run it before and after each tool, so it decides by one small file, before git or anything
-else is started or loaded; see `git_boocode.agents.hook_call` for the rest.
+Agents run it before and after each tool, and at the end of each session, so it decides by one small
+file, before git or anything else is started or loaded; see `git_boocode.agents.hook_call` for the
+rest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import suppress
 
 from git_boocode.agents.agent import Agent
 from git_boocode.agents.payload import (
+    ABORT,
     TOOL,
     TOOL_END,
     Payload,
@@ -45,14 +47,15 @@ _GITDIR = "gitdir: "
 def unserved_input(arguments: Sequence[str]) -> bytes | None:
     """What the agent sent, if its event has to be served.
 
-    Does not return if there is nothing to do. None if the event is not one of a tool.
+    Does not return if there is nothing to do. None if the event is not one of a tool, or of a turn
+    that was aborted.
     """
     if len(arguments) != 2 or _is_special():
         return None
     name, event = arguments
     agent = find_agent(name)
     possible = [agent] if agent else AGENTS.values() if name == ANY_AGENT else []
-    if not any(kind_of(each, event) in (TOOL, TOOL_END) for each in possible):
+    if not any(kind_of(each, event) in (TOOL, TOOL_END, ABORT) for each in possible):
         return None
     if agent is not None:
         answer(agent)
@@ -68,7 +71,9 @@ def unserved_input(arguments: Sequence[str]) -> bytes | None:
             agent = caller_of(payload, event, os.environ)
             answer(agent)
         sender = sender_of(agent, payload)
-        if all(_is_idle(sender, payload, each) for each in directories_of(sender, payload)):
+        directories = directories_of(sender, payload)
+        is_idle = _has_ended if kind_of(sender, event) == ABORT else _is_idle
+        if all(is_idle(sender, payload, each) for each in directories):
             os._exit(0)
     signal.setitimer(signal.ITIMER_REAL, 0)
     return data
@@ -77,6 +82,13 @@ def unserved_input(arguments: Sequence[str]) -> bytes | None:
 def _is_special() -> bool:
     """Whether a person called it, or git would not find the repository from the directory."""
     return "GIT_WORK_TREE" in os.environ or "GIT_CEILING_DIRECTORIES" in os.environ or os.isatty(0)
+
+
+def _has_ended(agent: Agent, payload: Payload, directory: str) -> bool:
+    git_dir = _git_dir(os.path.realpath(directory))
+    turns = read_turns(os.path.join(git_dir, PRIVATE)) if git_dir else []
+    latest = latest_of(turns, agent.name, ids_of(agent, payload)[0])
+    return os.path.isdir(directory) and (latest is None or latest.ended)
 
 
 def _is_idle(agent: Agent, payload: Payload, directory: str) -> bool:

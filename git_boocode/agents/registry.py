@@ -42,6 +42,7 @@ _ALL = (
         tool="PreToolUse",
         tool_end="PostToolUse",
         end="Stop",
+        aborts=("StopFailure", "SessionEnd"),
         # What it writes itself when a subagent or a command in the background has ended.
         continuation="<task-notification>",
         run_by=("cursor", "copilot"),
@@ -87,6 +88,7 @@ _ALL = (
         tool="PreToolUse",
         tool_end="PostToolUse",
         end="Stop",
+        aborts=("SessionEnd",),
         clients=("codex-mcp-client",),
         config=Settings(
             {
@@ -94,6 +96,7 @@ _ALL = (
                 USER: ("hooks.json", "config.toml"),
             },
             _GROUP,
+            longest={"SessionEnd": 3},
         ),
         callback="trim-jsonl",
         resume="codex resume {session}",
@@ -125,6 +128,7 @@ _ALL = (
         tool="BeforeTool",
         tool_end="AfterTool",
         end="AfterAgent",
+        aborts=("SessionEnd",),
         clients=("gemini-cli-mcp-client",),
         config=Settings(
             {PROJECT: (".gemini/settings.json",), USER: ("settings.json",)}, _GROUP, seconds=1000
@@ -155,6 +159,7 @@ _ALL = (
         tool="PreToolUse",
         tool_end="PostToolUse",
         end="Stop",
+        aborts=("StopFailure", "SessionEnd"),
         clients=("qwen-cli-mcp-client",),
         session_variable="QWEN_CODE_SESSION_ID",
         config=Settings(
@@ -221,6 +226,8 @@ _ALL = (
         tool="preToolUse",
         tool_end="postToolUse",
         end="agentStop",
+        # It reports errors as well, but goes on after most.
+        aborts=("sessionEnd",),
         clients=("copilot-cli", "github-copilot-developer"),
         session_variable="COPILOT_AGENT_SESSION_ID",
         config=Settings(
@@ -291,6 +298,7 @@ _ALL = (
         older_turn="UserPromptSubmit",
         tool="PreToolUse",
         end="TaskComplete",
+        aborts=("TaskCancel", "TaskError", "SessionShutdown"),
         clients=("@cline/core",),
         config=Program(
             {PROJECT: (".clinerules/hooks/{event}",), USER: ("Hooks/{event}",)},

@@ -40,6 +40,7 @@ TURNS = {
 INVENTED = ("cursor", "windsurf")  # payloads that no program has sent
 # The payload of Cursor at the end of a turn is unknown.
 ENDS = [agent.name for agent in AGENTS.values() if agent.end and agent.name not in INVENTED]
+ABORTS = [(agent.name, event) for agent in AGENTS.values() for event in agent.aborts]
 PROMPT = "PROMPT-CHARLIE please do what you must"
 FIRST_LINE = b'{"type":"user"}'
 
@@ -181,6 +182,24 @@ def test_the_end_of_a_turn(name: str, repo: Repo) -> None:
     assert repo.boocode("drop", "--even-needed", begun["id"]).code == 0
     assert refs(repo, "turn-ends") == []
     sound(repo)
+
+
+@pytest.mark.parametrize(("name", "event"), ABORTS)
+def test_a_turn_that_is_aborted_ends(name: str, event: str, repo: Repo) -> None:
+    agent = AGENTS[name]
+    data = recorded(repo, name, event)
+    fire(repo, name, event, payload=data)
+    begin = {**json.loads(data), "hook_event_name": agent.turn, "prompt": "one"}
+    fire(repo, name, agent.turn, payload=begin)
+    (begun,) = taken(repo)
+    repo.write("a", "of the turn\n")
+    assert fire(repo, name, event, payload=data).out == agent.answer
+    repo.write("a", "by hand\n")
+    # It has ended already, as at the end of a session.
+    fire(repo, name, event, payload=data)
+    assert repo.git("show", f"refs/boocode/turn-ends/{begun['id']}:a") == "of the turn\n"
+    assert len(refs(repo, "turn-ends")) == 1
+    assert logged(repo) == []
 
 
 def test_older_versions_of_cline_report_each_turn_once(repo: Repo) -> None:

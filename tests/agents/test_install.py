@@ -209,7 +209,8 @@ def test_tools_are_told_of_unless_that_is_not_asked_for(repo: Repo) -> None:
         install(agent, narrowest(agent))
     assert "ToolUse" not in repo.read(".claude/settings.local.json").decode()
     assert "preToolUse" in repo.read(".cursor/hooks.json").decode()
-    turns = ["TaskComplete", "TaskStart", "UserPromptSubmit"]
+    turns = ["SessionShutdown", "TaskCancel", "TaskComplete", "TaskError", "TaskStart"]
+    turns += ["UserPromptSubmit"]
     assert sorted(os.listdir(".clinerules/hooks")) == turns
     assert "const PER_TOOL = false" in repo.read(".opencode/plugins/boocode.ts").decode()
     for value in ("--unset", "auto", "always", "true"):

@@ -13,7 +13,7 @@ from tests.agents.test_trust import codex_trusts
 from tests.repo_kit import Repo
 
 NAME = "boocode@git-boocode"
-EVENTS = ("user_prompt_submit", "pre_tool_use", "post_tool_use", "stop")
+EVENTS = ("user_prompt_submit", "pre_tool_use", "post_tool_use", "session_end", "stop")
 
 
 def enabled(path: Path, *, value: bool = True) -> None:

@@ -37,16 +37,17 @@ def test_codex_runs_the_hooks_that_the_user_has_trusted(repo: Repo, sealed: Path
     done = repo.boocode("hooks", "install", "--agent", "codex", "--user")
     assert "run '/hooks' in Codex and press 't'; until then nothing is recorded" in done.err
     done = repo.boocode("hooks", "status")
-    assert "\n  not trusted yet: Stop, UserPromptSubmit\n" in done.out
+    assert "\n  not trusted yet: Stop, UserPromptSubmit, SessionEnd\n" in done.out
     assert "run '/hooks' in Codex" in done.err
     # The place of somebody else's hook.
-    codex_trusts(sealed, f"{path}:user_prompt_submit:0:0", f"{path}:stop:0:0")
+    others = (f"{path}:user_prompt_submit:0:0", f"{path}:session_end:0:0")
+    codex_trusts(sealed, *others, f"{path}:stop:0:0")
     row = states(repo, "codex")["user"]
     assert (row["trusted"], row["untrusted"]) == (False, ["Stop"])
     found = repo.boocode("doctor", "--json")
     assert (found.code, found.json["error"]["code"]) == (1, "untrusted_hooks")
     assert found.json["error"]["hint"].startswith("Codex CLI runs no hook until you trust it")
-    codex_trusts(sealed, f"{path}:user_prompt_submit:0:0", f"{path}:stop:1:0")
+    codex_trusts(sealed, *others, f"{path}:stop:1:0")
     assert states(repo, "codex")["user"]["trusted"] is True
     assert "not trusted" not in repo.boocode("hooks", "status").out
     assert repo.boocode("doctor").code == 0
@@ -62,9 +63,11 @@ def test_the_trust_of_hooks_in_toml_and_in_another_home(
     path = home / "config.toml"
     path.write_text('[[hooks.Stop]]\nhooks = [{ type = "command", command = "mine" }]\n')
     repo.boocode("hooks", "install", "--agent", "codex", "--user")
-    assert states(repo, "codex")["user"]["untrusted"] == ["Stop", "UserPromptSubmit"]
+    events = ["Stop", "UserPromptSubmit", "SessionEnd"]
+    assert states(repo, "codex")["user"]["untrusted"] == events
     with path.open("a") as file:
-        file.write(f'[hooks.state."{path}:stop:1:0"]\ntrusted_hash = "sha256:00"\n')
+        for place in ("stop:1:0", "session_end:0:0"):
+            file.write(f'[hooks.state."{path}:{place}"]\ntrusted_hash = "sha256:00"\n')
     assert states(repo, "codex")["user"]["untrusted"] == ["UserPromptSubmit"]
 
 

@@ -261,7 +261,8 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     assert (done.code, done.err) == (0, "")
     done = repo.boocode("hooks", "status", cwd=sealed)
     assert done.out == (
-        "Gemini CLI (user): installed for BeforeAgent, AfterAgent, BeforeTool, AfterTool in "
+        "Gemini CLI (user): installed for BeforeAgent, AfterAgent, SessionEnd, BeforeTool, "
+        "AfterTool in "
         "~/.gemini/settings.json\n"
         "server: not installed\n"
     )
@@ -347,13 +348,14 @@ def test_status(repo: Repo, sealed: Path) -> None:
     path = repo.top / ".claude/settings.json"
     assert done.code == 0
     assert done.out == (
-        "Claude Code (local): partly installed for UserPromptSubmit, Stop in "
+        "Claude Code (local): partly installed for UserPromptSubmit, Stop, StopFailure, "
+        "SessionEnd in "
         ".claude/settings.local.json\n"
         f"Claude Code (project): '{path}' cannot be changed: it is not valid JSON, at line 1, "
         "column 2\n"
         "  never called here\n"
         "Codex CLI: not installed\n"
-        "Gemini CLI (project): partly installed for BeforeAgent, AfterAgent in "
+        "Gemini CLI (project): partly installed for BeforeAgent, AfterAgent, SessionEnd in "
         ".gemini/settings.json\n"
         "  never called here\n"
         "Cursor (project): partly installed for beforeSubmitPrompt in .cursor/hooks.json\n"
@@ -402,8 +404,8 @@ def test_status_of_what_is_installed_otherwise(repo: Repo) -> None:
     done = repo.boocode("hooks", "status")
     assert done.err == ""
     assert (
-        "Gemini CLI (project): installed for BeforeAgent, AfterAgent in .gemini/settings.json\n"
-        in done.out
+        "Gemini CLI (project): installed for BeforeAgent, AfterAgent, SessionEnd in "
+        ".gemini/settings.json\n" in done.out
     )
 
 
