@@ -8,25 +8,30 @@ from pathlib import Path
 import pytest
 
 from tests.agents.real.conftest import Session, prompt_of
-from tests.agents.real.programs import RealPlugin, filled
+from tests.agents.real.programs import RealAgent, RealPlugin, filled
 from tests.agents.real.test_real_server import CALLS, EDITED
 
 pytestmark = pytest.mark.slow
 TOP = Path(__file__).parents[3]
 
 
-@pytest.fixture
-def plugin(session: Session, tmp_path: Path) -> RealPlugin:
-    """The plugin of an agent that takes one, installed."""
+def installed(session: Session, source: str, market: Path) -> RealPlugin:
+    """The plugin of an agent that takes one, installed from a directory of ours."""
     plugin = session.agent.plugin
     if plugin is None:
         pytest.skip(f"{session.agent.program} takes no plugin")
     # Some agents write into the directory of the marketplace.
-    for name in (".claude-plugin", "hooks/plugin"):
-        shutil.copytree(TOP / name, tmp_path / "market" / name)
+    shutil.copytree(TOP / ".claude-plugin", market / ".claude-plugin")
+    shutil.copytree(TOP / source, market / "hooks/plugin")
     for command in plugin.install:
-        session.call(*filled(command, plugin=str(tmp_path / "market")).split())
+        session.call(*filled(command, plugin=str(market)).split())
     return plugin
+
+
+@pytest.fixture
+def plugin(session: Session, tmp_path: Path) -> RealPlugin:
+    """The plugin with hooks."""
+    return installed(session, "hooks/plugin", tmp_path / "market")
 
 
 def test_turns_are_checkpoints_of_the_agent_until_it_is_uninstalled(
@@ -54,8 +59,21 @@ def test_turns_are_checkpoints_of_the_agent_until_it_is_uninstalled(
 
 
 def test_the_model_is_offered_the_tools_and_the_skill(session: Session, plugin: RealPlugin) -> None:
-    repo, agent = session.repo, session.agent
-    agent = agent._replace(served=plugin.served or agent.served)
+    uses_tools_and_skill(
+        session, session.agent._replace(served=plugin.served or session.agent.served)
+    )
+
+
+def test_clients_of_agent_plugins_get_tools_and_skill(session: Session, tmp_path: Path) -> None:
+    if session.agent.name not in ("codex", "copilot"):
+        pytest.skip(f"{session.agent.program} is tried with the plugin that has hooks")
+    installed(session, "hooks/plugin/portable", tmp_path / "market")
+    uses_tools_and_skill(session, session.agent)
+
+
+def uses_tools_and_skill(session: Session, agent: RealAgent) -> None:
+    """Let the agent edit a file and take a checkpoint by the server of the plugin."""
+    repo = session.repo
     repo.commit("Add", **{"notes.py": EDITED.replace("2", "1")})
     session.run("Please edit notes.py", agent.calls(CALLS))
     assert repo.read("notes.py").decode() == EDITED
