@@ -188,7 +188,7 @@ class Lanes:
 
 
 class ToolCalls:
-    """The calls of one client; with `read_only`, only of tools that change nothing."""
+    """The calls on one connection; with `read_only`, only of tools that change nothing."""
 
     def __init__(self, defined: DefinedTools, lanes: Lanes, *, read_only: bool) -> None:
         self.tools = {

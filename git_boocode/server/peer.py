@@ -51,6 +51,8 @@ class Peer:
 
     missing_resource = RESOURCE_NOT_FOUND
     """The code of the error for a resource that does not exist."""
+    must_name_roots = False
+    """Whether a call has to be made again, with the roots of the client."""
 
     def __init__(
         self, connection: Connection, roots: Roots, client: Client, capabilities: JsonObject
@@ -111,7 +113,6 @@ class RequestPeer(Peer):
         client = client_of(capabilities, meta.get(_INFO), tool_set, nameless=AGENT)
         super().__init__(connection, roots.of_request(uris), client, capabilities)
         self.must_name_roots = self.has_roots and uris is None
-        """Whether a call has to be made again, with the roots of the client."""
         self.level = None if _LEVEL not in meta else level_number(meta[_LEVEL])
 
     def answer(self, request: RpcRequest, result: JsonObject) -> JsonObject:

@@ -247,11 +247,10 @@ class Session:
     def _begin(self, pending: PendingRequest, begin: Callable[[PendingRequest], None]) -> None:
         """Begin what answers a request later (RpcError)."""
         peer = pending.peer
-        if isinstance(peer, RequestPeer):
-            if peer.must_name_roots and pending.request.method in _ASKING:
-                peer.send(peer.answer(pending.request, _ASK_ROOTS))
-                return
-        else:
+        if peer.must_name_roots and pending.request.method in _ASKING:
+            peer.send(peer.answer(pending.request, _ASK_ROOTS))
+            return
+        if peer is self._peer:
             # Some clients do not say that they are initialized.
             self._ask_roots_first()
         self._admit(pending)

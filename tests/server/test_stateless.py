@@ -116,6 +116,14 @@ def test_the_tools_are_those_for_the_client_of_the_request(client: Client) -> No
     assert client.call("log")["checkpoints"] == []
 
 
+def test_a_checkpoint_is_that_of_the_agent_of_the_request(client: Client) -> None:
+    names = ["one", "two", "one"]
+    for name in names:
+        described = meta({}, clientInfo={"name": name, "version": "1"})
+        client.ask("tools/call", name="checkpoint", arguments={}, _meta=described)
+    assert [row["agent"] for row in client.call("log")["checkpoints"]] == names[::-1]
+
+
 def test_revisions_that_are_not_supported(client: Client) -> None:
     for version in ("2099-01-01", NEWEST, "2024-11-05", "", "DRAFT-2026-v1"):
         for method in ("server/discover", "tools/list", "no/such"):
