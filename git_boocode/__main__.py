@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import suppress
 
 _STREAMS = 3
 _GC_THRESHOLD = 100_000
@@ -19,6 +18,9 @@ def program() -> None:
     # although nearly everything it loads stays in use until it exits.
     gc.set_threshold(_GC_THRESHOLD)
     code = main()
+    # Not at the top: a hook of a tool that has nothing to do ends before this.
+    from contextlib import suppress
+
     # The writers have already handled their own errors.
     with suppress(OSError, ValueError):
         sys.stdout.flush()
@@ -64,10 +66,13 @@ def main() -> int:
 
 def _serve_hook(arguments: list[str]) -> int:
     """Serve a hook without the command line, which every turn and tool of an agent would load."""
+    from git_boocode.agents.idle_note import begin_input
+
+    # These do not return if there is nothing to do.
+    begun = begin_input(arguments)
     from git_boocode.agents.idle_hook import unserved_input
 
-    # Does not return if there is nothing to do.
-    payload = unserved_input(arguments)
+    payload = unserved_input(arguments, begun)
     from git_boocode.repo.process import exit_at_once, on_signals
 
     on_signals(exit_at_once)

@@ -81,24 +81,17 @@ class Payload:
         return list(found)
 
 
-def read_input() -> bytes:
+def read_input(begun: bytes = b"") -> bytes:
     """Read standard input, unless it is a terminal; FatalError if it is too large.
 
-    It ends with its JSON object: some agents leave the pipe open.
+    It ends with its JSON object: some agents leave the pipe open. `begun` was read already.
     """
-    chunks, size = [], 0
+    chunks, size = list[bytes](), 0
     try:
         if os.isatty(0):
             return b""
-        while True:
-            try:
-                chunk = os.read(0, _CHUNK)
-            except BlockingIOError:
-                # The agent has made the pipe non-blocking; wait for data.
-                select.select([0], [], [])
-                continue
-            if not chunk:
-                break
+        chunk = begun or _next_chunk()
+        while chunk:
             chunks.append(chunk)
             size += len(chunk)
             if size > _LARGEST:
@@ -107,10 +100,17 @@ def read_input() -> bytes:
             ends = chunk.rstrip(b" \t\r\n\0").endswith(b"}")
             if ends and not select.select([0], [], [], 0)[0] and _is_whole(b"".join(chunks)):
                 break
+            chunk = _next_chunk()
     except OSError:
         # An incomplete payload is useless.
         return b""
     return b"".join(chunks)
+
+
+def _next_chunk() -> bytes:
+    # The agent may have made the pipe non-blocking.
+    select.select([0], [], [])
+    return os.read(0, _CHUNK)
 
 
 def _is_whole(data: bytes) -> bool:

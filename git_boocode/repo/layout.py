@@ -7,7 +7,6 @@ directory: each worktree has its own, and the main worktree's is also common to 
 from __future__ import annotations
 
 import os
-import re
 
 ALL_REFS = "refs/boocode/"
 CHECKPOINTS = f"{ALL_REFS}checkpoints/"
@@ -32,6 +31,7 @@ TURN_LOCK = "turn.lock"
 HOOK_TURNS = "turns.json"
 HOOK_TOOLS = "tools.json"
 HOOK_LOCK = "hooks.lock"
+HOOK_IDLE = "idle.json"
 INDEX_CACHE = "kept-index"
 INDEX_CACHE_NOTE = "kept-index.json"
 PROPOSALS_INDEX = "proposals.index"
@@ -44,8 +44,8 @@ HOOK_LOG = "hooks.log"
 REFUSAL_LOG = "refusals.log"
 FILES = (
     *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
-    *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, INDEX_CACHE, INDEX_CACHE_NOTE, PROPOSALS_INDEX, PAGE),
-    *(NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
+    *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, HOOK_IDLE, INDEX_CACHE, INDEX_CACHE_NOTE),
+    *(PROPOSALS_INDEX, PAGE, NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
     *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1")),
 )
 
@@ -62,7 +62,6 @@ SCRATCH = "tmp-"
 
 PRIVATE = "boocode"
 """The name of the private directory in a git directory."""
-_ASIDE = re.compile(rf"{PRIVATE}\.[0-9a-f]{{16}}")
 
 
 def served_page(token: str) -> str:
@@ -77,7 +76,10 @@ def aside(path: str) -> str:
 
 def is_aside(path: str) -> bool:
     """Whether a path has such a name."""
-    return _ASIDE.fullmatch(os.path.basename(path)) is not None
+    # Not at the top: every hook of a tool reads this module.
+    import re
+
+    return re.fullmatch(rf"{PRIVATE}\.[0-9a-f]{{16}}", os.path.basename(path)) is not None
 
 
 def private_dirs(git_dir: str) -> list[str]:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.benchmarks.checkpoints.worktree import OURS, Worktree, newest_checkpoints, sealed
+from tests.benchmarks.checkpoints.worktree import OURS, Worktree, git, newest_checkpoints, sealed
 from tests.benchmarks.measure import Candidate, machine, print_table, side_by_side
 
 SIZES = (20, 50_000)
@@ -17,6 +17,7 @@ _PASS = "python -c pass"
 _CHECKPOINT = "checkpoint, after a turn"
 _TURN = ("hook", "claude-code", "UserPromptSubmit")
 _TOOL = ("hook", "claude-code", "PreToolUse")
+_END = ("hook", "claude-code", "Stop")
 _TRANSCRIPT_LINES = 20_000
 
 
@@ -49,19 +50,32 @@ def candidates(worktree: Worktree, home: Path) -> dict[str, Candidate]:
     transcript.write_text('{"type": "user", "message": "do it"}\n' * _TRANSCRIPT_LINES)
     told = {"session_id": "s", "cwd": worktree.top, "transcript_path": str(transcript)}
     calls = _Calls(worktree)
+    prompt = {**told, "prompt": "do it"}
+    begin, tool = (
+        calls.process(*OURS, *_TURN, payload=prompt),
+        calls.process(*OURS, *_TOOL, payload=told),
+    )
+
+    def work() -> None:
+        begin()
+        worktree.turn()
+
+    def call() -> None:
+        # The first calls of a turn note that others need not look.
+        for each in (begin, tool, tool):
+            each()
+
     return {
         _PASS: Candidate(calls.process(sys.executable, "-c", "pass")),
         _CHECKPOINT: calls.taking(*OURS, "checkpoint"),
-        "hook before a turn": calls.taking(*OURS, *_TURN, payload={**told, "prompt": "do it"}),
+        "hook before a turn": calls.taking(*OURS, *_TURN, payload=prompt),
         "hook before a turn, prompt of 20 MB": calls.taking(
             *OURS, *_TURN, payload={**told, "prompt": "do it " * (20_000_000 // 6)}
         ),
-        "hook before a tool, not asked for": Candidate(
-            calls.process(*OURS, *_TOOL, payload=told), before=worktree.turn
+        "hook after a turn": Candidate(
+            calls.process(*OURS, *_END, payload=told), before=work, check=calls.check_end
         ),
-        "hook of no known event": Candidate(
-            calls.process(*OURS, "hook", "claude-code", "Stop", payload=told), before=worktree.turn
-        ),
+        "hook before a tool, no other turn is open": Candidate(tool, before=call),
     }
 
 
@@ -81,6 +95,10 @@ class _Calls:
     def taking(self, *command: str, payload: object = None) -> Candidate:
         """A run of what has to take a checkpoint, after a turn."""
         return Candidate(self.process(*command, payload=payload), self._turn, check=self._check)
+
+    def check_end(self) -> None:
+        """Whether the end of a turn was recorded."""
+        assert git(self._worktree.top, "for-each-ref", "refs/boocode/turn-ends/")
 
     def _turn(self) -> None:
         self._worktree.without_added()
