@@ -121,6 +121,22 @@ class Signs(NamedTuple):
     variables: tuple[str, ...] = ()
 
 
+class PromptFile(NamedTuple):
+    """Where an agent keeps the first prompt of a session, if its payloads have no prompts.
+
+    `path` and `messages` are JSON files of a `{session}` below the directory that the environment
+    variable `variable` names, by default `home` in the home directory. The one has the `prompt`,
+    maybe as the group of the pattern `wrapper`. It is the current prompt while the other one lists
+    no `messages`.
+    """
+
+    path: str
+    messages: str
+    variable: str
+    home: str
+    wrapper: str
+
+
 class Agent(NamedTuple):
     """An agent, by its name on the command line and in metadata.
 
@@ -145,7 +161,8 @@ class Agent(NamedTuple):
     trusts them. `package_directory` is a directory of the worktree into which the agent installs
     packages of its own as soon as it exists. `servers` is where it lists MCP servers, and `plugins`
     where it lists plugins, if it can install ours. To servers it gives a name that begins with one
-    of `clients`, and its session in the environment variable `session_variable`.
+    of `clients`, and its session in the environment variable `session_variable`. `prompt_file` is
+    where it keeps prompts that its payloads lack.
     """
 
     name: str
@@ -176,6 +193,7 @@ class Agent(NamedTuple):
     trust: Trust | None = None
     package_directory: str = ""
     servers: Servers | None = None
+    prompt_file: PromptFile | None = None
     clients: tuple[str, ...] = ()
     session_variable: str = ""
     plugins: Plugins | None = None

@@ -7,6 +7,7 @@ import os
 import re
 from binascii import crc32
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.agents.agent import Agent, Fields
@@ -25,9 +26,12 @@ from git_boocode.agents.payload import (
     reads_only,
     sender_of,
 )
+from git_boocode.repo.durable import read_private_json
 from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.files import inside_worktree
 
+SESSION_NAME = re.compile(r"[0-9A-Za-z_-]+", re.ASCII)
+"""A session that may be part of a path."""
 _LONGEST_LABEL = 60
 # The label of a turn is taken from this many characters of the prompt, which may be huge.
 _PROMPT_START = 4096
@@ -137,7 +141,30 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
         # A subagent belongs to the turn that started it.
         kind = NOTHING
     session, turn = ids_of(sender, payload)
-    return HookEvent(sender, name, kind, payload, session, turn, payload.prose(names.prompt))
+    prompt = payload.prose(names.prompt)
+    if kind == TURN and not prompt:
+        prompt = _stored_prompt(sender, session)
+    return HookEvent(sender, name, kind, payload, session, turn, prompt)
+
+
+def _stored_prompt(agent: Agent, session: str) -> str:
+    """The prompt of the first turn of a session, if that is running and the agent stores it."""
+    file = agent.prompt_file
+    if file is None or not SESSION_NAME.fullmatch(session):
+        return ""
+    top = os.environ.get(file.variable) or os.path.join(os.path.expanduser("~"), file.home)
+    path, others = (
+        os.path.join(top, each.format(session=session)) for each in (file.path, file.messages)
+    )
+    with suppress(OSError):
+        found, messages = read_private_json(path), read_private_json(others)
+        # It may be too large to be read, but then it lists some.
+        is_empty = isinstance(messages, dict) and messages.get("messages") == []
+        prompt = found.get("prompt") if isinstance(found, dict) else None
+        if isinstance(prompt, str) and (is_empty or not os.path.lexists(others)):
+            wrapped = re.fullmatch(file.wrapper, prompt.strip(), re.DOTALL)
+            return wrapped[1] if wrapped else prompt
+    return ""
 
 
 def kept_prompt(prompt: str, wanted: str = FULL) -> str:

@@ -22,6 +22,7 @@ from git_boocode.agents.event import (
     FIRST_LINE,
     FULL,
     NONE,
+    SESSION_NAME,
     HookEvent,
     edits_files,
     kept_prompt,
@@ -62,8 +63,6 @@ from git_boocode.repo.repository import Repository
 TIMEOUT = 5.0
 """Default time limit of a hook in seconds."""
 _HOUR = 3600.0
-# Of a session, as part of a path.
-_NAME = re.compile(r"[0-9A-Za-z_-]+", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
 _MOST_REPOSITORIES = 8
 _TOP = ":(top,literal)"
@@ -525,7 +524,7 @@ def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition |
 def _usual_transcript(reported: HookEvent) -> str:
     """Where the agent keeps the transcript of a session that its payload names."""
     agent, session = reported.agent, reported.session
-    if not agent.transcript or not _NAME.fullmatch(session):
+    if not agent.transcript or not SESSION_NAME.fullmatch(session):
         return ""
     return os.path.join(home_of(agent), agent.transcript.format(session=session))
 

@@ -16,6 +16,7 @@ from git_boocode.agents.agent import (
     Fields,
     Plugins,
     Program,
+    PromptFile,
     Servers,
     Settings,
     Signs,
@@ -307,6 +308,13 @@ _ALL = (
         ),
         answer='{"cancel":false}\n',
         servers=Servers({USER: ("data/settings/cline_mcp_settings.json",)}, home=".cline"),
+        prompt_file=PromptFile(
+            "sessions/{session}/{session}.json",
+            "sessions/{session}/{session}.messages.json",
+            variable="CLINE_DATA_DIR",
+            home=".cline/data",
+            wrapper=r"<user_input\b[^>]*>(.*)</user_input>",
+        ),
     ),
     Agent(
         name="opencode",

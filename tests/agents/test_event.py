@@ -14,7 +14,7 @@ from git_boocode.agents.event import label_of, named_files, parse_event, pathspe
 from git_boocode.agents.payload import Payload, parse_payload, reads_only
 from git_boocode.agents.registry import AGENTS
 from git_boocode.repo.errors import FatalError
-from tests.agents.kit import fire, prompted, taken, turn
+from tests.agents.kit import fire, prompted, recorded, taken, turn
 from tests.agents.kit import what as what_went_wrong
 from tests.repo_kit import Repo, examples
 
@@ -193,3 +193,33 @@ def test_a_name_is_no_pattern(repo: Repo) -> None:
     newest = repo.git("for-each-ref", "--format=%(objectname)", "--sort=-refname").split()[0]
     assert repo.git("show", f"{newest}:sub/*") == "b\n"
     assert repo.git("show", f"{newest}:sub/a") == "a\n"
+
+
+@pytest.mark.parametrize(
+    ("messages", "label"), [(None, "do it"), ([], "do it"), ([{"role": "user"}], None)]
+)
+def test_cline_stores_the_first_prompt_of_a_session(
+    messages: list[object] | None, label: str | None, repo: Repo, sealed: Path
+) -> None:
+    payload = json.loads(recorded(repo, "cline", "TaskStart"))
+    session = payload["sessionContext"]["rootSessionId"]
+    directory = sealed / ".cline/data/sessions" / session
+    directory.mkdir(parents=True)
+    stored = {"prompt": '<user_input mode="act">do it</user_input>'}
+    (directory / f"{session}.json").write_text(json.dumps(stored))
+    if messages is not None:
+        file = directory / f"{session}.messages.json"
+        file.write_text(json.dumps({"version": 1, "messages": messages}))
+    fire(repo, "cline", "TaskStart", payload=payload)
+    (found,) = taken(repo)
+    assert (found["label"], found.get("prompt")) == (label, label)
+
+
+def test_a_prompt_may_be_a_list_of_parts(repo: Repo) -> None:
+    parts = [
+        {"type": "text", "text": "do it"},
+        {"type": "image_url"},
+        {"type": "text", "text": "now"},
+    ]
+    turn(repo, prompt=parts)
+    assert [found["prompt"] for found in taken(repo)] == ["do it\nnow"]
