@@ -120,6 +120,9 @@ def print_paths(repository: Repository, result: RestoreResult) -> None:
         agent, label = (printable(turn.meta.text(key)) for key in ("agent", "label"))
         named = f" '{shortened(label)}'" if label else ""
         warn(f"the turn{named} of {agent} has not ended yet; the agent may still write files")
+    for each in result.open_in:
+        program = printable(each.program)
+        warn(f"{program} (process {each.pid}) still has the conversation open")
     for lost in result.hooks_lost:
         lose = "would lose" if result.dry_run else "lost"
         hint = f"'{lost.install}' installs what is missing"

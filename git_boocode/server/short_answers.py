@@ -278,10 +278,16 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
         yield f"nothing to do: the files are as at checkpoint {name}"
     yield from _changed_lines(done)
     yield from _warnings(done)
+    yield from _programs(done)
     yield from done.get("message").splitlines()
     if done.get("resume"):
         yield f"continue the conversation with: {done.get('resume')}"
     yield from _way_back(done)
+
+
+def _programs(done: _Answered) -> Iterator[str]:
+    for each in done.get("open_in") or ():
+        yield f"warning: {each['program']} (process {each['pid']}) still has the conversation open"
 
 
 def _warnings(done: _Answered) -> Iterator[str]:

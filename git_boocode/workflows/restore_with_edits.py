@@ -29,7 +29,7 @@ from git_boocode.checkpoints.restore.request import (
     RestoreRequest,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
-from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.proposals.proposal import EarlierStates
 from git_boocode.repo.atomic_write import (
     ChangedMeanwhileError,
@@ -43,6 +43,7 @@ from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedE
 from git_boocode.repo.files import mode_only, read_state
 from git_boocode.repo.layout import EDIT_NOTE, EDITS, SAFETY
 from git_boocode.repo.lock import INSIDE_RESTORE, interrupted_restore, worktree_lock
+from git_boocode.repo.open_files import OpenIn, programs_with
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
@@ -251,10 +252,12 @@ def _change(file: HostFile) -> FileChange:
 
 
 def _resumable(result: RestoreResult) -> RestoreResult:
-    """The result with the command that goes on with a conversation that was restored.
+    """The result with who has the conversation open, and the command that goes on with it.
 
     Some agents cannot resume a session without messages: if none is left, it starts a new one.
     """
+    if result.callback:
+        result = replace(result, open_in=tuple(_open_in(result.checkpoint)))
     if result.answer is None:
         return result
     agent = find_agent(result.checkpoint.meta.text("agent"))
@@ -264,6 +267,19 @@ def _resumable(result: RestoreResult) -> RestoreResult:
         words = words[:1]
     words = [word.format(session=session) for word in words]
     return replace(result, resume=result.answer.resume or shell_command(*words))
+
+
+def _open_in(checkpoint: Checkpoint) -> list[OpenIn]:
+    """The programs that have the transcript of a checkpoint open.
+
+    If it has a directory for its session, any file in it counts.
+    """
+    path, session = checkpoint.meta.part("anchor", "path"), checkpoint.meta.text("session")
+    if not path or not os.path.isabs(path):
+        return []
+    directory = os.path.dirname(path)
+    is_own = bool(session) and os.path.basename(directory) == session
+    return programs_with(path, or_below=directory if is_own else "")
 
 
 def unrestored_conversation(result: RestoreResult) -> str:

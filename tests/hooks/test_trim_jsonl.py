@@ -32,6 +32,7 @@ from tests.hooks.kit import (
     row,
     take_anchored,
 )
+from tests.repo.test_open_files import holding
 from tests.repo_kit import Repo
 
 PROGRAM = callback("trim-jsonl")
@@ -547,6 +548,28 @@ def test_a_session_without_messages_is_started_anew(
     path.write_text("".join(f"{row}\n" for row in rows))
     answer = repo.boocode("restore", "@", "--json").json
     assert (answer["messages_deleted"], answer["resume"]) == (2 - kept, resume)
+
+
+def test_who_has_the_transcript_open_is_warned_of(repo: Repo, sealed: Path) -> None:
+    path = sealed / ".codex/sessions/s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(ONE)
+    repo.commit("base", a="1\n")
+    take_anchored(anchor(path), agent="codex", session="s1")
+    path.write_bytes(ONE + TWO)
+    leave = "leave the session s1, if it is open: it still has the old conversation in memory"
+    with holding(path) as program:
+        expected = repo.boocode("restore", "@", "-n")
+        assert f"(process {program.pid}) still has the conversation open" in expected.err
+        answer = repo.boocode("restore", "@", "--json").json
+        assert [each["pid"] for each in answer["open_in"]] == [program.pid]
+        assert (answer["messages_deleted"], answer["backend_reset"]) == (1, False)
+        assert (answer["message"], answer["resume"]) == (leave, "codex resume s1")
+    undone = repo.boocode("undo")
+    assert f"{leave}\ncontinue the conversation with: codex resume s1\n" in undone.out
+    assert "still has" not in undone.err
+    answer = repo.boocode("redo", "--json").json
+    assert (answer["backend_reset"], "open_in" in answer) == (True, False)
 
 
 def test_a_link_out_of_the_worktree_is_not_followed(repo: Repo, sealed: Path) -> None:

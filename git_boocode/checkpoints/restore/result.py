@@ -10,6 +10,7 @@ from git_boocode.checkpoints.callback import CallbackAnswer
 from git_boocode.checkpoints.restore.request import ProposalStep, TurnStep
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
+from git_boocode.repo.open_files import OpenIn
 
 
 class LostHooks(NamedTuple):
@@ -50,6 +51,7 @@ class RestoreResult:
     undo: str | None = None  # the id of the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
     resume: str = ""  # the command that continues the conversation; empty if none is known
+    open_in: tuple[OpenIn, ...] = ()  # the programs that have the conversation open
     archived: tuple[str, ...] = ()  # the checkpoints that left the log for the archive
     returned: tuple[str, ...] = ()  # the checkpoints that returned from it
     edited: tuple[str, ...] = ()  # the host's own files that were written, absolute
@@ -76,8 +78,8 @@ class RestoreResult:
 
     @property
     def backend_reset(self) -> bool:
-        """Whether the callback reset the backend's session."""
-        return self.answer is not None and self.answer.backend_reset
+        """Whether the callback reset the backend's session, and nobody has the old one open."""
+        return self.answer is not None and self.answer.backend_reset and not self.open_in
 
     @property
     def message(self) -> str:
@@ -117,6 +119,7 @@ class RestoreResult:
             **({"proposal": self.proposal.change} if self.proposal else {}),
             **({"open_turn": self.open_turn} if self.open_turn else {}),
             **({"conversation_kept": True} if self.conversation_kept else {}),
+            **({"open_in": [each._asdict() for each in self.open_in]} if self.open_in else {}),
             "message": self.message,
             "resume": self.resume or None,
         }
