@@ -51,13 +51,16 @@ class Session:
 
     def turn(self, word: str) -> None:
         """Let the agent write the file WORD.txt in one turn."""
+        self.run(prompt_of(word), [self.writing(word)])
+        if checkpoints := self.checkpoints():
+            self.id = self.id or checkpoints[-1]["session"]
+
+    def writing(self, word: str) -> ToolCall:
+        """The call of a tool that writes the file WORD.txt."""
         agent = self.agent
         written = filled(agent.arguments, path=f"{word}.txt", text=word, **self._names)
         is_text = isinstance(agent.arguments, str)
-        call = ToolCall(agent.tool, written if is_text else json.loads(written))
-        self.run(prompt_of(word), [call])
-        if checkpoints := self.checkpoints():
-            self.id = self.id or checkpoints[-1]["session"]
+        return ToolCall(agent.tool, written if is_text else json.loads(written))
 
     def run(self, prompt: str, calls: list[ToolCall]) -> None:
         """Let the agent make calls of tools in one turn."""
@@ -69,14 +72,19 @@ class Session:
         assert len(self.model.conversations) > before, said
         assert not self.model.pending, f"a tool was not offered: {said}"
 
-    def call(self, *words: str) -> str:
-        """Run the agent's program, which must succeed, and return what it prints."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of the agent's program."""
         sealed = {key: value for key, value in os.environ.items() if key.startswith(_PASSED)}
         own = {key: filled(text, **self._names) for key, text in self.agent.environment.items()}
+        return sealed | own
+
+    def call(self, *words: str) -> str:
+        """Run the agent's program, which must succeed, and return what it prints."""
         done = subprocess.run(
             words,
             cwd=self.repo.top,
-            env=sealed | own,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -96,6 +104,14 @@ class Session:
 
     def files(self) -> set[str]:
         return _words(os.listdir(self.repo.top))
+
+    def changed_in(self, name: str) -> set[str]:
+        """The words whose files a turn changed."""
+        return _words([each["path"] for each in self.boocode("show", name)["files"]])
+
+    def transcripts(self) -> str:
+        """What the agent has written to the transcripts of its sessions."""
+        return "".join(path.read_text() for path in self._home.rglob("*.jsonl"))
 
     def configuration(self) -> dict[Path, bytes]:
         paths = (*self._home.rglob("*"), *self.repo.top.rglob("*"))

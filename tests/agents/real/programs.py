@@ -31,7 +31,9 @@ class RealAgent(NamedTuple):
     whose `arguments` are an object or plain text. `files` are in the home directory, or in the
     worktree if they begin with `{top}`. `served` is what it calls the tool `{tool}` of our server,
     with a namespace before a dot. Such a tool may have to be found by the tool `search`, and then
-    be called by the tool `wrapper`. `plugin` is how it takes our plugin, if it can.
+    be called by the tool `wrapper`. `plugin` is how it takes our plugin, if it can. `delegate` is
+    the tool that starts a subagent, and `talk` are the arguments with which it reads prompts as it
+    works, as objects on lines of standard input.
     """
 
     name: str
@@ -45,6 +47,8 @@ class RealAgent(NamedTuple):
     search: str = ""
     wrapper: str = ""
     plugin: RealPlugin | None = None
+    delegate: ToolCall | None = None
+    talk: tuple[str, ...] = ()
 
     def calls(self, wanted: Mapping[str, Mapping[str, Any]]) -> list[ToolCall]:
         """The calls of some tools of our server."""
@@ -70,6 +74,7 @@ _CLAUDE = (
     "acceptEdits",
     "--allowedTools=mcp__boocode,mcp__plugin_boocode_boocode",
 )
+_TASK = {"description": "Help", "prompt": "Please help"}
 # Nobody is there to trust the hooks; which they are is known here.
 _CODEX = ("--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust")
 _GEMINI = (
@@ -151,6 +156,12 @@ REAL_AGENTS = (
         },
         served="mcp__boocode__{tool}",
         search="ToolSearch",
+        delegate=ToolCall("Agent", {**_TASK, "subagent_type": "general-purpose"}),
+        talk=(
+            *_CLAUDE[:-1],
+            "--allowedTools=Bash",
+            *("--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+        ),
         plugin=RealPlugin(
             (
                 "claude plugin marketplace add {plugin}",
@@ -200,6 +211,7 @@ REAL_AGENTS = (
         },
         served="mcp__boocode__{tool}",
         search="tool_search",
+        delegate=ToolCall("agent", {**_TASK, "subagent_type": "general-purpose"}),
         wrapper="tool_call",
         plugin=RealPlugin(
             ("qwen extensions install --consent {plugin}:boocode",),
@@ -220,6 +232,7 @@ REAL_AGENTS = (
             "COPILOT_MODEL": "scripted",
         },
         served="boocode-{tool}",
+        delegate=ToolCall("task", {**_TASK, "agent_type": "general-purpose", "name": "helper"}),
         plugin=RealPlugin(
             (
                 "copilot plugin marketplace add {plugin}",
@@ -238,6 +251,7 @@ REAL_AGENTS = (
         {"OPENCODE_DISABLE_MODELS_FETCH": "1", "npm_config_fetch_retries": "0"},
         {".config/opencode/opencode.json": _OPENCODE_CONFIG},
         served="boocode_{tool}",
+        delegate=ToolCall("task", {**_TASK, "subagent_type": "general"}),
     ),
     RealAgent(
         "cline",
