@@ -169,6 +169,8 @@ function described(plan: Answer, isOfPaths: boolean): string {
         lines.push("the proposal goes back");
     } else if (isOfPaths) {
         lines.push("the conversation and other files stay");
+    } else if (plan.conversation_kept) {
+        lines.push("the conversation stays, because its agent is in a turn");
     } else if (plan.conversation_left) {
         lines.push("the conversation stays");
     } else {

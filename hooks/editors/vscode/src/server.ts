@@ -77,6 +77,7 @@ export interface Answer {
     proposal?: string;
     index_reset?: boolean;
     head_moved?: boolean;
+    conversation_kept?: boolean;
     conversation_left?: boolean;
 }
 

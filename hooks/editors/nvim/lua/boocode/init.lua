@@ -201,6 +201,9 @@ M.restore = guarded(function()
   choose_turn(tree, "Restore:", nil, function(turn)
     local answer = worktree.ask(tree, "restore", { checkpoint = turn.id })
     refresh(tree, answer.changed, "restored")
+    if answer.conversation_kept then
+      vim.notify("boocode: the conversation stays, because its agent is in a turn")
+    end
   end)
 end)
 
