@@ -44,11 +44,15 @@ class Fields(NamedTuple):
 class Settings(NamedTuple):
     """A JSON file that lists hooks by event.
 
-    `places` holds the file by scope: the user's below the agent's home, others below the worktree.
-    A TOML file beside it is used instead if it already lists hooks. `entry` is added to an event's
-    list, with `{command}` and `{timeout}` filled in; `seconds` is how many of the file's units of
-    time make a second, and `longest` the most seconds that the agent waits for some events.
-    `preface` is added where it is missing.
+    `places` holds the file by scope: the user's below the agent's home, or below `home` in the home
+    directory, others below the worktree.
+    A second file is used instead if it already lists hooks, but not if the first one `hides` it.
+    The object at `key` holds a list for each event; in files with the names in `bare`, it is the
+    outermost one. With `event_key` there is one list, whose entries name their events by that key.
+    `entry` is added to a list, with `{event}`, `{command}` and `{timeout}` filled in; `seconds` is
+    how many of the file's units of time make a second, and `longest` the most seconds that the
+    agent waits for some events, or with an empty name for all. `preface` is added where it is
+    missing.
     """
 
     places: Mapping[str, tuple[str, ...]]
@@ -56,6 +60,11 @@ class Settings(NamedTuple):
     seconds: int = 1
     longest: Mapping[str, int] = {}
     preface: Mapping[str, Any] = {}
+    key: str = "hooks"
+    bare: tuple[str, ...] = ()
+    event_key: str = ""
+    hides: bool = False
+    home: str = ""
 
 
 class Program(NamedTuple):
@@ -64,6 +73,7 @@ class Program(NamedTuple):
     places: Mapping[str, tuple[str, ...]]
     template: str
     executable: bool = False
+    home: str = ""
 
 
 class Servers(NamedTuple):
@@ -149,7 +159,9 @@ class Agent(NamedTuple):
     `turn` and `tool` are the events before a turn and before a tool, `end` and `tool_end` are those
     after them. `aborts` are events that come instead of `end` if a turn fails or is interrupted,
     and maybe at other times. A prompt that begins with `continuation` is the agent's own, and goes
-    on with the session's latest turn.
+    on with the session's latest turn. With `turn_repeats`, the event comes again during a turn, and
+    begins one only when the latest of its session has ended; with `ends_by_id`, an end that names
+    no turn is only that of a session.
     Versions whose `turn` event lacks the first field of the session report turns by `older_turn`.
     With `tool_begins` there are modes without turn events, in which the first tool of a turn stands
     for it. `answer` is what a hook has to print. `run_by` are the agents that run this one's hooks
@@ -162,7 +174,8 @@ class Agent(NamedTuple):
     packages of its own as soon as it exists. `servers` is where it lists MCP servers, and `plugins`
     where it lists plugins, if it can install ours. To servers it gives a name that begins with one
     of `clients`, and its session in the environment variable `session_variable`. `prompt_file` is
-    where it keeps prompts that its payloads lack.
+    where it keeps prompts that its payloads lack. What is known of an agent `by_documentation` was
+    not tried with the program.
     """
 
     name: str
@@ -185,6 +198,9 @@ class Agent(NamedTuple):
     aliases: tuple[str, ...] = ()
     answer: str = ""
     tool_begins: bool = False
+    turn_repeats: bool = False
+    ends_by_id: bool = False
+    by_documentation: bool = False
     run_by: tuple[str, ...] = ()
     signs: Signs = Signs()
     callback: str = ""

@@ -68,6 +68,12 @@ class ConfigFile(NamedTuple):
         return self.agent.config
 
     @property
+    def hooks_key(self) -> str:
+        """The key that holds the hooks, empty if the whole file does."""
+        settings = self.settings
+        return "" if os.path.basename(self.path) in settings.bare else settings.key
+
+    @property
     def servers(self) -> Servers:
         """Where it lists servers, and how."""
         assert self.agent.servers is not None
@@ -175,10 +181,12 @@ class Locations(NamedTuple):
 
     def _home(self, agent: Agent, relative: str) -> str:
         """The directory below which the user's file of an agent is."""
-        servers = agent.servers
-        is_listed = servers is not None and relative in servers.places.get(USER, ())
-        if is_listed and servers and servers.home and not os.environ.get(agent.home_variable):
-            return os.path.normpath(os.path.join(self.home, servers.home))
+        for part in (agent.servers, agent.config):
+            if part is None:
+                continue
+            is_listed = relative in part.places.get(USER, ())
+            if is_listed and part.home and not os.environ.get(agent.home_variable):
+                return os.path.normpath(os.path.join(self.home, part.home))
         return home_of(agent, self.home)
 
     def check(self, file: ConfigFile) -> None:
@@ -206,8 +214,9 @@ class Wanted(NamedTuple):
 
     def entry(self, settings: Settings, event: str) -> dict[str, Any]:
         """What the list of an event has to hold."""
-        text = json.dumps(settings.entry)
-        seconds = min(self.seconds, settings.longest.get(event, self.seconds))
+        most = settings.longest.get(event, settings.longest.get("", self.seconds))
+        seconds = min(self.seconds, most)
+        text = json.dumps(settings.entry).replace("{event}", event)
         text = text.replace('"{timeout}"', str(seconds * settings.seconds))
         entry: dict[str, Any] = json.loads(
             text.replace('"{command}"', json.dumps(self.commands[event]))

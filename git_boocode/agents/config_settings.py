@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Mutable
 from functools import reduce
 from typing import Any
 
+import tomlkit
+
 from git_boocode.agents.agent import USER, Agent, Trust, home_of
 from git_boocode.agents.config_files import TOML, UNKNOWN, Baseline, ConfigFile, Locations, Wanted
 from git_boocode.agents.file_edits import read_file
@@ -40,25 +42,36 @@ def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes
     for event in wanted.commands:
         entry, ours = wanted.entry(settings, event), _ours(file, root).get(event, [])
         for extra in ours[1:]:
-            _drop(root[_HOOKS][event], extra)
+            _drop(_list_of(file, root, event), extra)
         if ours:
             new = _leaf(entry)
-            ours[0].update({key: new[key] for key in new if ours[0].get(key) != new[key]})
+            ours[0].update({key: new[key] for key in new if plain(ours[0].get(key)) != new[key]})
         else:
-            made |= _add(root, event, entry)
+            made |= _add(file, root, event, entry)
     return written_settings(file, data or b"", document), frozenset(made)
 
 
-def _add(root: MutableMapping[str, Any], event: str, entry: dict[str, Any]) -> set[str]:
+def _add(
+    file: ConfigFile, root: MutableMapping[str, Any], event: str, entry: dict[str, Any]
+) -> set[str]:
     """Add an entry to the list of its event, and return what had to be added to hold it."""
-    if _HOOKS not in root:
-        root[_HOOKS] = {event: [entry]}
-        return {_HOOKS, f"{_HOOKS}.{event}"}
-    if event not in root[_HOOKS]:
-        root[_HOOKS][event] = [entry]
+    key, made = file.hooks_key, set[str]()
+    if file.settings.event_key:
+        if key not in root:
+            root[key] = tomlkit.aot() if file.kind == TOML else []
+            made = {key}
+        in_tables = isinstance(root[key], tomlkit.items.AoT)
+        root[key].append(tomlkit.item(entry) if in_tables else entry)
+        return made
+    if key and key not in root:
+        root[key] = {event: [entry]}
+        return {key, f"{_HOOKS}.{event}"}
+    events = root[key] if key else root
+    if event not in events:
+        events[event] = [entry]
         return {f"{_HOOKS}.{event}"}
-    root[_HOOKS][event].append(entry)
-    return set()
+    events[event].append(entry)
+    return made
 
 
 def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None:
@@ -72,7 +85,7 @@ def uninstall(file: ConfigFile, data: bytes, baseline: Baseline) -> bytes | None
     events = _ours(file, root)
     for event in events:
         _remove(file, root, event, baseline)
-    if events and not root.get(_HOOKS):
+    if events and not (file.hooks_key and root.get(file.hooks_key)):
         for key in preface.keys() & (baseline.made or ()):
             root.pop(key, None)
     bare: tuple[object, ...] = ({}, dict(preface) if baseline.made is None else {})
@@ -86,7 +99,7 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     same = {}
     for event, entries in _ours(file, read_settings(file, data).root or {}).items():
         expected = _leaf(wanted.entry(file.settings, event)) if event in wanted.commands else {}
-        alike = all(entries[0].get(key) == value for key, value in expected.items())
+        alike = all(plain(entries[0].get(key)) == value for key, value in expected.items())
         same[event] = alike and (not expected or len(entries) == 1)
     return same
 
@@ -100,8 +113,7 @@ def lists_hooks(file: ConfigFile, data: bytes) -> bool:
     root = read_settings(file, data).root or {}
     for event in _ours(file, root):
         _remove(file, root, event, UNKNOWN)
-    hooks = plain(root).get(_HOOKS)
-    return isinstance(hooks, dict) and any(isinstance(each, list) for each in hooks.values())
+    return any(True for _ in _lists(file, plain(root)))
 
 
 def read_settings(file: ConfigFile, data: bytes) -> Document:
@@ -132,12 +144,15 @@ def written_settings(file: ConfigFile, data: bytes, document: Document) -> bytes
 
 def _check_shape(file: ConfigFile, root: Mapping[str, Any]) -> None:
     """Refuse what cannot hold our hooks."""
-    hooks = root.get(_HOOKS, {})
-    if not isinstance(hooks, MutableMapping):
-        raise file.unusable(f"'{_HOOKS}' in it is not an object")
-    for event in file.agent.events():
+    key, is_list = file.hooks_key, bool(file.settings.event_key)
+    hooks: Any = root.get(key, [] if is_list else {}) if key else root
+    fits = isinstance(hooks, MutableSequence if is_list else MutableMapping)
+    if not fits:
+        raise file.unusable(f"'{key}' in it is not an {'array' if is_list else 'object'}")
+    for event in () if is_list else file.agent.events():
         if not isinstance(hooks.get(event, []), MutableSequence):
-            raise file.unusable(f"'{_HOOKS}.{event}' in it is not an array")
+            name = f"{key}.{event}".lstrip(".")
+            raise file.unusable(f"'{name}' in it is not an array")
 
 
 def _leaf(entry: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -154,28 +169,68 @@ def _ours(file: ConfigFile, root: Mapping[str, Any]) -> dict[str, list[Any]]:
     return found
 
 
+def _lists(file: ConfigFile, root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The lists of hooks with their events, or the only one, which has none."""
+    hooks = root.get(file.hooks_key) if file.hooks_key else root
+    pairs = hooks.items() if isinstance(hooks, Mapping) else [("", hooks)]
+    for event, listed in pairs:
+        if isinstance(listed, MutableSequence) and bool(event) is not bool(file.settings.event_key):
+            yield event, listed
+
+
+def _list_of(file: ConfigFile, root: Mapping[str, Any], event: str) -> Any:  # noqa: ANN401
+    """The list that holds the hooks of an event."""
+    return dict(_lists(file, root))["" if file.settings.event_key else event]
+
+
 def _own_entries(file: ConfigFile, root: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Each of our entries as its innermost object, with its event and its position in that."""
-    key = next(key for key, value in _leaf(file.settings.entry).items() if value == "{command}")
-    hooks = root.get(_HOOKS)
-    for event, listed in hooks.items() if isinstance(hooks, MutableMapping) else ():
-        for number, entry in enumerate(listed if isinstance(listed, MutableSequence) else ()):
+    path = _command_path(file)
+    for event, listed in _lists(file, root):
+        for number, entry in enumerate(listed):
             inner = entry.get(_HOOKS) if isinstance(entry, MutableMapping) else None
             inner = inner if isinstance(inner, MutableSequence) else ()
             places = [(f":{number}:{index}", each) for index, each in enumerate(inner)]
             for position, each in ((f":{number}", entry), *places):
-                if isinstance(each, MutableMapping) and is_own_call(file.agent, each.get(key)):
-                    yield event, position, each
+                if is_own_call(file.agent, _value_at(each, path)):
+                    yield event or str(each.get(file.settings.event_key)), position, each
+
+
+def _command_path(file: ConfigFile) -> tuple[str, ...]:
+    """The keys of the command in the innermost part of an entry."""
+    leaf = _leaf(file.settings.entry)
+    paths: list[tuple[str, ...]] = [(key,) for key in leaf]
+    paths += [(key, name) for key, part in leaf.items() if isinstance(part, dict) for name in part]
+    return next(path for path in paths if _value_at(leaf, path) == "{command}")
+
+
+def _value_at(value: Any, path: Iterable[str]) -> Any:  # noqa: ANN401 - any value of a document
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _remove(file: ConfigFile, root: Any, event: str, baseline: Baseline) -> None:  # noqa: ANN401
     """Remove our entries of an event, and what they leave empty if we had added it."""
-    hooks = root[_HOOKS]
+    key, listed = file.hooks_key, _list_of(file, root, event)
     for entry in reversed(_ours(file, root)[event]):
-        _drop(hooks[event], entry)
-    for parent, key, name in ((hooks, event, f"{_HOOKS}.{event}"), (root, _HOOKS, _HOOKS)):
-        if not parent[key] and (baseline.made is None or name in baseline.made):
-            del parent[key]
+        comments = _comments_in(entry)
+        _drop(listed, entry)
+        for comment in comments:
+            root.add(comment)
+    places = [(root, key, key)] if key else []
+    if not file.settings.event_key:
+        places.insert(0, (root[key] if key else root, event, f"{_HOOKS}.{event}"))
+    for parent, name, made in places:
+        if not parent[name] and (baseline.made is None or made in baseline.made):
+            del parent[name]
+
+
+def _comments_in(entry: Any) -> list[Any]:  # noqa: ANN401 - as it was found
+    """The comments on lines of their own in a table; tomlkit counts those behind it as well."""
+    if not isinstance(entry, tomlkit.items.Table):
+        return []
+    return [item for _, item in entry.value.body if isinstance(item, tomlkit.items.Comment)]
 
 
 def _drop(listed: MutableSequence[Any], entry: Any) -> None:  # noqa: ANN401 - as it was found

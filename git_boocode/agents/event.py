@@ -141,6 +141,8 @@ def parse_event(agent: Agent, name: str, payload: Payload) -> HookEvent:
         # A subagent belongs to the turn that started it.
         kind = NOTHING
     session, turn = ids_of(sender, payload)
+    if kind == END and sender.ends_by_id and not turn:
+        kind = NOTHING
     prompt = payload.prose(names.prompt)
     if kind == TURN and not prompt:
         prompt = _stored_prompt(sender, session)

@@ -374,14 +374,20 @@ def _begins(
     """Whether an event is the first one of a turn."""
     if reported.kind == TOOL_END:
         return False
+    latest = turns.latest(turn.agent, turn.session)
+    has_ended = latest is None or latest.ended
+    if reported.kind == TURN and reported.agent.turn_repeats:
+        return has_ended
     if reported.kind == TURN or turn.turn:
         known = turns.namesake(turn)
         if known is None or not turns.knows(turn):
             return True
         # The same prompt again, but the first one was taken back.
         return known.prompt == turn.prompt != "" and _is_undone(repository, known)
-    begins_by_tool = reported.begins_by_tools or (beside and not reported.is_of_subagent)
-    return begins_by_tool and not turns.knows_session(turn)
+    if reported.agent.tool_begins:
+        return has_ended
+    beside = beside and not reported.is_of_subagent
+    return beside and not turns.knows_session(turn)
 
 
 def _is_undone(repository: Repository, turn: ReportedTurn) -> bool:
@@ -526,7 +532,13 @@ def _usual_transcript(reported: HookEvent) -> str:
     agent, session = reported.agent, reported.session
     if not agent.transcript or not SESSION_NAME.fullmatch(session):
         return ""
-    return os.path.join(home_of(agent), agent.transcript.format(session=session))
+    path = os.path.join(home_of(agent), agent.transcript.format(session=session))
+    if "*" not in agent.transcript:
+        return path
+    # Imported late: most agents name their transcript.
+    from glob import iglob
+
+    return next(iglob(path), "")
 
 
 def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:

@@ -14,7 +14,6 @@ from git_boocode.agents import config_program, config_server, config_settings
 from git_boocode.agents.agent import HOOKS, PARTS, SERVER, Agent, Program
 from git_boocode.agents.config_files import (
     PROGRAM,
-    TOML,
     UNKNOWN,
     Baseline,
     ConfigFile,
@@ -316,12 +315,14 @@ def tracked_server_files(locations: Locations) -> set[str]:
 
 def _is_chosen(file: ConfigFile, files: list[ConfigFile]) -> bool:
     """Whether this file, among the possible ones, should contain our hooks."""
-    tables = next((each for each in files if each.kind == TOML), None)
-    if tables is None:
+    if file.kind == PROGRAM or len(files) == 1:
         return True
-    data = read_file(tables.path)
-    in_tables = data is not None and config_settings.lists_hooks(tables, data)
-    return in_tables is (file.kind == TOML)
+    first, second = files
+    data = None
+    if not (file.settings.hides and os.path.lexists(first.path)):
+        data = read_file(second.path)
+    in_second = data is not None and config_settings.lists_hooks(second, data)
+    return in_second is (file == second)
 
 
 def _install(file: ConfigFile, part: str, wanted: Wanted | WantedServer) -> PlannedChange:

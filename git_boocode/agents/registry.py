@@ -46,8 +46,8 @@ _ALL = (
         aborts=("StopFailure", "SessionEnd"),
         # What it writes itself when a subagent or a command in the background has ended.
         continuation="<task-notification>",
-        run_by=("cursor", "copilot"),
-        signs=Signs(("prompt_id !timestamp",)),
+        run_by=("grok", "cursor", "copilot", "devin"),
+        signs=Signs(("prompt_id cwd !timestamp",)),
         callback="claude-code",
         session_variable="CLAUDE_CODE_SESSION_ID",
         config=Settings(
@@ -185,12 +185,14 @@ _ALL = (
             directories=("cwd", "workspace_roots"),
             files=("file_path",),
         ),
+        run_by=("grok",),
         signs=Signs(("conversation_id", "generation_id")),
         turn="beforeSubmitPrompt",
         tool="preToolUse",
         tool_end="postToolUse",
         end="stop",
         clients=("cursor-vscode",),
+        by_documentation=True,
         config=Settings(
             {PROJECT: (".cursor/hooks.json",), USER: ("hooks.json",)},
             {"command": "{command}"},
@@ -220,7 +222,7 @@ _ALL = (
             parent_session=("parentAgentId",),
         ),
         signs=Signs(
-            ("sessionId", "hook_event_name timestamp !prompt_id !permission_mode"),
+            ("sessionId !workspaceRoot", "hook_event_name timestamp !prompt_id !permission_mode"),
             ("COPILOT_PROJECT_DIR", "COPILOT_PLUGIN_ROOT"),
         ),
         turn="userPromptSubmitted",
@@ -272,6 +274,7 @@ _ALL = (
         turn="pre_user_prompt",
         tool="pre_write_code",
         tool_end="post_write_code",
+        by_documentation=True,
         config=Settings(
             {PROJECT: (".windsurf/hooks.json",), USER: ("hooks.json",)},
             {"command": "{command}", "show_output": False},
@@ -362,6 +365,271 @@ _ALL = (
             inner="servers",
         ),
     ),
+    Agent(
+        name="pi",
+        title="Pi",
+        home=".pi/agent",
+        home_variable="PI_CODING_AGENT_DIR",
+        transcripts=("sessions",),
+        marks=(".pi",),
+        # As our own extension sends it.
+        fields=Fields(
+            session=("sessionId",),
+            turn=("turnId",),
+            transcript=("sessionFile",),
+            event=("event",),
+            tool=("toolName",),
+            call=("toolCallId",),
+            tool_input=("input",),
+        ),
+        signs=Signs(("sessionFile",)),
+        turn="before_agent_start",
+        tool="tool_call",
+        tool_end="tool_result",
+        end="agent_settled",
+        config=Program(
+            {PROJECT: (".pi/extensions/boocode.ts",), USER: ("extensions/boocode.ts",)}, "pi.ts"
+        ),
+        callback="trim-jsonl",
+        resume="pi --session {session}",
+        servers=Servers(
+            {PROJECT: (".pi/mcp.json",), USER: ("mcp.json",)},
+            advice=_TRUSTED.format("Pi"),
+        ),
+    ),
+    Agent(
+        name="kimi",
+        title="Kimi Code",
+        aliases=("kimi-code",),
+        home=".kimi-code",
+        home_variable="KIMI_CODE_HOME",
+        transcript="sessions/*/{session}/agents/main/wire.jsonl",
+        transcripts=("sessions",),
+        marks=(".kimi-code",),
+        fields=Fields(transcript=(), call=("tool_call_id",)),
+        signs=Signs(("client_type",)),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        tool_end="PostToolUse",
+        end="Stop",
+        aborts=("Interrupt", "StopFailure"),
+        # A file with any other key, or a longer timeout, is not read at all.
+        config=Settings(
+            {USER: ("config.toml",)},
+            {"event": "{event}", "command": "{command}", "timeout": "{timeout}"},
+            event_key="event",
+            longest={"": 600},
+        ),
+        callback="trim-jsonl",
+        resume="kimi --session {session}",
+        servers=Servers(
+            {PROJECT: (".kimi-code/mcp.json",), USER: ("mcp.json",)},
+            advice=_TRUSTED.format("Kimi Code"),
+        ),
+    ),
+    Agent(
+        name="grok",
+        title="Grok Build",
+        aliases=("grok-build",),
+        home=".grok",
+        home_variable="GROK_HOME",
+        transcript="sessions/*/{session}/chat_history.jsonl",
+        transcripts=("sessions",),
+        marks=(".grok",),
+        # It sends its own spellings and those of Claude Code. The transcript that it names holds
+        # what it has shown, not what the model knows.
+        fields=Fields(
+            session=("sessionId",),
+            turn=("promptId",),
+            transcript=(),
+            call=("toolUseId",),
+            tool=("toolName",),
+            tool_input=("toolInput",),
+            parent=("subagentType",),
+        ),
+        signs=Signs(("hookEventName workspaceRoot",), ("GROK_SESSION_ID",)),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        tool_end="PostToolUse",
+        end="Stop",
+        aborts=("StopCancelled", "StopFailure"),
+        ends_by_id=True,
+        config=Settings(
+            # Every file in the directory is read: ours leaves the others alone.
+            {PROJECT: (".grok/hooks/boocode.json",), USER: ("hooks/boocode.json",)},
+            _GROUP,
+        ),
+        callback="trim-jsonl",
+        resume="grok --resume {session}",
+        servers=Servers(
+            {PROJECT: (".grok/config.toml",), USER: ("config.toml",)},
+            key="mcp_servers",
+            advice=_TRUSTED.format("Grok Build"),
+        ),
+    ),
+    Agent(
+        name="droid",
+        title="Droid",
+        aliases=("factory",),
+        home=".factory",
+        transcripts=("sessions",),
+        marks=(".factory",),
+        fields=Fields(),
+        signs=Signs(variables=("FACTORY_PROJECT_DIR",)),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        tool_end="PostToolUse",
+        end="Stop",
+        # `droid exec` has no event before a turn.
+        tool_begins=True,
+        config=Settings(
+            {
+                PROJECT: (".factory/hooks.json", ".factory/settings.json"),
+                USER: ("hooks.json", "settings.json"),
+            },
+            _GROUP,
+            bare=("hooks.json",),
+            hides=True,
+        ),
+        callback="trim-jsonl",
+        resume="droid --resume {session}",
+        servers=Servers({PROJECT: (".factory/mcp.json",), USER: ("mcp.json",)}, _STDIO),
+    ),
+    Agent(
+        name="qoder",
+        title="Qoder",
+        aliases=("qodercli",),
+        home=".qoder",
+        marks=(".qoder",),
+        fields=Fields(),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        tool_end="PostToolUse",
+        end="Stop",
+        by_documentation=True,
+        config=Settings(
+            {
+                LOCAL: (".qoder/settings.local.json",),
+                PROJECT: (".qoder/settings.json",),
+                USER: ("settings.json",),
+            },
+            _GROUP,
+        ),
+        servers=Servers({PROJECT: (".qoder/settings.json",), USER: ("settings.json",)}),
+    ),
+    Agent(
+        name="kiro",
+        title="Kiro",
+        aliases=("kiro-cli",),
+        home=".kiro",
+        marks=(".kiro",),
+        # It sends no prompt so far.
+        fields=Fields(transcript=()),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        tool_end="PostToolUse",
+        end="Stop",
+        by_documentation=True,
+        config=Settings(
+            # Every file in the directory is read: ours leaves the others alone.
+            {PROJECT: (".kiro/hooks/boocode.json",), USER: ("hooks/boocode.json",)},
+            {
+                "name": "git-boocode {event}",
+                "trigger": "{event}",
+                "action": {"type": "command", "command": "{command}"},
+                "timeout": "{timeout}",
+                "enabled": True,
+            },
+            preface={"version": "v1"},
+            event_key="trigger",
+        ),
+        servers=Servers({PROJECT: (".kiro/settings/mcp.json",), USER: ("settings/mcp.json",)}),
+    ),
+    Agent(
+        name="devin",
+        title="Devin CLI",
+        aliases=("devin-cli",),
+        home=".config/devin",
+        marks=(".devin",),
+        # It names no directory, and runs hooks in the one in which it works.
+        fields=Fields(turn=("prompt_id",), transcript=()),
+        signs=Signs(("prompt_id !cwd",), ("DEVIN_PROJECT_DIR",)),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        tool_end="PostToolUse",
+        end="Stop",
+        by_documentation=True,
+        config=Settings(
+            {
+                LOCAL: (".devin/config.local.json",),
+                PROJECT: (".devin/config.json",),
+                USER: ("config.json",),
+            },
+            _GROUP,
+        ),
+        servers=Servers({PROJECT: (".devin/config.json",), USER: ("config.json",)}),
+    ),
+    Agent(
+        name="goose",
+        title="Goose",
+        home=".config/goose",
+        marks=(".goosehints",),
+        # Only tools come with a directory; hooks run in the one in which it was started.
+        fields=Fields(
+            transcript=(),
+            directories=("working_dir",),
+            prompt=("message",),
+            event=("event",),
+            call=("tool_call_id",),
+        ),
+        signs=Signs(("event session_id",), ("PLUGIN_ROOT",)),
+        turn="UserPromptSubmit",
+        tool="PreToolUse",
+        tool_end="PostToolUse",
+        end="Stop",
+        by_documentation=True,
+        # A plugin of its own for nothing but the hooks.
+        config=Settings(
+            {
+                PROJECT: (".agents/plugins/boocode/hooks/hooks.json",),
+                USER: ("plugins/boocode/hooks/hooks.json",),
+            },
+            _GROUP,
+            home=".agents",
+        ),
+    ),
+    Agent(
+        name="antigravity",
+        title="Antigravity CLI",
+        aliases=("agy",),
+        home=".gemini/config",
+        marks=(".agents/hooks.json", ".agents/mcp_config.json"),
+        fields=Fields(
+            session=("conversationId",),
+            transcript=(),
+            directories=("workspacePaths",),
+            prompt=(),
+            event=(),
+            tool=(),
+            call=(),
+            tool_input=(),
+        ),
+        signs=Signs(("conversationId workspacePaths",)),
+        # Before each request to the model, of which only the first begins a turn. A hook before a
+        # tool would have to decide whether that may run.
+        turn="PreInvocation",
+        tool="",
+        end="Stop",
+        turn_repeats=True,
+        answer="{}\n",
+        by_documentation=True,
+        config=Settings(
+            {PROJECT: (".agents/hooks.json",), USER: ("hooks.json",)},
+            {"type": "command", "command": "{command}", "timeout": "{timeout}"},
+            key="boocode",
+        ),
+        servers=Servers({PROJECT: (".agents/mcp_config.json",), USER: ("mcp_config.json",)}),
+    ),
 )
 
 AGENTS = {agent.name: agent for agent in _ALL}
@@ -389,7 +657,25 @@ _VSCODE = Agent(
     ),
 )
 
-SERVER_AGENTS = {agent.name: agent for agent in (*_ALL, _VSCODE) if agent.servers is not None}
+# Its only hook runs before a tool, and says nothing of turns.
+_CRUSH = Agent(
+    name="crush",
+    title="Crush",
+    home=".config/crush",
+    marks=("crush.json", ".crush.json", ".crush"),
+    fields=Fields(),
+    turn="",
+    tool="",
+    by_documentation=True,
+    config=Settings({}, {}),
+    servers=Servers(
+        {PROJECT: ("crush.json", ".crush.json"), USER: ("crush.json",)}, _STDIO, key="mcp"
+    ),
+)
+
+SERVER_AGENTS = {
+    agent.name: agent for agent in (*_ALL, _VSCODE, _CRUSH) if agent.servers is not None
+}
 """The agents and editors that can start our server, by name."""
 
 

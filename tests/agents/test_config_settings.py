@@ -21,7 +21,12 @@ from git_boocode.agents.registry import AGENTS, find_agent
 from git_boocode.repo.errors import RefusedError
 from tests.repo_kit import examples
 
-CONFIGURED = [agent for agent in AGENTS.values() if isinstance(agent.config, Settings)]
+CONFIGURED = [
+    agent
+    for agent in AGENTS.values()
+    if isinstance(agent.config, Settings)
+    and (agent.config.key, agent.config.event_key, agent.config.bare) == ("hooks", "", ())
+]
 PATH = "/home/u/settings.json"
 NOTE = " // a note"
 
@@ -149,7 +154,7 @@ def test_the_bytes_from_before_come_back(agent: Agent, case: tuple[str, Any]) ->
     with TemporaryDirectory() as home:
         where = Locations(None, home)
         path = Path(where.files(agent, USER, HOOKS)[0].path)
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         carry_out(plan_install(where, agent, USER, wanted(agent)))
         there = path.read_bytes()
@@ -173,6 +178,84 @@ def test_others_change_the_file_meanwhile(case: tuple[str, Any], theirs: dict[st
     expected = {**before, **{key: value for key, value in theirs.items() if key != "hooks"}}
     expected["hooks"] = {**before.get("hooks", {}), "Added": now["hooks"]["Added"]}
     assert read(back) == expected
+
+
+_KIMI = """\
+default_model = "m"
+
+[[hooks]]
+event = "Stop"
+command = "mine"  # a note
+
+[models.m]
+"""
+_KIMI_ENTRY = """[[hooks]]
+event = "Stop"
+command = "git boocode hook kimi Stop"
+timeout = 600
+"""
+_KIRO_ENTRY = {
+    "name": "git-boocode Stop",
+    "trigger": "Stop",
+    "action": {"type": "command", "command": "git boocode hook kiro Stop"},
+    "timeout": 3605,
+    "enabled": True,
+}
+_FLAT = {"type": "command", "command": "git boocode hook antigravity Stop", "timeout": 3605}
+_MINE = '{"type": "command", "command": "mine"}'
+SHAPES = [
+    ("kimi", "config.toml", _KIMI, _KIMI_ENTRY),
+    ("kimi", "config.toml", "", _KIMI_ENTRY),
+    ("droid", "hooks.json", '{"Stop": [{"hooks": []}], "Other": []}', '"Stop": [{"hooks": []}, {'),
+    ("droid", "settings.json", f'{{"hooks": {{"Stop": [{_MINE}]}}}}', f'"Stop": [{_MINE}, {{'),
+    ("kiro", "hooks/boocode.json", '{"version": "v1", "hooks": []}', json.dumps(_KIRO_ENTRY)),
+    ("antigravity", "hooks.json", '{"mine": {"Stop": []}}', json.dumps({"Stop": [_FLAT]})),
+]
+
+
+@pytest.mark.parametrize(("name", "below", "before", "part"), SHAPES)
+def test_the_shapes_of_other_files(
+    name: str, below: str, before: str, part: str, tmp_path: Path
+) -> None:
+    agent = known(name)
+    path = tmp_path / agent.home / below
+    path.parent.mkdir(parents=True)
+    path.write_text(before)
+    where = Locations(None, str(tmp_path))
+    want = wanted(agent, "Stop", seconds=3605)
+    carry_out(plan_install(where, agent, USER, want))
+    assert part in path.read_text()
+    assert [file.path for file in where.files(agent, USER, HOOKS) if Path(file.path).exists()] == [
+        str(path)
+    ]
+    carry_out(plan_install(where, agent, USER, want._replace(seconds=7)))
+    assert "600" not in path.read_text()
+    assert path.read_text().count("git boocode hook") == 1
+    # Somebody else changed the file.
+    more = "# more" if below.endswith("toml") else ""
+    path.write_text(f"{path.read_text()}\n{more}\n")
+    carry_out(plan_uninstall(where, where.files(agent, USER, HOOKS)))
+    assert path.read_text().split() == f"{before}{more}".split()
+
+
+@pytest.mark.parametrize(
+    ("name", "below", "text", "problem"),
+    [
+        ("kimi", "config.toml", 'hooks = "x"\n', "'hooks' in it is not an array"),
+        ("kiro", "hooks/boocode.json", '{"hooks": {}}', "'hooks' in it is not an array"),
+        ("droid", "hooks.json", '{"Stop": {}}', "'Stop' in it is not an array"),
+        ("antigravity", "hooks.json", '{"boocode": 7}', "'boocode' in it is not an object"),
+    ],
+)
+def test_other_files_that_cannot_be_used(
+    name: str, below: str, text: str, problem: str, tmp_path: Path
+) -> None:
+    agent = known(name)
+    path = tmp_path / agent.home / below
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(RefusedError, match=problem):
+        plan_install(Locations(None, str(tmp_path)), agent, USER, wanted(agent, "Stop"))
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])

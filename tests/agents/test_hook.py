@@ -22,21 +22,32 @@ from tests.repo_kit import Repo
 pytestmark = pytest.mark.slow
 
 each_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)
+each_with_tools = pytest.mark.parametrize(
+    "agent", [agent for agent in AGENTS.values() if agent.tool], ids=lambda agent: agent.name
+)
 SESSIONS = {
+    "antigravity": "conversationId",
     "cline": "sessionContext.rootSessionId",
     "copilot": "sessionId",
     "cursor": "conversation_id",
+    "grok": "sessionId",
     "opencode": "sessionID",
+    "pi": "sessionId",
     "windsurf": "trajectory_id",
 }
 TURNS = {
     "claude-code": "prompt_id",
     "codex": "turn_id",
     "cursor": "generation_id",
+    "devin": "prompt_id",
+    "grok": "promptId",
     "opencode": "messageID",
+    "pi": "turnId",
     "qwen": "prompt_id",
     "windsurf": "execution_id",
 }
+# Its tools do not name the turn.
+NAMELESS_TOOLS = ("grok",)
 INVENTED = ("cursor", "windsurf")  # payloads that no program has sent
 # The payload of Cursor at the end of a turn is unknown.
 ENDS = [agent.name for agent in AGENTS.values() if agent.end and agent.name not in INVENTED]
@@ -57,8 +68,9 @@ def tool_of_turn(repo: Repo, agent: Agent) -> bytes:
     text = recorded(repo, agent.name, agent.tool).decode()
     begun = json.loads(recorded(repo, agent.name, agent.turn), strict=False)
     for name in (SESSIONS.get(agent.name, "session_id"), TURNS.get(agent.name)):
-        old, new = (part(json.loads(t, strict=False), name) for t in (text, json.dumps(begun)))
-        text = text.replace(old, new) if name else text
+        if name and name.split(".")[0] in json.loads(text, strict=False):
+            old, new = (part(json.loads(t, strict=False), name) for t in (text, json.dumps(begun)))
+            text = text.replace(old, new)
     return text.encode()
 
 
@@ -78,7 +90,7 @@ def test_there_is_a_payload_of_every_event() -> None:
         f"{agent.name}.{event}"
         for agent in AGENTS.values()
         for event in (*agent.turn_events, agent.tool)
-        if event != agent.end or agent.name in ENDS
+        if event and (event != agent.end or agent.name in ENDS)
     }
     assert {path.name.removesuffix(".json") for path in PAYLOADS.iterdir()} == events
 
@@ -90,14 +102,15 @@ def test_a_turn(agent: Agent, repo: Repo, transcript: Callable[[str], None]) -> 
     payload = json.loads(data, strict=False)
     session = part(payload, SESSIONS.get(agent.name, "session_id"))
     message = part(payload, TURNS.get(agent.name))
-    path = payload.get("transcript_path")
+    path = payload.get("transcript_path") if "transcript_path" in agent.fields.transcript else None
+    path = path or payload.get("sessionFile")
     if agent.name == "copilot":
         path = f"{os.environ['HOME']}/.copilot/session-state/{session}/events.jsonl"
     if path:
         transcript(path)
     assert fire(repo, agent.name, agent.turn, payload=data).out == agent.answer
     (found,) = taken(repo)
-    labels = {"cline": None, **dict.fromkeys(INVENTED, LABEL)}
+    labels = {"antigravity": None, "cline": None, **dict.fromkeys(INVENTED, LABEL)}
     assert found["label"] == labels.get(agent.name, PROMPT)
     assert (found.get("prompt") == PROMPT) == (agent.name not in labels)
     assert (found["agent"], found["trigger"]) == (agent.name, agent.turn)
@@ -114,14 +127,14 @@ def test_a_turn(agent: Agent, repo: Repo, transcript: Callable[[str], None]) -> 
 
 @each_agent
 def test_the_payload_alone_names_the_event(agent: Agent, repo: Repo) -> None:
-    # Copilot CLI's names none, and Cline's has other names than the files.
+    # Those of Copilot CLI and Antigravity name none, and Cline's has other names than the files.
     fire(repo, agent.name, payload=recorded(repo, agent.name, agent.turn))
-    triggers = [] if agent.name in ("copilot", "cline") else [agent.turn]
+    triggers = [] if agent.name in ("antigravity", "copilot", "cline") else [agent.turn]
     assert [found["trigger"] for found in taken(repo)] == triggers
     assert what_went_wrong(repo) == ([] if triggers else ["unknown_event"])
 
 
-@each_agent
+@each_with_tools
 def test_a_tool(agent: Agent, repo: Repo) -> None:
     repo.git("config", "boocode.perTool", "true")
     file = "src/main.py" if agent.name in INVENTED else "greet.py"
@@ -141,17 +154,19 @@ def test_a_tool(agent: Agent, repo: Repo) -> None:
     assert logged(repo) == []
 
 
-@each_agent
+@each_with_tools
 def test_a_tool_before_any_turn(agent: Agent, repo: Repo) -> None:
     repo.write("src/main.py", "a\n")
     for _ in range(2):
         fire(repo, agent.name, agent.tool, payload=tool_of_turn(repo, agent))
     # If the turn is named, the first of its tools stands for it.
     found = taken(repo)
-    assert len(found) == (agent.name in TURNS)
+    names_turn = agent.name in TURNS and agent.name not in NAMELESS_TOOLS
+    assert len(found) == (names_turn or agent.name == "droid")
     assert all("partial" not in each for each in found)
     fire(repo, agent.name, agent.turn, payload=recorded(repo, agent.name, agent.turn))
-    assert len(taken(repo)) == 1
+    # A prompt without an id begins another one.
+    assert len(taken(repo)) == 1 + (agent.name == "droid")
 
 
 @pytest.mark.parametrize("name", ENDS)
@@ -200,6 +215,72 @@ def test_a_turn_that_is_aborted_ends(name: str, event: str, repo: Repo) -> None:
     assert repo.git("show", f"refs/boocode/turn-ends/{begun['id']}:a") == "of the turn\n"
     assert len(refs(repo, "turn-ends")) == 1
     assert logged(repo) == []
+
+
+def test_turns_of_which_only_tools_and_ends_are_reported(repo: Repo) -> None:
+    """As `droid exec` does in one session."""
+    for text in ("one\n", "two\n"):
+        repo.write("a", text)
+        for _ in range(2):
+            fire(repo, "droid", "PreToolUse", payload=recorded(repo, "droid", "PreToolUse"))
+            repo.write("a", "by the agent\n")
+        fire(repo, "droid", "Stop", payload=recorded(repo, "droid", "Stop"))
+    first, second = taken(repo)
+    commits = [line.split()[1] for line in refs(repo, "checkpoints")]
+    assert [repo.git("show", f"{commit}:a") for commit in commits] == ["one\n", "two\n"]
+    assert (first["session"], first["trigger"]) == (second["session"], "PreToolUse")
+
+
+def test_an_event_that_comes_again_during_a_turn(repo: Repo) -> None:
+    """As Antigravity reports each request to the model."""
+    for text in ("one\n", "two\n"):
+        repo.write("a", text)
+        for number in range(2):
+            sent = json.loads(recorded(repo, "antigravity", "PreInvocation"))
+            payload = {**sent, "invocationNum": number}
+            done = fire(repo, "antigravity", "PreInvocation", payload=payload)
+            assert done.out == "{}\n"
+            repo.write("a", "by the agent\n")
+        fire(repo, "antigravity", "Stop", payload=recorded(repo, "antigravity", "Stop"))
+    commits = [line.split()[1] for line in refs(repo, "checkpoints")]
+    assert [repo.git("show", f"{commit}:a") for commit in commits] == ["one\n", "two\n"]
+    assert len(refs(repo, "turn-ends")) == 2
+
+
+def test_the_end_of_a_session_of_grok_is_not_that_of_a_turn(repo: Repo) -> None:
+    repo.write("a", "one\n")
+    fire(repo, "grok", "UserPromptSubmit", payload=recorded(repo, "grok", "UserPromptSubmit"))
+    repo.write("a", "by the agent\n")
+    end = json.loads(recorded(repo, "grok", "Stop"))
+    fire(repo, "grok", "Stop", payload=end)
+    repo.write("a", "by hand\n")
+    fire(repo, "grok", "Stop", payload={**end, "promptId": None, "reason": "shutdown"})
+    (row,) = refs(repo, "turn-ends")
+    assert repo.git("show", f"{row.split()[0]}:a") == "by the agent\n"
+    # It runs the hooks of Claude Code and Cursor as well.
+    begun = recorded(repo, "grok", "UserPromptSubmit")
+    fire(repo, "claude-code", "UserPromptSubmit", payload=begun)
+    fire(repo, "cursor", "beforeSubmitPrompt", payload=begun)
+    assert [found["agent"] for found in taken(repo)] == ["grok"]
+
+
+@pytest.mark.parametrize(
+    ("name", "below"),
+    [
+        ("grok", ".grok/sessions/%2Fw/{session}/chat_history.jsonl"),
+        ("kimi", ".kimi-code/sessions/wd_w_0/{session}/agents/main/wire.jsonl"),
+    ],
+)
+def test_a_transcript_is_found_by_its_session(
+    name: str, below: str, repo: Repo, sealed: Path, transcript: Callable[[str], None]
+) -> None:
+    data = recorded(repo, name, "UserPromptSubmit")
+    session = json.loads(data)[SESSIONS.get(name, "session_id")]
+    path = str(sealed / below.format(session=session))
+    transcript(path)
+    fire(repo, name, "UserPromptSubmit", payload=data)
+    anchor = taken(repo)[0]["anchor"]
+    assert (anchor["path"], anchor["offset"]) == (path, 16)
 
 
 def test_older_versions_of_cline_report_each_turn_once(repo: Repo) -> None:

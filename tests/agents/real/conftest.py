@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents.registry import AGENTS
 from tests.agents.real.model import Model, ToolCall
 from tests.agents.real.programs import REAL_AGENTS, RealAgent, filled
 from tests.repo_kit import Repo
@@ -47,6 +48,8 @@ class Session:
         return done.json
 
     def hooks(self, command: str, scope: str) -> None:
+        if scope.strip("-") not in AGENTS[self.agent.name].config.places:
+            pytest.skip(f"{self.agent.name} has no files for {scope}")
         self.boocode("hooks", command, "--agent", self.agent.name, scope)
 
     def turn(self, word: str) -> None:

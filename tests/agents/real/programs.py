@@ -142,6 +142,50 @@ _CLINE_CONFIG = {
     "providers": {"openai-compatible": _CLINE_PROVIDER},
 }
 
+_PI = ("--approve", "--print")
+_PI_CONFIG = {
+    "baseUrl": "{url}/v1",
+    "apiKey": "none",
+    "api": "openai-completions",
+    "models": [{"id": "scripted"}],
+}
+_KIMI_CONFIG = """\
+default_model = "scripted"
+telemetry = false
+
+[providers.scripted]
+type = "openai"
+base_url = "{url}/v1"
+api_key = "none"
+
+[models.scripted]
+provider = "scripted"
+model = "scripted"
+max_context_size = 200000
+"""
+_GROK = ("--trust", "--yolo", "--no-auto-update", "--single", "{prompt}")
+_GROK_CONFIG = """\
+[models]
+default = "scripted"
+
+[model.scripted]
+model = "scripted"
+name = "scripted"
+base_url = "{url}/v1"
+api_key = "none"
+context_window = 200000
+api_backend = "chat_completions"
+"""
+_DROID = ("exec", "--auto", "high", "-m", "custom:scripted-0")
+_DROID_MODEL = {
+    "model": "scripted",
+    "displayName": "scripted",
+    "baseUrl": "{url}/v1",
+    "apiKey": "none",
+    "provider": "generic-chat-completion-api",
+    "maxOutputTokens": 8000,
+}
+
 REAL_AGENTS = (
     RealAgent(
         "claude-code",
@@ -263,6 +307,51 @@ REAL_AGENTS = (
         {"CLINE_SESSION_BACKEND_MODE": "local"},
         {".cline/data/settings/providers.json": _CLINE_CONFIG},
         served="boocode__{tool}",
+    ),
+    RealAgent(
+        "pi",
+        (*_PI, "{prompt}"),
+        (*_PI, "--session", "{session}", "{prompt}"),
+        "write",
+        {"path": "{top}/{path}", "content": "{text}\n"},
+        {"PI_OFFLINE": "1"},
+        {
+            ".pi/agent/models.json": {"providers": {"scripted": _PI_CONFIG}},
+            ".pi/agent/settings.json": {"defaultProvider": "scripted", "defaultModel": "scripted"},
+        },
+        served="mcp__boocode__{tool}",
+    ),
+    RealAgent(
+        "kimi",
+        ("--prompt", "{prompt}"),
+        ("--session", "{session}", "--prompt", "{prompt}"),
+        "Write",
+        {"path": "{top}/{path}", "content": "{text}\n"},
+        {},
+        {".kimi-code/config.toml": _KIMI_CONFIG},
+        served="mcp__boocode__{tool}",
+    ),
+    RealAgent(
+        "grok",
+        _GROK,
+        ("--resume", "{session}", *_GROK),
+        "write",
+        {"file_path": "{top}/{path}", "content": "{text}\n"},
+        {},
+        {".grok/config.toml": _GROK_CONFIG},
+        served="boocode__{tool}",
+        search="search_tool",
+        wrapper="use_tool",
+    ),
+    RealAgent(
+        "droid",
+        (*_DROID, "{prompt}"),
+        (),
+        "Create",
+        {"file_path": "{top}/{path}", "content": "{text}\n"},
+        {"FACTORY_API_KEY": "fk-none"},
+        {".factory/settings.json": {"customModels": [_DROID_MODEL]}},
+        served="boocode___{tool}",
     ),
 )
 

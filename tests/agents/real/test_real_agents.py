@@ -76,6 +76,10 @@ def test_tools_are_checkpoints_where_asked_for(session: Session) -> None:
     session.turn("alpha")
     session.turn("bravo")
     found = session.checkpoints()
+    if session.agent.name == "droid":
+        # Its turns begin with their first tool.
+        assert list(map(session.files_in, found)) == [set(), {"alpha"}]
+        return
     assert list(map(session.files_in, found)) == [set(), set(), {"alpha"}, {"alpha"}]
     turn, tool, *others = (each["trigger"] for each in found)
     assert turn != tool
