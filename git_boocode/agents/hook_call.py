@@ -480,7 +480,10 @@ def _serve_tool(
 
 
 def _capture_end(repository: Repository, reported: HookEvent, turns: Turns) -> None:
-    """Record the worktree at the end of a turn whose beginning was recorded."""
+    """Record the worktree at the end of a turn whose beginning was recorded.
+
+    The agent waits for it: what a script changes once the agent has exited is not the turn's.
+    """
     from git_boocode.checkpoints.capture import capture_turn_end
 
     agent, session = reported.agent.name, reported.session
