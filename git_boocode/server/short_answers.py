@@ -236,21 +236,24 @@ def _cut(text: str) -> str:
 
 def _diff_lines(done: _Answered) -> Iterator[str]:
     files, diff = done.get("files"), done.get("diff")
-    asked = bool(done.arguments.get("paths"))
+    lines = diff.removesuffix("\n").split("\n") if diff else []
     yield f"{_counted(len(files), 'file')} changed" if files else "no differences"
-    parts = [f"diff --git {part}" for part in _NEW_FILE.split(diff)[1:]]
-    most, size = _ASKED_DIFF_LINES if asked else _DIFF_LINES, diff.count("\n")
-    counts = [_counts(part) for part in parts] if len(parts) == len(files) else [""] * len(files)
-    if size > most or not diff:
-        rows = (f"{quoted(file['path'])}: {_DONE[file['action']]}" for file in files)
-        yield from _limited([f"{row}{count}" for row, count in zip(rows, counts, strict=True)])
-    if size <= most:
-        yield from map(_shown_line, diff.removesuffix("\n").split("\n") if diff else ())
-    elif asked:
-        yield from map(_shown_line, diff.split("\n")[:most])
-        yield f"… and {size - most:,} more lines: name fewer paths"
-    else:
-        yield f"the diff has {size:,} lines: paths shows it for some of the files"
+    asked = bool(done.arguments.get("paths"))
+    most = _ASKED_DIFF_LINES if asked else _DIFF_LINES
+    is_short = max(len(lines), len(diff) // _LINE_LENGTH) <= most
+    if lines and is_short:
+        yield from lines
+        return
+    parts = [_counts(f"diff --git {part}") for part in _NEW_FILE.split(diff)[1:]]
+    counts = parts if len(parts) == len(files) else [""] * len(files)
+    rows = (f"{quoted(file['path'])}: {_DONE[file['action']]}" for file in files)
+    yield from _limited([f"{row}{count}" for row, count in zip(rows, counts, strict=True)])
+    if asked:
+        yield from map(_shown_line, lines[:most])
+    if asked and lines[most:]:
+        yield f"… and {len(lines) - most:,} more lines: name fewer paths"
+    elif lines and not asked:
+        yield f"the diff has {len(lines):,} lines: paths shows it for some of the files"
 
 
 def _counts(diff: str) -> str:

@@ -174,6 +174,7 @@ class Client(NamedTuple):
 
 
 _SEES_ALL = Client(tools=ALL)
+_LONGEST_NAME = 100
 
 
 def client_of(
@@ -185,7 +186,7 @@ def client_of(
     RpcError if the capability names a set that does not exist.
     """
     found = info.get("name") if isinstance(info, dict) else None
-    name = found if isinstance(found, str) else ""
+    name = found[:_LONGEST_NAME] if isinstance(found, str) and _is_text(found) else ""
     experimental = capabilities.get("experimental")
     own = experimental.get("git-boocode") if isinstance(experimental, dict) else None
     asked = own.get("tools", EDITOR) if isinstance(own, dict) else ""

@@ -37,6 +37,7 @@ def recorded(repo: Repo, client: Client, name: str, **given: Any) -> tuple[str, 
         ("cursor-vscode", "cursor"),
         ("Visual Studio Code", "vscode"),
         ("some-agent", "some-agent"),
+        ("a\0b", ""),
         ("", ""),
     ],
 )

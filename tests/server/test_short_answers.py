@@ -174,6 +174,9 @@ def test_a_diff_is_bounded(agent: Client, work: Repo) -> None:
     text = said(agent, "diff", paths=["big"])
     assert text.count("\n") < 410
     assert text.endswith("more lines: name fewer paths")
+    work.write("big", "x" * 50_000)
+    assert len(said(agent, "diff")) < 200
+    assert len(said(agent, "diff", paths=["big"])) > 50_000
 
 
 def test_a_restore_and_the_way_back(agent: Client, work: Repo) -> None:
