@@ -364,7 +364,7 @@ def _in_session(reported: HookEvent, turns: Turns) -> HookEvent:
     """The event in a known session: a subagent of a subagent names none that had a turn."""
     agent, session = reported.agent.name, reported.session
     if reported.is_of_subagent and turns.latest(agent, session) is None:
-        return reported._replace(session=turns.last_session(agent) or session)
+        return reported._replace(session=turns.open_session(agent) or session)
     return reported
 
 
@@ -372,7 +372,7 @@ def _begins(
     repository: Repository, reported: HookEvent, turn: ReportedTurn, turns: Turns, *, beside: bool
 ) -> bool:
     """Whether an event is the first one of a turn."""
-    if reported.kind == TOOL_END:
+    if reported.kind == TOOL_END or reported.is_of_subagent:
         return False
     latest = turns.latest(turn.agent, turn.session)
     has_ended = latest is None or latest.ended
@@ -386,7 +386,6 @@ def _begins(
         return known.prompt == turn.prompt != "" and _is_undone(repository, known)
     if reported.agent.tool_begins:
         return has_ended
-    beside = beside and not reported.is_of_subagent
     return beside and not turns.knows_session(turn)
 
 
@@ -488,12 +487,13 @@ def _capture_end(repository: Repository, reported: HookEvent, turns: Turns) -> N
 
     agent, session = reported.agent.name, reported.session
     latest = turns.latest(agent, session)
-    is_of_latest = latest is not None and reported.turn in ("", latest.turn)
-    if reported.kind == ABORT and (latest is None or latest.ended or not is_of_latest):
+    # A session may end with the id of a command that was no turn.
+    turn = "" if reported.kind == ABORT else reported.turn
+    if reported.kind == ABORT and (latest is None or latest.ended):
         return
-    if latest is not None and is_of_latest:
+    if latest is not None and turn in ("", latest.turn):
         turns.replace(latest, latest._replace(ended=True, in_call=False))
-    begun = turns.checkpoint_of(agent, session, reported.turn)
+    begun = turns.checkpoint_of(agent, session, turn)
     if begun:
         capture_turn_end(repository, begun, reported.name)
 

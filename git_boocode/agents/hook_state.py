@@ -75,9 +75,11 @@ class Turns:
         is_latest = known == self.latest(turn.agent, turn.session)
         return is_latest and known.prompt in ("", turn.prompt)
 
-    def last_session(self, agent: str) -> str:
-        """The session of an agent that has the latest turn; empty if there is none."""
-        return next((each.session for each in reversed(self._turns) if each.agent == agent), "")
+    def open_session(self, agent: str) -> str:
+        """The session of an agent with an open turn, of several the one that began last."""
+        alike = (each for each in reversed(self._turns) if each.agent == agent)
+        is_open = (e for e in alike if e.is_open and e == self.latest(agent, e.session))
+        return next((each.session for each in is_open), "")
 
     def knows_session(self, turn: ReportedTurn) -> bool:
         """Whether any turn of its session was reported before."""

@@ -162,16 +162,18 @@ class Timeline:
                 last = ends.get(turn, 0)
                 if last <= at:
                     last = self._unrecorded_end(session, at, following)
-                found[turn] = TurnSpan(turn, session, at, last, self._pauses(turn))
+                found[turn] = TurnSpan(turn, session, at, last, self._pauses.get(turn, ()))
         return found
 
-    def _pauses(self, turn: str) -> tuple[tuple[int, int], ...]:
-        """The times between a former end of a turn and the state in which it went on."""
-        return tuple(
-            (bisect_right(self._ids, state.call), at)
-            for at, state in enumerate(self.states)
-            if state.kind == RESUME and state.turn == turn
-        )
+    @cached_property
+    def _pauses(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """By turn, the times between a former end and the state in which it went on."""
+        found: dict[str, tuple[tuple[int, int], ...]] = {}
+        for at, state in enumerate(self.states):
+            if state.kind == RESUME:
+                pause = (bisect_right(self._ids, state.call), at)
+                found[state.turn] = (*found.get(state.turn, ()), pause)
+        return found
 
     def _unrecorded_end(self, session: Session, at: int, following: int) -> int:
         """The next turn of its session, or an earlier one after the last sign of the session."""

@@ -105,6 +105,19 @@ def test_tools_of_a_subagent_are_those_of_its_turn(repo: Repo, report: Callable[
     assert changed(repo, "@") == []
 
 
+def test_a_subagent_of_an_unknown_turn_opens_no_other_turn(
+    repo: Repo, report: Callable[..., None]
+) -> None:
+    report(0, prompt="delegate")
+    report(3)
+    turn(repo, session_id="other", prompt="beside")
+    unknown = dict.fromkeys(("session_id", "parentAgentId", "parentID"), "unknown")
+    for number in (1, 2):
+        report(number, by_subagent=True, **unknown)
+    assert refs(repo, "tool-states") == []
+    assert [each["label"] for each in taken(repo)] == ["delegate", "beside"]
+
+
 def test_a_subagent_of_an_unknown_turn_begins_none(repo: Repo, report: Callable[..., None]) -> None:
     turn(repo, session_id="other", prompt="beside")
     for number in range(4):
