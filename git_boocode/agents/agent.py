@@ -153,8 +153,8 @@ class Agent(NamedTuple):
     `home` is the directory of the user's own files below the home directory; the environment
     variable `home_variable` overrides it, or with `home_below_variable` the home directory. In it
     lies the `transcript` of `{session}`, if payloads do not say where, and the directories of all
-    `transcripts`, by default anywhere. `marks` are paths in a
-    worktree that show that the agent is used there.
+    `transcripts`, by default anywhere. Lines that begin with `hook_notes` are about hooks, and
+    belong to no turn. `marks` are paths in a worktree that show that the agent is used there.
 
     `turn` and `tool` are the events before a turn and before a tool, `end` and `tool_end` are those
     after them. `aborts` are events that come instead of `end` if a turn fails or is interrupted,
@@ -195,6 +195,7 @@ class Agent(NamedTuple):
     home_below_variable: bool = False
     transcript: str = ""
     transcripts: tuple[str, ...] = ("",)
+    hook_notes: str = ""
     aliases: tuple[str, ...] = ()
     answer: str = ""
     tool_begins: bool = False

@@ -524,7 +524,8 @@ def _wanted_prompts(context: HookContext, repository: Repository) -> str:
 def _position(context: HookContext, reported: HookEvent) -> TranscriptPosition | None:
     path = reported.payload.text(reported.agent.fields.transcript) or _usual_transcript(reported)
     try:
-        return transcript_position(path) if path else None
+        notes = reported.agent.hook_notes.encode("ascii")
+        return transcript_position(path, notes) if path else None
     except FatalError as error:
         context.note(error)
         return None
@@ -589,10 +590,11 @@ def _anchor(position: TranscriptPosition | None) -> dict[str, Any]:
     return {"path": position.path, "offset": position.offset, "hash": position.hash}
 
 
-def transcript_position(path: str) -> TranscriptPosition:
+def transcript_position(path: str, notes: bytes = b"") -> TranscriptPosition:
     """The current end of a transcript; FatalError (`transcript`) if it cannot be read.
 
-    One that is missing, as before the first turn of a session, ends at 0.
+    One that is missing, as before the first turn of a session, ends at 0. Lines at its end that
+    begin with `notes` do not count.
     """
     full = os.path.expanduser(path)
     if not os.path.isabs(full):
@@ -603,7 +605,7 @@ def transcript_position(path: str) -> TranscriptPosition:
             raise _unreadable(path, "not a regular file")
         descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            return _end_of(full, descriptor)
+            return _end_of(full, descriptor, notes)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
@@ -614,10 +616,17 @@ def transcript_position(path: str) -> TranscriptPosition:
         raise _unreadable(path, "the path is not valid") from None
 
 
-def _end_of(path: str, descriptor: int) -> TranscriptPosition:
+def _end_of(path: str, descriptor: int, notes: bytes) -> TranscriptPosition:
+    end, line = _last_line(path, descriptor, os.fstat(descriptor).st_size)
+    while line is not None and notes and line.startswith(notes):
+        end, line = _last_line(path, descriptor, end - len(line) - 1)
+    return TranscriptPosition(path, end, None if line is None else _hash(line))
+
+
+def _last_line(path: str, descriptor: int, size: int) -> tuple[int, bytes | None]:
+    """The end of the last complete line in the first bytes of a file, and that line, if any."""
     blocks: list[bytes] = []
-    end = None
-    size = begin = os.fstat(descriptor).st_size
+    end, begin = None, size
     for begin, block in _backwards(descriptor, size):
         rest = block
         if end is None:
@@ -628,17 +637,17 @@ def _end_of(path: str, descriptor: int) -> TranscriptPosition:
         _, newline, tail = rest.rpartition(b"\n")
         blocks.append(tail)
         if newline:
-            return TranscriptPosition(path, end, _hash(blocks))
+            return end, b"".join(reversed(blocks))
     if begin > 0:
         raise _unreadable(path, "its last line is too long")
-    return TranscriptPosition(path, end or 0, _hash(blocks) if end else None)
+    return end or 0, b"".join(reversed(blocks)) if end else None
 
 
-def _hash(blocks: list[bytes]) -> str:
+def _hash(line: bytes) -> str:
     from git_boocode.repo.object_writer import hexdigest
 
-    line = b"".join(reversed(blocks)).removesuffix(b"\r")
-    return f"sha256:{hexdigest('sha256', line)}"
+    digest = hexdigest("sha256", line.removesuffix(b"\r"))
+    return f"sha256:{digest}"
 
 
 def _backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:

@@ -210,6 +210,7 @@ _ALL = (
         home_variable="COPILOT_HOME",
         transcript="session-state/{session}/events.jsonl",
         transcripts=("session-state",),
+        hook_notes='{"type":"hook.',
         marks=(".github/hooks", ".github/copilot-instructions.md"),
         # Its own spellings, and those of Claude Code's hooks, which VS Code uses in both.
         fields=Fields(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,11 +95,17 @@ def test_any_object_has_a_caller(values: dict[str, Any], event: str) -> None:
     assert caller_of(payload, event, {}) in AGENTS.values()
 
 
-def test_the_rest_of_the_program_sees_the_agent(repo: Repo) -> None:
+def test_the_rest_of_the_program_sees_the_agent(repo: Repo, sealed: Path) -> None:
+    directory = sealed / f".copilot/session-state/{COPILOT['session_id']}"
+    directory.mkdir(parents=True)
+    (directory / "events.jsonl").write_text('{"type":"session.start"}\n')
     assert fire(repo, "auto", "UserPromptSubmit", payload=sent(repo, COPILOT)).out == ""
     (found,) = taken(repo)
     assert (found["agent"], found["trigger"]) == ("copilot", "UserPromptSubmit")
     assert (found["session"], found["label"]) == (COPILOT["session_id"], COPILOT["prompt"])
+    # It writes about each hook in the transcript.
+    with (directory / "events.jsonl").open("a") as file:
+        file.write('{"type":"hook.start","data":{}}\n{"type":"hook.end","data":{}}\n')
     own = {"sessionId": COPILOT["session_id"], "timestamp": 1, "cwd": "/TOP"}
     event = AGENTS["copilot"].turn
     fire(repo, "copilot", event, payload=sent(repo, {**own, "prompt": COPILOT["prompt"]}))

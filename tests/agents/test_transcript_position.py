@@ -47,6 +47,25 @@ def test_positions(data: bytes, offset: int, line: bytes | None, tmp_path: Path)
     assert transcript_position(str(path)) == expected
 
 
+@pytest.mark.parametrize(
+    ("data", "offset", "line"),
+    [
+        (b"one\n#a\n#bc\n", 4, b"one"),
+        (b"one\n#a\ntwo\n#b", 11, b"two"),
+        (b"#a\n#b\n", 0, None),
+        (b"one\r\n#" + b"x" * 200_000 + b"\n", 5, b"one"),
+        (b"\n#a\n", 1, b""),
+    ],
+)
+def test_what_an_agent_writes_about_hooks_does_not_count(
+    data: bytes, offset: int, line: bytes | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "transcript"
+    path.write_bytes(data)
+    expected = (str(path), offset, None if line is None else sha(line))
+    assert transcript_position(str(path), b"#") == expected
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(st.binary().map(lambda data: data.replace(b"\n", b""))), half=st.binary())
 def test_any_lines(
