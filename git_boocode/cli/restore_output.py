@@ -45,6 +45,7 @@ from git_boocode.workflows.restore_with_edits import (
 )
 
 _SHOWN_HUNKS = 5
+_SHOWN_TURNS = 3
 _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 
@@ -120,6 +121,7 @@ def print_paths(repository: Repository, result: RestoreResult) -> None:
         agent, label = (printable(turn.meta.text(key)) for key in ("agent", "label"))
         named = f" '{shortened(label)}'" if label else ""
         warn(f"the turn{named} of {agent} has not ended yet; the agent may still write files")
+    _warn_of_others(result)
     for each in result.open_in:
         program = printable(each.program)
         warn(f"{program} (process {each.pid}) still has the conversation open")
@@ -127,6 +129,23 @@ def print_paths(repository: Repository, result: RestoreResult) -> None:
         lose = "would lose" if result.dry_run else "lost"
         hint = f"'{lost.install}' installs what is missing"
         warn(f"{quote_path(lost.path)} {lose} the {lost.title}", (hint,))
+
+
+def _warn_of_others(result: RestoreResult) -> None:
+    """Warn of the work of other sessions, and name what leaves it alone."""
+    hints = (result.instead,) if result.instead else ()
+    if not result.other_turns:
+        print_hints(hints)
+        return
+    named = first_few(
+        [
+            f"'{shortened(label_of(turn))}' of {printable(turn.meta.text('agent'))}"
+            for turn in result.other_turns
+        ],
+        _SHOWN_TURNS,
+    )
+    does = "would also remove" if result.dry_run else "also removed"
+    warn(f"this {does} the work of another session: {named}", hints)
 
 
 def warn_of_kept(result: RestoreResult) -> None:

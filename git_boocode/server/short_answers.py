@@ -281,14 +281,20 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
         yield f"nothing to do: the files are as at checkpoint {name}"
     yield from _changed_lines(done)
     yield from _warnings(done)
-    yield from _programs(done)
+    yield from _others(done)
     yield from done.get("message").splitlines()
     if done.get("resume"):
         yield f"continue the conversation with: {done.get('resume')}"
     yield from _way_back(done)
 
 
-def _programs(done: _Answered) -> Iterator[str]:
+def _others(done: _Answered) -> Iterator[str]:
+    if turns := done.get("other_turns"):
+        named = first_few([f"'{each['label']}' of {each['agent']}" for each in turns], 3)
+        does = "would also remove" if done.get("dry_run") else "also removed"
+        yield f"warning: this {does} the work of another session: {named}"
+    if hint := done.get("hint"):
+        yield f"hint: {hint}"
     for each in done.get("open_in") or ():
         yield f"warning: {each['program']} (process {each['pid']}) still has the conversation open"
 

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,6 +45,7 @@ from git_boocode.repo.layout import EDIT_NOTE, EDITS, SAFETY
 from git_boocode.repo.lock import INSIDE_RESTORE, interrupted_restore, worktree_lock
 from git_boocode.repo.open_files import OpenIn, programs_with
 from git_boocode.repo.repository import Repository
+from git_boocode.workflows.other_sessions import with_other_sessions
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Failure
@@ -58,7 +59,9 @@ _SESSION = "[0-9A-Za-z_][0-9A-Za-z_.:-]*"
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.restore`."""
-    return _resumable(commands.restore(repository, name, request, restore_host(repository)))
+    return _reported(
+        repository, commands.restore(repository, name, request, restore_host(repository))
+    )
 
 
 def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
@@ -69,13 +72,13 @@ def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     if not request.dry_run:
         _end_killed_accept(repository)
     with _rewind_hint(repository):
-        return _resumable(commands.undo(repository, request, restore_host(repository)))
+        return _reported(repository, commands.undo(repository, request, restore_host(repository)))
 
 
 def redo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
     with _rewind_hint(repository):
-        return _resumable(commands.redo(repository, request, restore_host(repository)))
+        return _reported(repository, commands.redo(repository, request, restore_host(repository)))
 
 
 def repair(repository: Repository) -> RestoreResult | None:
@@ -248,7 +251,15 @@ def _change(file: HostFile) -> FileChange:
     return FileChange(target, now, file.after, now or mode_only(file.mode))
 
 
-# The conversation.
+# What is said of it.
+
+
+def _reported(repository: Repository, result: RestoreResult) -> RestoreResult:
+    result = _resumable(result)
+    # It is done, so nothing that is said of it besides may fail.
+    with suppress(BoocodeError, OSError):
+        result = with_other_sessions(repository, result)
+    return result
 
 
 def _resumable(result: RestoreResult) -> RestoreResult:
@@ -279,7 +290,10 @@ def _open_in(checkpoint: Checkpoint) -> list[OpenIn]:
         return []
     directory = os.path.dirname(path)
     is_own = bool(session) and os.path.basename(directory) == session
-    return programs_with(path, or_below=directory if is_own else "")
+    try:
+        return programs_with(path, or_below=directory if is_own else "")
+    except OSError:
+        return []
 
 
 def unrestored_conversation(result: RestoreResult) -> str:

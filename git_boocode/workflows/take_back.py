@@ -36,7 +36,6 @@ from git_boocode.checkpoints.turns import (
     CurrentTree,
     Turn,
     end_is_unknown,
-    only_paths,
     turn_around,
     turns,
 )
@@ -62,6 +61,7 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
+from git_boocode.workflows.other_sessions import is_of_tool
 from git_boocode.workflows.restore_parts import LISTED, ChangedFile, only_file
 from git_boocode.workflows.restore_with_edits import restore_host
 from git_boocode.workflows.turn_conflicts import TurnConflict, pathspecs_without, refusal_of
@@ -408,7 +408,7 @@ def _turns_of(catalog: Catalog, request: TakeBackRequest) -> list[Checkpoint]:
         if session in ("", each.meta.text("session"))
         and (not request.agent or each.meta.text("agent") in names)
         and each.id not in reverted
-        and not _is_of_tool(each)
+        and not is_of_tool(each)
     ]
     if not found:
         suffices = ("the beginning of a session's id suffices",) if request.session else ()
@@ -475,13 +475,6 @@ def _tree_now(repository: Repository) -> str:
         return CurrentTree(repository)()
 
 
-def _is_of_tool(checkpoint: Checkpoint) -> bool:
-    """Whether it holds files as they were before a tool of an agent, which begins no turn."""
-    agent = find_agent(checkpoint.meta.text("agent"))
-    is_before_tool = agent is not None and checkpoint.meta.text("trigger") == agent.tool
-    return is_before_tool and only_paths(checkpoint) != ()
-
-
 def _ends(catalog: Catalog, found: Sequence[Turn]) -> Iterator[tuple[str, str]]:
     """The ids of the states at which turns ended, by their commits."""
     commits = [turn.after for turn in found if turn.end != NOW and turn.after]
@@ -494,7 +487,7 @@ def _refuse_other(
     catalog: Catalog, command: str, checkpoint: Checkpoint, request: TakeBackRequest
 ) -> None:
     """Refuse what began no turn, and to revert what was done in another worktree."""
-    if _is_of_tool(checkpoint):
+    if is_of_tool(checkpoint):
         raise _of_tool(catalog, command, checkpoint, request)
     name = ShortIds(catalog.store)(checkpoint.id)
     if checkpoint.ref.startswith(SAFETY):

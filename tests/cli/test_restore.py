@@ -204,6 +204,90 @@ def test_an_agent_that_has_not_ended_its_turn_is_named(repo: Repo) -> None:
     assert "open_turn" not in repo.boocode("restore", "-n", turn, "--json").json
 
 
+def hooked(repo: Repo, session: str, event: str, prompt: str = "", agent: str = "codex") -> str:
+    """Let a hook report an event; returns the id of the newest checkpoint."""
+    payload = {"session_id": session, "cwd": str(repo.top), "hook_event_name": event}
+    payload |= {"prompt": prompt} if prompt else {}
+    done = repo.boocode("hook", agent, stdin=json.dumps(payload))
+    assert (done.code, done.err) == (0, "")
+    return str(repo.boocode("log", "--json", "-1").json["checkpoints"][0]["id"])
+
+
+def two_sessions(repo: Repo) -> tuple[str, str, str]:
+    """Turns of one session, another one and the first again, each of which writes its file."""
+    repo.commit(a="a\n")
+    found = []
+    for session, prompt in (("s1", "one"), ("s2", "two"), ("s1", "three")):
+        found.append(hooked(repo, session, "UserPromptSubmit", prompt))
+        repo.write(prompt, f"{prompt}\n")
+        hooked(repo, session, "Stop")
+    one, two, three = found
+    return one, two, three
+
+
+def test_the_work_of_other_sessions_is_named_with_the_way_to_keep_it(repo: Repo) -> None:
+    one, two, three = two_sessions(repo)
+    revert = f"git boocode revert {three} {one}"
+    also = "also remove the work of another session: 'two' of codex"
+    expected = repo.boocode("restore", "-n", one)
+    assert f"warning: this would {also}\n" in expected.err
+    assert f"hint: '{revert}' takes back only the turns of its session\n" in expected.err
+    answer = repo.boocode("restore", one, "--json").json
+    named = [{"id": two, "label": "two", "agent": "codex", "session": "s2"}]
+    assert (answer["other_turns"], answer["next"]) == (named, [f"revert={three} {one}"])
+    assert answer["hint"] == (
+        f"'{revert}' takes back only the turns of its session, after 'git boocode undo'"
+    )
+    assert repo.boocode("undo").code == 0
+    assert repo.boocode(*revert.split()[2:]).code == 0
+    assert {path for path in ("one", "two", "three") if (repo.top / path).exists()} == {"two"}
+
+
+def test_other_sessions_whose_work_stays_are_not_named(repo: Repo) -> None:
+    one, _, three = two_sessions(repo)
+    for words in (
+        (three,),
+        (one, "--", "one"),
+        ("@~1", "--conversation-only", "--callback", "sqlite"),
+    ):
+        done = repo.boocode("restore", "-n", *words)
+        assert "another session" not in done.err + done.out
+    assert "other_turns" not in repo.boocode("restore", "-n", three, "--json").json
+
+
+def test_undo_names_the_work_of_other_sessions_since(repo: Repo) -> None:
+    one, _, _ = two_sessions(repo)
+    repo.boocode("restore", one, "--files-only")
+    later = hooked(repo, "s3", "UserPromptSubmit", "four")
+    repo.write("two", "four\n")
+    hooked(repo, "s3", "Stop")
+    own = hooked(repo, "s1", "UserPromptSubmit", "five")
+    repo.write("three", "five\n")
+    hooked(repo, "s1", "Stop")
+    expected = repo.boocode("undo", "-n")
+    assert "this would also remove the work of another session: 'four' of codex\n" in expected.err
+    assert f"hint: 'git boocode revert {own}' takes back only" in expected.err
+    answer = repo.boocode("undo", "--force", "newer-turns", "--json").json
+    assert [each["id"] for each in answer["other_turns"]] == [later]
+    assert (
+        f"git boocode revert {own}' takes back only the turns of its session, after 'git "
+        in (answer["hint"])
+    )
+
+
+def test_the_running_turn_of_another_session_is_named_although_a_later_one_ended(
+    repo: Repo,
+) -> None:
+    repo.commit(a="a\n")
+    running = hooked(repo, "s2", "UserPromptSubmit", "slow")
+    one = hooked(repo, "s1", "UserPromptSubmit", "one")
+    repo.write("one", "one\n")
+    hooked(repo, "s1", "Stop")
+    expected = repo.boocode("restore", "-n", one)
+    assert "warning: the turn 'slow' of codex has not ended yet" in expected.err
+    assert repo.boocode("restore", "-n", one, "--json").json["open_turn"] == running
+
+
 def test_a_path_instead_of_a_checkpoint_gets_a_hint(repo: Repo, taken: Checkpoint) -> None:
     (repo.top / "sub").mkdir()
     repo.write("sub/it's", "x\n")

@@ -197,6 +197,22 @@ def test_a_restore_and_the_way_back(agent: Client, work: Repo) -> None:
     assert said(agent, "restore", checkpoint=again[1]).startswith("nothing to do")
 
 
+def test_a_restore_names_the_work_of_other_sessions(agent: Client, work: Repo) -> None:
+    def turn(name: str, session: str) -> str:
+        by = ("--session", session, "--agent", "codex", "-m", name, "--json")
+        taken = work.boocode("checkpoint", *by)
+        work.write(name, "new\n")
+        return str(taken.json["id"])
+
+    one, _ = turn("one", "s1"), turn("two", "s2")
+    text = said(agent, "restore", checkpoint=one, files_only=True)
+    assert "\nwarning: this also removed the work of another session: 'two' of codex\n" in text
+    assert f"\nhint: 'git boocode revert {one}' takes back only the turns of its session" in text
+    said(agent, "undo")
+    said(agent, "revert", turns=[one])
+    assert ("one" in work.files(), "two" in work.files()) == (False, True)
+
+
 def test_many_files_are_not_all_listed(agent: Client, work: Repo) -> None:
     said(agent, "checkpoint")
     for number in range(500):

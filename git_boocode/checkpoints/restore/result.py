@@ -10,6 +10,7 @@ from git_boocode.checkpoints.callback import CallbackAnswer
 from git_boocode.checkpoints.restore.request import ProposalStep, TurnStep
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
+from git_boocode.repo.errors import NextStep
 from git_boocode.repo.open_files import OpenIn
 
 
@@ -52,6 +53,8 @@ class RestoreResult:
     answer: CallbackAnswer | None = None
     resume: str = ""  # the command that continues the conversation; empty if none is known
     open_in: tuple[OpenIn, ...] = ()  # the programs that have the conversation open
+    other_turns: tuple[Checkpoint, ...] = ()  # those of other sessions whose changes it removes
+    instead: NextStep | None = None  # what leaves the work of other sessions alone
     archived: tuple[str, ...] = ()  # the checkpoints that left the log for the archive
     returned: tuple[str, ...] = ()  # the checkpoints that returned from it
     edited: tuple[str, ...] = ()  # the host's own files that were written, absolute
@@ -122,6 +125,19 @@ class RestoreResult:
             **({"open_in": [each._asdict() for each in self.open_in]} if self.open_in else {}),
             "message": self.message,
             "resume": self.resume or None,
+            **self._other_sessions_json(),
+        }
+
+    def _other_sessions_json(self) -> dict[str, object]:
+        keys = ("label", "agent", "session")
+        turns = [
+            {"id": each.id, **{key: each.meta.text(key) for key in keys}}
+            for each in self.other_turns
+        ]
+        step = self.instead
+        return {
+            **({"other_turns": turns} if turns else {}),
+            **({"hint": str(step), "next": [step.as_json()]} if step else {}),
         }
 
     def _change_json(self, change: Change) -> dict[str, object]:

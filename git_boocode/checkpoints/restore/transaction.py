@@ -59,7 +59,7 @@ from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import HeadMove, HeadTarget, plan_move
 from git_boocode.repo.index import refuse_if_locked
-from git_boocode.repo.layout import SAFETY, TURN_ENDS
+from git_boocode.repo.layout import CHECKPOINTS, SAFETY, TURN_ENDS
 from git_boocode.repo.lock import (
     begin_restore,
     end_restore,
@@ -67,6 +67,7 @@ from git_boocode.repo.lock import (
     scratch_directory,
 )
 from git_boocode.repo.process import SignalsWait, ignore_signals
+from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange
 
@@ -287,14 +288,21 @@ class Transaction:
         return replace(result, diff=diff)
 
     def _open_turn(self) -> str:
-        """The newest turn that an agent began, if that agent reports ends and has reported none."""
-        triggers = self._host.turn_triggers
+        """The newest turn that an agent began, if that agent reports ends and has reported none.
+
+        If that has ended, it is the newest of those that began before it and are still open.
+        """
+        triggers, refs = self._host.turn_triggers, self._catalog.store.refs
         for checkpoint in islice(self._catalog.history(), _SEARCHED):
             agent, trigger = (checkpoint.meta.text(key) for key in ("agent", "trigger"))
             if trigger in triggers.get(agent, ()):
-                ended = self._catalog.store.refs(f"{TURN_ENDS}{checkpoint.id}")
-                return "" if ended else checkpoint.id
-        return ""
+                if not refs(f"{TURN_ENDS}{checkpoint.id}"):
+                    return checkpoint.id
+                break
+        reported = read_turns(self._repository.state_dir)
+        beside = open_beside((turn for turn in reported if turn.agent in triggers), "", "")
+        open_ones = (each for each in beside if refs(f"{CHECKPOINTS}{each}"))
+        return max((each for each in open_ones if not refs(f"{TURN_ENDS}{each}")), default="")
 
     def _is_done(self, files: FilePlan) -> bool:
         """Whether an operation that changes no file, staging and HEAD does nothing else either."""

@@ -94,13 +94,16 @@ async function preview(turn, wanted = { conversation: true, head: false }) {
     const lost = expected.hooks_lost.map((each) =>
       make("p", { class: "warning" }, `${oneLine(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`));
     const open = expected.open_turn && make("p", { class: "warning" }, "The agent's turn has not ended yet; it may still write files.");
+    const others = expected.other_turns && make("p", { class: "warning" }, `This also removes the work of another session: ${
+      expected.other_turns.map((each) => `“${oneLine(each.label)}” of ${oneLine(each.agent)}`).join(", ")}.${
+      expected.hint ? ` ${oneLine(expected.hint)}.` : ""}`);
     // If that is refused, the dialog stays as it is.
     const again = (changed) => (box) => {
       preview(turn, { ...wanted, [changed]: box.checked });
       box.checked = wanted[changed];
     };
     confirmFirst(`Restore to before ${nameOf(turn)}?`, [
-      open, ...changesIn(expected), ...leftAlone(expected), ...lost,
+      open, others, ...changesIn(expected), ...leftAlone(expected), ...lost,
       choice("Take the conversation back, too, if its agent can do that", wanted.conversation, again("conversation")),
       expected.head_differs || wanted.head ? choice("Move HEAD back, too", wanted.head, again("head")) : null,
       canUndo(),
@@ -116,6 +119,7 @@ async function restore(turn, wanted) {
   if (done.messages_deleted) parts.push(`${counted(done.messages_deleted, "message")} cut.`);
   if (done.head_moved) parts.push("HEAD was moved back.");
   if (done.archived.length) parts.push(`${counted(done.archived.length, "later turn")} left the list until the next undo.`);
+  if (done.message) parts.push(done.message);
   if (done.resume) parts.push(`Continue the conversation with: ${oneLine(done.resume)}`);
   if (!done.undo) parts.splice(0, 1, "Nothing to do: the worktree is as it was then.");
   finish(done, parts.join("\n"));
