@@ -45,6 +45,12 @@ AGENTS = (
         {"sessionId": "a2", "agentId": "a2", "parentAgentId": "a1"},
     ),
     Delegating(
+        "cline",
+        ("TaskStart", "PreToolUse", "", "TaskComplete"),
+        {"sessionContext": {"rootSessionId": "root"}, "agent_id": "a0", "parent_agent_id": None},
+        {"sessionContext": {"rootSessionId": "root"}, "agent_id": "a1", "parent_agent_id": "a0"},
+    ),
+    Delegating(
         "opencode",
         ("chat.message", "tool.execute.before", "tool.execute.after", "session.idle"),
         {"sessionID": "root", "messageID": "m1"},
@@ -53,15 +59,27 @@ AGENTS = (
 )
 
 
-@pytest.fixture(params=AGENTS, ids=lambda agent: agent.name)
+each_agent = pytest.mark.parametrize("report", AGENTS, indirect=True, ids=lambda agent: agent.name)
+# Cline reports no ends of tools.
+each_with_ends = pytest.mark.parametrize(
+    "report",
+    [agent for agent in AGENTS if agent.events[2]],
+    indirect=True,
+    ids=lambda agent: agent.name,
+)
+
+
+@pytest.fixture
 def report(request: pytest.FixtureRequest, repo: Repo) -> Callable[..., None]:
     """Reports the turn, a tool before and after it, or the end, of an agent or its subagent."""
     agent: Delegating = request.param
 
     def call(number: int, *, by_subagent: bool = False, **told: Any) -> None:
         ids = agent.subagent if by_subagent else agent.own
-        payload = {"cwd": str(repo.top), "directory": str(repo.top), **ids, **told}
-        fire(repo, agent.name, agent.events[number], payload=payload)
+        directories = {"cwd": str(repo.top), "directory": str(repo.top)}
+        payload = {**directories, "workspaceRoots": [str(repo.top)], **ids, **told}
+        if event := agent.events[number]:
+            fire(repo, agent.name, event, payload=payload)
 
     return call
 
@@ -71,6 +89,7 @@ def changed(repo: Repo, name: str) -> list[str]:
     return sorted(each["path"] for each in shown["files"])
 
 
+@each_agent
 def test_a_turn_with_a_subagent_is_one_turn(repo: Repo, report: Callable[..., None]) -> None:
     report(0, prompt="delegate")
     repo.write("before", "x\n")
@@ -89,6 +108,7 @@ def test_a_turn_with_a_subagent_is_one_turn(repo: Repo, report: Callable[..., No
     sound(repo)
 
 
+@each_with_ends
 def test_tools_of_a_subagent_are_those_of_its_turn(repo: Repo, report: Callable[..., None]) -> None:
     report(0, prompt="delegate")
     turn(repo, session_id="other", prompt="beside")
@@ -105,19 +125,22 @@ def test_tools_of_a_subagent_are_those_of_its_turn(repo: Repo, report: Callable[
     assert changed(repo, "@") == []
 
 
+@each_agent
 def test_a_subagent_of_an_unknown_turn_opens_no_other_turn(
     repo: Repo, report: Callable[..., None]
 ) -> None:
     report(0, prompt="delegate")
     report(3)
     turn(repo, session_id="other", prompt="beside")
-    unknown = dict.fromkeys(("session_id", "parentAgentId", "parentID"), "unknown")
+    keys = ("session_id", "parentAgentId", "parentID", "rootSessionId")
+    unknown = dict.fromkeys(keys, "unknown")
     for number in (1, 2):
-        report(number, by_subagent=True, **unknown)
+        report(number, by_subagent=True, **unknown, sessionContext=unknown)
     assert refs(repo, "tool-states") == []
     assert [each["label"] for each in taken(repo)] == ["delegate", "beside"]
 
 
+@each_agent
 def test_a_subagent_of_an_unknown_turn_begins_none(repo: Repo, report: Callable[..., None]) -> None:
     turn(repo, session_id="other", prompt="beside")
     for number in range(4):

@@ -307,6 +307,7 @@ REAL_AGENTS = (
         {"CLINE_SESSION_BACKEND_MODE": "local"},
         {".cline/data/settings/providers.json": _CLINE_CONFIG},
         served="boocode__{tool}",
+        delegate=ToolCall("spawn_agent", {"task": "Please help", "systemPrompt": "You help"}),
     ),
     RealAgent(
         "pi",
