@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from git_boocode.agents import config_program, config_server, config_settings
-from git_boocode.agents.agent import HOOKS, PARTS, SERVER, Agent, Program
+from git_boocode.agents.agent import HOOKS, PARTS, SERVER, Agent, Program, transcript_directories
 from git_boocode.agents.config_files import (
     PROGRAM,
     UNKNOWN,
@@ -35,11 +35,14 @@ from git_boocode.agents.registry import AGENTS, SERVER_AGENTS
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, RefusedError
 from git_boocode.repo.files import missing_directories, remove_directories, with_executable
+from git_boocode.repo.ids import timestamp
 from git_boocode.repo.reported_turn import NEVER
 
 _GRACE = 5
 """Seconds that an agent waits beyond the time limit of the hook."""
 _EXECUTABLE = 0o755
+# Of an agent, and of each in bytes.
+_MOST_TRANSCRIPTS, _BEGINNING = 20, 1 << 16
 
 NOT_INSTALLED, INSTALLED, PARTLY = "not_installed", "installed", "partly"
 OTHER_COMMAND, UNUSABLE = "other_command", "unusable"
@@ -255,9 +258,51 @@ def states_here(locations: Locations, config: Config, *, every: bool = False) ->
     states: list[State] = []
     for agent in AGENTS.values():
         wanted, call = wanted_hooks(agent, config), calls.get(agent.name)
-        found = (state_of(locations, agent, s, wanted) for s in locations.scopes(agent, HOOKS))
+        found = [state_of(locations, agent, s, wanted) for s in locations.scopes(agent, HOOKS)]
+        if not any(state.events and not state.untrusted for state in found):
+            found = [_believed(state, call) for state in found]
         states += (state._replace(last_call=call) for state in found)
     return _relevant(locations, states, every=every)
+
+
+def _believed(state: State, last_call: str | None) -> State:
+    """The state as a call shows it: an agent that has called a hook trusts it, whatever it records.
+
+    The file must not have changed since, because a changed hook has to be trusted again. What the
+    agent records is believed if it trusts some of the hooks.
+    """
+    turns = [event for event in AGENTS[state.agent].turn_events if event in state.events]
+    if last_call is None or not state.untrusted or not set(turns) <= set(state.untrusted):
+        return state
+    changed = max(timestamp(os.stat(path).st_mtime) for path in state.paths)
+    return state._replace(trusted=True, untrusted=()) if changed < last_call else state
+
+
+def has_worked_since_installed(state: State, worktree: str) -> bool:
+    """Whether the agent has written a transcript of a session in a worktree since its hooks were.
+
+    Looks for the path of the worktree at the beginning of the newest transcripts.
+    """
+    agent = AGENTS[state.agent]
+    if "" in agent.transcripts:
+        # It may keep them anywhere in its home.
+        return False
+    since = max(os.stat(path).st_mtime for path in state.paths)
+    found: list[tuple[float, str]] = []
+    for top in transcript_directories(agent):
+        for directory, _, names in os.walk(top):
+            paths = (os.path.join(directory, name) for name in names)
+            found += ((os.lstat(path).st_mtime, path) for path in paths if os.path.isfile(path))
+    newest = [
+        path for when, path in sorted(found, reverse=True)[:_MOST_TRANSCRIPTS] if when > since
+    ]
+    return any(os.fsencode(worktree) in _beginning(path) for path in newest)
+
+
+def _beginning(path: str) -> bytes:
+    with suppress(OSError), open(path, "rb") as file:
+        return file.read(_BEGINNING)
+    return b""
 
 
 def server_state(

@@ -65,7 +65,7 @@ def doctor(fix: bool) -> int:
         with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, Proposals(repository), fix=fix)
-    findings += [*_untrusted(repository), *_hooks(repository)]
+    findings += [*_silent(repository), *_hooks(repository)]
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
     if not wants_json():
@@ -193,9 +193,10 @@ def _broken_records(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         yield remove_broken(store, refs[identifier], finding, fix=True) if goes else finding
 
 
-def _untrusted(repository: Repository) -> Iterator[Finding]:
+def _silent(repository: Repository) -> Iterator[Finding]:
+    """Hooks that agents do not run, as they record it or as their sessions show."""
     from git_boocode.agents.config_files import Locations
-    from git_boocode.agents.install import states_here
+    from git_boocode.agents.install import has_worked_since_installed, states_here
     from git_boocode.agents.plugins import plugins_here
 
     locations = Locations.of(repository)
@@ -214,6 +215,17 @@ def _untrusted(repository: Repository) -> Iterator[Finding]:
             message = f"{agent.title} does not run {where}"
             lines = (f"not trusted yet: {', '.join(untrusted)}",)
             yield Finding("untrusted_hooks", message, paths, agent.trust.advice, lines=lines)
+    called = {s.agent for s in states if s.last_call or s.untrusted}
+    for state in states:
+        if not state.events or state.agent in called:
+            continue
+        if has_worked_since_installed(state, repository.worktree):
+            message = (
+                f"{state.title} has worked here since the hooks in '{state.paths[0]}' were "
+                "installed, but has not called them"
+            )
+            remedy = f"restart {state.title}, which reads hooks when it starts"
+            yield Finding("uncalled_hooks", message, state.paths, remedy, past=True)
 
 
 def _hooks(repository: Repository) -> Iterator[Finding]:

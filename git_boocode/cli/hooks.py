@@ -31,6 +31,7 @@ from git_boocode.agents.install import (
 )
 from git_boocode.agents.plugins import PluginState, marketplace, plugins_here
 from git_boocode.agents.registry import AGENTS
+from git_boocode.agents.worktree_hooks import WorktreeHooks, hooks_by_worktree
 from git_boocode.cli.candidates import agents
 from git_boocode.cli.framework import (
     Command,
@@ -53,6 +54,7 @@ from git_boocode.cli.hooks_plan import (
     sharing_notes,
     shown_path,
     with_exclusion,
+    worktree_notes,
 )
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
@@ -62,6 +64,7 @@ from git_boocode.cli.output import (
     print_json,
     print_text,
     printable,
+    quote_path,
     wants_json,
     warn,
 )
@@ -165,6 +168,10 @@ def status() -> int:
     servers = servers_here(locations, every=output_options().verbose)
     plugins = plugins_here(locations)
     git = git_hooks_status(repository) if repository else []
+    scopes: dict[str, set[str]] = {}
+    for state in states:
+        scopes.setdefault(state.agent, set()).update([state.scope] if state.events else [])
+    worktrees = hooks_by_worktree(locations, scopes)
     if wants_json():
         agents = [agent_row(state) for state in states]
         rows = [_server_row(state) for state in servers]
@@ -176,10 +183,15 @@ def status() -> int:
                 "plugins": [plugin_row(state) for state in plugins],
                 "marketplace": marketplace(),
                 "git": [git_row(state) for state in git],
+                "worktrees": [row._asdict() for row in worktrees],
             }
         )
         return 0
-    lines = (*_agent_lines(locations, states, plugins), *_plugin_lines(locations, plugins))
+    lines = (
+        *_agent_lines(locations, states, plugins),
+        *_worktree_lines(worktrees),
+        *_plugin_lines(locations, plugins),
+    )
     for line in (*lines, *_server_lines(locations, servers, plugins), *_git_lines(git)):
         print_text(printable(line))
     if output_options().verbose and (source := marketplace()):
@@ -299,6 +311,13 @@ def _agent_lines(
             yield f"  {last_called(found[0])}"
 
 
+def _worktree_lines(worktrees: Iterable[WorktreeHooks]) -> Iterator[str]:
+    for row in worktrees:
+        if row.missing:
+            titles = ", ".join(AGENTS[name].title for name in row.missing)
+            yield f"worktree {quote_path(row.path)}: no hooks for {titles}"
+
+
 def last_called(state: State | PluginState) -> str:
     """When an agent last called a hook in this worktree, in words."""
     if state.last_call is None:
@@ -376,7 +395,12 @@ def install(
     agents = _found(locations, scope) if asks else named
     agents = [agent for agent in agents if agent.name not in {state.agent for state in served}]
     changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
-    plan = HooksPlan(locations, changes)
+    interactive = can_ask() and not (dry_run or wants_json())
+    if scope is None and interactive and _is_for_all(locations, changes):
+        scope = USER
+        changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
+    worktrees = hooks_by_worktree(locations, _scopes_of(changes))
+    plan = HooksPlan(locations, changes, worktrees=worktrees)
     if git:
         plan = plan._replace(git=_git_edits(locations, remove=False))
     if not wants_json():
@@ -388,11 +412,11 @@ def install(
         if not _agreed(plan, scope, notes):
             return 1
         notes = []
-    if exclude or (can_ask() and not (dry_run or wants_json())):
+    if exclude or interactive:
         plan = with_exclusion(plan, asks=not exclude)
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
-    notes += sharing_notes(plan, dry_run=dry_run)
+    notes += [*sharing_notes(plan, dry_run=dry_run), *worktree_notes(plan)]
     return finish(plan, "installed", "nothing to install", notes, dry_run=dry_run)
 
 
@@ -461,6 +485,26 @@ def _planned(
         else:
             changes += [change for each in planned for change in each]
     return changes, left_out
+
+
+def _scopes_of(changes: Iterable[PlannedChange]) -> dict[str, set[str]]:
+    """The scopes in which each agent will have hooks."""
+    found: dict[str, set[str]] = {}
+    for change in changes:
+        if change.edit is None or change.edit.after is not None:
+            found.setdefault(change.file.agent.name, set()).add(change.file.scope)
+    return found
+
+
+def _is_for_all(locations: Locations, changes: Sequence[PlannedChange]) -> bool:
+    """Whether the user wants hooks for all worktrees instead of new ones in the current one."""
+    edits = [c.edit for c in changes if c.edit is not None and c.file.scope != USER]
+    if not edits or any(b"boocode" in (edit.before or b"") for edit in edits):
+        return False
+    rows = hooks_by_worktree(locations, _scopes_of(changes))
+    return bool(rows) and agrees(
+        f"this repository has {len(rows)} worktrees; install in your home directory, for all?"
+    )
 
 
 def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:

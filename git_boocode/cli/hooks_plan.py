@@ -30,6 +30,7 @@ from git_boocode.agents.install import (
 )
 from git_boocode.agents.plugins import plugins_here
 from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
+from git_boocode.agents.worktree_hooks import WorktreeHooks
 from git_boocode.cli.output import (
     agrees,
     diff_painter,
@@ -46,6 +47,7 @@ from git_boocode.repo.errors import BoocodeError, RefusedError, UsageError, shel
 from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.repository import Repository
 
+_MOST_PATHS = 5
 _LETTERS = {"create": "A", "modify": "M", "delete": "D"}
 
 
@@ -67,6 +69,7 @@ class HooksPlan(NamedTuple):
     part: str = HOOKS
     git: Sequence[FileEdit] = ()
     exclude: Sequence[FileEdit] = ()  # the change of `info/exclude`, if there is one
+    worktrees: Sequence[WorktreeHooks] | None = None
 
     @property
     def edits(self) -> list[FileEdit]:
@@ -129,6 +132,8 @@ def finish(plan: HooksPlan, done: str, nothing: str, notes: list[str], *, dry_ru
     if wants_json():
         key = "files" if plan.part == SERVER else "hooks"
         answer = {"ok": True, "dry_run": dry_run, key: plan.rows(), "notes": notes}
+        if plan.worktrees is not None:
+            answer["worktrees"] = [row._asdict() for row in plan.worktrees]
         print_json({**answer, "diff": diff} if dry_run else answer)
         return 0
     paint = diff_painter(configuration(plan.locations))
@@ -276,6 +281,24 @@ def with_exclusion(plan: HooksPlan, *, asks: bool = False) -> HooksPlan:
     if not paths or (asks and not agrees(f"add {', '.join(paths)} to {where}?")):
         return plan
     return plan._replace(exclude=[exclude_paths(repository, paths)])
+
+
+def worktree_notes(plan: HooksPlan) -> Iterator[str]:
+    """Notes about the worktrees of the repository in which the hooks hold."""
+    rows = plan.worktrees or ()
+    lacking = [row for row in rows if row.missing]
+    if rows and not lacking:
+        yield f"the hooks hold in all {len(rows)} worktrees of this repository"
+    elif rows:
+        names = dict.fromkeys(name for row in lacking for name in row.missing)
+        paths = ", ".join(quote_path(row.path) for row in lacking[:_MOST_PATHS])
+        more = f" and {len(lacking) - _MOST_PATHS} more" if len(lacking) > _MOST_PATHS else ""
+        words = [word for name in names for word in ("--agent", name)]
+        install = shell_command("git", "boocode", "hooks", "install", *words, "--user")
+        yield (
+            f"the hooks hold in {len(rows) - len(lacking)} of {len(rows)} worktrees, not in "
+            f"{paths}{more}\n'{install}' installs them for all worktrees"
+        )
 
 
 def sharing_notes(plan: HooksPlan, *, dry_run: bool) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +133,43 @@ def test_a_time_that_cannot_be_is_no_obstacle(repo: Repo, when: float) -> None:
     turns = Turns(str(repo.top / ".git/boocode/turns.json"))
     turns.note(turn_of("codex", "s", "t", "", None)._replace(time=when))
     assert repo.boocode("hooks", "status").code == 0
+
+
+def test_a_call_is_believed_before_what_the_agent_records(repo: Repo, sealed: Path) -> None:
+    """As with `--dangerously-bypass-hook-trust`, or a path that Codex writes in another way."""
+    repo.boocode("hooks", "install", "--agent", "codex")
+    path = repo.top / ".codex/hooks.json"
+    os.utime(path, (time.time() - 60, time.time() - 60))
+    assert states(repo, "codex")["project"]["trusted"] is False
+    assert repo.boocode("doctor").code == 1
+    payload = recorded(repo, "codex", "UserPromptSubmit")
+    fire(repo, "codex", "UserPromptSubmit", payload=payload)
+    row = states(repo, "codex")["project"]
+    assert (row["trusted"], row["untrusted"]) == (True, [])
+    for command in ("doctor", "status"):
+        done = repo.boocode(command)
+        assert (done.code, "trust" in done.out + done.err) == (0, False)
+    # A changed hook has to be trusted again.
+    os.utime(path, (time.time() + 60, time.time() + 60))
+    assert states(repo, "codex")["project"]["trusted"] is False
+    # Where some are trusted, the others are not, whoever called.
+    os.utime(path, (time.time() - 60, time.time() - 60))
+    codex_trusts(sealed, f"{path}:user_prompt_submit:0:0")
+    assert "Stop" in states(repo, "codex")["project"]["untrusted"]
+
+
+def test_an_agent_that_works_but_never_calls_is_reported(repo: Repo, sealed: Path) -> None:
+    repo.boocode("hooks", "install", "--agent", "qwen")
+    assert repo.boocode("doctor").out == "no problems found\n"
+    chat = sealed / ".qwen/projects/x/chats/s.jsonl"
+    chat.parent.mkdir(parents=True)
+    chat.write_text(json.dumps({"cwd": "/elsewhere"}) + "\n")
+    assert repo.boocode("doctor", "--json").json["findings"] == []
+    chat.write_text(json.dumps({"cwd": str(repo.top)}) + "\n")
+    (found,) = repo.boocode("doctor", "--json").json["findings"]
+    assert found["kind"] == "uncalled_hooks"
+    done = repo.boocode("doctor")
+    assert done.code == 0
+    assert "Qwen Code has worked here since the hooks in" in done.out
+    fire(repo, "qwen", "UserPromptSubmit", payload=recorded(repo, "qwen", "UserPromptSubmit"))
+    assert repo.boocode("doctor").out == "no problems found\n"

@@ -473,3 +473,63 @@ def test_hooks_behind_a_link_inside_the_worktree(repo: Repo) -> None:
     (repo.top / ".git/hooks").symlink_to("../hooks")
     assert repo.boocode("hooks", "install", "--git").code == 0
     assert (repo.top / "hooks/pre-commit").exists()
+
+
+@pytest.fixture
+def linked(repo: Repo, tmp_path: Path) -> Path:
+    """Another worktree of the repository."""
+    repo.commit(a="one\n")
+    path = tmp_path / "linked"
+    repo.git("worktree", "add", "-q", str(path))
+    # Somebody deleted this one.
+    repo.git("worktree", "add", "-q", "--detach", str(tmp_path / "gone"))
+    shutil.rmtree(tmp_path / "gone")
+    return path
+
+
+def test_hooks_say_in_which_worktrees_they_hold(repo: Repo, linked: Path, sealed: Path) -> None:
+    done = repo.boocode("hooks", "install", "--agent", "gemini", "--json")
+    here = {"path": str(repo.top), "agents": ["gemini"], "missing": []}
+    assert done.json["worktrees"] == [
+        here,
+        {"path": str(linked), "agents": [], "missing": ["gemini"]},
+    ]
+    assert repo.boocode("hooks", "status", "--json").json["worktrees"] == done.json["worktrees"]
+    assert f"worktree {linked}: no hooks for Gemini CLI\n" in repo.boocode("hooks", "status").out
+    done = repo.boocode("hooks", "install", "--agent", "gemini")
+    assert (
+        f"hint: the hooks hold in 1 of 2 worktrees, not in {linked}\n"
+        "hint: 'git boocode hooks install --agent gemini --user' installs them for all worktrees\n"
+    ) in done.err
+    repo.boocode("hooks", "install", "--agent", "gemini", cwd=linked)
+    assert "worktree " not in repo.boocode("hooks", "status").out
+    repo.boocode("hooks", "uninstall")
+    repo.boocode("hooks", "uninstall", cwd=linked)
+    done = repo.boocode("hooks", "install", "--agent", "gemini", "--user")
+    assert "hint: the hooks hold in all 2 worktrees of this repository\n" in done.err
+    rows = repo.boocode("hooks", "status", "--json", cwd=linked).json["worktrees"]
+    assert [(row["path"], row["missing"]) for row in rows] == [
+        (str(linked), []),
+        (str(repo.top), []),
+    ]
+
+
+def test_the_only_worktree_is_not_mentioned(repo: Repo) -> None:
+    done = repo.boocode("hooks", "install", "--agent", "gemini")
+    assert "worktrees" not in done.err
+    assert repo.boocode("hooks", "status", "--json").json["worktrees"] == []
+
+
+@pytest.mark.parametrize(("answer", "is_in_home"), [("y\n", True), ("n\nn\n", False)])
+def test_with_several_worktrees_the_home_directory_is_offered(
+    answer: str, is_in_home: bool, repo: Repo, linked: Path, sealed: Path
+) -> None:
+    done = on_a_terminal(answer, "hooks", "install", "--agent", "gemini")
+    assert done.code == 0
+    question = "this repository has 2 worktrees; install in your home directory, for all? [y/N]"
+    assert question in done.err
+    assert (sealed / ".gemini/settings.json").exists() is is_in_home
+    assert (repo.top / ".gemini/settings.json").exists() is not is_in_home
+    # They are renewed where they are.
+    again = on_a_terminal("", "hooks", "install", "--agent", "gemini")
+    assert question not in again.err
