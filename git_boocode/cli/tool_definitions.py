@@ -189,7 +189,6 @@ _AGENT_ARGUMENTS: dict[str, dict[str, str]] = {
         "new_string": "",
         "replace_all": "",
         "start_line": "",
-        "base": "Blob id of the file as it was read; changes since are merged or refused.",
         "edits": "Replacements, in order; each has a path, or path is that of all.",
         "content": "",
         "input": "The whole edit as one text, such as a patch.",

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from git_boocode.server.tools import AGENT_TOOLS
 from tests.agents.real.model import ToolCall
 
 
@@ -82,14 +83,14 @@ _GEMINI = (
     "gemini-2.5-pro",
     "--approval-mode",
     "auto_edit",
-    "--allowed-tools=mcp_boocode_apply_edit,mcp_boocode_checkpoint",
+    f"--allowed-tools={','.join(f'mcp_boocode_{tool}' for tool in AGENT_TOOLS)}",
     "-p",
     "{prompt}",
 )
 _QWEN = (
     "--approval-mode",
     "auto-edit",
-    "--allowed-tools=mcp__boocode__apply_edit,mcp__boocode__checkpoint",
+    f"--allowed-tools={','.join(f'mcp__boocode__{tool}' for tool in AGENT_TOOLS)}",
     "-p",
     "{prompt}",
 )
