@@ -280,6 +280,7 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
     else:
         yield f"nothing to do: the files are as at checkpoint {name}"
     yield from _changed_lines(done)
+    yield from _conversation(done)
     yield from _warnings(done)
     yield from _others(done)
     yield from done.get("message").splitlines()
@@ -299,16 +300,23 @@ def _others(done: _Answered) -> Iterator[str]:
         yield f"warning: {each['program']} (process {each['pid']}) still has the conversation open"
 
 
+def _conversation(done: _Answered) -> Iterator[str]:
+    """What was not done about the conversation."""
+    if done.get("conversation_kept"):
+        yield "the conversation stays as it is, because its agent is in a turn"
+        if done.tool == "restore":
+            command = f"git boocode restore {done.get('checkpoint_id')} --conversation-only"
+            yield f"the user can take it back when the turn has ended: '{command}'"
+    if done.get("conversation_left"):
+        yield "warning: the conversation was not restored: its callback is not configured"
+
+
 def _warnings(done: _Answered) -> Iterator[str]:
     turn = None if done.get("conversation_kept") else done.get("open_turn")
     if turn:
         yield f"warning: turn {done.short(turn)} has not ended; its agent may still write files"
-    if done.get("conversation_kept"):
-        yield "the conversation stays as it is, because its agent is in a turn"
     for lost in done.get("hooks_lost"):
         yield f"warning: {quoted(lost['path'])} loses hooks: '{lost['install']}' adds them again"
-    if done.get("conversation_left"):
-        yield "warning: the conversation was not restored: its callback is not configured"
     if done.get("head_differs") and not done.arguments.get("paths"):
         yield "HEAD stays where it is, which is not where it was at the checkpoint"
     if done.get("archived"):

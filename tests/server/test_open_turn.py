@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,4 +126,10 @@ def test_a_model_is_told(talk: Talk) -> None:
     talk.client.begin()
     result = talk.client.ask("tools/call", name="restore", arguments={"checkpoint": "@"})
     talk.client.name = ""
-    assert "the conversation stays as it is" in result["content"][0]["text"]
+    text = result["content"][0]["text"]
+    assert "the conversation stays as it is" in text
+    found = re.search("'git boocode (restore .* --conversation-only)'", text)
+    assert found, text
+    talk.end()
+    talk.repo.boocode(*found[1].split())
+    assert talk.events() == ["prepare", "trim"]
