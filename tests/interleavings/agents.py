@@ -75,7 +75,8 @@ def _like_claude(
             "hook_event_name": agent.event(kind),
         }
         if turn_id:
-            sent[turn_id] = f"{session}########{turn.number}"
+            # As after a cut of the conversation, an id comes again with another prompt.
+            sent[turn_id] = f"{session}########{turn.number % 2}"
         if kind == BEGIN:
             sent["prompt"] = turn.prompt
         if kind == END:
