@@ -6,13 +6,14 @@ They hold what a model needs for its next step: ids, changed lines, warnings, an
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
 from git_boocode.editing.text_changes import quoted
 from git_boocode.repo.errors import first_few
+from git_boocode.repo.ids import time_of
 from git_boocode.server.json_rpc import JsonObject
 
 LOG_LENGTH = 25
@@ -200,26 +201,25 @@ def _logged_turn(row: JsonObject, short: Shorten, *, agent: bool) -> str:
     who = f" {_cut(row['agent'])}:" if agent and row["agent"] else ""
     label = f" {_cut(row['label'])}" if row["label"] else ""
     reverted = ", reverted" if row.get("reverted") else ""
-    return f"{short(row['id'])} {_time(row['created_at'])}{who}{label}{count}{reverted}"
+    return f"{short(row['id'])} {_time(row['id'])}{who}{label}{count}{reverted}"
 
 
 def _logged_step(row: JsonObject, short: Shorten) -> str:
     at = [row["checkpoint_id"]] if row["checkpoint_id"] else row["turns"]
     names = f" of {first_few([*map(short, at)], 3)}" if at else ""
     undone = ", undone" if row["undone"] else ""
-    return f"{short(row['id'])} {_time(row['created_at'])} ({row['command']}{names}{undone})"
+    return f"{short(row['id'])} {_time(row['id'])} ({row['command']}{names}{undone})"
 
 
 def _logged_edit(row: JsonObject, short: Shorten) -> str:
     paths = first_few([quoted(file["path"]) for file in row["files"]], 3)
     of = f", reverts {short(row['rewinds'])}" if row["rewinds"] else ""
-    return f"{row['id']} {_time(row['created_at'])} {paths}{of}{', reverted' * row['rewound']}"
+    return f"{row['id']} {_time(row['id'])} {paths}{of}{', reverted' * row['rewound']}"
 
 
-def _time(created: str) -> str:
-    """A time in UTC as local time, to the minute."""
-    when = datetime.fromisoformat(created.replace("Z", "+00:00")).astimezone()
-    return f"{when:%Y-%m-%d %H:%M}"
+def _time(identifier: str) -> str:
+    """The time of an id as local time, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(time_of(identifier)))
 
 
 def _cut(text: str) -> str:
@@ -291,7 +291,9 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
 
 def _others(done: _Answered) -> Iterator[str]:
     if turns := done.get("other_turns"):
-        named = first_few([f"'{each['label']}' of {each['agent']}" for each in turns], 3)
+        named = first_few(
+            [f"'{_cut(each['label'])}' of {_cut(each['agent'])}" for each in turns], 3
+        )
         does = "would also remove" if done.get("dry_run") else "also removed"
         yield f"warning: this {does} the work of another session: {named}"
     if hint := done.get("hint"):

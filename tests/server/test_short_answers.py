@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -273,3 +274,48 @@ def test_names_with_control_characters(agent: Client, work: Repo) -> None:
     work.write("x\ny", "1\n")
     assert "\nx\ny" not in said(agent, "restore", checkpoint="@")
     assert "\x1b" not in said(agent, "log")
+
+
+@pytest.mark.slow
+def test_every_answer_can_be_shortened(agent: Client, work: Repo) -> None:
+    work.write("binary", "\0" * 100)
+    work.write("renamed", lines(*range(20)))
+    work.write("script", "#!/bin/sh\n")
+    turn = id_in(said(agent, "checkpoint", label="a"))
+    work.write("binary", "\1" * 100)
+    (work.top / "renamed").rename(work.top / "other name\n")
+    (work.top / "script").chmod(0o755)
+    (work.top / "link").symlink_to("a")
+    (work.top / "sub/b").unlink()
+    made = id_in(said(agent, "apply_edit", **edit("a", "two", "2")))
+    said(agent, "checkpoint", label="b")
+    work.git("add", "-A")
+    said(agent, "propose", **edit("a", "three", "3"))
+    before = work.files()
+    calls: list[tuple[str, dict[str, Any]]] = [
+        *(("diff", {"old": turn, "new": new}) for new in (turn, "@")),
+        *(("diff", {"old": turn, "paths": [path]}) for path in (".", "binary", "link")),
+        ("diff", {"old": turn, "turn": True}),
+        ("diff", {"proposal": True}),
+        *(("log", {name: True}) for name in ("all", "archived", "remotes", "edits")),
+        *(("log", {"max_count": count}) for count in (0, 1)),
+        ("restore", {"checkpoint": turn, "dry_run": True, "paths": ["."]}),
+        ("restore", {"checkpoint": turn, "dry_run": True, "head": True}),
+        ("restore", {"checkpoint": turn}),
+        ("undo", {"dry_run": True}),
+        ("undo", {}),
+        ("redo", {}),
+        ("undo", {}),
+        ("revert", {"turns": [turn], "dry_run": True, "diff": True}),
+        ("revert", {"turns": [turn]}),
+        ("undo", {}),
+        ("accept", {"overwrite": True}),
+        ("undo", {"dry_run": True}),
+        ("undo", {}),
+        ("rewind", {"edit": made, "dry_run": True}),
+        ("preview_edit", edit("a", "2", "zwei")),
+        ("checkpoint", {"paths": ["a"], "if_changed": True}),
+    ]
+    for tool, arguments in calls:
+        assert said(agent, tool, **arguments), (tool, arguments)
+    assert work.files() == before
