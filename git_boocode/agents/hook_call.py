@@ -343,6 +343,8 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
                 given |= {"only_if_changed": False}
             _capture(repository, reported, turn, turns, **given, anchor=anchor)
         else:
+            if reported.kind != TOOL_END:
+                _capture_resumption(repository, reported, turns)
             _note_going_on(turn, turns, by_tool=is_tool)
             if not is_tool or not _serve_tool(context, repository, reported, turns):
                 return
@@ -407,15 +409,22 @@ def _continue(
     latest = turns.latest(turn.agent, turn.session)
     if latest is None or not _is_in_log(repository, latest):
         return False
-    if latest.ended and turns.have_company(turn.agent, turn.session):
-        from git_boocode.checkpoints.capture import capture_resumption
-
-        capture_resumption(repository, latest.checkpoint, reported.name)
+    _capture_resumption(repository, reported, turns)
     if turns.knows(turn):
         _note_going_on(turn, turns, by_tool=False)
     else:
         turns.note(latest._replace(turn=turn.turn, prompt=turn.prompt, ended=False))
     return True
+
+
+def _capture_resumption(repository: Repository, reported: HookEvent, turns: Turns) -> None:
+    """Record where the session's latest turn goes on, if another one began after its end."""
+    agent, session = reported.agent.name, reported.session
+    latest = turns.latest(agent, session)
+    if latest is not None and latest.ended and turns.have_company(agent, session):
+        from git_boocode.checkpoints.capture import capture_resumption
+
+        capture_resumption(repository, latest.checkpoint, reported.name)
 
 
 def _end_interrupted(

@@ -146,7 +146,8 @@ def test_a_notice_of_an_unknown_turn_begins_one(repo: Repo) -> None:
     assert len(taken(repo)) == 1
 
 
-def test_what_others_did_while_a_turn_was_over_is_theirs(repo: Repo) -> None:
+@pytest.mark.parametrize("has_notice", [True, False])
+def test_what_others_did_while_a_turn_was_over_is_theirs(*, has_notice: bool, repo: Repo) -> None:
     def write(session: str, path: str, turn_id: str) -> None:
         given = {"session_id": session, "prompt_id": turn_id, "tool_name": "Bash"}
         claude(repo, "PreToolUse", **given)
@@ -158,9 +159,13 @@ def test_what_others_did_while_a_turn_was_over_is_theirs(repo: Repo) -> None:
     claude(repo, "Stop")
     claude(repo, "UserPromptSubmit", session_id="s2", prompt_id="q1", prompt="other")
     write("s2", "other", "q1")
-    claude(repo, "UserPromptSubmit", prompt=NOTICE, prompt_id="p2")
-    write("s1", "two", "p2")
+    # It goes on with what the agent does about a task in the background, or with a subagent there.
+    if has_notice:
+        claude(repo, "UserPromptSubmit", prompt=NOTICE, prompt_id="p2")
+    write("s1", "two", "p2" if has_notice else "p1")
     write("s2", "another", "q1")
+    if not has_notice:
+        claude(repo, "UserPromptSubmit", prompt=NOTICE, prompt_id="p2")
     claude(repo, "Stop", prompt_id="p2")
     claude(repo, "Stop", session_id="s2", prompt_id="q1")
     assert changed(repo, "@~1") == ["one", "two"]
