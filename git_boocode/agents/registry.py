@@ -391,7 +391,7 @@ _ALL = (
         config=Program(
             {PROJECT: (".pi/extensions/boocode.ts",), USER: ("extensions/boocode.ts",)}, "pi.ts"
         ),
-        callback="trim-jsonl",
+        callback="claude-code",
         resume="pi --session {session}",
         servers=Servers(
             {PROJECT: (".pi/mcp.json",), USER: ("mcp.json",)},

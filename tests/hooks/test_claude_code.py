@@ -368,3 +368,25 @@ def test_qwen_code_gets_a_new_session_with_its_own_id(repo: Repo, sealed: Path) 
     assert repo.boocode("undo", "--json").json["resume"] == f"qwen --resume {SESSION}"
     assert list(path.parent.iterdir()) == [path]
     assert repo.boocode("redo", "--json").json["resume"].startswith("qwen --resume ")
+
+
+def test_pi_gets_a_new_session_with_its_own_id(repo: Repo, sealed: Path) -> None:
+    def said(name: str, parent: str, role: str) -> bytes:
+        message = {"role": role, "content": [{"type": "text", "text": name}]}
+        return row(type="message", id=name, parentId=parent, message=message)
+
+    head = row(type="session", id=SESSION) + row(type="model_change", id="0", parentId=None)
+    before = head + said("A", "0", "user") + said("B", "A", "assistant")
+    path = sealed / f".pi/agent/sessions/shop/2026-11-28T18-40-20-909Z_{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(before)
+    repo.commit("base", a="1\n")
+    take_anchored(anchor(path), agent="pi", session=SESSION)
+    path.write_bytes(before + said("C", "B", "user") + said("D", "C", "assistant"))
+    answer = repo.boocode("restore", "@", "--json").json
+    new = answer["resume"].removeprefix("pi --session ")
+    assert answer["messages_deleted"] == 2
+    made = path.with_name(path.name.replace(SESSION, new))
+    assert made.read_bytes() == before.replace(SESSION.encode(), new.encode())
+    assert repo.boocode("undo", "--json").json["resume"] == f"pi --session {SESSION}"
+    assert list(path.parent.iterdir()) == [path]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,6 +69,31 @@ def test_undo_brings_files_and_conversation_back(resumable: Session) -> None:
     assert resumable.files() == set(WORDS)
     resumable.turn("delta")
     assert resumable.remembered(*WORDS, "delta") == {*WORDS, "delta"}
+
+
+def test_a_session_that_is_open_meanwhile_loses_nothing(resumable: Session) -> None:
+    """It goes on in its file, or in memory: what it writes later is not lost."""
+    target = three_turns(resumable)
+    latest = resumable.boocode("show", resumable.checkpoints()[-1]["id"])["checkpoint"]
+    path = latest["anchor"].get("path")
+    if not path:
+        pytest.skip(f"{resumable.agent.program} reads its conversation again at each prompt")
+    later = Path(path).read_bytes()[latest["anchor"]["offset"] :]
+    with open(path, "ab", buffering=0) as program:
+        answer = resumable.boocode("restore", target)
+        assert answer["message"].startswith(f"leave the session {resumable.id}")
+        assert answer["backend_reset"] is False
+        is_same = answer["resume"].endswith(resumable.id)
+        if is_same:
+            # It does not know of the restore, so that these lines answer a removed one.
+            program.write(later)
+    if not is_same:
+        resumable.turn("delta")
+        assert resumable.remembered(*WORDS, "delta") == {*WORDS, "delta"}
+    resume_as(answer, resumable)
+    resumable.turn("echo")
+    went_on = {"charlie"} if is_same else set()
+    assert resumable.remembered(*WORDS, "delta", "echo") == {"alpha", "echo"} | went_on
 
 
 def test_tools_are_checkpoints_where_asked_for(session: Session) -> None:
