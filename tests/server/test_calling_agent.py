@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from typing import Any
 
@@ -78,3 +79,18 @@ def test_the_only_session_in_a_turn(work: Repo, serve: Serve) -> None:
     # It is one of two.
     assert recorded(work, client, "claude-code")[1] == ""
     assert recorded(work, client, "codex-mcp-client")[1] == ""
+
+
+def test_a_checkpoint_that_does_not_say_where_to_cut_a_conversation(
+    work: Repo, own_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = work.top / ".git" / "data"
+    (data / "opencode").mkdir(parents=True)
+    sqlite3.connect(data / "opencode" / "opencode.db").close()
+    (data / "opencode" / "opencode.db").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(data))
+    assert recorded(work, own_client, "opencode", session="s1") == ("opencode", "s1")
+    work.write("a", "changed\n")
+    done = work.boocode("restore", "@")
+    assert (done.code, work.read("a")) == (0, b"one\ntwo\nthree\n"), done.err
+    assert "the conversation was left alone" in done.err

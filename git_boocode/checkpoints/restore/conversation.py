@@ -90,7 +90,8 @@ class Conversation:
         if target.ref.startswith(SAFETY) and not read_plan(target).callback:
             return None
         callback = self._host.callbacks.get(target.meta.text("agent"))
-        store = callback.store if callback else ""
+        # Only a message says where to cut the conversations of a database.
+        store = callback.store if callback and target.meta.text("message") else ""
         return callback if os.path.isfile(target.meta.part("anchor", "path") or store) else None
 
     @cached_property
