@@ -76,6 +76,21 @@ class Program(NamedTuple):
     home: str = ""
 
 
+class Package(NamedTuple):
+    """A package of ours, shipped in the directory `name`, that a JSON file lists at `key`.
+
+    A file that did not exist begins with `preface`, which the agent would add otherwise. Of several
+    JSON files it is the one that exists. Files of other kinds are plugins of our own that earlier
+    versions have installed; they are only removed.
+    """
+
+    places: Mapping[str, tuple[str, ...]]
+    name: str
+    preface: Mapping[str, Any] = {}
+    key: str = "plugin"
+    home: str = ""
+
+
 class Servers(NamedTuple):
     """Where an agent lists the MCP servers that it starts.
 
@@ -185,7 +200,7 @@ class Agent(NamedTuple):
     fields: Fields
     turn: str
     tool: str
-    config: Settings | Program
+    config: Settings | Program | Package
     end: str = ""
     tool_end: str = ""
     older_turn: str = ""

@@ -20,6 +20,7 @@ from git_boocode.agents.agent import (
     SCOPES,
     USER,
     Agent,
+    Package,
     Program,
     Servers,
     Settings,
@@ -175,7 +176,8 @@ class Locations(NamedTuple):
         short = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
         record = os.path.join(state, HOOK_BASELINES, f"{agent.name}-{short}.json")
         kind = TOML if place.endswith(".toml") else JSON
-        if HOOKS in parts and isinstance(agent.config, Program):
+        is_plugin = isinstance(agent.config, Package) and not place.endswith((".json", ".jsonc"))
+        if HOOKS in parts and (is_plugin or isinstance(agent.config, Program)):
             kind = PROGRAM
         return ConfigFile(agent, scope, kind, path, record, event, parts)
 

@@ -51,6 +51,9 @@ def installed(file: ConfigFile, data: bytes, wanted: Wanted) -> dict[str, bool]:
     if not is_own_program(data):
         return {}
     agent, event = file.agent, file.event
+    if not isinstance(agent.config, Program):
+        # Of an earlier version.
+        return dict.fromkeys(agent.events(per_tool=wanted.per_tool), False)
     commands = {event: installed_command("hook", agent.name, *filter(None, [event]))}
     ours = wanted._replace(commands=commands)
     versions = (ours, ours._replace(per_tool=not ours.per_tool))

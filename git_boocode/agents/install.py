@@ -10,8 +10,17 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from git_boocode.agents import config_program, config_server, config_settings
-from git_boocode.agents.agent import HOOKS, PARTS, SERVER, Agent, Program, transcript_directories
+from git_boocode.agents import config_package, config_program, config_server, config_settings
+from git_boocode.agents.agent import (
+    HOOKS,
+    PARTS,
+    SERVER,
+    Agent,
+    Package,
+    Program,
+    Settings,
+    transcript_directories,
+)
 from git_boocode.agents.config_files import (
     PROGRAM,
     UNKNOWN,
@@ -74,7 +83,9 @@ _NO_HOOKS, _NO_SERVER = Wanted({}, 0, per_tool=False), WantedServer(())
 def _format(file: ConfigFile, part: str) -> _Format:
     if part == SERVER:
         return config_server
-    return config_program if file.kind == PROGRAM else config_settings
+    if file.kind == PROGRAM:
+        return config_program
+    return config_package if isinstance(file.agent.config, Package) else config_settings
 
 
 class PlannedChange(NamedTuple):
@@ -153,7 +164,8 @@ def wanted_hooks(agent: Agent, config: Config) -> Wanted:
     events = agent.events(per_tool=with_tools or agent.tool_begins)
     commands = {event: installed_command("hook", agent.name, event) for event in events}
     places = (place for each in agent.config.places.values() for place in each)
-    if isinstance(agent.config, Program) and not any("{event}" in place for place in places):
+    is_one = not isinstance(agent.config, Settings) and not any("{event}" in p for p in places)
+    if is_one:
         commands = {"": installed_command("hook", agent.name)}
     return Wanted(commands, math.ceil(hook_timeout(config)) + _GRACE, with_tools)
 
@@ -360,6 +372,11 @@ def tracked_server_files(locations: Locations) -> set[str]:
 
 def _is_chosen(file: ConfigFile, files: list[ConfigFile]) -> bool:
     """Whether this file, among the possible ones, should contain our hooks."""
+    if isinstance(file.agent.config, Package):
+        lists = [each for each in files if each.kind != PROGRAM]
+        ours = [each for each in lists if _has(each, HOOKS, _read(each))]
+        exist = [each for each in lists if os.path.lexists(each.path)]
+        return file == (ours or exist or lists)[0]
     if file.kind == PROGRAM or len(files) == 1:
         return True
     first, second = files

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from git_boocode.agents.agent import SERVER, Agent, Program
+from git_boocode.agents.agent import SERVER, Agent, Package, Program
 from git_boocode.agents.registry import ANY_AGENT
 
 MARKER = "git-boocode: made by 'git boocode hooks install'"
@@ -16,7 +16,7 @@ MARKER = "git-boocode: made by 'git boocode hooks install'"
 # Our program by whatever path.
 _PROGRAM = r"""(?:^|[\s/'"])git[-_ ]boocode(?:\.exe|/__main__\.py)?['"]?\s+"""
 # A command line that calls our hook, for the agent that is named last.
-_CALL = re.compile(_PROGRAM + r"hook\s+(\S+)(?=\s|$)")
+_CALL = re.compile(_PROGRAM + r"hook\s+([\w-]+)(?=[\s\"]|$)")
 _SERVE = re.compile(_PROGRAM + r"serve$")
 # The same in the text of a file, as JSON and TOML write words.
 _SERVE_IN_FILE = re.compile(rb"""boocode(?:\.exe|/__main__\.py)?["'][^{}]{0,99}?["']serve["']""")
@@ -47,4 +47,6 @@ def has_own(agent: Agent, part: str, data: bytes) -> bool:
         return _SERVE_IN_FILE.search(data) is not None
     if isinstance(agent.config, Program):
         return is_own_program(data)
+    if isinstance(agent.config, Package) and is_own_program(data):
+        return True
     return is_own_call(agent, data.decode("utf-8", "replace"))

@@ -14,6 +14,7 @@ from git_boocode.agents.agent import (
     USER,
     Agent,
     Fields,
+    Package,
     Plugins,
     Program,
     PromptFile,
@@ -342,9 +343,14 @@ _ALL = (
         tool="tool.execute.before",
         tool_end="tool.execute.after",
         end="session.idle",
-        config=Program(
-            {PROJECT: (".opencode/plugins/boocode.ts",), USER: ("plugins/boocode.ts",)},
-            "opencode.ts",
+        # What is in the directory of plugins makes it install packages there.
+        config=Package(
+            {
+                PROJECT: ("opencode.json", "opencode.jsonc", ".opencode/plugins/boocode.ts"),
+                USER: ("opencode.json", "opencode.jsonc", "plugins/boocode.ts"),
+            },
+            "opencode",
+            {"$schema": "https://opencode.ai/config.json"},
         ),
         callback="sqlite",
         callback_environment={

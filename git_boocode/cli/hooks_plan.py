@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from git_boocode.agents.agent import HOOKS, PROJECT, SCOPES, SERVER, USER, Agent
+from git_boocode.agents.agent import HOOKS, PROJECT, SCOPES, SERVER, USER, Agent, Package
 from git_boocode.agents.config_files import (
     Locations,
     exclude_path,
@@ -14,6 +14,7 @@ from git_boocode.agents.config_files import (
     sort_paths,
     stop_excluding,
 )
+from git_boocode.agents.config_package import package_path
 from git_boocode.agents.config_program import installed_program
 from git_boocode.agents.file_edits import FileEdit, diff_text
 from git_boocode.agents.install import (
@@ -251,21 +252,16 @@ def plugin_notes(locations: Locations, agents: Iterable[Agent]) -> Iterator[str]
 
 
 def package_notes(plan: HooksPlan) -> list[str]:
-    """Notes about directories of the worktree into which agents install packages."""
+    """Notes about packages that agents have installed beside a plugin that goes."""
     repository = plan.locations.repository
     notes = {}
     for file, edit, *_ in plan.changes:
         directory = file.agent.package_directory
-        if repository is None or file.scope == USER or not directory or edit is None:
+        if repository is None or not directory or edit is None or edit.after is not None:
             continue
-        path, title = os.path.join(repository.worktree, directory), file.agent.title
-        if edit.after is not None and not os.path.isdir(path):
-            notes[path] = (
-                f"{title} will install dozens of packages into '{directory}', which does not exist "
-                "yet; 'git boocode hooks install "
-                f"--agent {file.agent.name} --user' leaves the worktree as it is"
-            )
-        elif edit.after is None and os.path.isdir(os.path.join(path, "node_modules")):
+        path = os.path.join(repository.worktree, directory)
+        if file.path.startswith(f"{path}/") and os.path.isdir(os.path.join(path, "node_modules")):
+            title = file.agent.title
             notes[path] = f"the packages that {title} installed into '{directory}' stay there"
     return list(notes.values())
 
@@ -331,8 +327,11 @@ def sharing_notes(plan: HooksPlan, *, dry_run: bool) -> list[str]:
     # Servers in tracked files have no path.
     without = found.tracked if plan.part == SERVER else []
     program = installed_program()
-    if notes and len(without) < len(below) and program[0] != "git":
-        path = shell_command(*program)
+    local = [shell_command(*program)] if program[0] != "git" else []
+    configs = [changes[path].file.agent.config for path in below if plan.part == HOOKS]
+    local += [package_path(each) for each in configs if isinstance(each, Package)]
+    if notes and len(without) < len(below) and local:
+        path = local[-1]
         notes.append(f"they {use} this machine's path '{path}'; do not commit them")
     if without and program[0] != "git":
         notes.append("tracked files name no path: 'git boocode' has to be on the agents' PATH")

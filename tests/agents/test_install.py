@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.agents.agent import HOOKS, LOCAL, PROJECT, SCOPES, USER, Agent
+from git_boocode.agents.agent import HOOKS, LOCAL, PROJECT, SCOPES, SERVER, USER, Agent
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.file_edits import FileEdit
 from git_boocode.agents.install import (
@@ -22,7 +22,9 @@ from git_boocode.agents.install import (
     plan_uninstall,
     state_of,
     wanted_hooks,
+    wanted_server,
 )
+from git_boocode.agents.own_hooks import MARKER
 from git_boocode.agents.registry import AGENTS, find_agent
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, RefusedError
@@ -212,7 +214,7 @@ def test_tools_are_told_of_unless_that_is_not_asked_for(repo: Repo) -> None:
     turns = ["SessionShutdown", "TaskCancel", "TaskComplete", "TaskError", "TaskStart"]
     turns += ["UserPromptSubmit"]
     assert sorted(os.listdir(".clinerules/hooks")) == turns
-    assert "const PER_TOOL = false" in repo.read(".opencode/plugins/boocode.ts").decode()
+    assert '"perTool": false' in repo.read("opencode.json").decode()
     for value in ("--unset", "auto", "always", "true"):
         words = (value, "boocode.perTool") if value == "--unset" else ("boocode.perTool", value)
         repo.git("config", *words)
@@ -227,7 +229,7 @@ def test_tools_are_told_of_unless_that_is_not_asked_for(repo: Repo) -> None:
     assert "PreToolUse" in settings
     assert "PostToolUse" in settings
     assert sorted(os.listdir(".clinerules/hooks")) == ["PreToolUse", *turns]
-    assert "const PER_TOOL = true" in repo.read(".opencode/plugins/boocode.ts").decode()
+    assert '"perTool": true' in repo.read("opencode.json").decode()
     repo.git("config", "boocode.perTool", "false")
     for agent in (claude, cline, opencode):
         tools = tuple(filter(None, (agent.tool, agent.tool_end)))
@@ -372,7 +374,7 @@ def test_a_symlink_inside_the_worktree_is_followed(repo: Repo) -> None:
     assert "UserPromptSubmit" in repo.read("shared/claude.json").decode()
 
 
-@pytest.mark.parametrize("name", ["cline", "opencode"])
+@pytest.mark.parametrize("name", ["cline", "pi"])
 def test_a_program_of_someone_else_is_kept(repo: Repo, name: str) -> None:
     agent = agent_of(name)
     path = first_path(agent, PROJECT)
@@ -386,7 +388,7 @@ def test_a_program_of_someone_else_is_kept(repo: Repo, name: str) -> None:
     assert path.read_text() == "#!/bin/sh\nexec my-own-hook\n"
 
 
-@pytest.mark.parametrize("name", ["cline", "opencode"])
+@pytest.mark.parametrize("name", ["cline", "pi"])
 def test_a_program_of_ours_that_was_changed_is_not_thrown_away(repo: Repo, name: str) -> None:
     agent = agent_of(name)
     install(agent, PROJECT)
@@ -398,6 +400,60 @@ def test_a_program_of_ours_that_was_changed_is_not_thrown_away(repo: Repo, name:
         with pytest.raises(RefusedError, match="has been changed since it was installed"):
             again(agent, PROJECT)
     assert path.read_text() == changed
+
+
+OLD_PLUGIN = f"// {MARKER}\nexport const GitBoocode = async () => ({{}})\n"
+
+
+@pytest.mark.parametrize("scope", [PROJECT, USER])
+def test_opencode_lists_our_package(repo: Repo, sealed: Path, scope: str) -> None:
+    opencode = agent_of("opencode")
+    top = repo.top if scope == PROJECT else sealed / ".config/opencode"
+    top.mkdir(parents=True, exist_ok=True)
+    path = top / "opencode.jsonc"
+    text = '{\n  // mine\n  "plugin": ["other"],\n  "model": "m"\n}\n'
+    path.write_text(text)
+    # As earlier versions installed it.
+    old = top / (".opencode/plugins" if scope == PROJECT else "plugins") / "boocode.ts"
+    old.parent.mkdir(parents=True)
+    old.write_text(OLD_PLUGIN)
+    assert state(opencode, scope) == "other_command"
+    install(opencode, scope)
+    assert state(opencode, scope) == "installed"
+    assert not old.exists()
+    assert not (top / "opencode.json").exists()
+    listed = json.loads(path.read_text().replace("// mine", ""))["plugin"]
+    assert listed[0] == "other"
+    package, options = listed[1]
+    assert (
+        json.loads((Path(package) / "package.json").read_text())["name"] == "opencode-git-boocode"
+    )
+    assert options["command"].endswith(" hook opencode")
+    # Beside the server, and changed by somebody since.
+    carry_out(plan_install(where(), opencode, scope, wanted_server()))
+    changed = path.read_text().replace('"seconds": 10', '"seconds": 99')
+    path.write_text(changed)
+    assert state(opencode, scope) == "other_command"
+    install(opencode, scope)
+    assert state(opencode, scope) == "installed"
+    carry_out(plan_uninstall(where(), where().files(opencode, scope, HOOKS), {HOOKS}))
+    assert state(opencode, scope) == "not_installed"
+    assert '"boocode"' in path.read_text()
+    carry_out(plan_uninstall(where(), where().files(opencode, scope, SERVER)))
+    assert path.read_text() == text
+
+
+def test_a_plugin_of_someone_else_for_opencode_is_kept(repo: Repo) -> None:
+    opencode = agent_of("opencode")
+    path = repo.top / ".opencode/plugins/boocode.ts"
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = async () => ({})\n")
+    install(opencode, PROJECT)
+    uninstall(opencode, PROJECT)
+    assert path.read_text() == "export const Mine = async () => ({})\n"
+    repo.write("opencode.json", '{"plugin": "x"}\n')
+    with pytest.raises(RefusedError, match="'plugin' in it is not an array"):
+        install(opencode, PROJECT)
 
 
 def test_cline_runs_what_is_installed(repo: Repo, tmp_path: Path) -> None:
@@ -466,7 +522,7 @@ def test_homes_that_variables_name(
     install(agent_of("claude-code"), USER)
     install(agent_of("opencode"), USER)
     assert (sealed / "elsewhere/settings.json").exists()
-    assert (sealed / "configs/opencode/plugins/boocode.ts").exists()
+    assert (sealed / "configs/opencode/opencode.json").exists()
     assert len(list((sealed / "states/git-boocode/hooks").iterdir())) == 2
 
 

@@ -62,7 +62,7 @@ import { GitBoocode } from "./boocode.mjs"
 const PARENTS = { older: "s" }
 const get = async ({ path }) => ({ data: { id: path.id, parentID: PARENTS[path.id] } })
 const client = { session: { get } }
-const hooks = await GitBoocode({ directory: process.argv[2], client })
+const hooks = await GitBoocode({ directory: process.argv[2], client }, JSON.parse(process.argv[4]))
 console.log(Object.keys(hooks).join())
 for (const [name, input, output] of JSON.parse(process.argv[3])) await hooks[name](input, output)
 """
@@ -74,9 +74,12 @@ def opencode(repo: Repo, tmp_path: Path, *calls: Any, **options: Any) -> str:
     if node is None:
         pytest.skip("there is no node on this machine")
     command = options.pop("command", "git boocode hook opencode")
-    (tmp_path / "boocode.mjs").write_text(template("opencode.ts", command, **options))
+    shutil.copy(shipped_file("agents/opencode/index.ts"), tmp_path / "boocode.mjs")
+    per_tool = options.pop("per_tool", True)
+    given = {"command": command, "seconds": 10, "perTool": per_tool, **options}
     (tmp_path / "driver.mjs").write_text(DRIVER)
     words: list[str] = [node, str(tmp_path / "driver.mjs"), str(repo.top), json.dumps(calls)]
+    words.append(json.dumps(given))
     done = subprocess.run(words, capture_output=True, text=True, cwd=repo.top)
     assert (done.returncode, done.stderr) == (0, "")
     return str(done.stdout.strip())

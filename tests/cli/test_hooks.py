@@ -271,20 +271,21 @@ def test_outside_a_repository(repo: Repo, sealed: Path) -> None:
     assert not (sealed / ".gemini").exists()
 
 
-def test_a_directory_that_an_agent_fills_is_announced(repo: Repo, sealed: Path) -> None:
+def test_no_directory_is_made_that_an_agent_fills(repo: Repo, sealed: Path) -> None:
     repo.write("opencode.json", "{}\n")
-    said = "opencode will install dozens of packages into '.opencode', which does not exist yet"
-    done = on_a_terminal("n", "hooks", "install")
-    before, _, _ = done.err.partition("install these hooks?")
-    assert f"hint: {said}; 'git boocode hooks install --agent opencode --user' leaves" in before
-    assert said in repo.boocode("hooks", "install", "--json").json["notes"][0]
-    done = repo.boocode("hooks", "install", "--agent", "opencode")
-    assert done.err.count(said) == 1
-    # Once it is there, nothing is added.
+    repo.boocode("hooks", "install", "--agent", "opencode")
+    assert not (repo.top / ".opencode").exists()
+    assert "opencode/package.json" not in repo.read("opencode.json").decode()
+    repo.boocode("hooks", "uninstall")
+    assert repo.read("opencode.json") == b"{}\n"
+    # An earlier version has made it.
+    marker = "// git-boocode: made by 'git boocode hooks install'\n"
+    repo.write(".opencode/plugins/boocode.ts", marker)
     (repo.top / ".opencode/node_modules").mkdir()
-    assert said not in repo.boocode("hooks", "install", "--agent", "opencode").err
-    done = repo.boocode("hooks", "uninstall")
+    done = repo.boocode("hooks", "install", "--agent", "opencode")
     assert "hint: the packages that opencode installed into '.opencode' stay there\n" in done.err
+    assert "do not commit them" in done.err
+    assert not (repo.top / ".opencode/plugins/boocode.ts").exists()
     done = repo.boocode("hooks", "install", "--agent", "opencode", "--user")
     assert (done.code, done.err) == (0, "")
 
@@ -292,13 +293,13 @@ def test_a_directory_that_an_agent_fills_is_announced(repo: Repo, sealed: Path) 
 def test_git_and_agents_together(repo: Repo) -> None:
     done = repo.boocode("hooks", "install", "--git", "--agent", "opencode")
     assert done.code == 0
-    assert " A .opencode/plugins/boocode.ts: opencode (project)\n" in done.out
+    assert " A opencode.json: opencode (project)\n" in done.out
     if not CONFIGURED:
         assert " A .git/hooks/pre-rebase: git hook pre-rebase\n" in done.out
     assert done.out.endswith("installed hooks for opencode and git\n")
     done = repo.boocode("hooks", "uninstall", "--git")
     assert done.out.endswith("uninstalled hooks for git\n")
-    assert (repo.top / ".opencode/plugins/boocode.ts").exists()
+    assert (repo.top / "opencode.json").exists()
     assert not (repo.top / ".git/hooks/pre-rebase").exists()
     repo.boocode("hooks", "install", "--git")
     assert not (repo.top / ".claude").exists()

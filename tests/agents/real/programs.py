@@ -125,6 +125,8 @@ _OPENCODE_PROVIDER = {
     "models": {"scripted": {"tool_call": True}},
 }
 _OPENCODE_CONFIG = {
+    # It adds this to files that lack it.
+    "$schema": "https://opencode.ai/config.json",
     **dict.fromkeys(("model", "small_model"), "scripted/scripted"),
     "provider": {"scripted": _OPENCODE_PROVIDER},
 }

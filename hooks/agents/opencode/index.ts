@@ -1,24 +1,22 @@
-// git-boocode: made by 'git boocode hooks install'; 'git boocode hooks uninstall' removes it
+// opencode loads this plugin, which 'git boocode hooks install' lists in opencode.json. It reports
+// each user message to git-boocode before the agent sees it and, with the option perTool, each tool
+// before and after it runs; the agent continues when the state is recorded. What a subagent does
+// belongs to the session that started it. This plugin never stops a turn.
 //
-// opencode loads this plugin when it starts. It reports each user message to git-boocode before the
-// agent sees it and, unless boocode.perTool is never, each tool before and after it runs; the agent
-// continues when the state is recorded. What a subagent does belongs to the session that started
-// it. This plugin never stops a turn.
+// Options: command, which is given the event; seconds, how long to wait for it; perTool.
 
 import { spawn } from "node:child_process"
 
-const COMMAND = {command_json}
-const SECONDS = {seconds}
-const PER_TOOL = {per_tool}
+const DEFAULTS = { command: "git boocode hook opencode", seconds: 10, perTool: true }
 
-const report = (event, payload) =>
+const run = ({ command, seconds }, event, payload) =>
   new Promise((resolve) => {
     try {
-      const child = spawn(`${COMMAND} ${event}`, {
+      const child = spawn(`${command} ${event}`, {
         cwd: payload.directory,
         shell: true,
         stdio: ["pipe", "ignore", "ignore"],
-        timeout: SECONDS * 1000,
+        timeout: seconds * 1000,
       })
       child.on("error", resolve)
       child.on("exit", resolve)
@@ -35,7 +33,9 @@ const textOf = (parts) =>
     .map((part) => part.text)
     .join("\n")
 
-export const GitBoocode = async ({ directory, client }) => {
+export const GitBoocode = async ({ directory, client }, given) => {
+  const options = { ...DEFAULTS, ...given }
+  const report = (event, payload) => run(options, event, payload)
   // The current message of each session, to which its tools belong.
   const turns = new Map()
   // The sessions that started the sessions of subagents; null for the user's own sessions.
@@ -81,7 +81,7 @@ export const GitBoocode = async ({ directory, client }) => {
       const messageID = turns.get(sessionID)
       if (messageID) await report("session.idle", { sessionID, messageID, directory })
     },
-    ...(PER_TOOL && {
+    ...(options.perTool && {
       "tool.execute.before": async (input, output) => {
         running.set(input?.callID, output?.args)
         await reportTool("tool.execute.before", input, output?.args)
