@@ -31,8 +31,8 @@ class RealAgent(NamedTuple):
     `{session}`, if it can. The model writes the file `{path}` with one line, `{text}`, by `tool`,
     whose `arguments` are an object or plain text. `files` are in the home directory, or in the
     worktree if they begin with `{top}`. `served` is what it calls the tool `{tool}` of our server,
-    with a namespace before a dot. Such a tool may have to be found by the tool `search`, and then
-    be called by the tool `wrapper`. `plugin` is how it takes our plugin, if it can. `delegate` is
+    with a namespace before a dot; without it, the server is not tried. Such a tool may have to be
+    found by the tool `search`, and then be called by the tool `wrapper`. `plugin` is how it takes our plugin, if it can. `delegate` is
     the tool that starts a subagent, and `talk` are the arguments with which it reads prompts as it
     works, as objects on lines of standard input.
     """
@@ -323,7 +323,6 @@ REAL_AGENTS = (
             ".pi/agent/models.json": {"providers": {"scripted": _PI_CONFIG}},
             ".pi/agent/settings.json": {"defaultProvider": "scripted", "defaultModel": "scripted"},
         },
-        served="mcp__boocode__{tool}",
     ),
     RealAgent(
         "kimi",
@@ -343,9 +342,6 @@ REAL_AGENTS = (
         {"file_path": "{top}/{path}", "content": "{text}\n"},
         {},
         {".grok/config.toml": _GROK_CONFIG},
-        served="boocode__{tool}",
-        search="search_tool",
-        wrapper="use_tool",
     ),
     RealAgent(
         "droid",
@@ -355,7 +351,6 @@ REAL_AGENTS = (
         {"file_path": "{top}/{path}", "content": "{text}\n"},
         {"FACTORY_API_KEY": "fk-none"},
         {".factory/settings.json": {"customModels": [_DROID_MODEL]}},
-        served="boocode___{tool}",
     ),
 )
 
