@@ -32,9 +32,9 @@ class RealAgent(NamedTuple):
     whose `arguments` are an object or plain text. `files` are in the home directory, or in the
     worktree if they begin with `{top}`. `served` is what it calls the tool `{tool}` of our server,
     with a namespace before a dot; without it, the server is not tried. Such a tool may have to be
-    found by the tool `search`, and then be called by the tool `wrapper`. `plugin` is how it takes our plugin, if it can. `delegate` is
-    the tool that starts a subagent, and `talk` are the arguments with which it reads prompts as it
-    works, as objects on lines of standard input.
+    found by the tool `search`, and then be called by the tool `wrapper`. `plugin` is how it takes
+    our plugin, if it can. `delegate` is the tool that starts a subagent, and `talk` are the
+    arguments with which it reads prompts as it works, as objects on lines of standard input.
     """
 
     name: str
