@@ -38,7 +38,13 @@ from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import Quarantine, raw_commit
-from git_boocode.repo.reported_turn import open_beside, open_since, read_turns, reporting_agents
+from git_boocode.repo.reported_turn import (
+    latest_of,
+    open_beside,
+    open_since,
+    read_turns,
+    reporting_agents,
+)
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
@@ -94,6 +100,7 @@ class Request(NamedTuple):
     patience: float = PATIENCE  # seconds to wait for a running restore
     require_match: bool = False  # refuse paths that match no file
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
+    in_turn: str = ""  # or of the turn in which its own agent takes this one, which begins none
     call: ToolCall | None = None  # the tool call whose state is recorded, instead of a checkpoint
 
 
@@ -213,8 +220,9 @@ def _write_checkpoint(
         changed = True
     texts = {key: getattr(request, key) or None for key in _TEXTS}
     anchor = {key: value for key in _ANCHOR if (value := texts[key])}
-    if request.prompt:
-        texts["prompt"] = request.prompt
+    for key in ("prompt", "in_turn"):
+        if given := getattr(request, key):
+            texts[key] = given
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}
     values |= _reported(repository, request)
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
@@ -229,6 +237,15 @@ def _reported(repository: Repository, request: Request) -> dict[str, Any]:
     agents = [] if setting in _NEVER else reporting_agents(turns)
     known = {"beside": beside, "reports_tools": agents}
     return {key: found for key, found in known.items() if found}
+
+
+def open_turn(repository: Repository, agent: str, session: str) -> str:
+    """The id of the open turn of an agent's session; empty if it has none in the log."""
+    latest = latest_of(read_turns(repository.state_dir), agent, session) if session else None
+    if latest is None or not latest.is_open or not latest.checkpoint:
+        return ""
+    is_kept = repository.store.refs(f"{CHECKPOINTS}{latest.checkpoint}")
+    return latest.checkpoint if is_kept else ""
 
 
 def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:

@@ -77,6 +77,12 @@ def blame(repository: Repository, path: str, lines: str = "") -> list[BlamedLine
         return history.blame(path, lines)
 
 
+def _that_begin_turns(taken: list[Checkpoint]) -> list[Checkpoint]:
+    """The checkpoints without those that were taken during the turn of another one."""
+    ids = {each.id for each in taken}
+    return [each for each in taken if each.in_turn not in ids]
+
+
 _States = dict[str, Callable[[str], LineOrigin]]
 """States, oldest first, with the origin of lines of a path that first appear there."""
 
@@ -129,7 +135,7 @@ class LineHistory:
 def line_history(repository: Repository) -> Iterator[LineHistory]:
     """The line history of a worktree as it is now; RefusedError if there are no checkpoints."""
     catalog = Catalog(repository)
-    taken = [*catalog.history()][::-1]
+    taken = _that_begin_turns([*catalog.history()][::-1])
     if not taken:
         text = "{} takes one; until then, use 'git blame'"
         hint = NextStep(text, "checkpoint", typed="'git boocode checkpoint'")

@@ -149,6 +149,7 @@ class ListedTurn(NamedTuple):
             "files": counts.files if counts else None,
             "added": counts.added if counts else None,
             "removed": counts.removed if counts else None,
+            **({"in_turn": entry.in_turn} if entry.in_turn else {}),
             **({"shared": shared} if shared else {}),
             **({"reverted": True} if self.reverted else {}),
         }
@@ -289,7 +290,8 @@ class TurnLog:
             pool.shutdown(cancel_futures=True)
 
     def _matching(self, page: list[ListedTurn]) -> list[ListedTurn]:
-        self.missing += sum(each.counts is None and not each.turn.paths for each in page)
+        unknown = (each.turn for each in page if each.counts is None)
+        self.missing += sum(not (turn.paths or turn.checkpoint.in_turn) for turn in unknown)
         return [each for each in page if each.counts and each.counts.files]
 
     def _next(self, size: int) -> list[ListedTurn]:

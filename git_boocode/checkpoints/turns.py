@@ -3,7 +3,8 @@
 A turn ends at the state that a hook recorded below `refs/boocode/turn-ends/`; without one, at the
 next checkpoint of the worktree, or before the next restore there, whichever came first; without
 these, it goes on, and its end is the worktree as it is now. A checkpoint of some paths ends no turn
-but those of the same paths, and only these paths are compared in its own turn.
+but those of the same paths, and only these paths are compared in its own turn. One that an agent
+took during its own turn begins and ends none.
 """
 
 from __future__ import annotations
@@ -151,18 +152,27 @@ def _beside_it(catalog: Catalog, checkpoint: Checkpoint) -> Iterator[Checkpoint 
 
 def end_is_unknown(catalog: Catalog, checkpoint: Checkpoint) -> RefusedError:
     """The refusal (`not_found`) if it is unknown how the turn of a checkpoint ended."""
+    short = ShortIds(catalog.store)
+    if checkpoint.in_turn:
+        return RefusedError(
+            f"{short(checkpoint.id)} began no turn: it was taken during another one",
+            code="not_found",
+            hints=(f"it was taken in the turn {short(checkpoint.in_turn)}",),
+        )
     return RefusedError(
-        f"it is unknown how the turn of {ShortIds(catalog.store)(checkpoint.id)} ended",
+        f"it is unknown how the turn of {short(checkpoint.id)} ended",
         code="not_found",
         hints=("its end was not recorded, and no later checkpoint of that worktree is here",),
     )
 
 
 def turn_around(catalog: Catalog, state: Checkpoint) -> Checkpoint | None:
-    """The checkpoint that began the turn in which one of some paths was taken, by its session."""
+    """The checkpoint that began the turn in which one that began none was taken, by its session."""
     keys = ("agent", "session")
     for entry in _beside_it(catalog, state):
         if isinstance(entry, Unusable) or entry.id >= state.id or only_paths(entry) != ():
+            continue
+        if state.in_turn not in ("", entry.id):
             continue
         is_here = entry.meta.worktree_key == state.meta.worktree_key
         if is_here and all(entry.meta.text(key) == state.meta.text(key) for key in keys):
@@ -171,10 +181,13 @@ def turn_around(catalog: Catalog, state: Checkpoint) -> Checkpoint | None:
 
 
 def only_paths(checkpoint: Checkpoint) -> tuple[str, ...] | None:
-    """Pathspecs of the only paths that a checkpoint recorded, empty for all; None if unknown.
+    """Pathspecs of the only paths of a checkpoint's turn, empty for all; None if unknown.
 
-    A pattern is unknown, because it may match other paths at the end of the turn.
+    A pattern is unknown, because it may match other paths at the end of the turn. None also for a
+    checkpoint that begins no turn.
     """
+    if checkpoint.in_turn:
+        return None
     partial = checkpoint.meta.table("partial")
     specs, prefix = partial.get("paths"), partial.get("prefix")
     if not isinstance(specs, list) or not isinstance(prefix, str):

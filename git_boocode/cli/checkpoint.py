@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from git_boocode.checkpoints.capture import Captured, Request, capture, prune_daily
+from git_boocode.checkpoints.capture import Captured, Request, capture, open_turn, prune_daily
 from git_boocode.cli.options import JSON, Option, output_options
 from git_boocode.cli.output import (
     counted,
@@ -72,6 +72,9 @@ def take(request: Request, *, best_effort: bool, show_id: bool = True) -> Captur
     try:
         repository = Repository.discover()
         warn_of_interruption(repository)
+        if request.session and (request.session, request.agent) == calling_session():
+            in_turn = open_turn(repository, request.agent, request.session)
+            request = request._replace(in_turn=in_turn)
         with progress(repository, "recording the worktree"):
             taken = capture(repository, request)
         if show_id:

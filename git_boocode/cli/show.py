@@ -90,6 +90,8 @@ def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: b
     [counts] = count_changes(repository, [found.ended]) if found.ended else [None]
     [date] = Dates(repository, default="iso")([checkpoint])
     state = "reverted" if found.reverted else ""
+    if checkpoint.in_turn:
+        state = f"taken during {ShortIds(repository.store)(checkpoint.in_turn)}"
     more = {"date": date, "changes": _changes(turn, counts), "turn": state}
     short = ShortIds(repository.store)
     more["shared"] = "\n            ".join(
@@ -104,6 +106,8 @@ def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:
     """What the diff below shows."""
     if turn is None:
         return "since HEAD"
+    if turn.checkpoint.in_turn:
+        return "since HEAD, as it began no turn"
     if not turn.after:
         # A safety checkpoint begins none.
         return "since HEAD, as it is unknown how the turn ended"

@@ -133,9 +133,11 @@ def heading(checkpoint: Checkpoint) -> str:
 
 
 def turn_label(checkpoint: Checkpoint) -> str:
-    """The label; of a checkpoint of some paths only, these before it."""
+    """The label, after the only paths that were recorded, and whether it begins no turn."""
     paths = checkpoint.meta.table("partial").get("paths")
     label = label_of(checkpoint).replace("\t", " ")
+    if checkpoint.in_turn:
+        label = f"(during a turn) {label}".rstrip()
     if not isinstance(paths, list):
         return label
     shown = ", ".join(quote_path(str(path)) for path in islice(paths, _SHOWN_PATHS))
@@ -222,6 +224,8 @@ def time_column(time: str) -> str:
 
 def _files(row: TurnRow) -> str:
     if row.counts is None:
+        if row.turn.checkpoint.in_turn:
+            return ""
         return "?" if row.is_counted else "…"
     # Aligned with the plural.
     return counted(row.counts.files, "file") + (" " if row.counts.files == 1 else "")

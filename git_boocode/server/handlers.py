@@ -168,8 +168,11 @@ def _rewind(call: Call, name: str | None, *, force: bool) -> JsonObject:
 def checkpoint(call: Call) -> JsonObject:
     """Take a checkpoint."""
     keys = ("label", "session", "chat", "message", "agent", "meta")
+    given = {**_caller(call), **{key: call.get(key) for key in keys if call.get(key)}}
+    turn = capture.open_turn(call.repository, given.get("agent", ""), given.get("session", ""))
     request = capture.Request(
-        **{**_caller(call), **{key: call.get(key) for key in keys if call.get(key)}},
+        **given,
+        in_turn=turn,
         trigger=call.get("trigger") or "server",
         only_if_changed=call.get("if_changed", False),
         require_match=not call.get("ignore_unmatch", False),

@@ -201,7 +201,8 @@ def _logged_turn(row: JsonObject, short: Shorten, *, agent: bool) -> str:
     who = f" {_cut(row['agent'])}:" if agent and row["agent"] else ""
     label = f" {_cut(row['label'])}" if row["label"] else ""
     reverted = ", reverted" if row.get("reverted") else ""
-    return f"{short(row['id'])} {_time(row['id'])}{who}{label}{count}{reverted}"
+    during = f", during {short(row['in_turn'])}" if row.get("in_turn") else ""
+    return f"{short(row['id'])} {_time(row['id'])}{who}{label}{count}{during}{reverted}"
 
 
 def _logged_step(row: JsonObject, short: Shorten) -> str:

@@ -47,7 +47,7 @@ def with_other_sessions(repository: Repository, result: RestoreResult) -> Restor
     known = (each for each in catalog.archived() if not isinstance(each, Unusable))
     gone = [each for each in known if each.id in archived] if archived else []
     own = [*[target][:is_turn], *later.own, *gone]
-    turns = sorted({each.id for each in own if not is_of_tool(each)}, reverse=True)
+    turns = sorted({each.id for each in own if not begins_no_turn(each)}, reverse=True)
     is_to_keep = turns and (others or _is_of(later.others, result.open_turn))
     if not is_to_keep:
         return replace(result, other_turns=tuple(others))
@@ -92,7 +92,7 @@ def _whose_work_is_in(
             for turn in islice(turns, len(wanted))
             if paths.intersection(_changed_by(catalog.repository, turn))
         }
-    return [each for each in found.values() if not is_of_tool(each)]
+    return [each for each in found.values() if not begins_no_turn(each)]
 
 
 def _changed_by(repository: Repository, turn: Turn) -> Iterator[str]:
@@ -102,8 +102,8 @@ def _changed_by(repository: Repository, turn: Turn) -> Iterator[str]:
         yield from (change.path for change in changes)
 
 
-def is_of_tool(checkpoint: Checkpoint) -> bool:
-    """Whether it holds files as they were before a tool of an agent, which begins no turn."""
+def begins_no_turn(checkpoint: Checkpoint) -> bool:
+    """Whether it was taken before a tool of an agent, or by an agent during its own turn."""
     agent = find_agent(checkpoint.meta.text("agent"))
     is_before_tool = agent is not None and checkpoint.meta.text("trigger") == agent.tool
-    return is_before_tool and only_paths(checkpoint) != ()
+    return bool(checkpoint.in_turn) or (is_before_tool and only_paths(checkpoint) != ())

@@ -312,6 +312,8 @@ def unrestored_conversation(result: RestoreResult) -> str:
         why = f"go back to this turn in {agent.title} yourself"
     elif transcript and not os.path.isfile(transcript):
         why = f"its transcript '{transcript}' is gone"
+    elif agent and not (transcript or meta.text("message")):
+        why = "the checkpoint does not say how far it had gone"
     else:
         command = shell_command("git", "boocode", "restore", result.checkpoint.id)
         command += " --conversation-only --callback <file>"

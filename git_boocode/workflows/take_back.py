@@ -61,7 +61,7 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
-from git_boocode.workflows.other_sessions import is_of_tool
+from git_boocode.workflows.other_sessions import begins_no_turn
 from git_boocode.workflows.restore_parts import LISTED, ChangedFile, only_file
 from git_boocode.workflows.restore_with_edits import restore_host
 from git_boocode.workflows.turn_conflicts import TurnConflict, pathspecs_without, refusal_of
@@ -408,7 +408,7 @@ def _turns_of(catalog: Catalog, request: TakeBackRequest) -> list[Checkpoint]:
         if session in ("", each.meta.text("session"))
         and (not request.agent or each.meta.text("agent") in names)
         and each.id not in reverted
-        and not is_of_tool(each)
+        and not begins_no_turn(each)
     ]
     if not found:
         suffices = ("the beginning of a session's id suffices",) if request.session else ()
@@ -447,7 +447,7 @@ def _ended_last(catalog: Catalog) -> Checkpoint:
     found = [
         turn
         for turn in islice(turns(catalog, catalog.history(), lambda: NOW), _SEARCHED)
-        if turn.checkpoint.id not in reverted and not turn.paths
+        if turn.checkpoint.id not in reverted and not turn.paths and not turn.checkpoint.in_turn
     ]
     ends = dict(_ends(catalog, found))
     ended: list[tuple[str, str, Checkpoint]] = []
@@ -487,8 +487,8 @@ def _refuse_other(
     catalog: Catalog, command: str, checkpoint: Checkpoint, request: TakeBackRequest
 ) -> None:
     """Refuse what began no turn, and to revert what was done in another worktree."""
-    if is_of_tool(checkpoint):
-        raise _of_tool(catalog, command, checkpoint, request)
+    if begins_no_turn(checkpoint):
+        raise _no_turn(catalog, command, checkpoint, request)
     name = ShortIds(catalog.store)(checkpoint.id)
     if checkpoint.ref.startswith(SAFETY):
         raise RefusedError(
@@ -507,7 +507,7 @@ def _refuse_other(
     )
 
 
-def _of_tool(
+def _no_turn(
     catalog: Catalog, command: str, checkpoint: Checkpoint, request: TakeBackRequest
 ) -> RefusedError:
     turn = turn_around(catalog, checkpoint)
@@ -517,8 +517,9 @@ def _of_tool(
     if turn:
         typed = request.typed(command, [turn.id])
         hint = step_that(f"{command}s that turn", typed, command, turn.id)
+    what = "was taken" if checkpoint.in_turn else "is the state before a tool"
     return RefusedError(
-        f"'{name(checkpoint.id)}' is the state before a tool {where}",
+        f"'{name(checkpoint.id)}' {what} {where}",
         code="not_found",
         hints=(hint,),
     )

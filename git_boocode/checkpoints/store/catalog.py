@@ -73,6 +73,11 @@ class Checkpoint(NamedTuple):
         return [self.commit.id, *self.commit.parents, *more]
 
     @property
+    def in_turn(self) -> str:
+        """The id of the turn during which its own agent took it; empty if it begins a turn."""
+        return self.meta.text("in_turn")
+
+    @property
     def texts(self) -> dict[str, str]:
         """The texts that lists show; missing ones are empty."""
         keys = ("created_at", "label", "prompt", "session", "chat", "message", "agent", "trigger")
