@@ -5,6 +5,7 @@ They hold what a model needs for its next step: ids, changed lines, warnings, an
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from git_boocode.editing.text_changes import quoted
+from git_boocode.matching.text import common_prefix
 from git_boocode.repo.errors import first_few
 from git_boocode.repo.ids import time_of
 from git_boocode.server.json_rpc import JsonObject
@@ -21,8 +23,8 @@ LOG_LENGTH = 25
 _DIFF_LINES, _ASKED_DIFF_LINES = 40, 400
 """Lines of a diff that is shown: of itself, and if the call names the paths."""
 _LINE_LENGTH = 200
-_PATHS, _RANGES, _STEPS = 20, 8, 5
-"""Files, ranges of changed lines of one, and restores among turns that are listed."""
+_PATHS, _RANGES, _STEPS, _HUNKS = 20, 8, 5, 40
+"""Files, ranges of changed lines of one, restores among turns, and hunks that are listed."""
 _LABEL_BYTES = 36
 _DONE = {"create": "created", "modify": "modified", "delete": "deleted", "rename": "renamed"}
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
@@ -93,7 +95,9 @@ def _edit_lines(done: _Answered) -> Iterator[str]:
         noted = f" ({'; '.join(notes)})" if notes else ""
         moved = f"{quoted(file['from'])} -> " if "from" in file else ""
         where = _where(file["action"], file["diff"])
-        yield f"{moved}{quoted(file['path'])}: {_DONE[file['action']]}{where}{noted}"
+        is_same = file["action"] == "modify" and not file["diff"]
+        what = "unchanged" if is_same else _DONE[file["action"]]
+        yield f"{moved}{quoted(file['path'])}: {what}{where}{noted}"
         # The model knows what it has just written in full.
         if file["action"] in ("modify", "rename") and size <= _DIFF_LINES:
             yield from _hunk_lines(file["diff"])
@@ -153,11 +157,31 @@ def _hunk_lines(diff: str, *, cut: bool = True) -> list[str]:
     """The lines of a file's diff from its first hunk on."""
     _, header, hunks = diff.partition("\n@@ ")
     lines = f"@@ {hunks}".removesuffix("\n").split("\n") if header else []
-    return [_shown_line(line) for line in lines] if cut else lines
+    return _shown_lines(lines) if cut else lines
 
 
-def _shown_line(line: str) -> str:
-    return line if len(line) <= _LINE_LENGTH else f"{line[:_LINE_LENGTH]}…"
+def _shown_lines(lines: Sequence[str]) -> list[str]:
+    """Lines of hunks; of a long one, the part in which it differs from the one in its place."""
+    places: dict[int, int] = {}
+    removed: list[int] = []
+    for number, line in enumerate(lines):
+        if line[:1] == "-":
+            removed.append(number)
+        elif line[:1] == "+" and removed:
+            old = removed.pop(0)
+            places[old] = places[number] = common_prefix(lines[old][1:], line[1:])
+        else:
+            removed = []
+    return [_shown_line(line, places.get(number, 0)) for number, line in enumerate(lines)]
+
+
+def _shown_line(line: str, place: int) -> str:
+    if len(line) <= _LINE_LENGTH:
+        return line
+    first = place - _LINE_LENGTH // 4 if place > _LINE_LENGTH // 2 else 0
+    part = line[1 + first : _LINE_LENGTH + first]
+    more = "…" * (len(line) > _LINE_LENGTH + first)
+    return f"{line[0]}{'…' * (first > 0)}{part}{more}"
 
 
 # Checkpoints and turns.
@@ -250,11 +274,16 @@ def _diff_lines(done: _Answered) -> Iterator[str]:
     rows = (f"{quoted(file['path'])}: {_DONE[file['action']]}" for file in files)
     yield from _limited([f"{row}{count}" for row, count in zip(rows, counts, strict=True)])
     if asked:
-        yield from map(_shown_line, lines[:most])
-    if asked and lines[most:]:
-        yield f"… and {len(lines) - most:,} more lines: name fewer paths"
-    elif lines and not asked:
+        yield from _first_lines(lines)
+    elif lines:
         yield f"the diff has {len(lines):,} lines: paths shows it for some of the files"
+
+
+def _first_lines(diff: Sequence[str]) -> Iterator[str]:
+    """The lines of a diff that the call asked for, as far as that is possible."""
+    yield from _shown_lines(diff[:_ASKED_DIFF_LINES])
+    if (more := len(diff) - _ASKED_DIFF_LINES) > 0:
+        yield f"… and {more:,} more lines: name fewer paths"
 
 
 def _counts(diff: str) -> str:
@@ -278,6 +307,8 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
         yield f"{'would change' if is_dry else verb} '{done.get('proposal')}' of a proposal"
     elif parts:
         yield f"{'would restore' if is_dry else 'restored'} {_list(parts)} to checkpoint {name}"
+    elif done.get("kept") or done.arguments.get("conversation_only"):
+        yield f"nothing {'would be' if is_dry else 'was'} restored from checkpoint {name}"
     else:
         yield f"nothing to do: the files are as at checkpoint {name}"
     yield from _changed_lines(done)
@@ -297,8 +328,11 @@ def _others(done: _Answered) -> Iterator[str]:
         )
         does = "would also remove" if done.get("dry_run") else "also removed"
         yield f"warning: this {does} the work of another session: {named}"
-    if hint := done.get("hint"):
-        yield f"hint: {hint}"
+    for step in done.get("next") or ():
+        names = step.partition("=")[2].split()
+        call = _json({"turns": [done.short(each) for each in names]})
+        first = f"after {_undoing(done)}, " if done.get("undo") else ""
+        yield f"hint: {first}revert with {call} takes back only the turns of its session"
     for each in done.get("open_in") or ():
         yield f"warning: {each['program']} (process {each['pid']}) still has the conversation open"
 
@@ -315,13 +349,19 @@ def _conversation(done: _Answered) -> Iterator[str]:
 
 
 def _warnings(done: _Answered) -> Iterator[str]:
-    turn = None if done.get("conversation_kept") else done.get("open_turn")
-    if turn:
+    turn = done.get("open_turn")
+    others = [each["id"] for each in done.get("other_turns") or ()]
+    # Of other sessions, an open turn is a reason for a hint, too.
+    is_of_other = turn in others or (done.get("hint") and not others)
+    if turn and (is_of_other or not done.get("conversation_kept")):
         yield f"warning: turn {done.short(turn)} has not ended; its agent may still write files"
     for lost in done.get("hooks_lost"):
         yield f"warning: {quoted(lost['path'])} loses hooks: '{lost['install']}' adds them again"
     if done.get("head_differs") and not done.arguments.get("paths"):
         yield "HEAD stays where it is, which is not where it was at the checkpoint"
+    reasons = [row["reason"] for row in done.get("kept")]
+    if done.tool == "restore" and any(each.startswith("ignored file ") for each in reasons):
+        yield "hint: 'force': [\"ignored\"] replaces ignored files"
     if done.get("archived"):
         yield f"{_counted(len(done.get('archived')), 'later checkpoint')} left the log until undo"
     if done.get("returned"):
@@ -334,6 +374,8 @@ def _revert_lines(done: _Answered) -> Iterator[str]:
     if changed or done.get("staged"):
         count = _counted(len(changed), "file") if changed else "the staging area"
         yield f"{'would take back' if is_dry else 'took back'} {count} of {names}"
+    elif done.get("kept") or done.get("conflicts"):
+        yield f"nothing {'would be' if is_dry else 'was'} taken back of {names}"
     else:
         yield f"nothing to do: no change of {names} is left here"
     yield from _changed_lines(done)
@@ -341,14 +383,18 @@ def _revert_lines(done: _Answered) -> Iterator[str]:
     if done.get("conflicts") and done.arguments.get("markers"):
         yield f"these files {'would have' if is_dry else 'have'} conflict markers: resolve them"
     if diff := done.get("diff"):
-        yield from map(_shown_line, diff.removesuffix("\n").split("\n")[:_ASKED_DIFF_LINES])
+        yield from _first_lines(diff.removesuffix("\n").split("\n"))
     yield from _way_back(done)
 
 
 def _way_back(done: _Answered) -> Iterator[str]:
-    if back := done.get("undo"):
-        way = f"restore with checkpoint {back}" if done.tool == "undo" else "undo"
-        yield f"{way} brings back what was here before"
+    if done.get("undo"):
+        yield f"{_undoing(done)} brings back what was here before"
+
+
+def _undoing(done: _Answered) -> str:
+    """The call that takes back what was done."""
+    return f"restore with checkpoint {done.get('undo')}" if done.tool == "undo" else "undo"
 
 
 def _changed_lines(done: _Answered) -> Iterator[str]:
@@ -364,19 +410,43 @@ def _changed_lines(done: _Answered) -> Iterator[str]:
     yield from _limited(
         [f"left alone: {quoted(row['path'])}: {row['reason']}" for row in done.get("kept")]
     )
-    left = _DIFF_LINES
-    for row in changed:
-        if not row.get("hunks"):
+    yield from _hunks_to_choose(done)
+
+
+def _hunks_to_choose(done: _Answered) -> Iterator[str]:
+    """The hunks of files, with the text of those that are short."""
+    lines, number, without_text = _DIFF_LINES, _HUNKS, ""
+    for row in done.get("changed"):
+        chosen = done.arguments.get("hunk")
+        hunks = [each for each in row.get("hunks", ()) if not chosen or each["number"] in chosen]
+        if not hunks:
             continue
         yield f"{quoted(row['path'])}, for hunk and expect: version {row['version']}"
-        for hunk in row["hunks"]:
-            now, then = hunk["old_text"].splitlines(), hunk["new_text"].splitlines()
+        for hunk in hunks[:number]:
+            text = [f"-{line}" for line in hunk["old_text"].splitlines()]
+            removed = len(text)
+            text += [f"+{line}" for line in hunk["new_text"].splitlines()]
             place = _lines_text([_range(hunk["start_line"], hunk["end_line"])])
-            yield f"hunk {hunk['number']}: {place}, +{len(then)} -{len(now)}"
-            left -= len(now) + len(then)
-            if left >= 0:
-                yield from (_shown_line(f"-{line}") for line in now)
-                yield from (_shown_line(f"+{line}") for line in then)
+            is_short = len(text) <= lines
+            note = "" if is_short else " (text left out)"
+            yield f"hunk {hunk['number']}: {place}, +{len(text) - removed} -{removed}{note}"
+            if is_short:
+                lines -= len(text)
+                yield from _shown_lines(text)
+            without_text = without_text or ("" if is_short else row["path"])
+        if more := len(hunks[number:]):
+            yield f"… and {_counted(more, 'more hunk')}, up to number {hunks[-1]['number']}"
+            without_text = without_text or row["path"]
+        number = max(number - len(hunks), 0)
+    if without_text and done.tool == "revert":
+        yield "what was left out: dry_run with diff shows it, with hunk for some of it"
+    elif without_text:
+        call = {"old": done.short(done.get("checkpoint_id")), "paths": [without_text]}
+        yield f"what was left out: the tool 'diff' with {_json(call)} shows it"
+
+
+def _json(call: Mapping[str, Any]) -> str:
+    return json.dumps(call, ensure_ascii=False)
 
 
 def _limited(rows: Sequence[str]) -> Iterator[str]:

@@ -168,7 +168,7 @@ class ChangedFile:
             raise RefusedError(
                 f"'{self.path}' has changed since you looked at it",
                 code="conflict",
-                hints=(NextStep("nothing was changed; look at it again", "dry_run"),),
+                hints=(NextStep("nothing was changed; look at it again with {}", "dry_run"),),
             )
 
     def with_parts(self, numbers: Collection[int]) -> bytes | None:

@@ -133,3 +133,24 @@ def test_a_model_is_told(talk: Talk) -> None:
     talk.end()
     talk.repo.boocode(*found[1].split())
     assert talk.events() == ["prepare", "trim"]
+
+
+def test_a_model_is_told_of_the_open_turn_of_another_session_only(talk: Talk) -> None:
+    talk.client.name = "claude-code"
+    talk.client.begin()
+
+    def text() -> str:
+        arguments = {"checkpoint": first, "dry_run": True}
+        result = talk.client.ask("tools/call", name="restore", arguments=arguments)
+        return str(result["content"][0]["text"])
+
+    first = json.loads(talk.repo.boocode("log", "--json").out)["checkpoints"][0]["id"]
+    alone = text()
+    talk.begin("s2")
+    talk.repo.write("new", "x\n")
+    beside = text()
+    talk.client.name = ""
+    assert "the conversation stays as it is" in alone
+    assert "has not ended" not in alone
+    assert "the conversation stays as it is" in beside
+    assert "has not ended; its agent may still write files" in beside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -206,11 +207,15 @@ def test_a_restore_names_the_work_of_other_sessions(agent: Client, work: Repo) -
         return str(taken.json["id"])
 
     one, _ = turn("one", "s1"), turn("two", "s2")
+    revert = "revert with {} takes back only the turns of its session"
+    text = said(agent, "restore", checkpoint=one, files_only=True, dry_run=True)
+    hint = re.search(revert.format("({.*})"), text)
+    assert hint, text
     text = said(agent, "restore", checkpoint=one, files_only=True)
     assert "\nwarning: this also removed the work of another session: 'two' of codex\n" in text
-    assert f"\nhint: 'git boocode revert {one}' takes back only the turns of its session" in text
+    assert f"\nhint: after undo, {revert.format(hint[1])}\n" in text
     said(agent, "undo")
-    said(agent, "revert", turns=[one])
+    said(agent, "revert", **json.loads(hint[1]))
     assert ("one" in work.files(), "two" in work.files()) == (False, True)
 
 
@@ -236,6 +241,60 @@ def test_hunks_of_a_dry_run_can_be_chosen(agent: Client, work: Repo) -> None:
         assert done.endswith("undo brings back what was here before")
         assert work.read("big") == lines(*range(1, 31)).replace("line 3 ", "3 ").encode()
         said(agent, "undo")
+
+
+def test_a_hunk_without_its_text_says_where_it_is(agent: Client, work: Repo) -> None:
+    work.write("big", lines(*range(1_000)))
+    turn = id_in(said(agent, "checkpoint"))
+    work.write("big", lines(*range(1_000)).replace("0 x", "zero x"))
+    text = said(agent, "restore", checkpoint=turn, paths=["big"], dry_run=True)
+    assert "\nhunk 25: line 241, +1 -1 (text left out)\n" in text
+    assert "\n… and 60 more hunks, up to number 100\n" in text
+    call = re.search("the tool 'diff' with ({.*}) shows it$", text)
+    assert call, text
+    assert "+line 24zero" in said(agent, "diff", **json.loads(call[1]))
+    text = said(agent, "revert", turns=[turn], paths=["big"], dry_run=True)
+    assert text.endswith("dry_run with diff shows it, with hunk for some of it")
+    assert len(text) < 4_000
+    some = {"turns": [turn], "paths": ["big"], "dry_run": True, "hunk": [25, 100]}
+    for diff in ({}, {"diff": True}):
+        text = said(agent, "revert", **some, **diff)
+        assert "-line 24zero" in text
+        assert "-line 99zero" in text
+        assert "-line 0" not in text
+    work.write("big", lines(*range(1_000)).replace("line", "LINE"))
+    some["hunk"] = [1]
+    assert "hunk 1: lines 1-1000, +1000 -1000 (text left out)" in said(agent, "revert", **some)
+    text = said(agent, "revert", **some, diff=True)
+    assert text.endswith("more lines: name fewer paths")
+
+
+def test_what_was_left_alone_is_not_called_equal(agent: Client, work: Repo) -> None:
+    work.write("x", "recorded\n")
+    said(agent, "checkpoint")
+    work.write(".gitignore", "x\n")
+    work.write("x", "ignored\n")
+    text = said(agent, "restore", checkpoint="@", paths=["x"])
+    assert text.startswith("nothing was restored from checkpoint ")
+    assert "\nleft alone: x: ignored file 'x' is in the way\n" in text
+    assert text.endswith("\nhint: 'force': [\"ignored\"] replaces ignored files")
+    assert work.read("x") == b"ignored\n"
+    said(agent, "restore", checkpoint="@", paths=["x"], force=["ignored"])
+    assert work.read("x") == b"recorded\n"
+
+
+def test_a_long_line_is_cut_to_what_differs(agent: Client, work: Repo) -> None:
+    before, after = "x" * 5_000, "y" * 5_000
+    work.write("long", f"{before}one{after}\nfirst\n")
+    text = said(agent, "apply_edit", **edit("long", "one", "two"))
+    assert "\n-…xxx" in text
+    assert "xone" in text
+    assert "xtwo" in text
+    assert len(text) < 700
+    [made] = re.findall(ID.pattern, text)
+    said(agent, "revert", turns=[made])
+    again = said(agent, "revert", turns=[made])
+    assert "\nlong: unchanged (already rewound; " in again
 
 
 def test_a_conflict_names_who_wrote_the_lines_and_what_to_do(agent: Client, work: Repo) -> None:
