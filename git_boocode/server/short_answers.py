@@ -9,11 +9,10 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from git_boocode.editing.text_changes import quoted
-from git_boocode.matching.text import common_prefix
 from git_boocode.repo.errors import first_few
 from git_boocode.repo.ids import time_of
 from git_boocode.server.json_rpc import JsonObject
@@ -169,10 +168,15 @@ def _shown_lines(lines: Sequence[str]) -> list[str]:
             removed.append(number)
         elif line[:1] == "+" and removed:
             old = removed.pop(0)
-            places[old] = places[number] = common_prefix(lines[old][1:], line[1:])
+            places[old] = places[number] = _first_difference(lines[old][1:], line[1:])
         else:
             removed = []
     return [_shown_line(line, places.get(number, 0)) for number, line in enumerate(lines)]
+
+
+def _first_difference(one: str, other: str) -> int:
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in same)
 
 
 def _shown_line(line: str, place: int) -> str:
