@@ -151,7 +151,7 @@ class PromptFile(NamedTuple):
 
     `path` and `messages` are JSON files of a `{session}` below the directory that the environment
     variable `variable` names, by default `home` in the home directory. The one has the `prompt`,
-    maybe as the group of the pattern `wrapper`. It is the current prompt while the other one lists
+    maybe inside an XML element called `element`. It is the current prompt while the other one lists
     no `messages`.
     """
 
@@ -159,7 +159,7 @@ class PromptFile(NamedTuple):
     messages: str
     variable: str
     home: str
-    wrapper: str
+    element: str
 
 
 class Agent(NamedTuple):

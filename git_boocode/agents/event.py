@@ -164,9 +164,17 @@ def _stored_prompt(agent: Agent, session: str) -> str:
         is_empty = isinstance(messages, dict) and messages.get("messages") == []
         prompt = found.get("prompt") if isinstance(found, dict) else None
         if isinstance(prompt, str) and (is_empty or not os.path.lexists(others)):
-            wrapped = re.fullmatch(file.wrapper, prompt.strip(), re.DOTALL)
-            return wrapped[1] if wrapped else prompt
+            return _unwrapped(prompt.strip(), file.element)
     return ""
+
+
+def _unwrapped(text: str, element: str) -> str:
+    """What is inside an element of XML, if that is the whole text."""
+    head, _, inside = text.partition(">")
+    end = f"</{element}>"
+    if head.split()[:1] == [f"<{element}"] and inside.endswith(end):
+        return inside.removesuffix(end)
+    return text
 
 
 def kept_prompt(prompt: str, wanted: str = FULL) -> str:

@@ -318,7 +318,7 @@ _ALL = (
             "sessions/{session}/{session}.messages.json",
             variable="CLINE_DATA_DIR",
             home=".cline/data",
-            wrapper=r"<user_input\b[^>]*>(.*)</user_input>",
+            element="user_input",
         ),
     ),
     Agent(

@@ -76,10 +76,8 @@ def aside(path: str) -> str:
 
 def is_aside(path: str) -> bool:
     """Whether a path has such a name."""
-    # Not at the top: every hook of a tool reads this module.
-    import re
-
-    return re.fullmatch(rf"{PRIVATE}\.[0-9a-f]{{16}}", os.path.basename(path)) is not None
+    name, _, key = os.path.basename(path).partition(".")
+    return name == PRIVATE and len(key) == 16 and not key.strip("0123456789abcdef")
 
 
 def private_dirs(git_dir: str) -> list[str]:
