@@ -60,12 +60,15 @@ def short_answer(
 
 def conflict_lines(answer: JsonObject, shorten: Shorten) -> Iterator[str]:
     """Where others have changed the same lines, and who."""
-    for each in answer.get("conflicts", ())[:_PATHS]:
-        ranges = [_range(first, last) for first, last in each["lines"]]
-        where = f", {_lines_text(ranges)}" if ranges else ""
-        names = [_author(by, shorten) for by in each.get("by", ())]
-        who = f" by {', '.join(names)}" if names else ""
-        yield f"conflict in {quoted(each['path'])}{where}: {each['message']}{who}"
+    return _limited([_conflict(each, shorten) for each in answer.get("conflicts", ())])
+
+
+def _conflict(conflict: JsonObject, shorten: Shorten) -> str:
+    ranges = [_range(first, last) for first, last in conflict["lines"]]
+    where = f", {_lines_text(ranges)}" if ranges else ""
+    names = [_author(by, shorten) for by in conflict.get("by", ())]
+    who = f" by {', '.join(names)}" if names else ""
+    return f"conflict in {quoted(conflict['path'])}{where}: {conflict['message']}{who}"
 
 
 def _author(by: JsonObject, shorten: Shorten) -> str:
@@ -89,17 +92,25 @@ def _edit_lines(done: _Answered) -> Iterator[str]:
     else:
         yield f"applied as edit {edit}" if edit else "applied"
     size = sum(file["diff"].count("\n") for file in files)
-    for file in files:
-        notes = dict.fromkeys(chain.from_iterable(_notes(each) for each in file["edits"]))
-        noted = f" ({'; '.join(notes)})" if notes else ""
-        moved = f"{quoted(file['from'])} -> " if "from" in file else ""
-        where = _where(file["action"], file["diff"])
-        is_same = file["action"] == "modify" and not file["diff"]
-        what = "unchanged" if is_same else _DONE[file["action"]]
-        yield f"{moved}{quoted(file['path'])}: {what}{where}{noted}"
-        # The model knows what it has just written in full.
-        if file["action"] in ("modify", "rename") and size <= _DIFF_LINES:
-            yield from _hunk_lines(file["diff"])
+    # How a text was found matters more than what was changed as asked.
+    by_notes = sorted(files, key=lambda file: not any(map(_notes, file["edits"])))
+    for file in files if len(files) <= _PATHS else by_notes[:_PATHS]:
+        yield from _edited_file(file, with_diff=size <= _DIFF_LINES)
+    if len(files) > _PATHS:
+        yield _more(len(files) - _PATHS)
+
+
+def _edited_file(file: JsonObject, *, with_diff: bool) -> Iterator[str]:
+    notes = dict.fromkeys(chain.from_iterable(map(_notes, file["edits"])))
+    noted = f" ({'; '.join(notes)})" if notes else ""
+    moved = f"{quoted(file['from'])} -> " if "from" in file else ""
+    where = _where(file["action"], file["diff"])
+    is_same = file["action"] == "modify" and not file["diff"]
+    what = "unchanged" if is_same else _DONE[file["action"]]
+    yield f"{moved}{quoted(file['path'])}: {what}{where}{noted}"
+    # The model knows what it has just written in full.
+    if file["action"] in ("modify", "rename") and with_diff:
+        yield from _hunk_lines(file["diff"])
 
 
 def _notes(edit: JsonObject) -> list[str]:
@@ -456,7 +467,11 @@ def _json(call: Mapping[str, Any]) -> str:
 def _limited(rows: Sequence[str]) -> Iterator[str]:
     yield from rows[:_PATHS]
     if len(rows) > _PATHS:
-        yield f"… and {len(rows) - _PATHS:,} more"
+        yield _more(len(rows) - _PATHS)
+
+
+def _more(number: int) -> str:
+    return f"… and {number:,} more"
 
 
 def _counted(number: int, noun: str) -> str:

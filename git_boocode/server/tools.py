@@ -314,8 +314,10 @@ class DefinedTools:
         if hint.name not in tool.arguments:
             return hint
         values = hint.value.split(",") if hint.name == "force" else [hint.value]
-        given = f": {json.dumps(values, ensure_ascii=False)}" if hint.value else ""
-        return hint.worded(f"'{hint.name}'{given}")
+        schema = self.definition(tool.name)["inputSchema"]["properties"][hint.name]
+        given = values if schema["type"] == "array" else hint.value
+        text = f": {json.dumps(given, ensure_ascii=False)}" if hint.value else ""
+        return hint.worded(f"'{hint.name}'{text}")
 
     def _call(self, tool: ServedTool, value: str) -> str:
         """A call of a tool; `value` is one of its options or else its first required argument."""

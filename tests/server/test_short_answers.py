@@ -228,6 +228,42 @@ def test_many_files_are_not_all_listed(agent: Client, work: Repo) -> None:
     assert len(text) < 1_000
 
 
+def test_an_edit_of_many_files(agent: Client, work: Repo) -> None:
+    for number in range(100):
+        work.write(f"new/{number:02}", "some text that is long enough\n" * (1 + (number == 70)))
+    work.write("new/98", "some  text that is  long enough\n")
+    changes = [
+        {**edit(f"new/{number:02}", "some text that is long enough", "x"), "replace_all": True}
+        for number in range(100)
+    ]
+    text = said(agent, "apply_edit", edits=changes)
+    assert "new/98: modified, line 1 (matched by " in text
+    assert text.endswith("\n… and 80 more")
+    assert len(text) < 1_000
+    assert work.read("new/99") == b"x\n"
+
+
+def test_many_conflicts_are_counted(agent: Client, work: Repo) -> None:
+    def write(text: str) -> None:
+        for number in range(30):
+            work.write(f"new/{number:02}", text)
+
+    write("one\n")
+    turn = id_in(said(agent, "checkpoint"))
+    write("two\n")
+    said(agent, "checkpoint")
+    write("three\n")
+    assert "\n… and 10 more\nhint: " in refused(agent, "revert", turns=[turn])
+    marked = said(agent, "revert", turns=[turn], markers=True, dry_run=True)
+    assert marked.count("conflict in ") == 20
+    assert "\n… and 10 more\nthese files would have conflict markers" in marked
+
+
+def test_a_label_given_as_paths(agent: Client) -> None:
+    text = refused(agent, "checkpoint", paths=["before", "it"])
+    assert "hint: did you mean: 'label': \"before it\"\n" in text
+
+
 def test_hunks_of_a_dry_run_can_be_chosen(agent: Client, work: Repo) -> None:
     work.write("big", lines(*range(1, 31)))
     turn = id_in(said(agent, "checkpoint"))

@@ -94,7 +94,7 @@ def refuse_unmatched(git: Git, pathspecs: Sequence[str], unmatched: Iterable[str
     if len(complaints) == len(pathspecs) and not any(map(os.path.dirname, pathspecs)):
         missing = text
         meant = shell_command("git", "boocode", "checkpoint", "-m", text)
-        hints.insert(0, f"did you mean: {meant}")
+        hints.insert(0, NextStep("did you mean: {}", "label", text, typed=meant))
     raise RefusedError(f"no file matches '{missing}'", code="not_found", hints=tuple(hints))
 
 
