@@ -271,6 +271,7 @@ def _serve_agent(context: HookContext, enter: Callable[[], None], given: bytes |
         payload = parse_payload(read_input() if given is None else given)
     if agent is None:
         agent = caller_of(payload, context.event, os.environ)
+        context.agent = agent.name
         if given is None:
             answer(agent)
     reported = parse_event(agent, context.event, payload)

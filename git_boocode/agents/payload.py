@@ -10,8 +10,9 @@ import json
 import os
 import re
 import select
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from git_boocode.agents.agent import Agent, transcript_directories
@@ -177,16 +178,24 @@ def sender_of(agent: Agent, payload: Payload) -> Agent:
 def caller_of(payload: Payload, event: str, environment: Mapping[str, str]) -> Agent:
     """Who runs a hook that is made for several agents; `event` is its name, or empty.
 
-    Without any sign, it is the first one that has such an event, or Claude Code.
+    One that has such an event is preferred. Without any sign, it is the first of these, or Claude
+    Code.
     """
     event = event or payload.text(name for each in AGENTS.values() for name in each.fields.event)
     able = [each for each in AGENTS.values() if kind_of(each, event)]
     shown = (
-        *(each for each in able if _has_transcript(each, payload)),
-        *(each for each in able if _is_signed(payload, each)),
-        *(each for each in able if any(map(environment.get, each.signs.variables))),
+        each for agents in (able, AGENTS.values()) for each in _shown(agents, payload, environment)
     )
-    return next(iter((*shown, *able)), next(iter(AGENTS.values())))
+    return next(chain(shown, able, AGENTS.values()))
+
+
+def _shown(
+    agents: Collection[Agent], payload: Payload, environment: Mapping[str, str]
+) -> Iterator[Agent]:
+    """The agents of which there is a sign, the surest first."""
+    yield from (each for each in agents if _has_transcript(each, payload))
+    yield from (each for each in agents if _is_signed(payload, each))
+    yield from (each for each in agents if any(map(environment.get, each.signs.variables)))
 
 
 def answer(agent: Agent) -> None:

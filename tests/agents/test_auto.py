@@ -60,9 +60,7 @@ def sent(repo: Repo, payload: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("agent", "event", "data"), list(payloads()))
 def test_what_agents_really_send_is_enough(agent: str, event: str, data: bytes) -> None:
-    # Cline's hooks are named after other events than its payloads.
-    events = (event,) if agent in ("antigravity", "cline", "copilot") else (event, "")
-    for name in events:
+    for name in (event, ""):
         assert caller_of(parse_payload(data), name, {}).name == agent
 
 
@@ -123,6 +121,13 @@ def test_nobody_is_lost(repo: Repo) -> None:
     assert [found["agent"] for found in taken(repo)] == ["claude-code", "claude-code"]
     fire(repo, "auto", payload={"cwd": str(repo.top)})
     assert [entry.what for entry in logged(repo)] == ["bad_payload", "unknown_event"]
+
+
+@pytest.mark.parametrize(("agent", "event"), [("cline", "PreToolUse"), ("copilot", "agentStop")])
+def test_a_payload_without_an_event_that_it_has(agent: str, event: str, repo: Repo) -> None:
+    fire(repo, "auto", payload=recorded(repo, agent, event))
+    [entry] = logged(repo)
+    assert (entry.agent, entry.what) == (agent, "unknown_event")
 
 
 @pytest.mark.parametrize("event", ["TaskStart", "PreToolUse"])
