@@ -370,6 +370,11 @@ def _git_hints(states: list[GitHookState]) -> Iterator[str]:
 # Installing and uninstalling.
 
 
+def _needs_no_hooks(state: PluginState) -> str:
+    trusted = ", once those of the plugin are trusted" if state.untrusted else ""
+    return f"{state.title} has the plugin, and needs no hooks{trusted}"
+
+
 @click.command(cls=Command, surplus=_agent_hint)
 @option("--exclude", "Add the files that it makes to .git/info/exclude; do not ask.")
 @_change_options
@@ -391,7 +396,9 @@ def install(
     _refuse_git_in_scope(names, scope, git=git)
     named, locations = named_agents(names, HOOKS), Locations.here()
     asks = not (git or names)
+    # The plugin of a project does nothing in others.
     served = [state for state in plugins_here(locations) if asks and state.enabled]
+    served = [state for state in served if state.scope == USER or scope != USER]
     agents = _found(locations, scope) if asks else named
     agents = [agent for agent in agents if agent.name not in {state.agent for state in served}]
     changes, left_out = _planned(locations, agents, scope, all_or_none=not asks)
@@ -407,7 +414,7 @@ def install(
         for message, *hints in (each.split("\n") for each in left_out):
             warn(message, tuple(hints))
     notes = [*(left_out if wants_json() else ()), *package_notes(plan)]
-    notes += dict.fromkeys(f"{state.title} has the plugin, and needs no hooks" for state in served)
+    notes += dict.fromkeys(map(_needs_no_hooks, served))
     if asks and not dry_run and plan.edits:
         if not _agreed(plan, scope, notes):
             return 1

@@ -52,6 +52,9 @@ def test_claude_code(place: str, scope: str, repo: Repo, sealed: Path) -> None:
     done = repo.boocode("hooks", "install")
     assert (done.code, done.out) == (0, "nothing to install\n")
     assert done.err == "hint: Claude Code has the plugin, and needs no hooks\n"
+    # In other repositories, only the user's plugin works.
+    in_home = repo.boocode("hooks", "install", "--user", "--dry-run").err
+    assert ("Claude Code has the plugin" in in_home) == (scope == "user")
     for words in (("uninstall", "-n"), ("hooks", "uninstall")):
         done = repo.boocode(*words)
         assert f"hint: the plugin for Claude Code stays: '{command}' removes it\n" in done.err
@@ -93,6 +96,8 @@ def test_codex_runs_the_hooks_of_the_plugin_that_the_user_has_trusted(
     assert repo.boocode("doctor").code == 0
     assert trusting(*EVENTS[:-1]) == ["Stop"]
     assert "  not trusted yet: Stop\n" in repo.boocode("hooks", "status").out
+    note = "Codex CLI has the plugin, and needs no hooks, once those of the plugin are trusted"
+    assert note in repo.boocode("hooks", "install").err
     done = repo.boocode("doctor", "--json")
     assert (done.code, done.json["error"]["code"]) == (1, "untrusted_hooks")
     message = f"Codex CLI does not run the hooks of the plugin '{NAME}'"
