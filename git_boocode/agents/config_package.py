@@ -88,7 +88,7 @@ def _entry(file: ConfigFile, wanted: Wanted) -> list[Any]:
 
 
 def _ours(file: ConfigFile, root: Mapping[str, Any]) -> list[int]:
-    """The positions of our package in the list, which is told by the command in its options."""
+    """The positions of our package in the list; the command in its options identifies it."""
     listed = root.get(_config(file).key)
     if not isinstance(listed, MutableSequence):
         return []

@@ -307,7 +307,7 @@ class Session:
         }
 
     def _instructions(self, client: Client) -> str:
-        """What the client is told about the tools that it sees."""
+        """The introduction to the tools that the client sees."""
         if not self._read_only:
             return _INSTRUCTIONS
         return _INSTRUCTIONS_TO_READ if client.is_agent else _READ_ONLY_INSTRUCTIONS
