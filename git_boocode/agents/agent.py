@@ -174,9 +174,9 @@ class Agent(NamedTuple):
     `turn` and `tool` are the events before a turn and before a tool, `end` and `tool_end` are those
     after them. `aborts` are events that come instead of `end` if a turn fails or is interrupted,
     and maybe at other times. A prompt that begins with `continuation` is the agent's own, and goes
-    on with the session's latest turn. With `turn_repeats`, the event comes again during a turn, and
-    begins one only when the latest of its session has ended; with `ends_by_id`, an end that names
-    no turn is only that of a session.
+    on with the session's latest turn. With `turn_number`, the event comes again during a turn, and
+    begins one only when the latest of its session has ended, or if its number at this key is 0
+    again; with `ends_by_id`, an end that names no turn is only that of a session.
     Versions whose `turn` event lacks the first field of the session report turns by `older_turn`.
     With `tool_begins` there are modes without turn events, in which the first tool of a turn stands
     for it. `answer` is what a hook has to print. `run_by` are the agents that run this one's hooks
@@ -214,7 +214,7 @@ class Agent(NamedTuple):
     aliases: tuple[str, ...] = ()
     answer: str = ""
     tool_begins: bool = False
-    turn_repeats: bool = False
+    turn_number: str = ""
     ends_by_id: bool = False
     by_documentation: bool = False
     run_by: tuple[str, ...] = ()

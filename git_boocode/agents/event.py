@@ -42,6 +42,7 @@ FULL, FIRST_LINE, NONE = "full", "first-line", "none"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
+_LONGEST_NUMBER = 9
 _MOST_FILES = 100
 _FILE_KEYS = ("file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path")
 _LIST_KEYS = ("files", "edits")
@@ -87,6 +88,12 @@ class HookEvent(NamedTuple):
     def is_submitted(self) -> bool:
         """Whether the agent reports that a person sent the prompt."""
         return bool(self.payload.text(self.agent.fields.submitted))
+
+    @property
+    def number(self) -> int | None:
+        """The number of the event in its turn, if the agent reports one."""
+        text = self.payload.text(filter(None, (self.agent.turn_number,)))
+        return int(text) if text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
 
     @property
     def is_continuation(self) -> bool:

@@ -346,7 +346,8 @@ def _serve(context: HookContext, repository: Repository, reported: HookEvent) ->
         else:
             if reported.kind != TOOL_END:
                 _capture_resumption(repository, reported, turns)
-            _note_going_on(turn, turns, by_tool=is_tool)
+            # The end of a tool may be reported after that of its turn.
+            _note_going_on(turn, turns, by_tool=is_tool, reopens=reported.kind != TOOL_END)
             if not is_tool or not _serve_tool(context, repository, reported, turns):
                 return
     from git_boocode.checkpoints.capture import prune_daily
@@ -378,15 +379,17 @@ def _begins(
     if reported.kind == TOOL_END or reported.is_of_subagent:
         return False
     latest = turns.latest(turn.agent, turn.session)
-    has_ended = latest is None or latest.ended
-    if reported.kind == TURN and reported.agent.turn_repeats:
-        return has_ended
+    has_ended = latest is None or not latest.is_open
+    if reported.kind == TURN and reported.agent.turn_number:
+        return has_ended or turns.counts_anew(turn)
     if reported.kind == TURN or turn.turn:
         known = turns.namesake(turn)
         if known is None or not turns.knows(turn):
             return True
-        # The same prompt again, but the first one was taken back.
-        return known.prompt == turn.prompt != "" and _is_undone(repository, known)
+        # The same prompt again, after the turn or the first one was taken back.
+        is_sent_again = turn.submitted and known.ended
+        is_same = known.prompt == turn.prompt != ""
+        return is_same and (is_sent_again or _is_undone(repository, known))
     if reported.agent.tool_begins:
         return has_ended
     return beside and not turns.knows_session(turn)
@@ -445,14 +448,20 @@ def _is_beside(reported: HookEvent, turns: Turns) -> bool:
     return is_beside and not reads_only(reported.tool)
 
 
-def _note_going_on(turn: ReportedTurn, turns: Turns, *, by_tool: bool) -> None:
+def _note_going_on(
+    turn: ReportedTurn, turns: Turns, *, by_tool: bool, reopens: bool = True
+) -> None:
     """Note that the latest turn of a session goes on, although its end may have been reported."""
     latest = turns.latest(turn.agent, turn.session)
     if latest is not None:
-        reports = latest.reports_tools or by_tool
         # A tool that began the turn reported no prompt.
         prompt = latest.prompt or (turn.prompt if turn.turn == latest.turn else "")
-        new = latest._replace(ended=False, reports_tools=reports, prompt=prompt)
+        new = latest._replace(
+            ended=latest.ended and not reopens,
+            reports_tools=latest.reports_tools or by_tool,
+            prompt=prompt,
+            number=turn.number or latest.number,
+        )
         turns.replace(latest, new)
 
 
@@ -558,7 +567,7 @@ def _usual_transcript(reported: HookEvent) -> str:
 def _turn(reported: HookEvent, what: str, position: TranscriptPosition | None) -> ReportedTurn:
     offset = position.offset if position else None
     turn = turn_of(reported.agent.name, reported.session, reported.turn, what, offset)
-    return turn._replace(submitted=reported.is_submitted)
+    return turn._replace(submitted=reported.is_submitted, number=reported.number)
 
 
 def _capture(

@@ -75,11 +75,23 @@ class Turns:
         is_latest = known == self.latest(turn.agent, turn.session)
         return is_latest and known.prompt in ("", turn.prompt)
 
+    def counts_anew(self, turn: ReportedTurn) -> bool:
+        """Whether a turn begins with a number below that of its session's latest turn.
+
+        The first number may be reported twice.
+        """
+        latest = self.latest(turn.agent, turn.session)
+        if latest is None or turn.number is None or latest.number is None:
+            return False
+        is_again = turn.number == latest.number == 0 and turn.time - latest.time > _INSTANT
+        return is_again or turn.number < latest.number
+
     def open_session(self, agent: str) -> str:
-        """The session of an agent with an open turn, of several the one that began last."""
-        alike = (each for each in reversed(self._turns) if each.agent == agent)
-        is_open = (e for e in alike if e.is_open and e == self.latest(agent, e.session))
-        return next((each.session for each in is_open), "")
+        """The only session of an agent with an open turn; empty if there are none or several."""
+        sessions = {each.session for each in self._turns if each.agent == agent}
+        latest = (self.latest(agent, session) for session in sessions)
+        found = [turn.session for turn in latest if turn is not None and turn.is_open]
+        return found[0] if len(found) == 1 else ""
 
     def knows_session(self, turn: ReportedTurn) -> bool:
         """Whether any turn of its session was reported before."""

@@ -103,7 +103,7 @@ def _is_idle(agent: Agent, payload: Payload, directory: str, *, reads: bool = Fa
     turns = read_turns(os.path.join(git_dir, PRIVATE))
     session, turn = ids_of(agent, payload)
     latest = latest_of(turns, agent.name, session)
-    if latest is None or latest.ended or latest.in_call:
+    if latest is None or not latest.is_open or latest.in_call:
         return False
     if turn not in ("", latest.turn) or latest.per_tool not in (AUTO, NEVER):
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 
 from git_boocode.repo.layout import HOOK_IDLE, HOOK_TURNS, PRIVATE
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 """Seconds to wait for a payload."""
 _LARGEST = 1 << 20
+# Seconds after which no turn counts as open, see `ReportedTurn.is_open`.
+_LONGEST_SILENCE = 86_400.0
 _GITDIR = "gitdir: "
 
 
@@ -79,10 +82,13 @@ def turns_mark(git_dir: str) -> list[str]:
 def calls_noted(git_dir: str) -> dict[str, dict[str, Any]]:
     """What the payloads of calls hold that have nothing to do, by the arguments of the calls.
 
-    None are noted if the turns have changed since. Raises any error if the note is damaged.
+    None are noted if the turns have changed since, or for a day. Raises any error if the note is
+    damaged.
     """
     path = os.path.join(git_dir, PRIVATE, HOOK_IDLE)
     if not os.path.isfile(path):
+        return {}
+    if time.time() - os.stat(path).st_mtime > _LONGEST_SILENCE:
         return {}
     with open(path, "rb") as file:
         note = _decoded(file.read(_LARGEST))

@@ -35,7 +35,7 @@ class ReportedTurn(NamedTuple):
     a recorded call has not ended; `per_tool` is the setting when the turn began, empty if unknown;
     `reports_tools` whether a tool was reported at all. `states` are those of tool calls that were
     recorded last, see `with_state`. `submitted` is whether the agent reported that a person sent
-    the prompt.
+    the prompt, and `number` that of its latest event that comes again during the turn.
 
     A turn that goes on under another id is listed again, with the same checkpoint.
     """
@@ -54,6 +54,7 @@ class ReportedTurn(NamedTuple):
     reports_tools: bool = False
     states: tuple[str, ...] = ()
     submitted: bool = False
+    number: int | None = None
 
     def is_of_session(self, other: ReportedTurn) -> bool:
         """Whether both are of one agent's session."""
@@ -106,6 +107,7 @@ def turns_in(rows: object) -> Iterator[ReportedTurn]:
                 reports_tools=row.get("reports_tools") is True,
                 states=tuple(map(str, row.get("states", ()))),
                 submitted=row.get("submitted") is True,
+                number=None if row.get("number") is None else int(row["number"]),
             )
 
 

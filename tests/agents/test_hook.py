@@ -14,6 +14,7 @@ import pytest
 from git_boocode.agents.agent import Agent
 from git_boocode.agents.hook_call import HookContext
 from git_boocode.agents.registry import AGENTS
+from git_boocode.repo.layout import HOOK_TURNS
 from tests.agents.kit import LABEL, PAYLOADS, fire, logged, prompted, recorded, taken, turn
 from tests.agents.kit import what as what_went_wrong
 from tests.checkpoints.kit import refs, sound
@@ -245,6 +246,30 @@ def test_an_event_that_comes_again_during_a_turn(repo: Repo) -> None:
     commits = [line.split()[1] for line in refs(repo, "checkpoints")]
     assert [repo.git("show", f"{commit}:a") for commit in commits] == ["one\n", "two\n"]
     assert len(refs(repo, "turn-ends")) == 2
+
+
+def test_a_turn_whose_end_was_not_reported_takes_no_other_turn(repo: Repo) -> None:
+    sent = json.loads(recorded(repo, "antigravity", "PreInvocation"))
+    for text in ("one\n", "two\n"):
+        repo.write("a", text)
+        # Two hooks report the first one.
+        for number in (0, 0, 1, 2):
+            payload = {**sent, "invocationNum": number}
+            fire(repo, "antigravity", "PreInvocation", payload=payload)
+            repo.write("a", "by the agent\n")
+    commits = [line.split()[1] for line in refs(repo, "checkpoints")]
+    assert [repo.git("show", f"{commit}:a") for commit in commits] == ["one\n", "two\n"]
+
+
+def test_a_tool_begins_a_turn_if_the_one_before_was_killed_long_ago(repo: Repo) -> None:
+    file = repo.top / ".git/boocode" / HOOK_TURNS
+    for hours, count in ((0, 1), (0, 1), (23, 1), (2, 2)):
+        if file.exists():
+            rows = json.loads(file.read_text())
+            ago = [{**row, "time": row["time"] - hours * 3600, "seen": 0.0} for row in rows]
+            file.write_text(json.dumps(ago))
+        fire(repo, "droid", "PreToolUse", payload=recorded(repo, "droid", "PreToolUse"))
+        assert len(taken(repo)) == count
 
 
 def test_the_end_of_a_session_of_grok_is_not_that_of_a_turn(repo: Repo) -> None:

@@ -59,6 +59,8 @@ AGENTS = (
 )
 
 
+CODEX = {"turn_id": "t1", "prompt": "delegate"}
+
 each_agent = pytest.mark.parametrize("report", AGENTS, indirect=True, ids=lambda agent: agent.name)
 # Cline reports no ends of tools.
 each_with_ends = pytest.mark.parametrize(
@@ -146,3 +148,16 @@ def test_a_subagent_of_an_unknown_turn_begins_none(repo: Repo, report: Callable[
     for number in range(4):
         report(number, by_subagent=True, prompt="write a file")
     assert [each["label"] for each in taken(repo)] == ["beside"]
+
+
+def test_a_subagent_of_one_of_two_turns_is_given_to_none(repo: Repo) -> None:
+    for session in ("a", "b"):
+        fire(repo, "codex", "UserPromptSubmit", payload={**CODEX, "session_id": session})
+    tool = {"session_id": "sub", "agent_id": "x", "tool_name": "Write", "tool_use_id": "t"}
+    fire(repo, "codex", "PreToolUse", payload={**CODEX, **tool})
+    repo.write("by-subagent", "x\n")
+    fire(repo, "codex", "PostToolUse", payload={**CODEX, **tool})
+    for session in ("a", "b"):
+        fire(repo, "codex", "Stop", payload={**CODEX, "session_id": session})
+    assert [changed(repo, name) for name in ("@~1", "@")] == [[], []]
+    assert logged(repo) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from git_boocode.repo.reported_turn import read_turns
 from tests.agents.kit import fire, logged, prompted, recorded, taken, turn
 from tests.checkpoints.kit import refs, sound
 from tests.repo_kit import Repo
@@ -57,6 +58,40 @@ def test_what_goes_on_with_a_turn_is_no_turn(repo: Repo) -> None:
     qwen(repo, "UserPromptSubmit", prompt="Please continue.", submitted_prompt=None)
     qwen(repo, "UserPromptSubmit", prompt="one", submitted_prompt="one")
     assert [found["label"] for found in taken(repo)] == ["one"]
+
+
+def test_the_same_prompt_again_after_a_cut_is_a_new_turn(repo: Repo) -> None:
+    for text in ("one\n", "two\n"):
+        repo.write("a", text)
+        # A plugin reports it, too.
+        for _ in range(2):
+            qwen(repo, "UserPromptSubmit", prompt="again", submitted_prompt="again")
+        repo.write("a", "by the agent\n")
+        # Its continuation is no turn.
+        qwen(repo, "Stop")
+        qwen(repo, "UserPromptSubmit", prompt="", submitted_prompt=None)
+        qwen(repo, "Stop")
+    assert [found["label"] for found in taken(repo)] == ["again", "again"]
+    commits = [line.split()[1] for line in refs(repo, "checkpoints")]
+    assert [repo.git("show", f"{commit}:a") for commit in commits] == ["one\n", "two\n"]
+    assert len(refs(repo, "turn-ends")) == 2
+
+
+def test_a_prompt_that_nobody_is_known_to_have_sent_is_no_turn_again(repo: Repo) -> None:
+    for _ in range(2):
+        claude(repo, "UserPromptSubmit", prompt="one")
+        claude(repo, "Stop")
+    assert [found["label"] for found in taken(repo)] == ["one"]
+
+
+def test_the_end_of_a_tool_does_not_open_a_turn_again(repo: Repo) -> None:
+    claude(repo, "UserPromptSubmit", prompt="one")
+    claude(repo, "Stop")
+    ended = [turn.ended for turn in read_turns(str(repo.top / ".git/boocode"))]
+    claude(repo, "PostToolUse", tool_name="Write")
+    assert [turn.ended for turn in read_turns(str(repo.top / ".git/boocode"))] == ended == [True]
+    claude(repo, "PreToolUse", tool_name="Write")
+    assert [turn.ended for turn in read_turns(str(repo.top / ".git/boocode"))] == [False]
 
 
 def test_an_older_id_with_the_same_prompt_is_a_new_turn(repo: Repo) -> None:
