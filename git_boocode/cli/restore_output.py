@@ -40,9 +40,6 @@ from git_boocode.repo.errors import RefusedError, first_few, shell_command, shor
 from git_boocode.repo.head import HeadTarget, operation_in_progress, plan_move, read_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
-from git_boocode.workflows.restore_with_edits import (
-    unrestored_conversation,
-)
 
 _SHOWN_HUNKS = 5
 _SHOWN_TURNS = 3
@@ -91,13 +88,10 @@ def print_result(repository: Repository, result: RestoreResult, request: Restore
         print_feedback(printable(line), dry_run=result.dry_run)
     if result.resume:
         print_feedback(f"continue the conversation with: {printable(result.resume)}")
-    is_whole = result.step is None and not request.paths
-    concerned = result.kind == RESTORE and request.conversation and is_whole
-    left = unrestored_conversation(result) if concerned else ""
     callback = request.callback if isinstance(request.callback, str) else None
     hints = (
         *_left_alone(repository, result, request),
-        left,
+        result.conversation_note,
         *_hunks_of(result),
         *_ways_back(result, callback),
     )

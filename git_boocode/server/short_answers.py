@@ -359,6 +359,8 @@ def _conversation(done: _Answered) -> Iterator[str]:
         if done.tool == "restore":
             command = f"git boocode restore {done.get('checkpoint_id')} --conversation-only"
             yield f"the user can take it back when the turn has ended: '{command}'"
+    if note := done.get("conversation_note"):
+        yield note
     if done.get("conversation_left"):
         yield "warning: the conversation was not restored: its callback is not configured"
 

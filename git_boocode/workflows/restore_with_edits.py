@@ -22,6 +22,7 @@ from git_boocode.checkpoints.callback import AgentCallback
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.plan import read_plan
 from git_boocode.checkpoints.restore.request import (
+    RESTORE,
     HookFile,
     HostFile,
     KeepOriginals,
@@ -59,9 +60,8 @@ _SESSION = "[0-9A-Za-z_][0-9A-Za-z_.:-]*"
 
 def restore(repository: Repository, name: str, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.restore`."""
-    return _reported(
-        repository, commands.restore(repository, name, request, restore_host(repository))
-    )
+    result = commands.restore(repository, name, request, restore_host(repository))
+    return _reported(repository, result, request)
 
 
 def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
@@ -72,13 +72,15 @@ def undo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     if not request.dry_run:
         _end_killed_accept(repository)
     with _rewind_hint(repository):
-        return _reported(repository, commands.undo(repository, request, restore_host(repository)))
+        result = commands.undo(repository, request, restore_host(repository))
+        return _reported(repository, result, request)
 
 
 def redo(repository: Repository, request: RestoreRequest) -> RestoreResult:
     """See `git_boocode.checkpoints.restore.commands.redo`."""
     with _rewind_hint(repository):
-        return _reported(repository, commands.redo(repository, request, restore_host(repository)))
+        result = commands.redo(repository, request, restore_host(repository))
+        return _reported(repository, result, request)
 
 
 def repair(repository: Repository) -> RestoreResult | None:
@@ -254,8 +256,12 @@ def _change(file: HostFile) -> FileChange:
 # What is said of it.
 
 
-def _reported(repository: Repository, result: RestoreResult) -> RestoreResult:
+def _reported(
+    repository: Repository, result: RestoreResult, request: RestoreRequest
+) -> RestoreResult:
     result = _resumable(result)
+    if result.kind == RESTORE and request.conversation and not request.paths:
+        result = replace(result, conversation_note=_unrestored_conversation(result))
     # It is done, so nothing that is said of it besides may fail.
     with suppress(BoocodeError, OSError):
         result = with_other_sessions(repository, result)
@@ -296,14 +302,16 @@ def _open_in(checkpoint: Checkpoint) -> list[OpenIn]:
         return []
 
 
-def unrestored_conversation(result: RestoreResult) -> str:
+def _unrestored_conversation(result: RestoreResult) -> str:
     """Why a restore left the conversation of its checkpoint alone, and what restores it.
 
-    Empty if the checkpoint belongs to no conversation, or a callback restored it.
+    Empty if the checkpoint belongs to no conversation, a callback restored it, or an open turn
+    keeps it.
     """
     meta = result.checkpoint.meta
     of_conversation = any(meta.text(key) for key in ("session", "chat", "message"))
-    if result.callback or not result.changes_something or not of_conversation:
+    is_restored = result.callback or result.conversation_kept
+    if is_restored or not result.changes_something or not of_conversation:
         return ""
     agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
     if result.foreign:

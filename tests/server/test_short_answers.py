@@ -219,6 +219,16 @@ def test_a_restore_names_the_work_of_other_sessions(agent: Client, work: Repo) -
     assert ("one" in work.files(), "two" in work.files()) == (False, True)
 
 
+def test_a_conversation_that_was_left_alone(agent: Client, work: Repo) -> None:
+    for name in ("cursor", "claude-code"):
+        said(agent, "checkpoint", agent=name, session="s")
+        work.write("a", f"{name}\n")
+        left = "\nthe conversation was left alone: "
+        assert left in said(agent, "restore", checkpoint="@", dry_run=True)
+        assert left not in said(agent, "restore", checkpoint="@", paths=["a"], dry_run=True)
+        assert left not in said(agent, "restore", checkpoint="@", files_only=True)
+
+
 def test_many_files_are_not_all_listed(agent: Client, work: Repo) -> None:
     said(agent, "checkpoint")
     for number in range(500):

@@ -49,6 +49,7 @@ class RestoreResult:
     proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
     open_turn: str = ""
     conversation_kept: bool = False  # not restored, because a turn of it is open
+    conversation_note: str = ""  # why it was not restored otherwise, and what restores it
     undo: str | None = None  # the id of the safety checkpoint; None if nothing was done
     answer: CallbackAnswer | None = None
     resume: str = ""  # the command that continues the conversation; empty if none is known
@@ -122,6 +123,7 @@ class RestoreResult:
             **({"proposal": self.proposal.change} if self.proposal else {}),
             **({"open_turn": self.open_turn} if self.open_turn else {}),
             **({"conversation_kept": True} if self.conversation_kept else {}),
+            **({"conversation_note": self.conversation_note} if self.conversation_note else {}),
             **({"open_in": [each._asdict() for each in self.open_in]} if self.open_in else {}),
             "message": self.message,
             "resume": self.resume or None,
