@@ -215,7 +215,9 @@ def _plain(name: str) -> str:
 def _refuse_empty(tool: ServedTool, name: str, value: object) -> None:
     """Refuse an empty selection, which must not become everything (UsageError)."""
     if value == [] and name in ("turns", "paths", "hunk") and tool.effect != READS:
-        raise UsageError(f"'{name}' is empty", hints=("omit it to mean everything",))
+        # No turns are not all turns.
+        hints = () if name == "turns" else ("omit it to mean everything",)
+        raise UsageError(f"'{name}' is empty", hints=hints)
 
 
 def _checked(value: Any, schema: JsonObject, where: str) -> Any:  # noqa: ANN401 - any JSON

@@ -269,6 +269,13 @@ def test_many_conflicts_are_counted(agent: Client, work: Repo) -> None:
     assert "\n… and 10 more\nthese files would have conflict markers" in marked
 
 
+def test_no_turns_are_not_all_turns(agent: Client) -> None:
+    said(agent, "checkpoint")
+    assert refused(agent, "revert", turns=[]) == "error: 'turns' is empty"
+    everything = "error: 'paths' is empty\nhint: omit it to mean everything"
+    assert refused(agent, "restore", checkpoint="@", paths=[]) == everything
+
+
 def test_a_label_given_as_paths(agent: Client) -> None:
     text = refused(agent, "checkpoint", paths=["before", "it"])
     assert "hint: did you mean: 'label': \"before it\"\n" in text
