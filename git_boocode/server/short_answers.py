@@ -356,7 +356,7 @@ def _conversation(done: _Answered) -> Iterator[str]:
     """What was not done about the conversation."""
     if done.get("conversation_kept"):
         yield "the conversation stays as it is, because its agent is in a turn"
-        if done.tool == "restore":
+        if done.tool == "restore" and not done.get("conversation_note"):
             command = f"git boocode restore {done.get('checkpoint_id')} --conversation-only"
             yield f"the user can take it back when the turn has ended: '{command}'"
     if note := done.get("conversation_note"):

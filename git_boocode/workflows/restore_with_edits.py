@@ -306,11 +306,11 @@ def _unrestored_conversation(result: RestoreResult) -> str:
     """Why a restore left the conversation of its checkpoint alone, and what restores it.
 
     Empty if the checkpoint belongs to no conversation, a callback restored it, or an open turn
-    keeps it.
+    keeps it, at whose beginning it can be restored afterwards.
     """
-    meta = result.checkpoint.meta
+    meta, turn = result.checkpoint.meta, result.checkpoint.in_turn
     of_conversation = any(meta.text(key) for key in ("session", "chat", "message"))
-    is_restored = result.callback or result.conversation_kept
+    is_restored = result.callback or (result.conversation_kept and not turn)
     if is_restored or not result.changes_something or not of_conversation:
         return ""
     agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
@@ -320,6 +320,9 @@ def _unrestored_conversation(result: RestoreResult) -> str:
         why = f"go back to this turn in {agent.title} yourself"
     elif transcript and not os.path.isfile(transcript):
         why = f"its transcript '{transcript}' is gone"
+    elif agent and turn:
+        command = shell_command("git", "boocode", "restore", turn, "--conversation-only")
+        why = f"'{command}' takes it to before this turn"
     elif agent and not (transcript or meta.text("message")):
         why = "the checkpoint does not say how far it had gone"
     else:

@@ -104,13 +104,26 @@ def test_it_can_be_restored(repo: Repo, agent: Client) -> None:
     done = repo.boocode("restore", "@")
     assert (done.code, repo.read("b")) == (0, b"first\n")
     assert not (repo.top / "c").exists()
-    assert "the conversation was left alone: the checkpoint does not say" in done.err
+    hint = f"'git boocode restore {begun} --conversation-only' takes it to before th"
+    assert f"the conversation was left alone: {hint}is turn" in done.err
     assert "--callback" not in done.err
+    done = repo.boocode("restore", "@", "--conversation-only")
+    assert (done.code, f"hint: {hint}at turn" in done.err) == (1, True)
     assert repo.boocode("undo").code == 0
     assert repo.boocode("restore", begun).code == 0
     assert not (repo.top / "b").exists()
     assert rows(repo) == rows(repo, "--session", "s5")
     sound(repo)
+
+
+def test_it_can_be_restored_in_the_turn(repo: Repo, agent: Client) -> None:
+    hook(repo, "UserPromptSubmit")
+    checkpoint(agent)
+    repo.write("c", "new\n")
+    answer = agent.succeed("restore", checkpoint="@")
+    assert answer["conversation_kept"] is True
+    assert f"'git boocode restore {rows(repo)[1]['id']} --conv" in answer["conversation_note"]
+    assert not (repo.top / "c").exists()
 
 
 def test_it_does_not_end_a_turn_whose_end_is_not_known(repo: Repo, agent: Client) -> None:

@@ -73,6 +73,13 @@ class Conversation:
             )
         callback = find_callback(self._repository, request.callback, self._of_agent())
         if callback is None and not request.files and not self.has_edits_to_revert:
+            if turn := self._target.in_turn:
+                command = f"git boocode restore {turn} --conversation-only"
+                raise RefusedError(
+                    "cannot restore the conversation: the checkpoint was taken during a turn",
+                    code="no_callback",
+                    hints=(f"'{command}' takes it to before that turn",),
+                )
             raise RefusedError(
                 "cannot restore the conversation: no callback is configured",
                 code="no_callback",
