@@ -440,13 +440,12 @@ def _hunks_to_choose(done: _Answered) -> Iterator[str]:
             continue
         yield f"{quoted(row['path'])}, for hunk and expect: version {row['version']}"
         for hunk in hunks[:number]:
-            text = [f"-{line}" for line in hunk["old_text"].splitlines()]
-            removed = len(text)
-            text += [f"+{line}" for line in hunk["new_text"].splitlines()]
+            text = [*_signed("-", hunk["old_text"]), *_signed("+", hunk["new_text"])]
+            removed, added = (sum(line[0] == sign for line in text) for sign in "-+")
             place = _lines_text([_range(hunk["start_line"], hunk["end_line"])])
             is_short = len(text) <= lines
             note = "" if is_short else " (text left out)"
-            yield f"hunk {hunk['number']}: {place}, +{len(text) - removed} -{removed}{note}"
+            yield f"hunk {hunk['number']}: {place}, +{added} -{removed}{note}"
             if is_short:
                 lines -= len(text)
                 yield from _shown_lines(text)
@@ -460,6 +459,14 @@ def _hunks_to_choose(done: _Answered) -> Iterator[str]:
     elif without_text:
         call = {"old": done.short(done.get("checkpoint_id")), "paths": [without_text]}
         yield f"what was left out: the tool 'diff' with {_json(call)} shows it"
+
+
+def _signed(sign: str, text: str) -> Iterator[str]:
+    """The lines of a side of a hunk, as a diff has them."""
+    *lines, last = text.split("\n")
+    yield from (f"{sign}{line}" for line in lines)
+    if last:
+        yield from (f"{sign}{last}", "\\ No newline at end of file")
 
 
 def _json(call: Mapping[str, Any]) -> str:

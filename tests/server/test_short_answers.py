@@ -296,6 +296,17 @@ def test_hunks_of_a_dry_run_can_be_chosen(agent: Client, work: Repo) -> None:
         said(agent, "undo")
 
 
+def test_the_lines_of_a_hunk_are_those_of_a_diff(agent: Client, work: Repo) -> None:
+    work.write("f", "one\ftwo\u2028three\nend")
+    said(agent, "checkpoint")
+    work.write("f", "one\ftwo\u2028three\nend\n")
+    text = said(agent, "restore", checkpoint="@", paths=["f"], dry_run=True)
+    assert text.endswith("line 2, +1 -1\n-end\n+end\n\\ No newline at end of file")
+    work.write("f", "1\ftwo\u2028three\nend")
+    text = said(agent, "restore", checkpoint="@", paths=["f"], dry_run=True)
+    assert "line 1, +1 -1\n-1\ftwo" in text
+
+
 def test_a_hunk_without_its_text_says_where_it_is(agent: Client, work: Repo) -> None:
     work.write("big", lines(*range(1_000)))
     turn = id_in(said(agent, "checkpoint"))
