@@ -77,7 +77,7 @@ class Program(NamedTuple):
 
 
 class Package(NamedTuple):
-    """A package of ours, shipped in the directory `name`, that a JSON file lists at `key`.
+    """Our package, shipped in the directory `name`, that a JSON file lists at `key`.
 
     A file that did not exist begins with `preface`, which the agent would add otherwise. Of several
     JSON files it is the one that exists. Files of other kinds are plugins of our own that earlier
