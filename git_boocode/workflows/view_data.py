@@ -245,6 +245,7 @@ def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
         "started": row.started,
         "ended": row.ended,
         "end": row.turn.end,
+        "in_turn": bool(checkpoint.in_turn),
         "files": counts.files if counts else None,
         "added": counts.added if counts else None,
         "removed": counts.removed if counts else None,
@@ -344,6 +345,9 @@ def _windows(rows: Sequence[TurnDetails]) -> dict[str, list[_TurnTime]]:
     """The windows of turns, oldest first, by worktree."""
     windows: dict[str, list[_TurnTime]] = {}
     for number, row in enumerate(rows):
+        if row.checkpoint.in_turn:
+            # What is done after it belongs to that turn.
+            continue
         end = row.following
         if end is None:
             end = float("inf") if row.turn.end in (NOW, "") else row.started

@@ -79,6 +79,20 @@ def test_a_turn_has_its_facts_edits_and_refusals(repo: Repo) -> None:
     assert second["edits"] == second["refusals"] == 0
 
 
+def test_a_checkpoint_in_a_turn_takes_nothing_of_it(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="one\n")
+    begin(repo, "first")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
+    assert repo.boocode("checkpoint").code == 0
+    assert edit(repo, "one", "two") == 0
+    end(repo, "first")
+    inside, turn = page()["turns"]
+    assert (inside["in_turn"], inside["files"], inside["edits"]) == (True, None, 0)
+    assert (turn["in_turn"], turn["files"], turn["edits"]) == (False, 1, 1)
+
+
 def test_an_end_that_was_not_recorded_has_no_duration(repo: Repo) -> None:
     repo.commit(a="one\n")
     begin(repo, "first")

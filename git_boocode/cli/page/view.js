@@ -42,6 +42,7 @@ const labelOf = (turn) => turn.label
   : make("span", { class: "label none" }, "no label");
 
 function changesOf(turn) {
+  if (turn.in_turn) return [make("span", {}, "taken during a turn")];
   if (turn.files === null) return [make("span", {}, "changes unknown")];
   if (turn.files === 0) return [make("span", {}, "no changes")];
   return [
@@ -284,7 +285,9 @@ function editText(edit) {
 
 function filesOf(turn, found) {
   if (found.files === null) {
-    const why = turn.files === null ? "What this turn changed is not known." : "This turn changed too much to show here.";
+    const tooMuch = "This turn changed too much to show here.";
+    const unknown = turn.files === null ? "What this turn changed is not known." : tooMuch;
+    const why = turn.in_turn ? "It was taken during a turn, which has what changed." : unknown;
     return [make("p", { class: "remark" }, `${why} See 'git boocode show ${turn.id}'.`)];
   }
   if (!found.files.length) return [make("p", { class: "remark" }, "No file changed.")];
