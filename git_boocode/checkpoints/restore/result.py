@@ -98,6 +98,8 @@ class RestoreResult:
 
     def as_json(self) -> dict[str, object]:
         """The JSON answer."""
+        # A host whose checkpoints name no agent knows what its own callback does.
+        note = self.conversation_note if self.checkpoint.meta.text("agent") else ""
         return {
             "ok": True,
             "checkpoint_id": self.checkpoint_id,
@@ -123,7 +125,7 @@ class RestoreResult:
             **({"proposal": self.proposal.change} if self.proposal else {}),
             **({"open_turn": self.open_turn} if self.open_turn else {}),
             **({"conversation_kept": True} if self.conversation_kept else {}),
-            **({"conversation_note": self.conversation_note} if self.conversation_note else {}),
+            **({"conversation_note": note} if note else {}),
             **({"open_in": [each._asdict() for each in self.open_in]} if self.open_in else {}),
             "message": self.message,
             "resume": self.resume or None,
