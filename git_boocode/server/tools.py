@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from threading import Lock
 from typing import Any, NamedTuple
 
 from git_boocode.repo.errors import NextStep, UsageError, shortened
@@ -259,13 +260,17 @@ class DefinedTools:
     def __init__(self, make: Callable[[str, bool], JsonObject]) -> None:
         self._make = make
         self._made: dict[tuple[str, bool], JsonObject] = {}
+        # Requests ask while they are made ahead, and two threads that load commands disturb each
+        # other.
+        self._lock = Lock()
 
     def definition(self, name: str, *, for_agents: bool = False) -> JsonObject:
         """The definition of a tool for `tools/list`."""
         key = name, for_agents
-        if key not in self._made:
-            self._made[key] = self._make(*key)
-        return self._made[key]
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = self._make(*key)
+            return self._made[key]
 
     def listed(self, client: Client, *, read_only: bool) -> list[JsonObject]:
         """The definitions that a client sees."""

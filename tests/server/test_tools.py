@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -524,3 +526,20 @@ def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
         ["dry_run", "force=later-changes"],
     )
     client.succeed("undo", force=["later-changes"])
+
+
+def test_definitions_are_made_one_at_a_time() -> None:
+    making: list[str] = []
+
+    def make(name: str, _: bool) -> dict[str, Any]:
+        making.append(name)
+        assert making == [name]
+        time.sleep(0.01)
+        making.remove(name)
+        return DEFINED[name]
+
+    defined = DefinedTools(make)
+    names = ["checkpoint", "log", "undo"] * 3
+    with ThreadPoolExecutor(len(names)) as threads:
+        found = threads.map(defined.definition, names)
+    assert [each["name"] for each in found] == names
