@@ -290,7 +290,9 @@ def test_nothing_is_read_twice(paths_with_filter: Repo) -> None:
     assert read(paths_with_filter) == []
 
 
-@pytest.fixture(params=["one file system", "two file systems"])
+@pytest.fixture(
+    params=["one file system", pytest.param("two file systems", marks=pytest.mark.slow)]
+)
 def behind(
     request: pytest.FixtureRequest,
     repo: Repo,

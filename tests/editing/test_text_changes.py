@@ -299,6 +299,7 @@ def test_characters_are_units_of_the_encoding(encoding: str, character: int) -> 
     }
 
 
+@pytest.mark.slow
 def test_a_long_line_does_not_take_long() -> None:
     old = "x, " * 200_000
     edits: list[Any] = text_edits(f"a{old}b", f"c{old}d")

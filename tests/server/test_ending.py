@@ -161,7 +161,9 @@ def test_a_signal_during_reading(client: Client, work: Repo) -> None:
     gate.open()
 
 
-@pytest.mark.parametrize("tool", ["preview_edit", "apply_edit"])
+@pytest.mark.parametrize(
+    "tool", ["apply_edit", pytest.param("preview_edit", marks=pytest.mark.slow)]
+)
 def test_a_signal_while_the_client_does_not_read(work: Repo, tool: str) -> None:
     work.write("a", "0\n" * 40_000)
     calls = [tool_call(n, tool, path="a", content=f"{n}\n" * 40_000) for n in range(1, 10)]
