@@ -40,7 +40,7 @@ def test_what_is_no_json(client: Client) -> None:
         *(b"\xff\xfe", b'{"a":"\xc3\x28"}', b"\0", b"{'a':1}", b'{"a":1}{"b":2}', b"\x1b[31m"),
         *(b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}', b"[Infinity]", b'{"a":-Infinity}'),
         *(b'{"jsonrpc":"2.0","id":1e400,"method":"ping"}', b"-1e999", b'{"a":"\x01"}'),
-        *(b"[" * 100_000, b'{"a":' * 50_000, b"[" * 2000 + b"]" * 2000),
+        *(b"[" * 100_000, b'{"a":' * 50_000, b"[" * 100_000 + b"]" * 100_000),
     ]
     for line in lines:
         assert error_of(client, line) == (None, PARSE), line[:20]
