@@ -12,9 +12,16 @@ import pytest
 
 from tests.sessions.transcript import TRANSCRIPTS, rerun
 
+_EVERYDAY = ("by-hand", "day-with-an-agent", "drifted-edit", "one-turn-back")
+
+
+def _session(path: Path) -> object:
+    marks = () if path.stem in _EVERYDAY else pytest.mark.slow
+    return pytest.param(path, id=path.stem, marks=marks)
+
 
 @pytest.mark.sha1
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*map(_session, TRANSCRIPTS)])
 def test_a_session_prints_what_its_transcript_shows(path: Path, tmp_path: Path) -> None:
     transcript = path.read_text(encoding="utf-8")
     assert rerun(transcript, tmp_path) == transcript, "python -m tests.sessions writes it anew"
