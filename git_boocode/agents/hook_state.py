@@ -24,6 +24,7 @@ from git_boocode.repo.reported_turn import (
     has_company,
     latest_of,
     open_beside,
+    open_sessions,
     turns_in,
 )
 from git_boocode.repo.repository import Repository
@@ -88,9 +89,7 @@ class Turns:
 
     def open_session(self, agent: str) -> str:
         """The only session of an agent with an open turn; empty if there are none or several."""
-        sessions = {each.session for each in self._turns if each.agent == agent}
-        latest = (self.latest(agent, session) for session in sessions)
-        found = [turn.session for turn in latest if turn is not None and turn.is_open]
+        found = open_sessions(self._turns, agent)
         return found[0] if len(found) == 1 else ""
 
     def knows_session(self, turn: ReportedTurn) -> bool:

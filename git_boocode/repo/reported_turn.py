@@ -77,7 +77,7 @@ class ReportedTurn(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether its end was not reported, and need not be expected any more."""
+        """Whether its end was not reported, and may still be."""
         silence = time.time() - max(self.time, self.seen)
         return not self.ended and silence < _LONGEST_SILENCE
 
@@ -138,6 +138,12 @@ def is_in_turn(turns: Iterable[ReportedTurn], session: str) -> bool:
     """Whether a turn of a session is open; only the latest that an agent reports can be."""
     latest = {turn.agent: turn for turn in turns if turn.session == session}
     return bool(session) and any(turn.is_open for turn in latest.values())
+
+
+def open_sessions(turns: Iterable[ReportedTurn], agent: str) -> list[str]:
+    """The sessions of an agent whose latest turn is open."""
+    latest = {turn.session: turn for turn in turns if turn.agent == agent}
+    return [session for session, turn in latest.items() if turn.is_open]
 
 
 def reporting_agents(turns: Iterable[ReportedTurn]) -> list[str]:

@@ -6,7 +6,7 @@ import os
 
 from git_boocode.agents.agent import Agent
 from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
-from git_boocode.repo.reported_turn import latest_of, read_turns
+from git_boocode.repo.reported_turn import open_sessions, read_turns
 from git_boocode.repo.repository import Repository
 
 
@@ -24,10 +24,7 @@ def session_of_agent(repository: Repository, agent: Agent) -> str:
     before that of the environment.
     """
     given = os.environ.get(agent.session_variable, "")
-    turns = read_turns(repository.state_dir)
-    sessions = {turn.session for turn in turns if turn.agent == agent.name}
-    latest = (latest_of(turns, agent.name, session) for session in sessions)
-    running = {turn.session for turn in latest if turn is not None and turn.is_open}
+    running = open_sessions(read_turns(repository.state_dir), agent.name)
     if given in running or not running:
         return given
-    return running.pop() if len(running) == 1 else ""
+    return running[0] if len(running) == 1 else ""
