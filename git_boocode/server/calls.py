@@ -21,9 +21,10 @@ from git_boocode.server.json_rpc import (
     RequestId,
     RpcError,
     RpcRequest,
+    as_object,
     error_message,
 )
-from git_boocode.server.peer import Peer, as_object
+from git_boocode.server.peer import Peer
 from git_boocode.server.tools import (
     ADDS,
     CWD,

@@ -283,3 +283,8 @@ class Connection:
         self.is_closed = True
         with suppress(OSError):
             os.write(self._waker, b"x")
+
+
+def as_object(value: object) -> JsonObject:
+    """An object of JSON; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}

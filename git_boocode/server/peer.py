@@ -18,6 +18,7 @@ from git_boocode.server.json_rpc import (
     JsonObject,
     RpcError,
     RpcRequest,
+    as_object,
     request_message,
     result_message,
 )
@@ -154,8 +155,3 @@ def level_number(level: object) -> int:
     if level not in LEVELS:
         raise RpcError(INVALID_PARAMS, f"the log level is not one of {', '.join(LEVELS)}")
     return LEVELS.index(level)
-
-
-def as_object(value: object) -> JsonObject:
-    """An object of JSON; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}

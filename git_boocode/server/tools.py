@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from git_boocode.repo.errors import NextStep, UsageError, shortened
-from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError
+from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError, as_object
 
 READS, ADDS, REPLACES = "reads", "adds", "replaces"
 """A tool changes nothing; adds something, such as a checkpoint; replaces files or proposals."""
@@ -186,10 +186,9 @@ def client_of(
     `nameless` is the set for a client without a name.
     RpcError if the capability names a set that does not exist.
     """
-    found = info.get("name") if isinstance(info, dict) else None
+    found = as_object(info).get("name")
     name = found[:_LONGEST_NAME] if isinstance(found, str) and _is_text(found) else ""
-    experimental = capabilities.get("experimental")
-    own = experimental.get("git-boocode") if isinstance(experimental, dict) else None
+    own = as_object(capabilities.get("experimental")).get("git-boocode")
     asked = own.get("tools", EDITOR) if isinstance(own, dict) else ""
     if asked != "" and asked not in TOOL_SETS:
         message = f"'tools' of the capability 'git-boocode' is not one of {', '.join(TOOL_SETS)}"
