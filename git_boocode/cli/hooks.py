@@ -173,14 +173,14 @@ def status() -> int:
         scopes.setdefault(state.agent, set()).update([state.scope] if state.events else [])
     worktrees = hooks_by_worktree(locations, scopes)
     if wants_json():
-        agents = [agent_row(state) for state in states]
+        agents = [state._asdict() for state in states]
         rows = [_server_row(state) for state in servers]
         print_json(
             {
                 "ok": True,
                 "agents": agents,
                 "servers": rows,
-                "plugins": [plugin_row(state) for state in plugins],
+                "plugins": [state._asdict() for state in plugins],
                 "marketplace": marketplace(),
                 "git": [git_row(state) for state in git],
                 "worktrees": [row._asdict() for row in worktrees],
@@ -199,39 +199,6 @@ def status() -> int:
     advice = dict.fromkeys((*_agent_hints(states), *trust_advice(plugins)))
     print_hints((*advice, *_server_hints(servers), *_git_hints(git)))
     return 0
-
-
-def agent_row(state: State) -> dict[str, Any]:
-    """What is installed for an agent, as in the JSON answer."""
-    return {
-        "agent": state.agent,
-        "title": state.title,
-        "scope": state.scope,
-        "state": state.state,
-        "paths": state.paths,
-        "events": state.events,
-        "missing": state.missing,
-        "extra": state.extra,
-        "message": state.message,
-        "trusted": state.trusted,
-        "untrusted": state.untrusted,
-        "last_call": state.last_call,
-    }
-
-
-def plugin_row(state: PluginState) -> dict[str, Any]:
-    """How the plugin is installed for an agent, as in the JSON answer."""
-    return {
-        "agent": state.agent,
-        "title": state.title,
-        "scope": state.scope,
-        "plugin": state.plugin,
-        "enabled": state.enabled,
-        "path": state.path,
-        "untrusted": state.untrusted,
-        "uninstall": state.uninstall,
-        "last_call": state.last_call,
-    }
 
 
 def _server_row(state: ServerState) -> dict[str, Any]:

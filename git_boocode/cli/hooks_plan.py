@@ -44,7 +44,7 @@ from git_boocode.cli.output import (
     wants_json,
 )
 from git_boocode.repo.config import Config
-from git_boocode.repo.errors import BoocodeError, RefusedError, UsageError, shell_command
+from git_boocode.repo.errors import BoocodeError, RefusedError, UsageError, first_few, shell_command
 from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.repository import Repository
 
@@ -287,13 +287,12 @@ def worktree_notes(plan: HooksPlan) -> Iterator[str]:
         yield f"the hooks hold in all {len(rows)} worktrees of this repository"
     elif rows:
         names = dict.fromkeys(name for row in lacking for name in row.missing)
-        paths = ", ".join(quote_path(row.path) for row in lacking[:_MOST_PATHS])
-        more = f" and {len(lacking) - _MOST_PATHS} more" if len(lacking) > _MOST_PATHS else ""
+        paths = first_few([quote_path(row.path) for row in lacking], _MOST_PATHS)
         words = [word for name in names for word in ("--agent", name)]
         install = shell_command("git", "boocode", "hooks", "install", *words, "--user")
         yield (
             f"the hooks hold in {len(rows) - len(lacking)} of {len(rows)} worktrees, not in "
-            f"{paths}{more}\n'{install}' installs them for all worktrees"
+            f"{paths}\n'{install}' installs them for all worktrees"
         )
 
 

@@ -160,7 +160,7 @@ def _hooks(repository: Repository) -> OverviewSection:
     from git_boocode.agents.git_install import git_hooks_status
     from git_boocode.agents.install import NOT_INSTALLED, State, states_here
     from git_boocode.agents.plugins import PluginState, plugins_here
-    from git_boocode.cli.hooks import agent_row, git_row, last_called, plugin_row, trust_advice
+    from git_boocode.cli.hooks import git_row, last_called, trust_advice
 
     def described(state: State | PluginState) -> str:
         distrust = "not trusted yet, " if state.untrusted else ""
@@ -181,8 +181,8 @@ def _hooks(repository: Repository) -> OverviewSection:
     if not (installed or plugins):
         hints.append("'git boocode hooks install' has agents take checkpoints")
     value = {
-        "agents": [agent_row(state) for state in installed],
-        "plugins": [plugin_row(state) for state in plugins],
+        "agents": [state._asdict() for state in installed],
+        "plugins": [state._asdict() for state in plugins],
         "git": [git_row(each) for each in git],
     }
     return OverviewSection("hooks", value, lines, hints)
