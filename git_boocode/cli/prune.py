@@ -24,20 +24,23 @@ from git_boocode.cli.output import (
     progress,
     wants_json,
 )
+from git_boocode.editing.kept_versions import prune_reads
 from git_boocode.editing.records import prune_edits
 from git_boocode.repo.config import parse_age
+from git_boocode.repo.entries import TOO_OLD
 from git_boocode.repo.errors import shortened
 from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.process import ignore_signals
 from git_boocode.repo.repository import Repository
 
-_EDIT = "edit"
+_EDIT, _READ = "edit", "read"
 _NOUNS = {
     "checkpoint": ("checkpoint", "checkpoints"),
     "safety": ("safety checkpoint", "safety checkpoints"),
     "archived": ("archived checkpoint", "archived checkpoints"),
     "proposal": ("proposal", "proposals"),
     _EDIT: ("edit record", "edit records"),
+    _READ: ("version that was read", "versions that were read"),
 }
 _REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
 
@@ -94,7 +97,9 @@ def _prune(
     gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
     if not dry_run:
         edits = prune_edits(repository, worktree=worktree)
-    return gone + [Expired(ref, _EDIT, why) for ref, why in edits]
+    reads = prune_reads(repository, dry_run=dry_run)
+    gone += [Expired(ref, _EDIT, why) for ref, why in edits]
+    return gone + [Expired(ref, _READ, TOO_OLD) for ref in reads]
 
 
 def _row(expired: Expired) -> dict[str, object]:

@@ -72,14 +72,15 @@ def publish(
     repository: Repository,
     quarantine: Quarantine,
     changes: Sequence[RefChange],
-    commits: Iterable[str],
+    commits: Iterable[str] = (),
+    blobs: Sequence[str] = (),
 ) -> None:
-    """Publish the objects of a quarantine; apply changes, of which the last creates or moves a ref.
+    """Publish the objects of a quarantine; apply changes, which create, move or verify refs.
 
-    The ref needs the trees of the commits, which are only listed if git may have deleted objects.
-    CollectedError if it has; then the ref is as before.
+    The refs need the blobs and the trees of the commits, which are only listed if git may have
+    deleted objects. CollectedError if it has; then the refs are as before.
     """
-    store, created = repository.store, changes[-1]
+    store = repository.store
     deadline = time.monotonic() + PATIENCE
     _wait_for_gc(repository, deadline)
     quarantine.release()
@@ -92,10 +93,11 @@ def publish(
     if not _wait_for_gc(repository, deadline) and not quarantine.may_lack_objects():
         return
     with suppress(GitError):
-        if not missing_objects(repository, {created.name: [*commits]}):
+        if None not in store.lookup(blobs) and not missing_objects(repository, {"": [*commits]}):
             return
     with suppress(BoocodeError):
-        store.update_refs([RefChange(created.name, created.old, created.new)])
+        made = (change for change in changes if change.new != change.old)
+        store.update_refs([RefChange(change.name, change.old, change.new) for change in made])
     raise CollectedError
 
 

@@ -1,7 +1,8 @@
 """The names of all refs and private files; other modules spell none.
 
-A ref is one of these prefixes with an id. Private files are in the directory `PRIVATE` of a git
-directory: each worktree has its own, and the main worktree's is also common to all.
+A ref is one of these prefixes with an id; after `READS`, it is a day and the id of a blob. Private
+files are in the directory `PRIVATE` of a git directory: each worktree has its own, and the main
+worktree's is also common to all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ TURN_ENDS = f"{ALL_REFS}turn-ends/"
 TOOL_STATES = f"{ALL_REFS}tool-states/"
 REMOTE_TURN_ENDS = f"{ALL_REFS}remote-turn-ends/"
 EDITS = f"{ALL_REFS}edits/"
+READS = f"{ALL_REFS}reads/"
 PROPOSALS = f"{ALL_REFS}proposals/"
 REMOTE_PROPOSALS = f"{ALL_REFS}remote-proposals/"
 

@@ -97,6 +97,18 @@ def test_records_of_edits_go_too(repo: Repo) -> None:
     assert repo.git("for-each-ref", "refs/boocode") == ""
 
 
+def test_old_versions_that_were_read_go_too(repo: Repo) -> None:
+    blob = repo.git("hash-object", "-w", "--stdin", stdin="read\n").strip()
+    ref = f"refs/boocode/reads/2020-01-02/{blob}"
+    repo.git("update-ref", ref, blob)
+    done = repo.boocode("prune", "-n", "--json").json
+    assert done["bytes"] > 0
+    row = {"id": blob, "kind": "read", "ref": ref, "commit": blob, "label": None}
+    assert done["pruned"] == [{**row, "reason": "too_old"}]
+    assert "pruned 1 version that was read: " in repo.boocode("prune").out
+    assert repo.git("for-each-ref", "refs/boocode") == ""
+
+
 def test_what_makes_no_sense(repo: Repo) -> None:
     for options in (
         ("--keep", "0"),

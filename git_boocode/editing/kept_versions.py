@@ -1,0 +1,110 @@
+"""Versions of files that a model has read: their names, and refs that keep them for later edits.
+
+The ref of a version is `refs/boocode/reads/<day, UTC>/<blob id>` and names the blob itself. So
+reading a file again on the same day writes nothing, and days are deleted as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+
+from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.gc import protect_from_gc, publish
+from git_boocode.repo.git import nul_lines, nul_records
+from git_boocode.repo.layout import READS
+from git_boocode.repo.location import Location
+from git_boocode.repo.lock import scratch_directory
+from git_boocode.repo.object_writer import Quarantine, object_id
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Ref, RefChange, retry_conflicts
+
+_DIGITS = 12
+_DAY = "%Y-%m-%d"
+
+
+def version_of(data: bytes, repository: Location | None) -> str:
+    """The version of a file's bytes: the abbreviated id of their blob, without any filter."""
+    return _blob_id(data, repository)[:_DIGITS]
+
+
+def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
+    """Keep the bytes of files, by path in git's trees, so that edits can name them as `base`.
+
+    They are kept for `boocode.editsMaxAge`. Nothing is stored if HEAD has these bytes at that path,
+    or if git ignores the file, which may hold secrets. BoocodeError or OSError if it fails.
+    """
+
+    def keep() -> None:
+        day = f"{READS}{time.strftime(_DAY, time.gmtime())}/"
+        ids = {path: _blob_id(data, repository) for path, data in files.items()}
+        names = [(f"HEAD:{path}", f"{day}{blob}") for path, blob in ids.items()]
+        found = repository.store.lookup([name for pair in names for name in pair])
+        kept = {info.id for info in found if info is not None}
+        new = {path: files[path] for path, blob in ids.items() if blob not in kept}
+        for path in _ignored(repository, [*new]):
+            new.pop(path, None)
+        if not new:
+            return
+        # Not so with a reftable or packed refs, where looking for old days once more does no harm.
+        is_first = not os.path.isdir(os.path.join(repository.common_dir, day))
+        protect_from_gc(partial(_publish, repository, day, new))
+        if is_first:
+            # The version is kept; an error here must not make the caller fail.
+            with suppress(BoocodeError, OSError):
+                prune_reads(repository)
+
+    retry_conflicts(keep, ("conflict", "locked"))
+
+
+def prune_reads(
+    repository: Repository, *, dry_run: bool = False, now: float | None = None
+) -> list[Ref]:
+    """Delete the refs of days that are older than `boocode.editsMaxAge`; returns them.
+
+    ``now`` is in seconds since 1970. FatalError (`bad_config`), or RefusedError (`conflict`) if
+    other processes keep changing the same refs.
+    """
+    from git_boocode.editing.records import DEFAULTS
+
+    max_age = repository.config.age("boocode.editsMaxAge", default=DEFAULTS.max_age)
+    if max_age is None:
+        return []
+    # What was read late on that day is not older.
+    first = time.strftime(_DAY, time.gmtime((time.time() if now is None else now) - max_age))
+
+    def prune() -> list[Ref]:
+        refs = repository.store.refs(READS)
+        old = [ref for ref in refs if ref.name.removeprefix(READS).partition("/")[0] < first]
+        if not dry_run:
+            repository.store.update_refs([RefChange(ref.name, None, ref.target) for ref in old])
+        return old
+
+    return retry_conflicts(prune)
+
+
+def _blob_id(data: bytes, repository: Location | None) -> str:
+    return object_id(repository.object_format if repository else "sha1", b"blob", data)
+
+
+def _ignored(repository: Repository, paths: list[str]) -> list[str]:
+    """The paths that git ignores; all of them if git cannot decide."""
+    if not paths:
+        return []
+    command = ("check-ignore", "-z", "--stdin")
+    done = repository.git.attempt(*command, stdin=nul_lines(paths))
+    if done.status > 1:
+        # Some are in submodules, which git refuses because of its index.
+        done = repository.git.attempt(*command, "--no-index", stdin=nul_lines(paths))
+    return nul_records(done.stdout) if done.status <= 1 else paths
+
+
+def _publish(repository: Repository, day: str, files: Mapping[str, bytes]) -> None:
+    with scratch_directory(repository.state_dir) as scratch:
+        quarantine = Quarantine(repository, scratch)
+        blobs = {quarantine.store(b"blob", data).decode("ascii"): None for data in files.values()}
+        changes = [RefChange(f"{day}{blob}", blob, None) for blob in blobs]
+        publish(repository, quarantine, changes, blobs=[*blobs])
