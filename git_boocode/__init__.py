@@ -10,6 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from git_boocode.api import (
+        ChangedLines,
         ChangedPath,
         CheckpointInfo,
         DiffResult,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoocodeError",
+    "ChangedLines",
     "ChangedPath",
     "CheckpointInfo",
     "DiffResult",

@@ -38,7 +38,7 @@ from git_boocode.checkpoints.turn_request import TurnRequest, begin_turn, end_tu
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.checkpoints.worktree.scan import current_tree
-from git_boocode.editing.answer import Answer, diff_of
+from git_boocode.editing.answer import Answer, changed_of, diff_of
 from git_boocode.editing.edits import (
     DEFAULT_ENCODING,
     ENCODINGS,
@@ -99,6 +99,19 @@ class TextEdit:
 
 
 @dataclass(frozen=True)
+class ChangedLines:
+    """Lines of a new text that differ from the old one, from 1, inclusive, without line ends.
+
+    If lines were only removed, `end_line` is one less than `start_line`. `lines` is None if the
+    edit had the whole file, more than 200 lines of the file changed, or it is binary.
+    """
+
+    start_line: int
+    end_line: int
+    lines: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
 class FileEdits:
     """A file that edits changed: `action` is `create`, `modify`, `rename` or `delete`.
 
@@ -113,6 +126,7 @@ class FileEdits:
     diff: str
     edits: tuple[LandedEdit, ...]
     text_edits: tuple[TextEdit, ...] = ()
+    changed: tuple[ChangedLines, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -657,6 +671,7 @@ def file_edits(file: EditedFile, encoding: str) -> FileEdits:
         tuple(
             TextEdit(each.start, each.end, each.text) for each in placed_edits(old, new, encoding)
         ),
+        tuple(ChangedLines(*each) for each in changed_of(file)),
     )
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, Failure, edit_name
 from git_boocode.matching import Candidate
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import RefusedError
+
+if TYPE_CHECKING:
+    from git_boocode.editing.text_changes import ChangedRange
 
 BEGIN = "@retry_context"
 END = "@end retry_context"
@@ -29,6 +32,7 @@ _ADVICE = {
     "binary": "the file is not text; do not edit it",
     "invalid_input": "correct what the message names, then send the edit again",
 }
+_WHOLE = ("write", "create")
 _KINDS = {
     "ambiguous": "one of the places",
     "stale": "the lines as they are now",
@@ -132,10 +136,19 @@ def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
         "action": file.action,
         **({"from": file.moved_from} if file.moved_from else {}),
         "edits": [{"index": edit.number, **applied.as_json()} for edit, applied in file.applied],
+        "changed": [each.as_json() for each in changed_of(file)],
         "diff": diff_of(file),
         "text_edits": text_edits(old, text, encoding),
         **({"text": file.text and file.text.text} if file.in_buffer else {}),
     }
+
+
+def changed_of(file: EditedFile) -> list[ChangedRange]:
+    """The lines of an edited file that changed; without them if the edit has the whole file."""
+    from git_boocode.editing.text_changes import changed_lines
+
+    is_whole = any(applied.rung in _WHOLE for _, applied in file.applied)
+    return changed_lines(file.old, file.text, numbers_only=is_whole or file.action == "create")
 
 
 def diff_of(file: EditedFile) -> str:

@@ -21,6 +21,7 @@ REGULAR = "100644"
 _UNUSUAL = re.compile('[\x00-\x1f"\\\\\x7f\ud800-\udfff]')
 _TOKENS = re.compile(r"\w+|\r\n|\s|.", re.DOTALL)
 _MOST_TOKENS = 5_000  # of one side; a longer hunk is replaced as a whole
+_MOST_LINES = 200  # changed lines of a file that an answer repeats
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
@@ -92,7 +93,61 @@ def quoted(path: str) -> str:
     return f'"{"".join(shown)}"'
 
 
-def _hunks(before: str, after: str) -> Iterator[str]:
+class ChangedRange(NamedTuple):
+    """Lines that a change put into a text: the first and the last number, and without line ends.
+
+    `end_line` is one less than `start_line` where lines were only removed. `lines` is None where
+    they are left out.
+    """
+
+    start_line: int
+    end_line: int
+    lines: tuple[str, ...] | None
+
+    def as_json(self) -> dict[str, object]:
+        """The lines in a JSON answer."""
+        values = self._asdict()
+        if self.lines is None:
+            del values["lines"]
+        return values
+
+
+def changed_lines(
+    old: FileText | None, new: FileText | None, *, numbers_only: bool = False
+) -> list[ChangedRange]:
+    """Where the new text differs from the old one; of long changes, the numbers only."""
+    if new is None:
+        return []
+    change = _change(old.text if old else "", new.text)
+    count = sum(hunk.j2 - hunk.j1 for hunk in change.hunks)
+    left_out = numbers_only or count > _MOST_LINES or "\0" in new.text
+    return [
+        ChangedRange(
+            change.first + hunk.j1 + 1,
+            change.first + hunk.j2,
+            None if left_out else tuple(map(_without_end, change.new[hunk.j1 : hunk.j2])),
+        )
+        for hunk in change.hunks
+    ]
+
+
+def _without_end(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+class _Change(NamedTuple):
+    """The part of two texts in which they differ, with the lines around it.
+
+    `first` is the number of lines above it.
+    """
+
+    first: int
+    old: list[str]
+    new: list[str]
+    hunks: list[Hunk]
+
+
+def _change(before: str, after: str) -> _Change:
     # Only what changed is split into lines, with its context.
     above, below = shared_ends(before, after)
     for _ in range(CONTEXT):
@@ -100,9 +155,13 @@ def _hunks(before: str, after: str) -> Iterator[str]:
         below = max(below - len(before[len(before) - below :].partition("\n")[0]) - 1, 0)
     old = split_lines(before[above : len(before) - below])
     new = split_lines(after[above : len(after) - below])
-    first_line = before.count("\n", 0, above)
+    return _Change(before.count("\n", 0, above), old, new, changed_hunks(old, new))
+
+
+def _hunks(before: str, after: str) -> Iterator[str]:
+    first_line, old, new, hunks = _change(before, after)
     groups: list[list[Hunk]] = []
-    for hunk in changed_hunks(old, new):
+    for hunk in hunks:
         if groups and hunk.i1 - groups[-1][-1].i2 <= 2 * CONTEXT:
             groups[-1].append(hunk)
         else:

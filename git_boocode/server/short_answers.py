@@ -104,52 +104,36 @@ def _edited_file(file: JsonObject, *, with_diff: bool) -> Iterator[str]:
     notes = dict.fromkeys(chain.from_iterable(map(_notes, file["edits"])))
     noted = f" ({'; '.join(notes)})" if notes else ""
     moved = f"{quoted(file['from'])} -> " if "from" in file else ""
-    where = _where(file["action"], file["diff"])
+    ranges = [_range(each["start_line"], each["end_line"]) for each in file["changed"]]
+    where = f", {_lines_text(ranges)}" if ranges else ""
     is_same = file["action"] == "modify" and not file["diff"]
     what = "unchanged" if is_same else _DONE[file["action"]]
     yield f"{moved}{quoted(file['path'])}: {what}{where}{noted}"
     # The model knows what it has just written in full.
     if file["action"] in ("modify", "rename") and with_diff:
-        yield from _hunk_lines(file["diff"])
+        yield from _numbered_lines(file["diff"])
+
+
+def _numbered_lines(diff: str) -> Iterator[str]:
+    """The hunks of a file's diff with the line numbers of the new file; removed lines have none."""
+    rows: list[tuple[str, str, str]] = []
+    number = 0
+    for line in _hunk_lines(diff):
+        if header := _HUNK.match(line):
+            # Of no lines, git names the line before them.
+            number = int(header[1]) + (header[2] == "0")
+        else:
+            is_there = line[:1] in ("+", " ")
+            rows.append((line[:1], str(number) if is_there else "", line[1:]))
+            number += is_there
+    width = len(str(number))
+    for sign, shown, text in rows:
+        yield f"{sign}{text}" if sign == "\\" else f"{sign}{shown:>{width}}| {text}"
 
 
 def _notes(edit: JsonObject) -> list[str]:
     fuzzy = [f"matched by {edit['rung']}"] if edit["kind"] == "fuzzy" else []
     return [*fuzzy, *edit["notes"]]
-
-
-def _where(action: str, diff: str) -> str:
-    """The lines that a diff changes, in the file as it is afterwards."""
-    if action == "delete":
-        return ""
-    ranges = [_range(first, last) for first, last in changed_lines(diff)]
-    return f", {_lines_text(ranges)}" if ranges else ""
-
-
-def changed_lines(diff: str) -> list[tuple[int, int]]:
-    """The first and last lines that a diff of one file adds; of a deletion, the line before it."""
-    found: list[tuple[int, int]] = []
-    line = 0
-    for text in _hunk_lines(diff, cut=False):
-        if header := _HUNK.match(text):
-            # Of no lines, git names the line before them.
-            line = int(header[1]) + (header[2] == "0")
-        elif text[:1] == "+":
-            _join(found, line, line)
-            line += 1
-        elif text[:1] == "-":
-            _join(found, line, line - 1)
-        elif text[:1] == " ":
-            line += 1
-    return found
-
-
-def _join(found: list[tuple[int, int]], first: int, last: int) -> None:
-    """Add lines, or nothing at a place, to the ranges before."""
-    if found and found[-1][1] + 1 == first:
-        found[-1] = (found[-1][0], last)
-    else:
-        found.append((first, last))
 
 
 def _range(first: int, last: int) -> str:

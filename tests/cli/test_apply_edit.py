@@ -56,6 +56,7 @@ def test_the_json_answer(repo: Repo) -> None:
                     {"index": 0, "kind": "exact", "rung": "exact", "similarity": 1.0, "count": 1,
                      "start_line": 2, "end_line": 2, "notes": []}
                 ],
+                "changed": [{"start_line": 2, "end_line": 2, "lines": ["2"]}],
                 "diff": "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
                 "text_edits": [
                     {"range": {"start": {"line": 1, "character": 0},
@@ -69,6 +70,7 @@ def test_the_json_answer(repo: Repo) -> None:
                     {"index": 1, "kind": "exact", "rung": "write", "similarity": 1.0, "count": 1,
                      "start_line": 1, "end_line": 0, "notes": []}
                 ],
+                "changed": [{"start_line": 1, "end_line": 1}],
                 "diff": "diff --git a/b b/b\nnew file mode 100644\n"
                 "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n",
                 "text_edits": [

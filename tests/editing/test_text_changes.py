@@ -12,6 +12,7 @@ from git_boocode.editing.edits import ENCODINGS
 from git_boocode.editing.text_changes import (
     LineMap,
     changed_hunks,
+    changed_lines,
     text_edits,
     unified_diff,
     without_common_indentation,
@@ -105,6 +106,38 @@ def test_a_diff_shows_both_texts(old: str, new: str) -> None:
         assert "".join(patched[first : first + line_count(before)]) == before
         patched[first : first + line_count(before)] = split_lines(after)
     assert "".join(patched) == new
+
+
+LONG = "".join(f"{number}\n" for number in range(201))
+
+
+@given(TEXT, TEXT)
+def test_changed_lines_are_numbered_in_the_new_text(old: str, new: str) -> None:
+    rows, kept, above = split_lines(new), [], 0
+    for start, end, lines in changed_lines(FileText(old), FileText(new)):
+        assert lines == tuple(row.rstrip("\r\n") for row in rows[start - 1 : end])
+        kept += rows[above : start - 1]
+        above = end
+    kept += rows[above:]
+    rest = iter(split_lines(old))
+    assert all(row in rest for row in kept)
+    diff = unified_diff("f", FileText(old), FileText(new)).split("\n")[3:]
+    assert len(rows) - len(kept) == sum(line[:1] == "+" for line in diff)
+
+
+def test_changed_lines_without_their_text() -> None:
+    def changed(old: str | None, new: str | None, codec: str = "utf-8") -> list[Any]:
+        sides = (None if text is None else FileText(text, codec) for text in (old, new))
+        return [*map(tuple, changed_lines(*sides))]
+
+    assert changed("a\nb\n", "b\n") == [(1, 0, ())]
+    assert changed("a\nb\n", "a\n") == [(2, 1, ())]
+    assert changed("a", "a\n") == [(1, 1, ("a",))]
+    assert changed("a\n", None) == changed("a\n", "a\n") == changed(None, "") == []
+    [(start, end, lines)] = changed(None, LONG.removesuffix("200\n"))
+    assert (start, end, len(lines)) == (1, 200, 200)
+    assert changed("", LONG) == [(1, 201, None)]
+    assert changed("\0\na\n", "\0\nb\n", "raw") == [(2, 2, None)]
 
 
 def git_apply(old: str | None, diff: str, top: Path) -> str:

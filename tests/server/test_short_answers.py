@@ -55,8 +55,7 @@ def lines(*numbers: int) -> str:
 def test_an_edit_names_its_id_and_the_changed_lines(agent: Client, work: Repo) -> None:
     text = said(agent, "apply_edit", **edit("a", "two", "2"))
     assert text == (
-        f"applied as edit {id_in(text)}\na: modified, line 2\n"
-        "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"
+        f"applied as edit {id_in(text)}\na: modified, line 2\n 1| one\n- | two\n+2| 2\n 3| three"
     )
     assert said(agent, "revert", turns=[id_in(text)], dry_run=True).startswith("dry run: nothing")
     assert work.read("a") == b"one\n2\nthree\n"
@@ -351,7 +350,7 @@ def test_a_long_line_is_cut_to_what_differs(agent: Client, work: Repo) -> None:
     before, after = "x" * 5_000, "y" * 5_000
     work.write("long", f"{before}one{after}\nfirst\n")
     text = said(agent, "apply_edit", **edit("long", "one", "two"))
-    assert "\n-…xxx" in text
+    assert "\n- | …xxx" in text
     assert "xone" in text
     assert "xtwo" in text
     assert len(text) < 700
