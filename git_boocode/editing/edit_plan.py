@@ -10,16 +10,18 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from git_boocode.editing.actions import Replace, Write
+from git_boocode.editing.actions import Replace, Write, existing
 from git_boocode.editing.edits import AppliedEdit, EditedFile, Failure, MissError, edit_name
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.textfile import decode, shared_ends
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.files import MAX_BYTES, both_listed
+from git_boocode.repo.object_writer import has_blob_id
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Edit, EditResult, MatchOptions
+    from git_boocode.editing.line_changes import LineChanges, VersionEdits
     from git_boocode.editing.text_changes import LineMap
     from git_boocode.editing.textfile import FileText
     from git_boocode.editing.versions import FileVersions
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
+_MAYBE_MARKER = re.compile(r"\s*[{/<#\-;%*]|.*(?:\.{3}|…)")
+"""What every placeholder line matches, to load the matcher only for such lines."""
 
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
@@ -57,6 +61,7 @@ class PlannedFile:
         self.executable: bool | None = None
         self.gone: str | None = None
         self.bases: dict[str, FileText] = {}
+        self.line_edits: dict[str, VersionEdits] = {}
         self.versions: FileVersions | None = None
         self.in_buffer = False
 
@@ -122,10 +127,16 @@ class PlannedFile:
         """The lines, both ends inclusive, before the call."""
         return self.lines.original_range(start, end) if self.lines else (start, end)
 
+    def with_original_lines(self, result: EditResult) -> EditResult:
+        """A result with the lines before the call in place of the current ones."""
+        start, end = self.original_range(result.applied.start_line, result.applied.end_line)
+        return result._replace(applied=result.applied._replace(start_line=start, end_line=end))
+
     def take(self, other: PlannedFile) -> None:
         """Take over the content and the edits of another file, which is moved here."""
         self.text, self.lines, self.applied = other.text, other.lines, other.applied
         self.origin, self.executable = other.source, other.executable
+        self.line_edits, other.line_edits = other.line_edits, {}
         other.text, other.lines, other.applied = None, None, []
 
 
@@ -220,7 +231,8 @@ class EditPlan:
                 if miss.code == "missing_file":
                     gone = file.gone and MissError(miss.code, file.gone)
                     miss = gone or self._workspace.missing_file(edit.path)
-                if file.applied and file.text != file.old and (miss.lines or miss.candidates):
+                is_moved = file.applied and file.text != file.old and not miss.counts_before
+                if is_moved and (miss.lines or miss.candidates):
                     after = "line numbers are those after the edits before it"
                     miss = miss.reworded(f"{miss.message}; {after}")
                 self._fail(edit, miss, file.target.path)
@@ -229,25 +241,64 @@ class EditPlan:
         """List an edit that is already applied, which does not affect the others."""
         self._applied.append(Failure.of(miss, edit.number, file.target.path, edit.given))
         near = miss.candidates[0] if miss.candidates else None
-        start, end = file.original_range(near.start_line, near.end_line) if near else (1, 0)
+        start, end = (near.start_line, near.end_line) if near else (1, 0)
+        if near and not miss.counts_before:
+            start, end = file.original_range(start, end)
         notes = ("already applied",)
         applied = AppliedEdit("exact", "already_applied", 1.0, 0, start, end, notes)
         file.applied.append((edit, applied))
 
     def _outcome(self, file: PlannedFile, edit: Edit) -> EditResult:
-        if edit.base is not None:
-            from git_boocode.editing.versions import merged_outcome, outdated_base
+        """The result of an edit; its lines are those of the file before the call."""
+        if edit.format == "lines":
+            from git_boocode.editing.line_changes import LineChanges
 
-            source = file.source or file
-            base = file.bases.get(edit.base) or outdated_base(
-                edit, source.target, source.before, self._workspace, self._how.profile
-            )
-            if base is not None and file.text is not None:
-                result, file.bases[edit.base] = merged_outcome(edit, base, file.text, self._how)
-                return result
-        versions = partial(self._versions, file, edit)
-        moved = file.lines.current if file.lines else int
-        return edit.action.apply(file.text, self._how._replace(moved=moved, versions=versions))
+            if isinstance(edit.action, LineChanges):
+                return self._lines_outcome(file, edit, edit.action)
+        base = file.bases.get(edit.base or "") or self._older_base(file, edit)
+        if base is not None and file.text is not None:
+            from git_boocode.editing.versions import merged_outcome
+
+            result, file.bases[edit.base or ""] = merged_outcome(edit, base, file.text, self._how)
+        else:
+            versions = partial(self._versions, file, edit)
+            moved = file.lines.current if file.lines else int
+            how = self._how._replace(moved=moved, versions=versions)
+            result = edit.action.apply(file.text, how)
+        return file.with_original_lines(result)
+
+    def _older_base(self, file: PlannedFile, edit: Edit) -> FileText | None:
+        """The version that an edit names as its base; None if it is that before the call."""
+        source = file.source or file
+        if edit.base is None or (source.before and has_blob_id(source.before.data, edit.base)):
+            return None
+        from git_boocode.editing.versions import outdated_base
+
+        return outdated_base(edit, source.target, source.before, self._workspace, self._how.profile)
+
+    def _lines_outcome(self, file: PlannedFile, edit: Edit, action: LineChanges) -> EditResult:
+        edits = self._version_edits(file, edit)
+        text = existing(file.text)
+        alone = edits.is_alone(text)
+        try:
+            result = edits.applied(action, edit.number, text, self._how)
+        except MissError as miss:
+            miss.counts_before = alone
+            raise
+        return result if alone else file.with_original_lines(result)
+
+    def _version_edits(self, file: PlannedFile, edit: Edit) -> VersionEdits:
+        """The line changes so far for the version that an edit names."""
+        from git_boocode.editing.line_changes import VersionEdits
+
+        base = edit.base or ""
+        if base not in file.line_edits:
+            older = self._older_base(file, edit)
+            before = existing(file.source.old if file.source else file.text)
+            version = older or before
+            same = (one for one in file.line_edits.values() if one.version == version)
+            file.line_edits[base] = next(same, None) or VersionEdits(version, before, base)
+        return file.line_edits[base]
 
     def _versions(self, file: PlannedFile, edit: Edit) -> FileVersions | None:
         source, repository = file.source, self._workspace.repository
@@ -297,13 +348,16 @@ class EditPlan:
         """
         if old is None or self._how.verbatim:
             return
+        above, below = shared_ends(old.text, new.text)
+        changed = new.text[above : len(new.text) - below].split("\n")
+        changed = [line for line in changed if _MAYBE_MARKER.match(line)]
+        if not changed:
+            return
         from git_boocode.matching import PROFILES
         from git_boocode.matching.placeholders import is_marker
 
         if PROFILES[self._how.profile].placeholders:
             return
-        above, below = shared_ends(old.text, new.text)
-        changed = new.text[above : len(new.text) - below].split("\n")
         markers = [line for line in changed if is_marker(line) and re.search(r"\w", line)]
         present = set(old.text.split("\n")) if markers else ()
         for line in markers:
@@ -337,7 +391,6 @@ class EditPlan:
 
     def _land(self, file: PlannedFile, edit: Edit, result: EditResult) -> None:
         applied = result.applied
-        start, end = file.original_range(applied.start_line, applied.end_line)
         notes = (*applied.notes, *_notes(file, edit, result))
         is_last = edit.to is None and file.origin is None and edit is file.edits[-1]
         if file.text is not None and result.text is not None and not is_last:
@@ -345,7 +398,7 @@ class EditPlan:
 
             file.lines = file.lines or LineMap()
             file.lines.follow(file.text.text, result.text.text)
-        file.applied.append((edit, applied._replace(start_line=start, end_line=end, notes=notes)))
+        file.applied.append((edit, applied._replace(notes=notes)))
         file.text = result.text
         if result.executable is not None:
             file.executable = result.executable

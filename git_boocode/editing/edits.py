@@ -98,8 +98,11 @@ class MissError(Exception):
 
     `code` is one of the stable values of `failures[].code`, `lines` the 1-based lines of the file
     that the message names, `candidates` the most similar text, or the equally good places. The
-    message does not contain the file's path.
+    message does not contain the file's path. With `counts_before` the lines are those before the
+    call, otherwise those after its earlier edits.
     """
+
+    counts_before = False
 
     def __init__(
         self,

@@ -139,6 +139,7 @@ def outdated_base(
 ) -> FileText | None:
     """The version that an edit names as its base; None if the file still has that version.
 
+    The bytes of the file have another id, but those that git would store for it may have that id.
     Raises MissError (`stale`) if the version is unknown, or if the action cannot be merged.
     """
     base = edit.base or ""
@@ -148,18 +149,26 @@ def outdated_base(
         message = f"the file no longer exists; the edit is for version {base}"
         hint = "check whether it was renamed; to create it again, omit 'base'"
         raise MissError("stale", message, hint=hint)
-    raw = blob_ids(before.data)
-    now = next((identifier for identifier in raw if identifier.startswith(base)), None)
-    now = now or workspace.clean_blob_id(target.path, before.data)
-    if now is not None and now.startswith(base):
+    whole = isinstance(edit.action, (Write, Create, Delete, Keep))
+    by_lines = edit.format == "lines" and not whole
+    clean = workspace.clean_blob_id(target.path, before.data)
+    is_clean = clean is not None and clean.startswith(base)
+    if is_clean and not by_lines:
         return None
     text = _find_blob(base, workspace)
-    whole = isinstance(edit.action, (Write, Create, Delete, Keep))
-    if text is None or text.is_raw or whole or profile != DEFAULT_PROFILE:
+    if is_clean and text is not None and _lf(text) == _lf(decode(before.data)):
+        return None
+    unmerged = text is None or (text.is_raw and not by_lines)
+    if unmerged or whole or profile != DEFAULT_PROFILE:
         unknown = "" if text else ", which is not in the repository"
-        changed = f"the file has changed: it is {now or raw[0]}, but the edit is for {base}"
+        now = clean or blob_ids(before.data)[0]
+        changed = f"the file has changed: it is {now}, but the edit is for {base}"
         raise MissError("stale", changed + unknown, hint=_AGAIN)
     return text
+
+
+def _lf(text: FileText) -> str:
+    return text.text.replace("\r\n", "\n")
 
 
 class OlderText(NamedTuple):

@@ -236,3 +236,8 @@ def hexdigest(algorithm: str, content: bytes) -> str:
 def blob_ids(data: bytes) -> list[str]:
     """The SHA-1 and SHA-256 ids of a blob."""
     return [object_id(object_format, b"blob", data) for object_format in ("sha1", "sha256")]
+
+
+def has_blob_id(data: bytes, base: str) -> bool:
+    """Whether an id, which may be abbreviated, is that of a blob with these bytes."""
+    return any(identifier.startswith(base) for identifier in blob_ids(data))

@@ -98,7 +98,7 @@ def test_every_spelling_of_several_edits(key: str) -> None:
         # A part of a file must not be taken for the whole.
         *(
             ({"content": "x", part: 3}, "is for a part of it")
-            for part in ("line", "end_line", "endLine", "end", "range", "insert_line", "startLine")
+            for part in ("line", "end_line", "endLine", "end", "range", "insert_line")
         ),
         *(
             ({"content": "x", "mode": mode}, "is for a part of it")

@@ -19,6 +19,7 @@ FORMATS = {
     "multi": ("objects.multi", "no 'edits'"),
     "write": ("objects.write", "no 'content'"),
     "region": ("objects.region", "no 'changes' and no 'start'"),
+    "lines": ("lines.edits", "no 'changes' with 'start_line', 'after_line' or 'before_line'"),
     "unified": ("unified.edits", "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"),
     "search-replace": ("search_replace.edits", "no line '<<<<<<< SEARCH', in capitals"),
     "apply-patch": ("apply_patch.edits", "no line '*** Begin Patch'"),

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
@@ -34,6 +35,10 @@ EDITS = ("edits", "replacements", "operations")
 REPLACE_ALL = ("replace_all", "replaceAll", "allow_multiple", "allowMultiple", "change_all")
 EXPECTED = ("expected_replacements", "expectedReplacements")
 START_LINE = ("start_line", "startLine")
+END_LINE = ("end_line", "endLine")
+AFTER_LINE = ("after_line", "afterLine")
+BEFORE_LINE = ("before_line", "beforeLine")
+PLACES = (*AFTER_LINE, *BEFORE_LINE)
 PATCH = ("patch", "diff", "input", "patchText", "patch_text")
 PATCH_LINES = ("patch_lines", "patchLines")
 SHELL = ("command", "cmd")
@@ -60,9 +65,7 @@ _JSON_RULES = (
     'JSON has double quotes around keys and strings, \\" \\\\ \\n for those characters in them, '
     "true, false and null, no comments, and no comma before } or ]"
 )
-_OF_A_PART = (
-    *INSERT_LINE, *START_LINE, "line", "end_line", "endLine", "start", "end", "range",
-)  # fmt: skip
+_OF_A_PART = (*INSERT_LINE, *START_LINE, *END_LINE, "line", "start", "end", "range")
 _APPENDS = ("append", "a", "insert", "prepend")
 
 Object = Mapping[str, object]
@@ -84,7 +87,7 @@ def region(item: Object, context: Context) -> Iterator[Edit | Failure]:
     """Parts of a file between short anchors, each with the lines that replace it."""
     from git_boocode.editing.regions import Regions
 
-    yield _edit("region", item, context, Regions(_changes(item)))
+    yield _edit("region", item, context, Regions(changes(item, _region_change)))
 
 
 def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
@@ -96,6 +99,26 @@ def multi(item: object, context: Context) -> Iterator[Edit | Failure]:
         item = item[name]
     for edit in array(item, name or "edits"):
         yield from context.read(edit, context)
+
+
+def change_formats(item: Object) -> tuple[bool, bool]:
+    """Whether an object has changes of the format `region`, and of the format `lines`."""
+    given = item.get("changes")
+    if given is None:
+        has_content = item.get("content") is not None
+        is_region = isinstance(item.get("start"), (list, str)) and has_content
+        is_other = is_region or key_of(item, (*OLD, *EDITS, *INSERT_LINE, "command"))
+        is_lines = key_of(item, (*START_LINE, *PLACES) if has_content else PLACES)
+        return is_region, not is_other and is_lines is not None
+    if isinstance(given, str):
+        with suppress(MissError):
+            given = parse_json(given)
+    entries = (
+        [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+    )
+    by_number = any(key_of(entry, (*START_LINE, *END_LINE, *PLACES)) for entry in entries)
+    by_text = any(key_of(entry, ("start", "end")) for entry in entries)
+    return by_text or not by_number, by_number
 
 
 def _edit(name: str, item: Object, context: Context, action: Action) -> Edit:
@@ -147,28 +170,30 @@ def _check_whole(item: Object, key: str) -> None:
         )
 
 
-def _changes(item: Object) -> tuple[RegionChange, ...]:
-    """Parse the changes; one error for all that are invalid."""
+def changes(item: Object, parse: Callable[[object, str], T]) -> tuple[T, ...]:
+    """The parsed `changes` of an item, or itself as the only one; one error for all invalid ones.
+
+    `parse` gets a change and its name for messages, empty for the item.
+    """
     if item.get("changes") is None:
-        return (_change(item, ""),)
+        return (parse(item, ""),)
     items = array(item["changes"], "changes")
     if len(items) > MAX_CHANGES:
         raise invalid(f"too many changes of a file: {len(items)} (at most {MAX_CHANGES})")
-    read = [_read(change, f"changes[{index}]") for index, change in enumerate(items)]
-    if wrong := [found for found in read if isinstance(found, str)]:
+    found = [_parsed(change, f"changes[{index}]", parse) for index, change in enumerate(items)]
+    if wrong := [miss.message for miss in found if isinstance(miss, MissError)]:
         raise invalid(first_few(wrong, MAX_MISSES))
-    return tuple(found for found in read if not isinstance(found, str))
+    return tuple(change for change in found if not isinstance(change, MissError))
 
 
-def _read(change: object, where: str) -> RegionChange | str:
-    """Parse a change, or return the error message."""
+def _parsed(change: object, where: str, parse: Callable[[object, str], T]) -> T | MissError:
     try:
-        return _change(change, where)
+        return parse(change, where)
     except MissError as miss:
-        return miss.message
+        return miss
 
 
-def _change(change: object, where: str) -> RegionChange:
+def _region_change(change: object, where: str) -> RegionChange:
     from git_boocode.editing.regions import MAX_HEIGHT, RegionChange
 
     if not isinstance(change, dict):

@@ -1,0 +1,89 @@
+"""Parse the format `lines`: changes of lines by their numbers in a version of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from git_boocode.editing.edits import Edit, Failure, MissError
+from git_boocode.editing.formats import Context
+from git_boocode.editing.formats.objects import (
+    AFTER_LINE,
+    BEFORE_LINE,
+    END_LINE,
+    OLD,
+    PATH,
+    START_LINE,
+    Object,
+    base,
+    changes,
+    check_switches,
+    invalid,
+    key_of,
+    kind_of,
+    lines,
+    number,
+    text,
+)
+from git_boocode.editing.line_changes import LineChange, LineChanges
+from git_boocode.repo.errors import shell_command
+
+_PLACES = (START_LINE, AFTER_LINE, BEFORE_LINE)
+_FOREIGN = (*OLD, "start", "end")
+"""Keys of the formats that search for text."""
+
+
+def edits(item: Object, context: Context) -> Iterator[Edit | Failure]:
+    """Changes of one file, and the version in which their line numbers count."""
+    check_switches(item)
+    path = text(item, PATH, context.path)
+    version = base(item) or context.base
+    if version is None:
+        raise missing_base(path)
+    action = LineChanges(changes(item, _change))
+    yield Edit(0, path, action, version, "lines", item)
+
+
+def missing_base(path: str) -> MissError:
+    """The error for line numbers without the version in which they count."""
+    return invalid(
+        "'base' is missing: line numbers count in one version of the file",
+        f"get the version with: {shell_command('git', 'boocode', 'read', path)}",
+    )
+
+
+def _change(change: object, where: str) -> LineChange:
+    try:
+        if not isinstance(change, dict):
+            raise invalid(f"it is {kind_of(change)}; expected an object")
+        return _parsed(change)
+    except MissError as miss:
+        raise miss.reworded(f"{where}: {miss.message}" if where else miss.message) from None
+
+
+def _parsed(change: Object) -> LineChange:
+    if name := key_of(change, _FOREIGN):
+        raise invalid(f"'{name}' is text to find, but line numbers name the place")
+    first, last = _place(change)
+    content = lines(change, "content", "content")
+    if content is None:
+        raise invalid("'content' is missing; expected the new lines, or [] to delete")
+    if not content and last < first:
+        raise invalid("'content' is empty, but inserts lines; for an empty line send [\"\"]")
+    return LineChange(first, last, tuple(content))
+
+
+def _place(change: Object) -> tuple[int, int]:
+    start, before = number(change, START_LINE, 1), number(change, BEFORE_LINE, 1)
+    after, end = number(change, AFTER_LINE, 0), number(change, END_LINE, 1)
+    if [start, before, after].count(None) != 2:
+        found = " and ".join(name for names in _PLACES if (name := key_of(change, names)))
+        what = f"it has {found}" if found else "the line number is missing"
+        raise invalid(f"{what}; expected one of start_line, after_line and before_line")
+    if start is None and end is not None:
+        raise invalid("'end_line' needs 'start_line'; after_line and before_line only insert")
+    if start is not None:
+        if end is not None and end < start:
+            raise invalid(f"'end_line' is {end}, but 'start_line' is {start}")
+        return start, start if end is None else end
+    first = (after or 0) + 1 if before is None else before
+    return first, first - 1

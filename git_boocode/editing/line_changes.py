@@ -1,0 +1,274 @@
+"""The action of the format `lines`: replace, delete and insert lines of a version by their numbers.
+
+Nothing is searched. All changes of a call count the lines of the version that they name.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from git_boocode.editing.actions import check_text, existing, joined
+from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError, edit_name
+from git_boocode.editing.textfile import FileText, uniform_crlf
+from git_boocode.matching.text import lines_of, split_lines
+from git_boocode.repo.errors import first_few
+
+RUNG = "lines"
+_LISTED = 10  # maximum number of places in a note
+_SHOWN = 12  # digits of an id in a message
+_COMBINE = "merge changes of the same lines into one"
+_GUTTER = re.compile(r"[ ]*(\d{1,7})\|(?: |$)")
+"""The line number that `git boocode read` prints before a line."""
+
+
+class LineChange(NamedTuple):
+    """Replace the lines `first` to `last` of a version, 1-based and inclusive, by `content`.
+
+    An insertion has `last == first - 1`; with `first` None it is below the last line. `content` has
+    lines without their endings; an empty one deletes.
+    """
+
+    first: int | None
+    last: int
+    content: tuple[str, ...]
+
+
+class LineChanges(NamedTuple):
+    """Several changes of one version; insertions at the same place keep their order."""
+
+    changes: tuple[LineChange, ...]
+
+    def apply(self, text: FileText | None, how: MatchOptions) -> EditResult:
+        """Make the changes in a text that has the version."""
+        text = existing(text)
+        return VersionEdits(text, text, "").applied(self, 0, text, how)
+
+
+class _Splice(NamedTuple):
+    """New lines for the rows `first` to `stop` (exclusive) of a version.
+
+    `label` is the name of the change in its edit, empty if it is the only one.
+    """
+
+    first: int
+    stop: int
+    content: tuple[str, ...]
+    edit: int
+    label: str
+
+    @property
+    def where(self) -> str:
+        """The replaced lines in words."""
+        return lines_of(self.first + 1, self.stop)
+
+
+class VersionEdits:
+    """The line changes of a call for one version of a file.
+
+    `before` is the file before the call, and `base` the version's id in messages.
+    """
+
+    def __init__(self, version: FileText, before: FileText, base: str) -> None:
+        self.version, self.before, self.base = version, before, base[:_SHOWN]
+        self._rows = split_lines(version.text)
+        self._splices: list[_Splice] = []
+        # The file after these edits, None if other edits of the call have changed it, too.
+        self._left: FileText | None = before
+
+    def is_alone(self, text: FileText) -> bool:
+        """Whether only these edits have changed the file so far, to `text`."""
+        return self._left == text
+
+    def applied(
+        self, action: LineChanges, number: int, text: FileText, how: MatchOptions
+    ) -> EditResult:
+        """Make one more edit in the version, and merge it into the file, which is now `text`.
+
+        The lines of the result, and of a MissError, are those of the file before the call if
+        `is_alone`, else those of `text`.
+        """
+        if "\0" in self.version.text + text.text:
+            raise MissError("binary", "the file is binary: it has no lines to replace")
+        own, notes = self._placed(action, number, how)
+        alone = self.is_alone(text)
+        every = [*self._splices, *own]
+        made = self._result(own, self._edited(every), notes)
+        if alone and self.version == self.before:
+            result = made
+        elif alone:
+            # On its own first, so that its lines and its errors are about this edit only.
+            result = self._merged(made._replace(text=self._edited(own)), self.version, self.before)
+            if self._splices:
+                result = result._replace(text=self._merged(made, self.version, self.before).text)
+        else:
+            made = self._result(self._moved(own), self._edited(every), notes)
+            result = self._merged(made, self._edited(self._splices), text)
+        self._splices = every
+        self._left = result.text if alone else None
+        return result
+
+    def _merged(self, made: EditResult, base: FileText, text: FileText) -> EditResult:
+        """Merge an edit that was made in an older text three-way into the present one."""
+        from git_boocode.editing.versions import OlderText, merged_result
+
+        if self.version != self.before:
+            return merged_result(made, OlderText(base, self.base), text)
+        try:
+            return merged_result(made, OlderText(base, "the start of the call"), text)
+        except MissError as miss:
+            code = "overlap" if miss.code == "stale" else miss.code
+            raise MissError(
+                code, miss.message, lines=miss.lines, candidates=miss.candidates, hint=_COMBINE
+            ) from None
+
+    def _placed(
+        self, action: LineChanges, number: int, how: MatchOptions
+    ) -> tuple[list[_Splice], tuple[str, ...]]:
+        """The changes as splices in ascending order, with notes; one error for all problems."""
+        many = len(action.changes) > 1
+        own: list[_Splice] = []
+        misses: list[MissError] = []
+        stripped = False
+        for at, change in enumerate(action.changes):
+            check_text(self.version, "\n".join(change.content), how)
+            splice = self._splice(change, number, f"changes[{at}]" if many else "")
+            if miss := self._beyond(splice):
+                misses.append(miss)
+                continue
+            content = splice.content if how.verbatim else self._without_numbers(splice)
+            stripped = stripped or content != splice.content
+            own.append(splice._replace(content=content))
+        misses += self._overlaps([*self._splices, *own], number)
+        if misses:
+            raise joined(misses)
+        own = _ordered(own)
+        notes = ["line numbers stripped"] if stripped else []
+        if many:
+            notes.append(f"changes: {first_few([one.where for one in own], _LISTED)}")
+        return own, tuple(notes)
+
+    def _splice(self, change: LineChange, number: int, label: str) -> _Splice:
+        if change.first is None:
+            end = len(self._rows)
+            return _Splice(end, end, change.content, number, label)
+        return _Splice(change.first - 1, change.last, change.content, number, label)
+
+    def _beyond(self, splice: _Splice) -> MissError | None:
+        """The error for lines that the version does not have."""
+        count = len(self._rows)
+        prefix = f"{splice.label}: " if splice.label else ""
+        has = f"that version has {count} line{'' if count == 1 else 's'}"
+        if max(splice.first, splice.stop) <= count and (
+            splice.first < count or splice.first == splice.stop
+        ):
+            return None
+        if splice.first == splice.stop:
+            hint = f"the last place is after line {count}" if count else "the top is after line 0"
+            message = f"{prefix}cannot insert {splice.where}: {has}"
+        else:
+            hint = f"the last line is {count}; after it, insert with after_line: {count}"
+            hint = hint if count else "insert into an empty file with after_line: 0"
+            message = f"{prefix}{splice.where} not found: {has}"
+        return MissError("invalid_input", message, hint=hint)
+
+    def _overlaps(self, splices: list[_Splice], number: int) -> Iterator[MissError]:
+        """The errors of an edit's changes that touch the same lines as others."""
+        above: _Splice | None = None
+        for splice in _ordered(splices):
+            if above and splice.first < above.stop and number in (above.edit, splice.edit):
+                same = above.edit == splice.edit
+                names = " and ".join(
+                    f"{one.label if same else _full_name(one)} ({one.where})"
+                    for one in (above, splice)
+                )
+                lines = (above.first + 1, splice.first + 1) if self.version == self.before else ()
+                yield MissError("overlap", f"{names} overlap", lines=lines, hint=_COMBINE)
+            above = max(above or splice, splice, key=lambda one: one.stop)
+
+    def _without_numbers(self, splice: _Splice) -> tuple[str, ...]:
+        """The new lines without line numbers that the model has copied with the lines.
+
+        All lines have consecutive numbers; that of a single line is its own. In a version with such
+        numbers they are content, and an edit that only adds them is meant so.
+        """
+        found = [_GUTTER.match(line) for line in splice.content]
+        numbers = [int(match[1]) for match in found if match]
+        first = splice.first + 1
+        own = (first, first - 1) if splice.first == splice.stop else (first,)
+        if (
+            not numbers
+            or len(numbers) < len(found)
+            or any(below - above != 1 for above, below in pairwise(numbers))
+            or (len(numbers) == 1 and numbers[0] not in own)
+            or any(map(_GUTTER.match, self._rows))
+        ):
+            return splice.content
+        bare = tuple(match.string[match.end() :] for match in found if match)
+        old = (row.rstrip("\r\n") for row in self._rows[splice.first : splice.stop])
+        return splice.content if bare == tuple(old) else bare
+
+    def _result(
+        self, splices: Sequence[_Splice], text: FileText, notes: tuple[str, ...]
+    ) -> EditResult:
+        start, stop = splices[0].first, max(splice.stop for splice in splices)
+        applied = AppliedEdit(
+            rung=RUNG, count=len(splices), start_line=start + 1, end_line=stop, notes=notes
+        )
+        return EditResult(text, applied)
+
+    def _moved(self, splices: Sequence[_Splice]) -> list[_Splice]:
+        """The splices, with the rows that they have after the earlier edits of the version."""
+        earlier = _ordered(self._splices)
+        moved = []
+        for splice in splices:
+            above = earlier[: bisect_left(earlier, (splice.first, splice.stop + 1), key=_place)]
+            shift = sum(len(one.content) - (one.stop - one.first) for one in above)
+            moved.append(splice._replace(first=splice.first + shift, stop=splice.stop + shift))
+        return moved
+
+    def _edited(self, splices: Sequence[_Splice]) -> FileText:
+        """The version with the changes; it keeps its line endings, and lacks a final newline."""
+        rows, text = self._rows, self.version.text
+        ending = "\r\n" if uniform_crlf(text) else "\n"
+        is_mixed = ending == "\n" and "\r\n" in text
+        is_open = text != "" and not text.endswith("\n")
+        pieces: list[str] = []
+        at = 0
+
+        def ending_of(row: int) -> str:
+            return "\r\n" if is_mixed and rows[row].endswith("\r\n") else ending
+
+        for splice in _ordered(splices):
+            pieces += rows[at : splice.first]
+            if is_open and at < len(rows) == splice.first:
+                pieces[-1] += ending_of(max(splice.first - 2, 0))
+            last = (
+                max(splice.stop - 1, splice.first)
+                if splice.first < splice.stop
+                else splice.first - 1
+            )
+            pieces += [
+                line + ending_of(max(min(splice.first + index, last), 0))
+                for index, line in enumerate(splice.content)
+            ]
+            at = splice.stop
+        pieces += rows[at:]
+        if is_open and at == len(rows) and pieces:
+            pieces[-1] = pieces[-1].removesuffix("\n").removesuffix("\r")
+        return self.version._replace(text="".join(pieces))
+
+
+def _ordered(splices: Sequence[_Splice]) -> list[_Splice]:
+    return sorted(splices, key=_place)
+
+
+def _place(splice: _Splice) -> tuple[int, int]:
+    return splice.first, splice.stop
+
+
+def _full_name(splice: _Splice) -> str:
+    return ", ".join(filter(None, (edit_name(splice.edit), splice.label)))
