@@ -46,6 +46,7 @@ from git_boocode.editing.edits import (
     MatchOptions,
 )
 from git_boocode.editing.inputs import Source
+from git_boocode.editing.reading import read_lines
 from git_boocode.editing.service import Options
 from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.text_changes import placed_edits
@@ -135,6 +136,23 @@ class EditsResult:
 
     id: str | None
     files: tuple[FileEdits, ...]
+
+
+@dataclass(frozen=True)
+class FileLines:
+    """Some lines of a file, which has `total` lines; the first of them is line `first`.
+
+    `path` is relative to the top of the worktree, and `version` what an edit can name as `base`.
+    Lines have no line endings; bytes that are not UTF-8 are surrogates. `warning` is why the
+    version could not be kept, empty if it is.
+    """
+
+    path: str
+    version: str
+    first: int
+    lines: tuple[str, ...]
+    total: int
+    warning: str = ""
 
 
 @dataclass(frozen=True)
@@ -254,6 +272,25 @@ def preview_edits(
         workspace = Workspace(top, "", None, buffers=buffer_files(buffers))
         options = Options(MatchOptions.of(profile), dry_run=True)
         return edits_result(apply_sources([source_of(edits)], workspace, options))
+
+
+@fatal_os_errors
+def read(
+    path: str,
+    root: str = ".",
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    buffers: Mapping[str, str] | None = None,
+) -> FileLines:
+    """Read the lines `first` to `last` of a file, and keep its version for later edits.
+
+    An edit that names the version as `base` is made in it, and merged if the file has changed
+    since. Lines count from 1. `path` and `buffers` are as in `apply_edits`; without `first` and
+    `last`, the path may end in a range, such as `a.py:10-40`. Raises RefusedError (`missing_file`,
+    `invalid_input`, `binary`, `outside_worktree`), FatalError.
+    """
+    return FileLines(*read_lines(workspace_of(root, buffers), path, first, last))
 
 
 @fatal_os_errors

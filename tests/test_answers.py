@@ -174,7 +174,10 @@ def test_proposals(work: Repo) -> None:
     check(work, "accept", "--merge", "--overwrite", code=129)
 
 
-def test_locate_and_tools(work: Repo) -> None:
+def test_read_locate_and_tools(work: Repo) -> None:
+    check(work, "read", "a")
+    check(work, "read", "b", code=1)
+    check(work, "read", "a:7-9", code=1)
     check(work, "locate", "a", stdin="three")
     check(work, "locate", "a", stdin="thre\n\n", code=1)
     check(work, "locate", "c", stdin="same", code=1)

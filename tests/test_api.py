@@ -93,6 +93,24 @@ def test_a_refusal_says_what_the_model_needs(repo: Repo) -> None:
     assert repo.git("status", "--porcelain") == ""
 
 
+def test_a_file_is_read_with_its_version(repo: Repo) -> None:
+    repo.write("sub/a.py", "x = 1\r\n\r\ny = 1\r\n")
+    whole = git_boocode.read("a.py", str(repo.top / "sub"))
+    assert (whole.path, whole.first, whole.lines) == ("sub/a.py", 1, ("x = 1", "", "y = 1"))
+    part = git_boocode.read("sub/a.py", first=3, last=9)
+    assert (part.first, part.lines, part.total) == (3, ("y = 1",), 3)
+    assert part == git_boocode.read("sub/a.py:3-")
+    repo.write("sub/a.py", "x = 1\r\n\r\ny = 2\r\n")
+    git_boocode.apply_edits({**EDIT, "path": "sub/a.py", "base": whole.version})
+    assert repo.read("sub/a.py") == b"x = 2\r\n\r\ny = 2\r\n"
+    typed = git_boocode.read("new", buffers={"new": "typed"})
+    assert (typed.lines, typed.warning) == (("typed",), "")
+    for first, last in ((0, 1), (1, 0), (4, None), (-1, None), (2, 1)):
+        with pytest.raises(git_boocode.RefusedError) as caught:
+            git_boocode.read("sub/a.py", first=first, last=last)
+        assert caught.value.code == "invalid_input"
+
+
 def test_a_preview_reads_and_writes_no_file(repo: Repo) -> None:
     repo.commit(**{"a.py": "x = 1\n", "b.py": "x = 1\n"})
     contents = {"a.py": "“x” = 0\nx = 1\n", "A.PY": "x = 1\n"}

@@ -334,6 +334,7 @@ GROUPS = {
     },
     "Edit": {
         "apply-edit": "Apply a model's edit although it has drifted.",
+        "read": "Print the lines of a file and the version to edit.",
         "rewind": "Undo an applied edit, although the files have changed since.",
     },
     "Proposals for editors": {

@@ -280,18 +280,9 @@ def locate(
             code="invalid_input",
             hints=("give at least one character of the file",),
         )
-    from git_boocode.editing.text_changes import quoted
     from git_boocode.matching import locate_match
 
-    try:
-        target = workspace.target(path)
-        snapshot = workspace.read(target)
-        if snapshot is None:
-            raise workspace.missing_file(path)
-    except MissError as miss:
-        hints = (miss.hint,) if miss.hint else ()
-        where = f"{quoted(path)}: " if path else ""
-        raise RefusedError(f"{where}{miss.message}", code=miss.code, hints=hints) from None
-    text = decode(snapshot.data)
+    target, state = workspace.existing(path)
+    text = decode(state.data)
     used = "exact" if text.is_raw else profile
     return LocateResult(target.path, locate_match(text.text, needle, used, start_line=start_line))

@@ -107,10 +107,12 @@ class Workspace(NamedTuple):
             target = self._resolve(os.path.join(self.prefix, path))
         except MissError:
             return None
-        is_there = os.path.lexists(target.link)
+        return target if self._is_there(target) else None
+
+    def _is_there(self, target: Target) -> bool:
         if target.real in self.buffers:
-            is_there = self.buffers[target.real] is not None
-        return target if is_there else None
+            return self.buffers[target.real] is not None
+        return os.path.lexists(target.link)
 
     def _resolve(self, path: str) -> Target:
         if path.startswith("~/") and not os.path.lexists(os.path.join(self.top, "~")):
@@ -158,6 +160,32 @@ class Workspace(NamedTuple):
         if target.real in self.buffers:
             return self.buffers[target.real]
         return read_file(target.real)
+
+    def has(self, path: str) -> bool:
+        """Whether a path names something that exists, perhaps as a buffer."""
+        try:
+            return self._is_there(self.target(path))
+        except MissError:
+            return False
+
+    def existing(self, path: str) -> tuple[Target, FileState]:
+        """Resolve and read a file that must exist, for commands that take a path instead of edits.
+
+        RefusedError if the path or the file cannot be used, or is missing; FatalError if it cannot
+        be read.
+        """
+        from git_boocode.editing.text_changes import quoted
+
+        try:
+            target = self.target(path)
+            state = self.read(target)
+            if state is None:
+                raise self.missing_file(path)
+        except MissError as miss:
+            hints = (miss.hint,) if miss.hint else ()
+            where = f"{quoted(path)}: " if path else ""
+            raise RefusedError(f"{where}{miss.message}", code=miss.code, hints=hints) from None
+        return target, state
 
     def names(self, real: str, before: FileState | None) -> list[tuple[object, ...]]:
         """Keys that two resolved paths share if they may name the same file, `before`."""

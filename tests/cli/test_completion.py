@@ -59,7 +59,7 @@ def test_commands_with_their_summary(repo: Repo) -> None:
 
 def test_words(repo: Repo) -> None:
     expected: list[tuple[list[str], list[str]]] = [
-        (["re"], ["restore", "revert", "redo", "rewind"]),
+        (["re"], ["restore", "revert", "redo", "read", "rewind"]),
         (["x"], []),
         (["nonsense", ""], []),
         (["hooks", ""], ["install", "status", "uninstall"]),
@@ -76,6 +76,7 @@ def test_words(repo: Repo) -> None:
         (["undo", "--force=l"], ["--force=later-changes"]),
         (["apply-edit", "--format", "s"], ["string", "search-replace"]),
         (["apply-edit", ""], [PATHS]),
+        (["read", ""], [PATHS]),
         (["locate", "--profile", "op"], ["opencode-3", "opencode-9"]),
         (["tools", "s"], ["string", "search-replace"]),
         (["completion", ""], ["bash", "zsh", "fish"]),

@@ -134,6 +134,7 @@ def test_an_unknown_option_is_a_usage_error(repo: Repo) -> None:
 
 REPOSITORY_COMMANDS = {
     "apply-edit": ["--path", "a", "--old", "b", "--new", "c"],
+    "read": ["a"],
     "locate": ["a"],
     "checkpoint": [],
     "log": [],

@@ -29,7 +29,7 @@ COMMANDS = (
         "checkpoint --if-changed .",
     ),
     *("doctor", "restore -n @", "restore @", "undo", "redo", "undo -n", "restore @ .", "rewind"),
-    *("hooks status", "hooks install -n --git", "tools", "prune -n --keep 1", "locate a"),
+    *("hooks status", "hooks install -n --git", "tools", "prune -n --keep 1", "locate a", "read a"),
     *("apply-edit --path a --old a --new b", "doctor --fix", "run -- git version"),
     *("push -n origin", "fetch origin", "drop @", "prune --keep 1"),
 )

@@ -59,7 +59,15 @@ FORMATS: dict[str, Callable[[str], object]] = {
 }
 
 COMMANDS = (
-    *("checkpoint {}", "restore @ {}", "restore -n @ {}", "diff {}", "log {}", "locate {}"),
+    *(
+        "checkpoint {}",
+        "restore @ {}",
+        "restore -n @ {}",
+        "diff {}",
+        "log {}",
+        "locate {}",
+        "read {}",
+    ),
     *("rewind @ {}", "apply-edit --path {} --old old --new evil"),
 )
 
