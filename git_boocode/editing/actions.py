@@ -66,7 +66,8 @@ def merged_since(name: str) -> str:
 def changed_since(near: Candidate, name: str, cause: str | None) -> str:
     """The message about lines that have changed since an older version of the file."""
     where = lines_of(near.start_line, near.end_line)
-    return f"{where} changed since {name}{f', {cause}' if cause else ''}"
+    what = f"{where} changed" if near.end_line else "the file was emptied"
+    return f"{what} since {name}{f', {cause}' if cause else ''}"
 
 
 def mode_notes(executable: bool | None) -> tuple[str, ...]:

@@ -18,7 +18,15 @@ from git_boocode.matching.guards import evidence
 from git_boocode.matching.ladder import LadderAnswer, try_steps
 from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, lines_of, split_lines
-from git_boocode.matching.types import SHOWN_TEXT, Match, MatchError, Replacement, Rows, Step
+from git_boocode.matching.types import (
+    SHOWN_TEXT,
+    Candidate,
+    Match,
+    MatchError,
+    Replacement,
+    Rows,
+    Step,
+)
 
 
 class Region(NamedTuple):
@@ -243,6 +251,10 @@ def _stale(
     """The error that names the lines of the text that conflict with the edit."""
     from git_boocode.matching.suggestions import candidates
 
+    if not text.lines:
+        gone = Match("not_found", candidates=(Candidate(1, 0, 0.0, ""),))
+        message = "the old text is from an older version, and the file was emptied since"
+        return MatchError("stale", message, gone)
     older = Text(base)
     top, end = _hull([region.base for region in merge.conflicts] or rows)
     first, stop = _hull(rows)

@@ -85,6 +85,14 @@ def test_a_patch_that_conflicts_is_stale(repo: Repo, kind: str, clash: str) -> N
     assert message(patch(kind, HUNK)) == f"line {line} changed since HEAD"
 
 
+def test_an_edit_of_a_file_that_is_empty_now_is_stale(repo: Repo) -> None:
+    repo.commit(**{"a.py": BEFORE})
+    base = repo.git("rev-parse", "HEAD:a.py").strip()
+    repo.write("a.py", "")
+    assert message(EDIT) == "the file was emptied since HEAD"
+    assert message({**EDIT, "base": base}) == f"the file was emptied since {base[:12]}"
+
+
 def test_what_another_hunk_of_the_call_has_changed_is_no_older_version(repo: Repo) -> None:
     repo.commit(**{"a.py": BEFORE})
     first, end = patch("apply-patch", HUNK).decode().split("*** End Patch\n")
