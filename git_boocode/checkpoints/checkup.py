@@ -315,10 +315,12 @@ def _broken_refs(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[Finding]:
-    """Refs that this version does not write and that name no object."""
+    """Refs of versions that were read, or that this version does not write, without an object."""
     checked_elsewhere = (*KINDS, REMOTES, REMOTE_PROPOSALS, EDITS)
-    for ref in store.refs(ALL_REFS):
-        if not ref.name.startswith(checked_elsewhere) and _is_gone(repository, ref):
+    refs = [ref for ref in store.refs(ALL_REFS) if not ref.name.startswith(checked_elsewhere)]
+    for ref, found in zip(refs, store.lookup([ref.target for ref in refs]), strict=True):
+        # What a partial clone has not fetched is not gone.
+        if found is None and _is_gone(repository, ref):
             yield remove_broken(store, ref, _broken_ref(ref.name), fix=fix)
 
 

@@ -43,7 +43,7 @@ from git_boocode.workflows.restore_with_edits import agent_callbacks
 
 _WORDS = {
     SIDE_FILES: ("saved transcript", "saved transcripts", "which undo needs"),
-    REFS: ("ref", "refs", "all checkpoints, proposals and edit records"),
+    REFS: ("ref", "refs", "all checkpoints, proposals, edit records and kept versions"),
     FILES: ("private directory", "private directories", ".git/boocode of all worktrees"),
     SETTINGS: ("setting", "settings", "of this repository"),
 }

@@ -43,7 +43,7 @@ from git_boocode.editing.records import (
 )
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.ids import ID, time_of
-from git_boocode.repo.layout import ALL_REFS
+from git_boocode.repo.layout import ALL_REFS, READS
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -109,14 +109,15 @@ def turn_data(repository: Repository, identifier: str, most: int) -> JsonObject:
 
 def state_of(repository: Repository) -> str:
     """Changes when the timeline or the worktree does."""
-    refs = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", ALL_REFS)
+    listing = repository.git.line("for-each-ref", "--format=%(objectname) %(refname)", ALL_REFS)
+    refs = [line for line in listing.split("\n") if f" {READS}" not in line]
     with temporary_objects(repository):
         tree = CurrentTree(repository)()
     refused = ""
     with suppress(OSError):
         found = os.stat(refusals_path(repository))
         refused = f"{found.st_mtime_ns} {found.st_size}"
-    return hashlib.sha256(f"{tree}\n{refused}\n".encode() + refs).hexdigest()
+    return hashlib.sha256(os.fsencode("\n".join((tree, refused, *refs)))).hexdigest()
 
 
 def blame_file(repository: Repository, path: str) -> JsonObject:

@@ -90,7 +90,18 @@ def edit(repo: Repo) -> Result:
     return repo.boocode("apply-edit", stdin=json.dumps(given))
 
 
-ACTS = {"checkpoint": checkpoint, "partial": partial, "restore": restore, "edit": edit}
+def read(repo: Repo) -> Result:
+    repo.write("a", "changed\n")
+    return repo.boocode("read", "a")
+
+
+ACTS = {
+    "checkpoint": checkpoint,
+    "partial": partial,
+    "restore": restore,
+    "edit": edit,
+    "read": read,
+}
 
 
 @pytest.fixture(params=ACTS)
@@ -169,7 +180,7 @@ def test_a_gc_that_was_running_at_the_start_ends_before_the_look(
     whole(repo)
 
 
-@pytest.mark.parametrize("act", [checkpoint, edit])
+@pytest.mark.parametrize("act", [checkpoint, edit, read])
 def test_nothing_is_published_before_a_running_gc_ends(
     repo: Repo, act: Callable[[Repo], Result]
 ) -> None:

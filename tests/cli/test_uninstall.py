@@ -93,7 +93,7 @@ def test_one_question_for_each_part(used: Repo) -> None:
     assert done.code == 0
     assert re.findall(r"remove [^(]*\((.*?)\)\? \[y/N\]", done.err) == [
         "which undo needs",
-        "all checkpoints, proposals and edit records",
+        "all checkpoints, proposals, edit records and kept versions",
         ".git/boocode of all worktrees",
         "of this repository",
     ]
