@@ -23,7 +23,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "multi": objects.EDITS,
     "write": (*objects.CONTENT, *objects.LAZY),
     "region": ("changes", "start"),
-    "lines": ("changes", *objects.START_LINE, *objects.PLACES),
+    "lines": ("changes", *objects.START_LINE, *objects.PLACES, "pos", *objects.ANCHORED),
     "unified": _PATCHES,
     "search-replace": objects.PATCH,
     "apply-patch": objects.PATCH,
@@ -186,16 +186,17 @@ def shapes(item: object) -> list[str]:
     has_start = isinstance(item.get("start"), (list, str))
     is_operation = item.get("type") in tuple(objects.OPERATIONS)
     is_region, is_lines = objects.change_formats(item)
+    is_positioned = bool(has_path) and objects.is_positioned(item)
     has_diff = objects.key_of(item, ("patch", "patchText", "diff", *objects.PATCH_LINES))
     fits = {
         "string": (is_command and (has_path or command in objects.COMMANDS))
         or (objects.key_of(item, objects.INSERT_LINE) and objects.key_of(item, objects.INSERTED))
         or objects.key_of(item, objects.OLD),
-        "multi": objects.key_of(item, objects.EDITS),
+        "multi": not is_positioned and objects.key_of(item, objects.EDITS),
         "write": not (is_command or has_start or (is_lines and item.get("changes") is None))
         and objects.key_of(item, _KEYS["write"]),
         "region": is_region,
-        "lines": is_lines,
+        "lines": is_lines or is_positioned or mark == "lines",
         "unified": not is_operation and (mark == "unified" or (mark is None and has_diff)),
         "search-replace": mark == "search-replace",
         "apply-patch": mark == "apply-patch" or (is_operation and has_path),

@@ -120,6 +120,8 @@ WORDS: dict[str, tuple[bytes, ...]] = {
         *(b"+++++++ REPLACE\n", b":start_line:3\n", b"f.py\n", b"```diff\n", b"*** f\n"),
         *(b"<<<<<<< SEARCH\n", b"=======\n", b">>>>>>> REPLACE\n", b"f.py\n", b"@@ f\n"),
         *(b'"path":', b'"old_string":', b'"new_string":', b'"edits":', b'"content":', b'"a"'),
+        *(b"[a#1234567]\n", b"PUT 1.=2:\n", b"PUT >$:\n", b"CUT 1\n", b"MV g\n", b"REM\n"),
+        *(b'"op":"replace",', b'"pos":', b'"end":', b'"lines":', b'"set_line":', b"insert head:\n"),
         *(b'"changes":', b'"start":', b'"end":', b'"patch":', b'"base":', b'"start_line":'),
     ),
 }

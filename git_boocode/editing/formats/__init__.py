@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import dropwhile
 from typing import NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure
@@ -19,7 +20,7 @@ FORMATS = {
     "multi": ("objects.multi", "no 'edits'"),
     "write": ("objects.write", "no 'content'"),
     "region": ("objects.region", "no 'changes' and no 'start'"),
-    "lines": ("lines.edits", "no 'changes' with 'start_line', 'after_line' or 'before_line'"),
+    "lines": ("lines.edits", "no 'changes' with line numbers, and no operation below '[a#12345]'"),
     "unified": ("unified.edits", "no line like '@@ -1,2 +1,3 @@', 'diff --git' or '--- a/name'"),
     "search-replace": ("search_replace.edits", "no line '<<<<<<< SEARCH', in capitals"),
     "apply-patch": ("apply_patch.edits", "no line '*** Begin Patch'"),
@@ -32,8 +33,13 @@ _MARKER = re.compile(
     r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
     r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"
     r"|-{5,} ?SEARCH>?[ \t\r]*$)|diff --(?:git|cc|combined) |--- [^\n]*\n[ \t]*\+\+\+ |@@+ "
-    r"|@@\r?$|rename from ))"
+    r"|@@\r?$|rename from |(?P<lines>\[[^\n]+\][ \t]*\r?$|¶)))"
 )
+_BARE = re.compile(
+    r"(?mi)^(?:[ \t]*(?:PUT|SWAP|REPLACE|CUT|DEL|DELETE|INS|INSERT)\b[^\n]{1,60}$"
+    r"|[ \t]*(?:\[[^\n]*|¶[^\n]*)#[0-9a-f]{4,64}\]?[ \t]*\r?$)"
+)
+"""What may be an operation of hashline without a header, or a header without an operation."""
 
 
 class Context(NamedTuple):
@@ -52,8 +58,33 @@ def agree(path: str, name: str) -> bool:
 
 def text_format(text: str) -> str | None:
     """The format of the first marker line in a text; later ones may be content."""
-    found = _MARKER.search(text)
-    if not found:
-        return None
     names = {"apply": "apply-patch", "search": "search-replace"}
-    return names.get(found.lastgroup or "", "unified")
+    for found in _MARKER.finditer(text):
+        group = found.lastgroup or ""
+        is_envelope = group == "apply" and found[0].endswith("Begin Patch")
+        if (group == "lines" or is_envelope) and _has_operations(text, found.start(), is_envelope):
+            return "lines"
+        if group != "lines":
+            return names.get(group, "unified")
+    from git_boocode.editing.formats.hashline_grammar import HEADER, is_operation
+
+    rows = (found[0].rstrip("\r") for found in _BARE.finditer(text))
+    return "lines" if any(HEADER.fullmatch(row) or is_operation(row) for row in rows) else None
+
+
+def _has_operations(text: str, at: int, is_envelope: bool) -> bool:
+    """Whether a section of hashline begins at an offset, or below the line there."""
+    from git_boocode.editing.formats.hashline_grammar import begins
+
+    lines = _lines_from(text, at)
+    if is_envelope:
+        next(lines)
+        lines = dropwhile(lambda line: not line.strip(), lines)
+    return begins(lines)
+
+
+def _lines_from(text: str, at: int) -> Iterator[str]:
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        yield text[at:end]
+        at = end

@@ -1,4 +1,7 @@
-"""Parse the format `lines`: changes of lines by their numbers in a version of the file."""
+"""Parse the format `lines`: changes of lines by their numbers in a version of the file.
+
+Hashline is another spelling of it: a text (`hashline`), or JSON with positions (`positions`).
+"""
 
 from __future__ import annotations
 
@@ -15,40 +18,47 @@ from git_boocode.editing.formats.objects import (
     START_LINE,
     Object,
     base,
+    change_formats,
     changes,
     check_switches,
     invalid,
+    is_positioned,
     key_of,
     kind_of,
     lines,
+    missing_base,
     number,
     text,
 )
 from git_boocode.editing.line_changes import LineChange, LineChanges
-from git_boocode.repo.errors import shell_command
 
 _PLACES = (START_LINE, AFTER_LINE, BEFORE_LINE)
 _FOREIGN = (*OLD, "start", "end")
 """Keys of the formats that search for text."""
 
 
-def edits(item: Object, context: Context) -> Iterator[Edit | Failure]:
-    """Changes of one file, and the version in which their line numbers count."""
+def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
+    """Changes of one file, and the version in which their line numbers count; or hashline."""
+    if isinstance(item, dict) and change_formats(item)[1]:
+        yield _edit(item, context)
+    elif isinstance(item, dict) and is_positioned(item):
+        from git_boocode.editing.formats import positions
+
+        yield from positions.edits(item, context)
+    else:
+        from git_boocode.editing.formats import hashline
+
+        yield from hashline.edits(item, context)
+
+
+def _edit(item: Object, context: Context) -> Edit:
     check_switches(item)
     path = text(item, PATH, context.path)
     version = base(item) or context.base
     if version is None:
         raise missing_base(path)
     action = LineChanges(changes(item, _change))
-    yield Edit(0, path, action, version, "lines", item)
-
-
-def missing_base(path: str) -> MissError:
-    """The error for line numbers without the version in which they count."""
-    return invalid(
-        "'base' is missing: line numbers count in one version of the file",
-        f"get the version with: {shell_command('git', 'boocode', 'read', path)}",
-    )
+    return Edit(0, path, action, version, "lines", item)
 
 
 def _change(change: object, where: str) -> LineChange:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from git_boocode.editing.actions import MAX_MISSES, Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import MAX_CHANGES, Context
-from git_boocode.repo.errors import first_few
+from git_boocode.repo.errors import first_few, shell_command
 
 if TYPE_CHECKING:
     from git_boocode.editing.regions import RegionChange
@@ -39,6 +39,9 @@ END_LINE = ("end_line", "endLine")
 AFTER_LINE = ("after_line", "afterLine")
 BEFORE_LINE = ("before_line", "beforeLine")
 PLACES = (*AFTER_LINE, *BEFORE_LINE)
+OPS = ("replace", "append", "prepend")
+ANCHORED = ("set_line", "replace_lines", "insert_after")
+"""The operations at positions, in today's JSON and in the older one."""
 PATCH = ("patch", "diff", "input", "patchText", "patch_text")
 PATCH_LINES = ("patch_lines", "patchLines")
 SHELL = ("command", "cmd")
@@ -119,6 +122,23 @@ def change_formats(item: Object) -> tuple[bool, bool]:
     by_number = any(key_of(entry, (*START_LINE, *END_LINE, *PLACES)) for entry in entries)
     by_text = any(key_of(entry, ("start", "end")) for entry in entries)
     return by_text or not by_number, by_number
+
+
+def is_positioned(item: Object) -> bool:
+    """Whether an object has operations at positions, is one, or deletes a file."""
+    name = key_of(item, EDITS)
+    entries = item[name] if name else [item]
+    if item.get("delete") is True and entries in ([], [item]):
+        return key_of(item, (*OLD, *NEW, *CONTENT, *PATCH, "changes")) is None
+    return isinstance(entries, list) and any(map(has_position, entries))
+
+
+def has_position(entry: object) -> bool:
+    """Whether a value is an operation at a position, of today's tools or of older ones."""
+    if not isinstance(entry, dict):
+        return False
+    is_named = any(isinstance(entry.get(key), dict) for key in ANCHORED)
+    return is_named or (entry.get("op") in OPS and ("pos" in entry or "lines" in entry))
 
 
 def _edit(name: str, item: Object, context: Context, action: Action) -> Edit:
@@ -273,6 +293,19 @@ def base(item: Object) -> str | None:
             "omit it, or send the blob id of the file that you read",
         )
     return value and value.lower()
+
+
+def missing_base(path: str) -> MissError:
+    """The error for line numbers without the version in which they count."""
+    return invalid(
+        "'base' is missing: line numbers count in one version of the file",
+        read_it(path),
+    )
+
+
+def read_it(path: str) -> str:
+    """The hint how to get the version of a file."""
+    return f"get the version with: {shell_command('git', 'boocode', 'read', path)}"
 
 
 def enclosed(item: Object, outer: Context) -> Context:
