@@ -11,8 +11,10 @@ import difflib
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 
+from tests.benchmarks.hunks import Unfit
 from tests.benchmarks.patching.cases import Case, Files, Kinds
 from tests.benchmarks.patching.edits import Edit, drawn
 from tests.benchmarks.patching.engines import VERDICTS, Engine, Outcome, installed, judge, ours
@@ -23,6 +25,7 @@ FORMATS = {
     "search-replace": "search_replace",
     "region": "region",
     "string": "string",  # and `multi`
+    "lines": "lines",
 }
 READ_BY_PROGRAMS = ("unified",)
 Row = dict[str, Counter[str]]
@@ -47,6 +50,22 @@ def run(arguments: Sequence[str]) -> None:
     for name in options.format or FORMATS:
         table = measured(name, edits, options.seed, programs, options.show)
         _print_table(name, kinds_of(name), table)
+    print("\n| bytes that a model writes for the same edits | × string |")
+    print("|---|---:|")
+    for name, size in sizes(edits).items():
+        print(f"| {name} | {size:.2f} |")
+
+
+def sizes(edits: Sequence[Edit]) -> dict[str, float]:
+    """What edits take in each format; those are left out that one of them cannot express."""
+    sizes: Counter[str] = Counter()
+    kinds = {name: kinds_of(name).recover["clean"] for name in FORMATS}
+    for edit in edits:
+        with suppress(Unfit):
+            cases = {name: kind(edit, edit, random.Random(1)) for name, kind in kinds.items()}
+            sizes.update({name: len(case.sent) for name, case in cases.items()})
+            sizes["write"] += len(edit.after.encode())
+    return {name: size / sizes["string"] for name, size in sizes.items()}
 
 
 def kinds_of(name: str) -> Kinds:
@@ -63,7 +82,7 @@ def measured(
     programs = programs if name in READ_BY_PROGRAMS else {}
     return {
         kind: _row(kind, kinds.cases(kind, edits, random.Random(f"{seed} {kind}")), programs, show)
-        for kind in (*kinds.recover, *kinds.refuse)
+        for kind in (*kinds.recover, *kinds.refuse, *kinds.slips)
     }
 
 
@@ -101,7 +120,10 @@ def _difference(expected: Files, found: Files) -> str:
 def _print_table(name: str, kinds: Kinds, table: dict[str, Row]) -> None:
     """As Markdown: how much is perfect and, behind it, how much is wrong and half-written."""
     engines = list(dict.fromkeys(engine for row in table.values() for engine in row))
-    for title, group in (("must land", kinds.recover), ("must be refused", kinds.refuse)):
+    groups = {"must land": kinds.recover, "must be refused": kinds.refuse, "slips": kinds.slips}
+    for title, group in groups.items():
+        if not group:
+            continue
         rows = {kind: table[kind] for kind in group}
         rows["**all**"] = _total(rows, engines)
         print(

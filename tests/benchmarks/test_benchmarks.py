@@ -107,11 +107,18 @@ def test_sharing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", patches.FORMATS)
 def test_patches(name: str, edits: list[Edit]) -> None:
     table = patches.measured(name, edits, 1, {})
+    for slip in patches.kinds_of(name).slips:
+        assert table.pop(slip)["ours"]["half-written"] == 0
     verdicts = sum((row["ours"] for row in table.values()), Counter[str]())
     # How many kinds a source lends itself to differs; every kind is drawn here and there.
     assert sum(verdicts.values()) > len(table)
     assert verdicts["half-written"] == 0
     assert verdicts["perfect"] > 0.9 * sum(verdicts.values())
+
+
+def test_line_numbers_need_less_than_quoted_text(edits: list[Edit]) -> None:
+    sizes = patches.sizes(edits)
+    assert sizes["lines"] < sizes["region"] < sizes["string"] == 1 < sizes["write"]
 
 
 def test_git_applies_what_is_clean(edits: list[Edit]) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tests.benchmarks.hunks import Unfit
@@ -23,6 +24,7 @@ class Case(NamedTuple):
         sent: what the model sends.
         patch: the same for programs that read patches alone; None where it is nothing for them.
         strip: how many leading parts of its paths such a program is told to leave out.
+        read: the files as the model has read them, which git holds; empty where there is no git.
     """
 
     before: Files
@@ -30,6 +32,7 @@ class Case(NamedTuple):
     sent: bytes
     patch: bytes | None = None
     strip: int = 1
+    read: Files = MappingProxyType({})
 
 
 class Told(NamedTuple):
@@ -50,6 +53,7 @@ class Kinds:
     def __init__(self) -> None:
         self.recover: dict[str, Kind] = {}
         self.refuse: dict[str, Kind] = {}
+        self.slips: dict[str, Kind] = {}
 
     def lands(self, name: str) -> Callable[[Kind], Kind]:
         """Register a kind whose edits must land."""
@@ -58,6 +62,10 @@ class Kinds:
     def refused(self, name: str) -> Callable[[Kind], Kind]:
         """Register a kind whose edits must be refused."""
         return _registering(self.refuse, name)
+
+    def slip(self, name: str) -> Callable[[Kind], Kind]:
+        """Register a slip that should be refused, and of which the edit itself tells little."""
+        return _registering(self.slips, name)
 
     def drifts(
         self, named: Mapping[str, Drift], send: Callable[[Told], str], *, land: bool = True
@@ -85,7 +93,7 @@ class Kinds:
 
     def cases(self, name: str, edits: list[Edit], rng: random.Random) -> list[Case]:
         """The cases of a kind that the edits give."""
-        kind = {**self.recover, **self.refuse}[name]
+        kind = {**self.recover, **self.refuse, **self.slips}[name]
         others = [*edits[1:], edits[0]]
         found = []
         for edit, other in zip(edits, others, strict=True):

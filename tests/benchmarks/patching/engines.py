@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.answer import EditsRefusedError
 from git_boocode.editing.inputs import Source
+from git_boocode.editing.kept_versions import keep_versions
 from git_boocode.editing.service import Options, apply_edits
 from git_boocode.editing.workspace import Workspace
 from tests.benchmarks.patching.cases import Case, Files
@@ -69,14 +70,20 @@ def _found(top: Path) -> Files:
     return {
         path.relative_to(top).as_posix(): path.read_bytes()
         for path in top.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.relative_to(top).parts[0] != ".git"
     }
 
 
 def ours(case: Case, top: Path) -> str | None:
     """The whole of apply-edit, in this process."""
+    workspace = Workspace(str(top), "", None)
+    if case.read:
+        subprocess.run(["git", "init", "-q"], cwd=top, check=True)
+        workspace = Workspace.here(str(top))
+        assert workspace.repository is not None
+        keep_versions(workspace.repository, case.read)
     try:
-        apply_edits([Source("input", case.sent)], Workspace(str(top), "", None), Options())
+        apply_edits([Source("input", case.sent)], workspace, Options(record=False))
     except EditsRefusedError as error:
         return "; ".join(f"{failure.code}: {failure.message}" for failure in error.failures)
     return None
