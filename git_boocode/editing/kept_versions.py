@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 from git_boocode.repo.errors import BoocodeError
-from git_boocode.repo.gc import protect_from_gc, publish
+from git_boocode.repo.gc import pack_many_refs, protect_from_gc, publish
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.layout import READS
 from git_boocode.repo.location import Location
@@ -41,21 +41,23 @@ def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
     def keep() -> None:
         day = f"{READS}{time.strftime(_DAY, time.gmtime())}/"
         ids = {path: _blob_id(data, repository) for path, data in files.items()}
-        names = [(f"HEAD:{path}", f"{day}{blob}") for path, blob in ids.items()]
-        found = repository.store.lookup([name for pair in names for name in pair])
+        # In a partial clone, git stops at a blob of HEAD that is not here.
+        names = [*(f"{day}{blob}" for blob in ids.values()), *(f"HEAD:{path}" for path in ids)]
+        found = repository.store.lookup(names)
         kept = {info.id for info in found if info is not None}
         new = {path: files[path] for path, blob in ids.items() if blob not in kept}
         for path in _ignored(repository, [*new]):
             new.pop(path, None)
         if not new:
             return
-        # Not so with a reftable or packed refs, where looking for old days once more does no harm.
+        # With a reftable or packed refs, this is so more often, which does no harm.
         is_first = not os.path.isdir(os.path.join(repository.common_dir, day))
         protect_from_gc(partial(_publish, repository, day, new))
         if is_first:
             # The version is kept; an error here must not make the caller fail.
             with suppress(BoocodeError, OSError):
                 prune_reads(repository)
+                pack_many_refs(repository)
 
     retry_conflicts(keep, ("conflict", "locked"))
 

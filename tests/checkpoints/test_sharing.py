@@ -193,6 +193,7 @@ def test_only_checkpoints_are_pushed(both: Both) -> None:
     safety = back().undo
     assert safety is not None
     both.ours.boocode("apply-edit", "--path", "a", "--old", "a", "--new", "b")
+    both.ours.boocode("read", "a")
     fetched = take_in(both.theirs)
     push(both.theirs)
     fetch(both.ours)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+
+import pytest
 
 from git_boocode.editing.kept_versions import keep_versions, prune_reads, version_of
 from git_boocode.repo.layout import READS
@@ -57,6 +60,22 @@ def test_an_ignored_file_is_not_stored(repo: Repo) -> None:
     keep(**{"tracked.env": b"c"})
     keep(**{"sub/public": b"d"})
     assert len(kept(repo)) == 2
+
+
+def test_nothing_is_fetched_into_a_partial_clone(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a="a\n")
+    repo.git("config", "uploadpack.allowFilter", "true")
+    options = ("--filter=blob:none", "--no-checkout")
+    repo.git("clone", "-q", *options, f"file://{repo.top}", str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    clone = Repo(tmp_path / "clone")
+    for _ in range(2):
+        keep(a=b"changed\n")
+    assert len(kept(clone)) == 1
+    listed = clone.git("rev-list", "--objects", "HEAD", "--missing=print")
+    assert f"?{repo.git('rev-parse', 'HEAD:a')}" in listed
 
 
 def test_old_days_go(repo: Repo) -> None:
