@@ -134,8 +134,8 @@ edit_options = gathered(
     click.argument("files", nargs=-1, metavar="[<file>... | -]", shell_complete=paths),
     option(
         "--format <name>",
-        "Accept this format only: string, multi, write, region, unified, search-replace or "
-        "apply-patch.",
+        "Accept edits in this format only: string, multi, write, region, lines, unified, "
+        "search-replace or apply-patch.",
         "format_",
         shell_complete=one_of(FORMATS),
     ),

@@ -63,10 +63,10 @@ def merged_since(name: str) -> str:
     return f"merged with the changes since {name}"
 
 
-def changed_since(near: Candidate, name: str, cause: str | None) -> str:
+def changed_since(places: Sequence[Candidate], name: str, cause: str | None) -> str:
     """The message about lines that have changed since an older version of the file."""
-    where = lines_of(near.start_line, near.end_line)
-    what = f"{where} changed" if near.end_line else "the file was emptied"
+    where = [lines_of(near.start_line, near.end_line) for near in places]
+    what = f"{' and '.join(where)} changed" if places[0].end_line else "the file was emptied"
     return f"{what} since {name}{f', {cause}' if cause else ''}"
 
 
@@ -174,7 +174,7 @@ def _miss(error: MatchError, text: FileText, action: Replace, how: MatchOptions)
         )
     if code == "stale" and version is not None and (versions := how.versions()):
         cause = versions.cause(version, action.old)
-        message = changed_since(error.candidates[0], versions.name(version), cause)
+        message = changed_since(error.candidates[:1], versions.name(version), cause)
     elif code == "not_found" and (line := _part_of_line(action, text.text)):
         message = f"old text not found as whole lines: it is only part of line {line}"
         lines, hint = (line,), "search for whole lines, copied from the file"

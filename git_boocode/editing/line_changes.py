@@ -94,35 +94,45 @@ class VersionEdits:
         if "\0" in self.version.text + text.text:
             raise MissError("binary", "the file is binary: it has no lines to replace")
         own, notes = self._placed(action, number, how)
-        alone = self.is_alone(text)
         every = [*self._splices, *own]
-        made = self._result(own, self._edited(every), notes)
-        if alone and self.version == self.before:
-            result = made
-        elif alone:
-            # On its own first, so that its lines and its errors are about this edit only.
-            result = self._merged(made._replace(text=self._edited(own)), self.version, self.before)
-            if self._splices:
-                result = result._replace(text=self._merged(made, self.version, self.before).text)
+        edited, alone = self._edited(every), self.is_alone(text)
+        if not alone:
+            base = self._edited(self._splices)
+            result = self._merged(base, edited, text, self._moved(own))
+        elif self.version == self.before:
+            result = EditResult(edited, _applied(own))
         else:
-            made = self._result(self._moved(own), self._edited(every), notes)
-            result = self._merged(made, self._edited(self._splices), text)
+            # On its own first, so that its lines and its errors are about this edit only.
+            result = self._merged(self.version, self._edited(own), self.before, own)
+            if self._splices:
+                merged = self._merged(self.version, edited, self.before, own)
+                result = result._replace(text=merged.text)
         self._splices = every
         self._left = result.text if alone else None
-        return result
+        applied = result.applied
+        return result._replace(applied=applied._replace(notes=(*applied.notes, *notes)))
 
-    def _merged(self, made: EditResult, base: FileText, text: FileText) -> EditResult:
-        """Merge an edit that was made in an older text three-way into the present one."""
+    def _merged(
+        self, base: FileText, edited: FileText, text: FileText, splices: Sequence[_Splice]
+    ) -> EditResult:
+        """Merge the change from an older text to an edited one into the present text."""
         from git_boocode.editing.versions import OlderText, merged_result
 
-        if self.version != self.before:
-            return merged_result(made, OlderText(base, self.base), text)
+        is_older = self.version != self.before
+        older = OlderText(base, self.base if is_older else "the start of the call")
+        rows = [(splice.first, splice.stop) for splice in splices]
+        made = EditResult(edited, _applied(splices))
         try:
-            return merged_result(made, OlderText(base, "the start of the call"), text)
+            return merged_result(made, older, text, rows, proven=True)
         except MissError as miss:
-            code = "overlap" if miss.code == "stale" else miss.code
+            if is_older or miss.code != "stale":
+                raise
             raise MissError(
-                code, miss.message, lines=miss.lines, candidates=miss.candidates, hint=_COMBINE
+                "overlap",
+                miss.message,
+                lines=miss.lines,
+                candidates=miss.candidates,
+                hint=_COMBINE,
             ) from None
 
     def _placed(
@@ -134,10 +144,10 @@ class VersionEdits:
         misses: list[MissError] = []
         stripped = False
         for at, change in enumerate(action.changes):
-            check_text(self.version, "\n".join(change.content), how)
             splice = self._splice(change, number, f"changes[{at}]" if many else "")
-            if miss := self._beyond(splice):
-                misses.append(miss)
+            if miss := self._problem(splice, how):
+                prefix = f"{splice.label}: " if many else ""
+                misses.append(miss.reworded(prefix + miss.message))
                 continue
             content = splice.content if how.verbatim else self._without_numbers(splice)
             stripped = stripped or content != splice.content
@@ -157,22 +167,18 @@ class VersionEdits:
             return _Splice(end, end, change.content, number, label)
         return _Splice(change.first - 1, change.last, change.content, number, label)
 
-    def _beyond(self, splice: _Splice) -> MissError | None:
-        """The error for lines that the version does not have."""
-        count = len(self._rows)
-        prefix = f"{splice.label}: " if splice.label else ""
-        has = f"that version has {count} line{'' if count == 1 else 's'}"
-        if max(splice.first, splice.stop) <= count and (
-            splice.first < count or splice.first == splice.stop
-        ):
+    def _problem(self, splice: _Splice, how: MatchOptions) -> MissError | None:
+        """The error for lines that the version does not have, or for unsuitable content."""
+        count, inserts = len(self._rows), splice.first == splice.stop
+        try:
+            check_text(self.version, "\n".join(splice.content), how)
+        except MissError as miss:
+            return miss
+        if splice.stop <= count:
             return None
-        if splice.first == splice.stop:
-            hint = f"the last place is after line {count}" if count else "the top is after line 0"
-            message = f"{prefix}cannot insert {splice.where}: {has}"
-        else:
-            hint = f"the last line is {count}; after it, insert with after_line: {count}"
-            hint = hint if count else "insert into an empty file with after_line: 0"
-            message = f"{prefix}{splice.where} not found: {has}"
+        has = "is empty" if not count else f"has {count} line{'s' if count > 1 else ''}"
+        message = f"cannot {'insert' if inserts else 'replace'} {splice.where}: that version {has}"
+        hint = f"to add lines at the end, insert with after_line: {count}"
         return MissError("invalid_input", message, hint=hint)
 
     def _overlaps(self, splices: list[_Splice], number: int) -> Iterator[MissError]:
@@ -210,15 +216,6 @@ class VersionEdits:
         bare = tuple(match.string[match.end() :] for match in found if match)
         old = (row.rstrip("\r\n") for row in self._rows[splice.first : splice.stop])
         return splice.content if bare == tuple(old) else bare
-
-    def _result(
-        self, splices: Sequence[_Splice], text: FileText, notes: tuple[str, ...]
-    ) -> EditResult:
-        start, stop = splices[0].first, max(splice.stop for splice in splices)
-        applied = AppliedEdit(
-            rung=RUNG, count=len(splices), start_line=start + 1, end_line=stop, notes=notes
-        )
-        return EditResult(text, applied)
 
     def _moved(self, splices: Sequence[_Splice]) -> list[_Splice]:
         """The splices, with the rows that they have after the earlier edits of the version."""
@@ -260,6 +257,11 @@ class VersionEdits:
         if is_open and at == len(rows) and pieces:
             pieces[-1] = pieces[-1].removesuffix("\n").removesuffix("\r")
         return self.version._replace(text="".join(pieces))
+
+
+def _applied(splices: Sequence[_Splice]) -> AppliedEdit:
+    start, stop = splices[0].first, max(splice.stop for splice in splices)
+    return AppliedEdit(rung=RUNG, count=len(splices), start_line=start + 1, end_line=stop)
 
 
 def _ordered(splices: Sequence[_Splice]) -> list[_Splice]:

@@ -146,7 +146,7 @@ class PatchAction(NamedTuple):
                 gone = next((old for old in self.anchors if old not in text.text), "")
                 older = OlderText(base, versions.name(index), versions.cause(index, gone))
                 rows = [(place.first, place.stop) for place in places if place.first < place.stop]
-                return merged_result(done, older, text, rows)
+                return merged_result(done, older, text, rows, proven=False)
         return None
 
     def _edited(

@@ -193,27 +193,33 @@ def merged_outcome(
     except MissError as miss:
         message = f"the file has changed since {shown}, and in that version: {miss.message}"
         raise MissError("stale", message, hint=_AGAIN) from None
-    return merged_result(made, OlderText(base, shown), text), made.text or base
+    rows = [(made.applied.start_line - 1, made.applied.end_line)]
+    merged = merged_result(made, OlderText(base, shown), text, rows, proven=True)
+    return merged, made.text or base
 
 
 def merged_result(
-    made: EditResult, older: OlderText, text: FileText, rows: Sequence[tuple[int, int]] = ()
+    made: EditResult,
+    older: OlderText,
+    text: FileText,
+    rows: Sequence[tuple[int, int]],
+    *,
+    proven: bool,
 ) -> EditResult:
-    """Merge an edit that was made in an older version three-way into the text.
+    """Merge an edit of some rows of an older version three-way into the text.
 
-    ``rows`` are the rows that the edit matches; empty if the edit is known to be for the version.
-    Raises MissError (`stale`, `already_applied`).
+    It is ``proven`` if the edit is known to be for that version. Raises MissError (`stale`,
+    `already_applied`).
     """
     applied, base, edited = made.applied, older.text.text, (made.text or older.text).text
-    matched = rows or [(applied.start_line - 1, applied.end_line)]
     try:
-        content, now = merge_edit(Lines(text.text), base, edited, matched, proven=not rows)
+        content, now = merge_edit(Lines(text.text), base, edited, rows, proven=proven)
     except MatchError as error:
-        near, message = error.candidates[0], error.message
+        near, message = error.candidates, error.message
         if error.code == "stale":
             message = changed_since(near, older.name, older.cause)
-        lines = (near.start_line,)
-        raise MissError(error.code, message, lines=lines, candidates=error.candidates) from None
+        lines = tuple(place.start_line for place in near)
+        raise MissError(error.code, message, lines=lines, candidates=near) from None
     merged = applied._replace(
         kind="fuzzy",
         rung="merged",

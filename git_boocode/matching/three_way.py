@@ -28,6 +28,8 @@ from git_boocode.matching.types import (
     Step,
 )
 
+_SHOWN_CLASHES = 10  # maximum number of conflicts that an error shows
+
 
 class Region(NamedTuple):
     """The corresponding rows (first, stop) of each text; rows are 0-based."""
@@ -256,24 +258,34 @@ def _stale(
         message = "the old text is from an older version, and the file was emptied since"
         return MatchError("stale", message, gone)
     older = Text(base)
-    top, end = _hull([region.base for region in merge.conflicts] or rows)
-    first, stop = _hull(rows)
-    old = Text("\n".join(older.lines[first:stop])[:SHOWN_TEXT])
-    changed = [
-        (hunk.j1, hunk.j2)
-        for hunk in _changes(older.lines, text.lines)
-        if (hunk.i1 <= end and top <= hunk.i2) or (hunk.i1 < stop and first < hunk.i2)
-    ]
-    first, stop = _shown(text, *_hull(changed or now))
-    place = _shown(text, *_hull([*now, (first, stop)]))
-    alike = similarity(old.raw, text.rows_text(*place)[:SHOWN_TEXT])
-    (near,) = candidates(text, [(*place, alike)], old)
-    there = text.rows_text(first, stop)[:SHOWN_TEXT]
-    near = near._replace(start_line=first + 1, end_line=stop, text=there)
-    message = (
-        f"the old text is from an older version, and {lines_of(first + 1, stop)} changed since"
-    )
-    return MatchError("stale", message, Match("not_found", candidates=(near,)))
+    hunks = _changes(older.lines, text.lines)
+    clashes = [region.base for region in merge.conflicts]
+    if len(rows) == 1 or not clashes:
+        clashes = [_hull(clashes or rows)]
+    found = []
+    for clash in clashes[:_SHOWN_CLASHES]:
+        pairs = [pair for pair in zip(rows, now, strict=True) if _touch(pair[0], clash)]
+        old_rows, new_rows = zip(*pairs, strict=True) if pairs else (rows, now)
+        first, stop = _hull(old_rows)
+        old = Text("\n".join(older.lines[first:stop])[:SHOWN_TEXT])
+        changed = [
+            (hunk.j1, hunk.j2)
+            for hunk in hunks
+            if _touch((hunk.i1, hunk.i2), clash) or (hunk.i1 < stop and first < hunk.i2)
+        ]
+        first, stop = _shown(text, *_hull(changed or new_rows))
+        place = _shown(text, *_hull([*new_rows, (first, stop)]))
+        alike = similarity(old.raw, text.rows_text(*place)[:SHOWN_TEXT])
+        (near,) = candidates(text, [(*place, alike)], old)
+        there = text.rows_text(first, stop)[:SHOWN_TEXT]
+        found.append(near._replace(start_line=first + 1, end_line=stop, text=there))
+    where = lines_of(found[0].start_line, found[0].end_line)
+    message = f"the old text is from an older version, and {where} changed since"
+    return MatchError("stale", message, Match("not_found", candidates=tuple(found)))
+
+
+def _touch(place: Rows, other: Rows) -> bool:
+    return other[0] <= place[1] and place[0] <= other[1]
 
 
 def _hull(rows: Sequence[Rows]) -> Rows:

@@ -240,4 +240,5 @@ def blob_ids(data: bytes) -> list[str]:
 
 def has_blob_id(data: bytes, base: str) -> bool:
     """Whether an id, which may be abbreviated, is that of a blob with these bytes."""
-    return any(identifier.startswith(base) for identifier in blob_ids(data))
+    formats = ("sha1", "sha256")
+    return any(object_id(name, b"blob", data).startswith(base) for name in formats)
