@@ -23,6 +23,7 @@ _OVERVIEW = "'git boocode status' shows proposals, hooks, checkpoints and what w
 _PICK = "'git boocode pick <turn>' does here what a turn changed"
 _PROPOSE = "'git boocode propose' stores a model's edits beside the files"
 _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
+_READ = "'git boocode read <path>' prints the lines of a file and its version"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
 _REVERT = "'git boocode revert <turn>' takes back what a turn changed, and keeps all other work"
 _RUNNING = "'git boocode turn status' shows the running turn"
@@ -56,7 +57,8 @@ OF_BOOCODE = {
     ),
     **dict.fromkeys(("take-back", "undo-turn", "unapply"), (_REVERT,)),
     **dict.fromkeys(("cherry-pick", "reapply", "replay"), (_PICK,)),
-    **dict.fromkeys(("cat", "inspect"), (_SHOW,)),
+    "cat": (_READ, _SHOW),
+    "inspect": (_SHOW,),
     **dict.fromkeys(("browse", "gui", "instaweb", "timeline", "ui", "web"), (_VIEW,)),
     "agents": (_STATUS,),
     **dict.fromkeys(("daemon", "lsp", "mcp", "register", "server"), (_SERVE,)),
