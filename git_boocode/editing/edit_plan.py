@@ -11,7 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from git_boocode.editing.actions import Replace, Write, existing
-from git_boocode.editing.edits import AppliedEdit, EditedFile, Failure, MissError, edit_name
+from git_boocode.editing.edits import (
+    MIN_DIGITS,
+    AppliedEdit,
+    EditedFile,
+    Failure,
+    MissError,
+    edit_name,
+)
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.textfile import decode, shared_ends
 from git_boocode.editing.workspace import Workspace
@@ -270,11 +277,22 @@ class EditPlan:
     def _older_base(self, file: PlannedFile, edit: Edit) -> FileText | None:
         """The version that an edit names as its base; None if it is that before the call."""
         source = file.source or file
-        if edit.base is None or (source.before and has_blob_id(source.before.data, edit.base)):
+        if edit.base is None:
+            return None
+        if len(edit.base) < MIN_DIGITS and source.before:
+            edit = edit._replace(base=self._full_base(source, source.before.data, edit))
+        if source.before and has_blob_id(source.before.data, edit.base or ""):
             return None
         from git_boocode.editing.versions import outdated_base
 
         return outdated_base(edit, source.target, source.before, self._workspace, self._how.profile)
+
+    def _full_base(self, source: PlannedFile, data: bytes, edit: Edit) -> str:
+        """The blob id of a base that is too short to be one by itself."""
+        from git_boocode.editing.short_tags import full_id
+
+        older = self._file_versions(source)
+        return full_id(edit.base or "", edit.path, data, older.contents if older else ())
 
     def _lines_outcome(self, file: PlannedFile, edit: Edit, action: LineChanges) -> EditResult:
         edits = self._version_edits(file, edit)
@@ -301,15 +319,19 @@ class EditPlan:
         return file.line_edits[base]
 
     def _versions(self, file: PlannedFile, edit: Edit) -> FileVersions | None:
-        source, repository = file.source, self._workspace.repository
-        if source is None or source.old is None or repository is None:
+        source = file.source
+        if source is None or source.old is None:
             return None
         # If an earlier edit of the call has removed the text, an older version is irrelevant.
         anchors = (anchor.replace("\r\n", "\n") for anchor in _anchors(edit))
         old = source.old.text.replace("\r\n", "\n")
         if file.text != source.old and all(anchor in old for anchor in anchors):
             return None
-        if source.versions is None:
+        return self._file_versions(source)
+
+    def _file_versions(self, source: PlannedFile) -> FileVersions | None:
+        repository = self._workspace.repository
+        if source.versions is None and repository is not None:
             from git_boocode.editing.versions import FileVersions
 
             path = self._workspace.tree_path(source.target.real)

@@ -13,6 +13,7 @@ DEFAULT_PROFILE = "default"
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 """What a position in a text may count: code units of these encodings."""
 DEFAULT_ENCODING = "utf-16"
+MIN_DIGITS = 7  # Of a base that is a blob id by itself; shorter ones are looked up in the versions.
 
 
 class OlderVersions(Protocol):

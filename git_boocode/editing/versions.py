@@ -22,6 +22,7 @@ from git_boocode.editing.edits import (
     MatchOptions,
     MissError,
 )
+from git_boocode.editing.formats.objects import read_it
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
@@ -69,6 +70,11 @@ class FileVersions:
     def name(self, index: int) -> str:
         """The name of a version for messages, by its index."""
         return self._versions[index][0].name
+
+    @property
+    def contents(self) -> list[tuple[str, str]]:
+        """The blob ids and the texts."""
+        return [(blob, text) for _, blob, text in self._versions]
 
     def cause(self, index: int, old: str) -> str | None:
         """The cause of the removal of ``old`` since a version, for messages; None if unknown."""
@@ -163,7 +169,8 @@ def outdated_base(
         unknown = "" if text else ", which is not in the repository"
         now = clean or blob_ids(before.data)[0]
         changed = f"the file has changed: it is {now}, but the edit is for {base}"
-        raise MissError("stale", changed + unknown, hint=_AGAIN)
+        hint = read_it(edit.path) if edit.format == "lines" else _AGAIN
+        raise MissError("stale", changed + unknown, hint=hint)
     return text
 
 

@@ -8,8 +8,10 @@ from git_boocode.editing.actions import Delete, Keep
 from git_boocode.editing.edits import Edit, MatchOptions
 from git_boocode.editing.formats import text_format
 from git_boocode.editing.line_changes import LineChanges
+from git_boocode.editing.short_tags import hashline_tag
 from git_boocode.editing.textfile import FileText
-from tests.editing.kit import edits_of, read
+from tests.editing.kit import apply, codes, edits_of, read, refused
+from tests.repo_kit import Repo
 
 ID = "1f0c9a7b3d42"
 HEAD = f"[a.py#{ID}]\n"
@@ -327,3 +329,60 @@ def test_the_hash_of_a_line_is_refused_with_what_to_send(position: str) -> None:
 )
 def test_json_that_is_wrong(edits: list[object], more: dict[str, object], message: str) -> None:
     assert message in refusal({"path": "a.py", "base": ID, "edits": edits, **more})[0]
+
+
+# Versions
+
+
+def test_the_tag_of_oh_my_pi() -> None:
+    # The values are from its own tests, and from those of XXH32.
+    known = {"a\n b\nc": "80ba", "hello\n": "5bf9", "": "5d05", "abc": "53ff"}
+    assert {text: hashline_tag(text) for text in known} == known
+    assert hashline_tag("Nobody inspects the spammish repetition") == "3b2f"
+
+
+def tag_of(text: str) -> str:
+    return hashline_tag(text).upper()
+
+
+def section(path: str, tag: str, operations: str) -> bytes:
+    return f"[{path}#{tag}]\n{operations}".encode()
+
+
+def test_a_short_tag_names_the_only_version_that_it_fits(repo: Repo) -> None:
+    repo.write("a", "1\n2 \r\n3\n4\n5\n")
+    apply(section("a", tag_of("1\n2\n3\n4\n5\n"), "PUT 1:\n+one\n"))
+    # That version is in the record of the edit, and the merge finds the line again.
+    repo.write("a", "0\n" + repo.read("a").decode())
+    apply(section("a", tag_of("1\n2\n3\n4\n5\n"), "PUT 5:\n+five\n"))
+    assert repo.read("a").decode() == "0\none\n2 \r\n3\n4\nfive\n"
+    assert codes(section("a", "0000", "PUT 5:\n+x\n")) == [(0, "stale")]
+    assert refused(section("a", "0000", "PUT 5:\n+x\n")).hints == (
+        "get the version with: git boocode read a",
+    )
+
+
+def test_a_short_tag_may_be_the_beginning_of_a_blob_id(repo: Repo) -> None:
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=FILE).strip()
+    repo.write("a", FILE)
+    repo.commit()
+    repo.write("a", f"0\n{FILE}")
+    apply(section("a", blob[:4], "CUT 2\n"))
+    assert repo.read("a").decode() == "0\na\nc\nd\ne\n"
+    # A blob that is no version of this file is not meant.
+    repo.write("b", "other\n")
+    assert codes(section("b", blob[:6], "CUT 1\n")) == [(0, "stale")]
+
+
+def test_only_the_present_version_is_moved_or_removed(repo: Repo) -> None:
+    for path in ("a", "b"):
+        repo.write(path, FILE)
+    repo.commit()
+    version = repo.git("rev-parse", "HEAD:a").strip()[:12]
+    repo.write("a", f"{FILE}by others\n")
+    for operations in ("REM\n", "MV c\n"):
+        assert codes(section("a", version, operations)) == [(0, "stale")]
+    assert codes(section("a", version, "PUT 1:\n+A\nMV c\n")) == [(1, "stale")]
+    apply(section("b", version, "PUT 1:\n+B\nMV d/c\n"))
+    assert repo.read("d/c").decode() == FILE.replace("a", "B")
+    assert codes(section("d/c", version, "REM\n")) == [(0, "stale")]

@@ -66,10 +66,14 @@ def text_format(text: str) -> str | None:
             return "lines"
         if group != "lines":
             return names.get(group, "unified")
+    rows = [found[0].rstrip("\r") for found in _BARE.finditer(text)]
+    return "lines" if rows and _has_hashline(rows) else None
+
+
+def _has_hashline(rows: list[str]) -> bool:
     from git_boocode.editing.formats.hashline_grammar import HEADER, is_operation
 
-    rows = (found[0].rstrip("\r") for found in _BARE.finditer(text))
-    return "lines" if any(HEADER.fullmatch(row) or is_operation(row) for row in rows) else None
+    return any(HEADER.fullmatch(row) or is_operation(row) for row in rows)
 
 
 def _has_operations(text: str, at: int, is_envelope: bool) -> bool:
