@@ -18,8 +18,8 @@ from git_boocode.cli.candidates import one_of
 from git_boocode.cli.framework import AtLeast, Command, commands_of, json_option, option
 from git_boocode.cli.output import config_here, print_json, print_text, wants_json
 from git_boocode.editing.edits import ENCODINGS
-from git_boocode.editing.tool_schemas import TOOLS as FORMATS
-from git_boocode.editing.tool_schemas import allowed_tools, guidance
+from git_boocode.editing.tool_schemas import FORMATS, allowed_tools, guidance
+from git_boocode.editing.tool_schemas import TOOLS as MODEL_TOOLS
 from git_boocode.matching import PROFILES
 from git_boocode.repo.errors import RefusedError, UsageError
 from git_boocode.server.tools import BUFFERS, CWD, READS, TOOLS, ServedTool
@@ -397,19 +397,20 @@ def _collect(value: object, needed: dict[str, Any]) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("format_", metavar="[<format>]", required=False, shell_complete=one_of(FORMATS))
+@click.argument("format_", metavar="[<format>]", required=False, shell_complete=one_of(MODEL_TOOLS))
 @option("--guide", "Print guidance for a system prompt instead.")
 @json_option
 def tools(format_: str | None, guide: bool) -> int:
     """Print the edit formats as tool definitions, ready for the API of a model.
 
-    Each has a name, a description and the JSON schema of its input, which apply-edit takes. With
-    <format>, print that one alone. The setting boocode.formats limits what is offered.
+    Each has a name, a description and the JSON schema of its input, which apply-edit takes; read
+    is one more tool, for format lines. With <format>, print that one alone. The setting
+    boocode.formats limits what is offered.
     """
-    formats = {tool.name: name for name, tool in FORMATS.items()}
+    formats = {tool.name: name for name, tool in MODEL_TOOLS.items()}
     chosen = formats.get(format_ or "", format_)
-    if chosen is not None and chosen not in FORMATS:
-        known = ", ".join(FORMATS)
+    if chosen is not None and chosen not in MODEL_TOOLS:
+        known = ", ".join(MODEL_TOOLS)
         raise UsageError(f"unknown format '{format_}'", hints=(f"the formats are: {known}",))
     allowed = allowed_tools(config_here())
     if chosen is not None and chosen not in allowed:
@@ -419,7 +420,7 @@ def tools(format_: str | None, guide: bool) -> int:
             hints=(f"it allows: {', '.join(allowed)}",),
         )
     names = (chosen,) if chosen else tuple(allowed)
-    found = [FORMATS[name].as_json() for name in names]
+    found = [MODEL_TOOLS[name].as_json() for name in names]
     if wants_json():
         answer = {"guide": guidance(names)} if guide else {"tools": found}
         print_json({"ok": True, **answer})

@@ -53,18 +53,19 @@ def _object(names: Sequence[str], own: Mapping[str, Any]) -> JsonObject:
     }
 
 
-TOOLS = {
-    name: Tool(
-        **{key: data[key] for key in ("name", "description", "example", "guide")},
-        schema=_object(data["fields"], data),
-    )
-    for name, data in _DATA["tools"].items()
-}
+def _tool(data: Mapping[str, Any]) -> Tool:
+    own = {key: data[key] for key in ("name", "description", "example", "guide")}
+    return Tool(**own, schema=_object(data["fields"], data))
+
+
+FORMATS = {name: _tool(data) for name, data in _DATA["tools"].items()}
 """The formats by their names in `--format`."""
+TOOLS = {**FORMATS, "read": _tool(_DATA["read"])}
+"""The formats, and `read`, which gives the versions that format `lines` needs."""
 
 
 def allowed_tools(config: Config) -> dict[str, Tool]:
-    """The formats that `boocode.formats` allows, by default all.
+    """The tools that `boocode.formats` allows, by default all; `lines` brings `read`.
 
     FatalError (`bad_config`) if it names something else.
     """
@@ -78,10 +79,16 @@ def allowed_tools(config: Config) -> dict[str, Tool]:
                 code="bad_config",
                 hints=(f"separate these by spaces: {' '.join(TOOLS)}",),
             )
+    if "lines" in words:
+        words.append("read")
     return {name: tool for name, tool in TOOLS.items() if name in words}
 
 
 def guidance(names: tuple[str, ...] = ()) -> str:
-    """Markdown for a system prompt about editing with some formats, by default all."""
-    parts = [f"# {name}: `{TOOLS[name].name}`\n\n{TOOLS[name].guide}" for name in names or TOOLS]
-    return "\n".join((_DATA["general"], *parts, _DATA["refused"]))
+    """Markdown for a system prompt about editing with some of the tools, by default all."""
+    names = names or tuple(TOOLS)
+    parts = [f"# {name}: `{TOOLS[name].name}`\n\n{TOOLS[name].guide}" for name in names]
+    # One format leaves no choice.
+    several = "lines" in names and len(FORMATS.keys() & names) > 1
+    choice = [_DATA["choice"]] if several else []
+    return "\n".join((_DATA["general"], *choice, *parts, _DATA["refused"]))

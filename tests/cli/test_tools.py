@@ -51,6 +51,15 @@ def test_a_setting_limits_the_formats(repo: Repo) -> None:
         assert repo.boocode("tools", "unified", "--json").json["error"]["code"] == "not_allowed"
 
 
+def test_the_setting_limits_reading(repo: Repo) -> None:
+    """Lines have numbers only in a version that was read; what quotes text needs none."""
+    offered = {"lines": ["lines", "read"], "read string": ["string", "read"], "write": ["write"]}
+    for value, names in offered.items():
+        repo.git("config", "boocode.formats", value)
+        assert json.loads(repo.boocode("tools").out) == [TOOLS[name].as_json() for name in names]
+    assert repo.boocode("tools", "read_file", "--json").json["error"]["code"] == "not_allowed"
+
+
 def test_one_allowed_format_is_still_an_array(repo: Repo) -> None:
     repo.git("config", "boocode.formats", "write")
     assert json.loads(repo.boocode("tools").out) == [TOOLS["write"].as_json()]

@@ -11,7 +11,9 @@ import pytest
 from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source, read_inputs
+from git_boocode.editing.kept_versions import version_of
 from git_boocode.editing.textfile import FileText
+from git_boocode.editing.tool_schemas import FORMATS as FORMAT_TOOLS
 from git_boocode.editing.tool_schemas import TOOLS, guidance
 
 _TYPES = {"string": str, "array": list, "object": dict, "boolean": bool, "integer": int}
@@ -42,7 +44,8 @@ def schemas(schema: Any) -> list[dict[str, Any]]:
 
 
 def test_every_format_is_a_tool() -> None:
-    assert set(TOOLS) == set(FORMATS) - {"lines"}
+    assert set(FORMAT_TOOLS) == set(FORMATS)
+    assert set(TOOLS) - set(FORMATS) == {"read"}
     assert len({tool.name for tool in TOOLS.values()}) == len(TOOLS)
 
 
@@ -59,7 +62,7 @@ def test_a_definition_is_what_an_api_takes(name: str) -> None:
             assert set(schema["required"]) <= set(schema["properties"])
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", FORMAT_TOOLS)
 def test_the_example_is_valid_and_read(name: str) -> None:
     tool = TOOLS[name]
     check(tool.example, tool.schema)
@@ -76,7 +79,7 @@ def test_the_example_is_valid_and_read(name: str) -> None:
         assert {edit.path for edit in inputs.edits} == {"greet.py"}
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", FORMAT_TOOLS)
 def test_the_example_does_what_it_says(name: str) -> None:
     text: FileText | None = FileText("def greet(name):\n    return f'Hi {name}'\n")
     inputs = read_inputs([Source("input", json.dumps(TOOLS[name].example).encode())])
@@ -87,7 +90,14 @@ def test_the_example_does_what_it_says(name: str) -> None:
     assert text.text.count("\n") == 2
 
 
-@pytest.mark.parametrize("name", ["region", "search-replace", "string", "multi", "write"])
+def test_the_examples_of_read_and_lines_are_for_one_file() -> None:
+    """Its version is the one that git gives it."""
+    data = b"def greet(name):\n    return f'Hi {name}'\n"
+    check(TOOLS["read"].example, TOOLS["read"].schema)
+    assert TOOLS["lines"].example["base"] == version_of(data, None)
+
+
+@pytest.mark.parametrize("name", ["region", "lines", "search-replace", "string", "multi", "write"])
 def test_every_property_is_one_that_the_format_reads(name: str) -> None:
     """A value of a wrong type is refused, so each key is looked at."""
     tool = TOOLS[name]
@@ -102,3 +112,11 @@ def test_the_guidance_speaks_of_what_it_should() -> None:
         assert phrase in text
     assert all(f"`{tool.name}`" in text for tool in TOOLS.values())
     assert max(map(len, text.split("\n"))) <= 100
+
+
+def test_the_guidance_compares_only_formats_that_there_are() -> None:
+    choice = "# Which tool"
+    assert choice in guidance()
+    assert choice in guidance(("string", "lines", "read"))
+    for names in (("string",), ("string", "write"), ("lines", "read")):
+        assert choice not in guidance(names)
