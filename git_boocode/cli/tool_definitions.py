@@ -76,6 +76,7 @@ _VALUES: dict[str, list[str]] = {
 """The values of arguments that have a fixed set of them."""
 _REQUIRED = {
     "locate": ["path", "needle"],
+    "read": ["path"],
     "blame": ["path"],
     "restore": ["checkpoint"],
     "preview": ["path"],
@@ -142,6 +143,11 @@ _FIELD_TEXTS = {
     "'=======', the lines to put there, a line '>>>>>>> REPLACE'.",
     "input": "The whole edit as one text in any format, such as a patch, instead of the other "
     "fields.",
+    "base": "The version of the file as it was read. If the file has changed since, the edit is "
+    "merged with the changes, or refused.",
+    "changes": "Regions to replace, from their first lines (start) to their last (end); or lines "
+    "by their numbers in base: start_line to end_line are replaced, and after_line and before_line "
+    "insert.",
 }
 """Of fields of edits, where one tool takes those of all formats."""
 _EDITED = {
@@ -149,51 +155,54 @@ _EDITED = {
     "description": "Directory of the worktree to use, by default the client's first root. Paths of "
     "edits are relative to the top of the worktree.",
 }
-_PATHS_TEXT = "Only these files, directories or patterns."
+_PATHS_TEXT = "Only these paths or patterns."
 _DRY_RUN_TEXT = "Only show what would change."
-_HUNK_TEXT = "Only these hunks, by the numbers in a dry run with one file in paths."
-_EXPECT_TEXT = "The version of that file in the dry run; the hunks are refused if it has changed."
+_HUNK_TEXT = "Only these hunks, by their numbers in a dry run of one file."
+_EXPECT_TEXT = "The version of that file in the dry run."
 _AGENT_DESCRIPTIONS = {
     "apply_edit": "Edit files, all of the call or nothing. Give one of: path, old_string and "
-    "new_string, to replace a text; edits, for several replacements; path and content, for a "
-    "new file or a whole rewrite; input, for a patch (unified diff, *** Begin Patch, or "
+    "new_string, to replace a text; edits, for several replacements; path, base and changes, for "
+    "lines by their numbers (best for large regions, long or repeated lines); path and content, "
+    "for a new file or a whole rewrite; input, for a patch (unified diff, *** Begin Patch, or "
     "SEARCH/REPLACE blocks). The old text is found although whitespace, indentation or quotes "
     "differ, and unchanged lines keep their bytes. What is missing or ambiguous is refused, "
-    "with the nearest lines and what to send instead. The answer names the edit's id: revert "
-    "takes it back.",
-    "checkpoint": "Record the state of the worktree, so that restore can go back to it: all "
-    "files, tracked or not, except ignored ones, and what is staged. HEAD, branches, the index "
-    "and git log do not change. Take one before a risky step, such as a large refactoring or a "
-    "command that deletes files.",
+    "with what to send instead. The answer names the edit's id, which revert takes, and the new "
+    "version.",
+    "read": "Show a file: [path#version], then numbered lines. apply_edit takes the version as the "
+    "base of changes, and merges them if the file changes meanwhile.",
+    "checkpoint": "Record all files, tracked or not, except ignored ones, and what is staged, so "
+    "that restore can go back to them. HEAD and branches stay. Take one before a risky step.",
     "log": "List the turns of this worktree, newest first: the id of the checkpoint at which "
     "each began, when, its label or prompt, and how much it changed. diff, restore and revert "
     "take the ids.",
     "diff": "Show what has changed since a checkpoint, between two, or with turn, what one "
-    "turn changed. A diff of more than 40 lines is left out, and the files are listed; paths "
-    "show one of them.",
+    "turn changed. If these are more than 40 lines, only the files are listed; paths show some of "
+    "them.",
     "restore": "Take all files, or those in paths, and what is staged back to a checkpoint: "
     "everything done since by anyone goes, and undo brings it back. To take back one turn or "
     "edit and keep the rest, use revert. The conversation goes back as well, unless its agent "
     "is in a turn. HEAD and branches stay.",
     "revert": "Take back what one or several turns changed, or one edit of apply_edit, and "
-    "keep everything else, such as later changes. Nothing is changed if others have changed the "
-    "same lines. The conversation stays. undo brings back what was there.",
-    "undo": "Undo the latest restore or revert of turns. Called again, it undoes the one "
-    "before. It is refused if files have changed since, unless forced.",
+    "keep everything else, such as later changes. It is refused if others have changed the same "
+    "lines. The conversation stays. undo brings back what was there.",
+    "undo": "Undo the latest restore or revert of turns; again, the one before. It is refused if "
+    "files have changed since, unless forced.",
 }
 """Of the tools that agents see."""
 _AGENT_ARGUMENTS: dict[str, dict[str, str]] = {
     "apply_edit": {
-        "path": "",
+        "path": "Path from the top of the worktree.",
         "old_string": "",
-        "new_string": "",
+        "new_string": "The new text; empty to delete the old one.",
         "replace_all": "",
-        "start_line": "",
         "edits": "Replacements, in order; each has a path, or path is that of all.",
+        "base": "The version, from read or the last answer; line numbers count in it.",
+        "changes": "Replace start_line to end_line, or insert (after_line 0 is the top).",
         "content": "",
-        "input": "The whole edit as one text, such as a patch.",
+        "input": "A patch, as one text.",
         "dry_run": "",
     },
+    "read": {"path": "The file, also with lines: a.py:10-40, a.py:10-."},
     "checkpoint": {
         "label": "What it is about, in a few words.",
         "if_changed": "",
@@ -204,8 +213,8 @@ _AGENT_ARGUMENTS: dict[str, dict[str, str]] = {
         "paths": "Only turns that changed these.",
         "text": "",
         "grep": "",
-        "since": "",
-        "until": "",
+        "since": "Only turns begun after this date.",
+        "until": "Only turns begun before this date.",
         "agent": "",
         "session": "Only turns of this session.",
         "edits": "List the edits of apply_edit instead, whose ids revert takes.",
@@ -227,13 +236,20 @@ _AGENT_ARGUMENTS: dict[str, dict[str, str]] = {
         "paths": _PATHS_TEXT,
         "hunk": _HUNK_TEXT,
         "expect": _EXPECT_TEXT,
-        "markers": "Where others changed the same lines, write both, with conflict markers.",
+        "markers": "Write conflict markers where others changed the same lines.",
         "dry_run": _DRY_RUN_TEXT,
         "force": "",
     },
     "undo": {"dry_run": _DRY_RUN_TEXT, "force": ""},
 }
 """Those that a model needs, with descriptions; an empty one is that of the option or field."""
+_AGENT_ITEMS = {
+    "edits": ("path", "old_string", "new_string", "replace_all"),
+    "changes": ("start_line", "end_line", "after_line", "before_line", "content"),
+}
+"""Those of the items of an array, whose text describes them."""
+_KINDS = re.compile(r" \([^)]*\)")
+"""What each of the values of `force` does, which the hints of a refusal say."""
 _CODE = re.compile(r"`(?:git boocode ([a-z]+)|([^`]+))`")
 
 
@@ -262,7 +278,7 @@ def definition(name: str) -> dict[str, Any]:
             **({} if tool.takes_edits else {"additionalProperties": False}),
         },
         "outputSchema": _output(tool),
-        "annotations": _annotations(tool),
+        "annotations": {**_annotations(tool), "idempotentHint": tool.effect == READS},
     }
 
 
@@ -270,7 +286,6 @@ def _annotations(tool: ServedTool) -> dict[str, bool]:
     return {
         "readOnlyHint": tool.effect == READS,
         "destructiveHint": tool.is_destructive,
-        "idempotentHint": tool.effect == READS,
         "openWorldHint": False,
     }
 
@@ -283,13 +298,15 @@ def agent_definition(name: str) -> dict[str, Any]:
         del found["outputSchema"]
         return found
     command = dict(commands_of(tool.command))[tool.command]
-    arguments = {**_AGENT_ARGUMENTS[name], CWD: "Directory of the worktree."}
+    arguments = {**_AGENT_ARGUMENTS[name], CWD: "Worktree directory."}
     fields = _fields(tool)
     properties = {}
     for argument, text in arguments.items():
         found = fields[argument] if argument in fields else _property(command, argument)
-        found = {**found, "description": text or found["description"]}
-        properties[argument] = _short(found)
+        if tool.takes_edits and argument in _AGENT_ITEMS:
+            found = _short(found, _AGENT_ITEMS[argument])
+        described = text or _KINDS.sub("", found["description"])
+        properties[argument] = {**found, "description": described}
     required = _REQUIRED.get(name, [])
     return {
         "name": name,
@@ -304,15 +321,16 @@ def agent_definition(name: str) -> dict[str, Any]:
     }
 
 
-def _short(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a field; those in its items are called and described as those beside it."""
-    items = schema.get("items", {})
-    if "properties" not in items:
-        return schema
-    kept = ("path", "old_string", "new_string", "replace_all")
-    inner = {name: {"type": items["properties"][name]["type"]} for name in kept}
-    short = {"type": "object", "properties": inner, "required": items["required"]}
-    return {"type": "array", "items": short, "description": schema["description"]}
+def _short(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The schema of an array of objects, with some of their fields, not described."""
+    items = schema["items"]
+    kept = ("type", "items")
+    fields = {
+        name: {key: value for key, value in items["properties"][name].items() if key in kept}
+        for name in names
+    }
+    short = {"type": "object", "properties": fields, "required": items["required"]}
+    return {"type": "array", "items": short}
 
 
 def _fields(tool: ServedTool) -> dict[str, Any]:
@@ -321,8 +339,21 @@ def _fields(tool: ServedTool) -> dict[str, Any]:
     for schema in (each.schema for each in FORMATS.values()) if tool.takes_edits else ():
         for name, value in schema["properties"].items():
             text = _FIELD_TEXTS.get(name, value["description"])
-            found.setdefault(name, {**value, "description": text})
+            found[name] = {**_either(found.get(name, value), value), "description": text}
     return found
+
+
+def _either(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The first of two schemas of a field; of arrays of objects, one that takes the items of both.
+
+    The APIs of some models know no `anyOf`.
+    """
+    first, second = (schema.get("items", {}) for schema in (one, other))
+    if not first.get("properties") or not second.get("properties"):
+        return one
+    properties = {**second["properties"], **first["properties"]}
+    required = [name for name in first["required"] if name in second["required"]]
+    return {**one, "items": {**first, "properties": properties, "required": required}}
 
 
 def _property(command: click.Command, name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, Failure, edit_name
@@ -83,6 +83,13 @@ class EditsRefusedError(RefusedError):
                 **({"rewinds": rewinds} if rewinds else {"retry_context": self.retry_context}),
             },
         )
+
+    def worded(self, word: Callable[[str], str]) -> str:
+        """The retry context with hints in the words of a front end."""
+        failures = [
+            failure._replace(hint=failure.hint and word(failure.hint)) for failure in self.failures
+        ]
+        return retry_context(failures, self.edits)
 
 
 class Answer(NamedTuple):

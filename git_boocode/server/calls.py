@@ -319,14 +319,18 @@ class CallRun:
 
     def _failed(self, error: BoocodeError) -> JsonObject:
         """A result that says what failed; for edits, what the model can send instead."""
+        from git_boocode.editing.answer import EditsRefusedError
+
         answer = error.as_json()
-        context = answer.get("retry_context")
-        defined, client = self._calls.defined, self._peer.client
-        hints = (defined.worded(hint, self._tool, client) for hint in error.hints)
-        conflicts = self._conflicts(answer)
-        lines = [f"error: {error.message}", *conflicts, *(f"hint: {hint}" for hint in hints)]
-        text = context if isinstance(context, str) else "\n".join(lines)
+        if isinstance(error, EditsRefusedError) and error.retry_context:
+            text = error.worded(self._worded)
+        else:
+            hints = (f"hint: {self._worded(hint)}" for hint in error.hints)
+            text = "\n".join((f"error: {error.message}", *self._conflicts(answer), *hints))
         return self._result(answer, text, failed=True)
+
+    def _worded(self, hint: str) -> str:
+        return self._calls.defined.worded(hint, self._tool, self._peer.client)
 
     def _conflicts(self, answer: JsonObject) -> list[str]:
         from git_boocode.server.short_answers import conflict_lines

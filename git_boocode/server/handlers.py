@@ -30,6 +30,7 @@ from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
 from git_boocode.editing import rewind_edit, service
 from git_boocode.editing.edits import DEFAULT_ENCODING, DEFAULT_PROFILE, MatchOptions
 from git_boocode.editing.inputs import Source
+from git_boocode.editing.reading import read_lines
 from git_boocode.editing.records import Records
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals import acceptance, discard_sync, new_proposal
@@ -131,6 +132,11 @@ def preview_edit(call: Call) -> JsonObject:
     """What `apply_edit` would do."""
     options, encoding = call.edit_options(dry_run=True), call.encoding
     return service.apply_edits(call.sources(), call.workspace(), options).as_json(encoding)
+
+
+def read(call: Call) -> JsonObject:
+    """The lines of a file, and its version."""
+    return read_lines(call.workspace()._replace(from_here=True), call.get("path")).as_json()
 
 
 def locate(call: Call) -> JsonObject:
@@ -392,7 +398,19 @@ def refuse_others(call: Call, name: str, allowed: Sequence[str]) -> None:
 HANDLERS: dict[str, Callable[[Call], JsonObject]] = {
     each.__name__: each
     for each in (
-        *(apply_edit, preview_edit, locate, rewind, checkpoint, log, show, diff, blame, restore),
+        *(
+            apply_edit,
+            preview_edit,
+            read,
+            locate,
+            rewind,
+            checkpoint,
+            log,
+            show,
+            diff,
+            blame,
+            restore,
+        ),
         *(revert, undo, redo, propose, status, preview, accept, discard, sync, turn),
     )
 }

@@ -74,9 +74,9 @@ _POLL = 0.5
 _INSTRUCTIONS = (
     "Edits files of a git worktree although the text has drifted, and takes checkpoints that every "
     "restore can come back from. Call apply_edit to edit a file: it changes all or nothing, and a "
-    "refusal says what to send instead. Call checkpoint before anything risky, log to see the "
-    "turns, restore to go back, revert to take back one turn and keep all other work, and undo to "
-    "take either back."
+    "refusal says what to send instead. Call read to see lines with the version that an edit by "
+    "line numbers names. Call checkpoint before anything risky, log to see the turns, restore to "
+    "go back, revert to take back one turn and keep all other work, and undo to take either back."
 )
 _INSTRUCTIONS_TO_READ = (
     "Shows the checkpoints of a git worktree and what each turn changed; it changes nothing. Call "

@@ -6,12 +6,14 @@ They hold what a model needs for its next step: ids, changed lines, warnings, an
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, takewhile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple
 
+from git_boocode.editing.reading import NumberedLines
 from git_boocode.editing.text_changes import quoted
 from git_boocode.repo.errors import first_few
 from git_boocode.repo.ids import time_of
@@ -21,6 +23,8 @@ LOG_LENGTH = 25
 """The number of turns or edits that `log` lists unless the call says how many."""
 _DIFF_LINES, _ASKED_DIFF_LINES = 40, 400
 """Lines of a diff that is shown: of itself, and if the call names the paths."""
+_READ_LINES, _READ_WIDTH, _READ_BYTES = 2_000, 2_000, 100_000
+"""Lines of a file that are shown, characters of one, and bytes of them all."""
 _LINE_LENGTH = 200
 _PATHS, _RANGES, _STEPS, _HUNKS = 20, 8, 5, 40
 """Files, ranges of changed lines of one, restores among turns, and hunks that are listed."""
@@ -76,6 +80,39 @@ def _author(by: JsonObject, shorten: Shorten) -> str:
         return "hand"
     label = f" ({_cut(by['label'])})" if by.get("label") else ""
     return f"turn {shorten(by['turn'])}{label}"
+
+
+# Reading.
+
+
+def _read_lines(done: _Answered) -> Iterator[str]:
+    """What the command prints, as far as it is short enough, and the call that goes on."""
+    path, rows, total = done.get("path"), done.get("lines"), done.get("total")
+    first = rows[0]["number"] if rows else 1
+    texts = list(_first_texts(row["text"] for row in rows))
+    yield from NumberedLines(path, done.get("version"), first, tuple(texts), total).as_text()
+    if len(texts) < len(rows):
+        following, last = first + len(texts), first + len(rows) - 1
+        given = done.arguments["path"]
+        # Without the range, unless it belongs to the name.
+        is_name = posixpath.basename(given) == posixpath.basename(path)
+        name = given if is_name else given.rpartition(":")[0] or given
+        call = {"path": f"{name}:{following}-{'' if last == total else last}"}
+        count = _counted(len(rows) - len(texts), "more line")
+        yield f"… and {count}: the tool 'read' with {_json(call)} goes on"
+    if warning := done.get("warning"):
+        yield f"warning: {warning}"
+
+
+def _first_texts(texts: Iterable[str]) -> Iterator[str]:
+    """The first lines of a file, at least one, within the size of an answer."""
+    size = 0
+    for text in islice(texts, _READ_LINES):
+        size += len(text[:_READ_WIDTH].encode("utf-8", "surrogatepass"))
+        if size > _READ_BYTES:
+            return
+        more = len(text) - _READ_WIDTH
+        yield text if more <= 0 else f"{text[:_READ_WIDTH]}… ({_counted(more, 'more character')})"
 
 
 # Edits.
@@ -480,6 +517,7 @@ _TEXTS: dict[str, Callable[[_Answered], Iterator[str]]] = {
     "apply_edit": _edit_lines,
     "preview_edit": _edit_lines,
     "rewind": _edit_lines,
+    "read": _read_lines,
     "checkpoint": _checkpoint_lines,
     "log": _log_lines,
     "diff": _diff_lines,

@@ -33,6 +33,7 @@ _SYNONYMS = {
     "turns": ("turn", "id", "name", "checkpoint"),
     "old": ("checkpoint", "id"),
     "needle": ("text", "old_string"),
+    "path": ("file_path", "file"),
     "paths": ("path", "files"),
     "hunk": ("hunks",),
     "expect": ("version",),
@@ -80,6 +81,9 @@ TOOLS = {
             takes_edits=True,
         ),
         ServedTool("preview_edit", "apply-edit", READS, _EDIT[1:], takes_edits=True),
+        # It keeps the version that it shows in git, but nothing that a user sees: clients ask the
+        # user before each call of a tool that does not only read.
+        ServedTool("read", "read", READS, ("path", BUFFERS)),
         ServedTool(
             "locate",
             "locate",
@@ -149,7 +153,7 @@ TOOLS = {
 AGENT, EDITOR, ALL = "agent", "editor", "all"
 TOOL_SETS = (AGENT, EDITOR, ALL)
 """The sets of tools that a client can see; it may call the others as well."""
-AGENT_TOOLS = ("apply_edit", "checkpoint", "log", "diff", "restore", "revert", "undo")
+AGENT_TOOLS = ("apply_edit", "read", "checkpoint", "log", "diff", "restore", "revert", "undo")
 _EDITORS = frozenset({"vscode", "git-boocode.nvim", "editor"})
 """The names of the clients in `hooks/editors`, and of the example in git-boocode-editors(7)."""
 

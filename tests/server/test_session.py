@@ -190,7 +190,7 @@ def test_a_read_only_server_shows_agents_what_only_reads(work: Repo, serve: Serv
     client = serve("--read-only")
     client.name = "some-agent"
     client.begin()
-    assert names(client) == ["log", "diff"]
+    assert names(client) == ["read", "log", "diff"]
 
 
 def test_a_level_that_does_not_exist(client: Client) -> None:

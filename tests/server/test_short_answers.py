@@ -52,6 +52,47 @@ def lines(*numbers: int) -> str:
     return "".join(f"line {number} {DRIFT}\n" for number in numbers)
 
 
+def test_lines_are_read_and_edited_by_their_numbers(agent: Client, work: Repo) -> None:
+    """The file changes in between, and the edit is merged."""
+    text = said(agent, "read", path="a")
+    assert text == f"[a#{work.git('hash-object', 'a')[:12]}]\n1| one\n2| two\n3| three"
+    assert said(agent, "read", path="a:2-") == text.replace("1| one\n", "")
+    version = text[3:15]
+    work.write("a", "zero\none\ntwo\nthree\n")
+    changes = [{"start_line": 3, "content": ["3"]}]
+    said(agent, "apply_edit", path="a", base=version, changes=changes)
+    assert work.read("a") == b"zero\none\ntwo\n3\n"
+
+
+def test_a_version_is_asked_for_in_the_words_of_the_tools(agent: Client) -> None:
+    text = refused(agent, "apply_edit", path="sub/b", start_line=1, content=["x"])
+    assert 'what to do: get the version with: the tool \'read\' with {"path": "sub/b"}' in text
+    assert said(agent, "read", path="sub/b").startswith("[sub/b#")
+
+
+def test_a_large_file_is_read_in_parts(agent: Client, work: Repo) -> None:
+    work.write("big:1-2", "".join(f"{number}\n" for number in range(1, 2501)))
+    work.write("wide", ("x" * 1_999 + "\n") * 60 + "y" * 2_010)
+    first, *shown, last = said(agent, "read", path="big:1-2").split("\n")
+    assert re.fullmatch(r"\[big:1-2#[0-9a-f]{12}\]", first)
+    assert shown == [f"{number:4}| {number}" for number in range(1, 2001)]
+    assert last == '… and 500 more lines: the tool \'read\' with {"path": "big:1-2:2001-"} goes on'
+    last = said(agent, "read", path="big:1-2:300-2400").rpartition("\n")[2]
+    assert '{"path": "big:1-2:2300-2400"}' in last
+    assert said(agent, "read", path="big:1-2:2001-").endswith("\n2500| 2500")
+    wide = said(agent, "read", path="wide")
+    assert len(wide) < 101_000
+    assert wide.endswith('{"path": "wide:51-"} goes on')
+    assert said(agent, "read", path="wide:61").endswith(
+        f"\n61| {'y' * 2_000}… (10 more characters)"
+    )
+
+
+def test_bytes_that_are_not_utf8_are_read(agent: Client, work: Repo) -> None:
+    work.write("latin", b"caf\xe9\r\nth\xe9\n")
+    assert said(agent, "read", path="latin").endswith("]\n1| caf\ufffd\n2| th\ufffd")
+
+
 def test_an_edit_names_its_id_and_the_changed_lines(agent: Client, work: Repo) -> None:
     text = said(agent, "apply_edit", **edit("a", "two", "2"))
     assert text == (

@@ -24,6 +24,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "apply_edit": edit("a", "two", "2"),
     "preview_edit": edit("a", "two", "2"),
     "propose": edit("a", "two", "2"),
+    "read": {"path": "a"},
     "locate": {"path": "a", "needle": "two"},
     "blame": {"path": "a"},
     "preview": {"path": "a"},

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from git_boocode.editing.actions import MAX_MISSES, Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import MAX_CHANGES, Context
-from git_boocode.repo.errors import first_few, shell_command
+from git_boocode.repo.errors import NextStep, first_few, shell_command
 
 if TYPE_CHECKING:
     from git_boocode.editing.regions import RegionChange
@@ -303,9 +303,10 @@ def missing_base(path: str) -> MissError:
     )
 
 
-def read_it(path: str) -> str:
+def read_it(path: str) -> NextStep:
     """The hint how to get the version of a file."""
-    return f"get the version with: {shell_command('git', 'boocode', 'read', path)}"
+    typed = shell_command("git", "boocode", "read", path)
+    return NextStep("get the version with: {}", "read", path, typed=typed)
 
 
 def enclosed(item: Object, outer: Context) -> Context:
