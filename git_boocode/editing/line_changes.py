@@ -21,6 +21,8 @@ RUNG = "lines"
 _LISTED = 10  # maximum number of places in a note
 _SHOWN = 12  # digits of an id in a message
 _COMBINE = "merge changes of the same lines into one"
+_TELLING = 3  # minimum number of letters and digits of a line that hardly occurs twice on end
+_WORD = re.compile(r"\w")
 _GUTTER = re.compile(r"[ ]*(\d{1,7})\|(?: |$)")
 """The line number that `git boocode read` prints before a line."""
 
@@ -152,7 +154,10 @@ class VersionEdits:
             content = splice.content if how.verbatim else self._without_numbers(splice)
             stripped = stripped or content != splice.content
             own.append(splice._replace(content=content))
-        misses += self._overlaps([*self._splices, *own], number)
+        every = [*self._splices, *own]
+        misses += self._overlaps(every, number)
+        if not how.verbatim:
+            misses += (miss for splice in own for miss in self._doubled(splice, every))
         if misses:
             raise joined(misses)
         own = _ordered(own)
@@ -194,6 +199,33 @@ class VersionEdits:
                 lines = (above.first + 1, splice.first + 1) if self.version == self.before else ()
                 yield MissError("overlap", f"{names} overlap", lines=lines, hint=_COMBINE)
             above = max(above or splice, splice, key=lambda one: one.stop)
+
+    def _doubled(self, splice: _Splice, every: Sequence[_Splice]) -> Iterator[MissError]:
+        """The errors of content that repeats the line above or below: its range is off by one.
+
+        The line is unique and has letters. Of 25,054 hunks in five histories, two double such a
+        line, by mistake as it seems; of ranges that are off by one and have unchanged lines in
+        their content, half do.
+        """
+        rows, prefix = self._rows, f"{splice.label}: " if splice.label else ""
+        replaced = [row.rstrip("\r\n") for row in rows[splice.first : splice.stop]]
+        edges = ((splice.first - 1, 0, "begins"), (splice.stop, -1, "ends"))
+        for row, edge, verb in edges if splice.content else ():
+            line = splice.content[edge]
+            if (
+                not (0 <= row < len(rows) and rows[row].rstrip("\r\n") == line)
+                or (replaced and replaced[edge] == line)
+                or any(one.first <= row + 1 and row <= one.stop for one in every if one != splice)
+                or len(_WORD.findall(line)) < _TELLING
+                or rows.count(rows[row]) > 1
+            ):
+                continue
+            hint = "leave that line out of the content"
+            if replaced:
+                hint = f"replace line {row + 1} as well, or {hint}"
+            message = f"{prefix}line {row + 1} would occur twice: the content {verb} with it"
+            lines = (row + 1,) if self.version == self.before else ()
+            yield MissError("ambiguous", message, lines=lines, hint=hint)
 
     def _without_numbers(self, splice: _Splice) -> tuple[str, ...]:
         """The new lines without line numbers that the model has copied with the lines.
