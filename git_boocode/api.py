@@ -117,7 +117,8 @@ class FileEdits:
     """A file that edits changed: `action` is `create`, `modify`, `rename` or `delete`.
 
     `content` is its new text, None if it was deleted; `moved_from` is the old path of a renamed
-    file. A buffer is not written: an editor applies its `text_edits`.
+    file. A buffer is not written: an editor applies its `text_edits`. `version` names the content
+    for later edits, as their `base`; it is None in a dry run.
     """
 
     path: str
@@ -128,6 +129,7 @@ class FileEdits:
     edits: tuple[LandedEdit, ...]
     text_edits: tuple[TextEdit, ...] = ()
     changed: tuple[ChangedLines, ...] = ()
+    version: str | None = None
 
 
 @dataclass(frozen=True)
@@ -709,6 +711,7 @@ def file_edits(file: EditedFile, encoding: str) -> FileEdits:
             TextEdit(each.start, each.end, each.text) for each in placed_edits(old, new, encoding)
         ),
         tuple(ChangedLines(*each) for each in changed_of(file)),
+        file.version,
     )
 
 

@@ -121,6 +121,7 @@ def describe(failure: Failure, *, many: bool) -> str:
 def _failure_json(failure: Failure) -> dict[str, object]:
     return {
         "path": failure.path,
+        "version": failure.version,
         "index": failure.number,
         "code": failure.code,
         "message": failure.message,
@@ -142,6 +143,7 @@ def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
         "path": file.path,
         "action": file.action,
         **({"from": file.moved_from} if file.moved_from else {}),
+        "version": file.version,
         "edits": [{"index": edit.number, **applied.as_json()} for edit, applied in file.applied],
         "changed": [each.as_json() for each in changed_of(file)],
         "diff": diff_of(file),

@@ -157,7 +157,8 @@ class EditedFile(NamedTuple):
 
     `action` is `create`, `modify`, `rename` or `delete`, `changes` whether anything was written.
     `moved_from` is the path before the call, if different. `in_buffer` is whether the buffer of an
-    editor was edited instead of the file. `modes` are git's, before and after.
+    editor was edited instead of the file. `modes` are git's, before and after. `version` names the
+    new content for later edits; it is None in a dry run and for a deleted file.
     """
 
     path: str
@@ -169,10 +170,14 @@ class EditedFile(NamedTuple):
     applied: tuple[tuple[Edit, AppliedEdit], ...]
     in_buffer: bool = False
     modes: tuple[str, str] = ("100644", "100644")
+    version: str | None = None
 
 
 class Failure(NamedTuple):
-    """Why one edit was refused. `number`, `path` and `format` are None if unknown."""
+    """Why one edit was refused. `number`, `path` and `format` are None if unknown.
+
+    `version` is that of the file as it is, None if there is no such file.
+    """
 
     number: int | None
     path: str | None
@@ -183,6 +188,7 @@ class Failure(NamedTuple):
     given: object = None
     hint: str | None = None
     format: str | None = None
+    version: str | None = None
 
     @classmethod
     def of(cls, miss: MissError, number: int | None, path: str | None, given: object) -> Failure:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.gc import pack_many_refs, protect_from_gc, publish
@@ -22,13 +23,19 @@ from git_boocode.repo.object_writer import Quarantine, object_id
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange, retry_conflicts
 
+if TYPE_CHECKING:
+    from git_boocode.editing.edits import EditedFile, Failure
+    from git_boocode.editing.workspace import Workspace
+    from git_boocode.repo.atomic_write import Target
+    from git_boocode.repo.files import FileState
+
 _DIGITS = 12
 _DAY = "%Y-%m-%d"
 
 
 def version_of(data: bytes, repository: Location | None) -> str:
     """The version of a file's bytes: the abbreviated id of their blob, without any filter."""
-    return _blob_id(data, repository)[:_DIGITS]
+    return abbreviated(_blob_id(data, repository))
 
 
 def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
@@ -60,6 +67,57 @@ def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
                 pack_many_refs(repository)
 
     retry_conflicts(keep, ("conflict", "locked"))
+
+
+def abbreviated(blob: str) -> str:
+    """The version whose bytes a blob has."""
+    return blob[:_DIGITS]
+
+
+def with_versions(files: Iterable[EditedFile], repository: Repository | None) -> list[EditedFile]:
+    """The files of an answer with their new versions."""
+    return [
+        file
+        if file.text is None
+        else file._replace(version=version_of(file.text.encode(), repository))
+        for file in files
+    ]
+
+
+def keep_new(workspace: Workspace, files: Iterable[EditedFile]) -> None:
+    """Keep the new versions of files if possible, for a call that must not fail because of them."""
+    new = {file.path: file.text.encode() for file in files if file.text is not None}
+    _keep_if_possible(workspace, {os.path.join(workspace.top, path): new[path] for path in new})
+
+
+def failures_with_versions(
+    workspace: Workspace,
+    failures: Sequence[Failure],
+    states: Mapping[Target, FileState | None],
+    held: Collection[str] = (),
+    *,
+    keep: bool = True,
+) -> list[Failure]:
+    """Failures with the versions of their files, which are kept if possible, unless `held`."""
+    paths = {failure.path for failure in failures}
+    found = [
+        (target, state.data)
+        for target, state in states.items()
+        if state is not None and target.path in paths
+    ]
+    versions = {target.path: version_of(data, workspace.repository) for target, data in found}
+    if keep:
+        new = {target.real: data for target, data in found if versions[target.path] not in held}
+        _keep_if_possible(workspace, new)
+    return [failure._replace(version=versions.get(failure.path or "")) for failure in failures]
+
+
+def _keep_if_possible(workspace: Workspace, contents: Mapping[str, bytes]) -> None:
+    """Keep versions of files, by absolute path."""
+    if workspace.repository is not None and contents:
+        files = {workspace.tree_path(os.path.realpath(path)): contents[path] for path in contents}
+        with suppress(BoocodeError, OSError):
+            keep_versions(workspace.repository, files)
 
 
 def prune_reads(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,14 +78,29 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
     if plan.written and not options.dry_run:
         plan, identifier = _carry_out(plan, inputs, workspace, options)
     elif plan.failures:
-        raise EditsRefusedError(plan.failures, inputs.total)
+        raise EditsRefusedError(named_failures(plan, workspace, options), inputs.total)
     if identifier is not None and workspace.repository is not None:
         from git_boocode.editing.records import prune_occasionally
 
         prune_occasionally(workspace.repository, identifier)
-    return Answer(
-        not options.dry_run, identifier, tuple(file.edited(options.modes) for file in plan.listed)
-    )
+    files = [file.edited(options.modes) for file in plan.listed]
+    if not options.dry_run:
+        from git_boocode.editing.kept_versions import keep_new, with_versions
+
+        files = with_versions(files, workspace.repository)
+        keep_new(workspace, (file for file in files if file.in_buffer or not file.changes))
+    return Answer(not options.dry_run, identifier, tuple(files))
+
+
+def named_failures(
+    plan: EditPlan, workspace: Workspace, options: Options, held: Collection[str] = ()
+) -> list[Failure]:
+    """The failures of a plan with the versions of their files, which are kept unless `held`."""
+    from git_boocode.editing.kept_versions import failures_with_versions
+
+    states = {file.target: file.before for file in plan.files}
+    keep = not options.dry_run
+    return failures_with_versions(workspace, plan.failures, states, held, keep=keep)
 
 
 def _carry_out(
@@ -102,10 +118,10 @@ def _carry_out(
             changed = next((file for file, before in read if not file.is_unchanged(before)), None)
             if changed is None:
                 if plan.failures:
-                    raise EditsRefusedError(plan.failures, inputs.total)
+                    raise EditsRefusedError(named_failures(plan, workspace, options), inputs.total)
                 return plan, _write(plan, inputs, workspace, options)
     assert changed is not None
-    raise _changed_meanwhile(changed, plan.files, inputs)
+    raise _changed_meanwhile(changed, plan.files, inputs, workspace)
 
 
 @contextmanager
@@ -131,13 +147,36 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
         return None
     record, journal = None, options.journal
     if workspace.repository is not None:
-        record = _record(plan, workspace, workspace.repository, options) if options.record else None
+        if options.record:
+            record = _record(plan, workspace, workspace.repository, options)
+        else:
+            _keep_versions(files, workspace, workspace.repository)
         journal = journal or EditJournal(workspace.repository, record)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
-        raise _changed_meanwhile(error.target, files, inputs) from None
+        raise _changed_meanwhile(error.target, files, inputs, workspace) from None
     return record.id if record else None
+
+
+def _keep_versions(
+    files: Sequence[PlannedFile], workspace: Workspace, repository: Repository
+) -> None:
+    """Keep what will be written without a record, unless git's directory is read-only."""
+    from git_boocode.editing.kept_versions import keep_versions
+
+    try:
+        keep_versions(
+            repository,
+            {
+                workspace.tree_path((file.spelling or file.target).real): file.after
+                for file in files
+                if file.after is not None
+            },
+        )
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
 
 
 class EditJournal(Journal):
@@ -171,7 +210,7 @@ def _change(file: PlannedFile, options: Options) -> FileChange:
 
 
 def _changed_meanwhile(
-    target: Target, files: Sequence[PlannedFile], inputs: Inputs
+    target: Target, files: Sequence[PlannedFile], inputs: Inputs, workspace: Workspace
 ) -> EditsRefusedError:
     message = "another program changed the file while it was being edited"
     hint = "nothing was written; run the command again"
@@ -180,7 +219,13 @@ def _changed_meanwhile(
     edit = next(iter(file.edits or [edit for edit, _ in file.applied]), None)
     number, given = (edit.number, edit.given) if edit else (None, None)
     failure = Failure(number, target.path, "conflict", message, given=given, hint=hint)
-    return EditsRefusedError([failure], inputs.total)
+    from git_boocode.editing.kept_versions import failures_with_versions
+
+    state = None
+    with suppress(MissError):
+        state = workspace.read(target)
+    named = failures_with_versions(workspace, [failure], {target: state})
+    return EditsRefusedError(named, inputs.total)
 
 
 def _record(

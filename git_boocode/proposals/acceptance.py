@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import WrittenFile
 from git_boocode.editing.edits import EditedFile
+from git_boocode.editing.kept_versions import keep_new, with_versions
 from git_boocode.editing.service import EditJournal
 from git_boocode.editing.text_changes import SHOWN_PLACES, MergedText
 from git_boocode.editing.textfile import FileText, decode
@@ -22,6 +23,7 @@ from git_boocode.proposals.proposal import (
     Changes,
     ContextFile,
     NewVersion,
+    Proposal,
     version_of,
 )
 from git_boocode.proposals.review import (
@@ -30,6 +32,7 @@ from git_boocode.proposals.review import (
     Review,
     ReviewedFile,
     ReviewResult,
+    held_by,
     recover_if_killed,
     retry_moved,
 )
@@ -234,7 +237,19 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
             write_files([change for change, _ in writes], journal)
         else:
             journal.commit()
-    return result._replace(applied=True, id=journal.stored, undo=undo)
+    proposal = journal.stored
+    assert proposal is not None
+    edited = (each.edited for each in result.files if each.edited)
+    named = with_versions(edited, review.repository)
+    held = held_by(proposal)
+    keep_new(workspace, (file for file in named if file.version not in held))
+    reviewed = zip(result.files, named, strict=True)
+    return result._replace(
+        applied=True,
+        id=proposal.id,
+        files=tuple(each._replace(edited=file) for each, file in reviewed),
+        undo=undo,
+    )
 
 
 class _AcceptJournal(EditJournal):
@@ -244,11 +259,11 @@ class _AcceptJournal(EditJournal):
         super().__init__(review.repository, None)
         self._review = review
         self._changes = changes
-        self.stored = ""
+        self.stored: Proposal | None = None
 
     def commit(self) -> None:
         """Store the state: a kill before this leaves the files accepted, which `accept` sees."""
-        self.stored = self._review.store(ACCEPT, self._changes).id
+        self.stored = self._review.store(ACCEPT, self._changes)
         super().commit()
 
 

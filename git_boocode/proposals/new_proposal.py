@@ -13,8 +13,9 @@ from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edit_plan import EditPlan, PlannedFile
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
+from git_boocode.editing.kept_versions import keep_new, with_versions
 from git_boocode.editing.records import note_refusal
-from git_boocode.editing.service import Options, recorded_edits
+from git_boocode.editing.service import Options, named_failures, recorded_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.proposals.local_files import git_mode, mode_of, worktree_contents
 from git_boocode.proposals.proposal import (
@@ -25,7 +26,7 @@ from git_boocode.proposals.proposal import (
     StateChange,
     store_proposal,
 )
-from git_boocode.proposals.review import Review, retry_moved
+from git_boocode.proposals.review import Review, held_by, retry_moved
 from git_boocode.repo.entries import Metadata
 from git_boocode.repo.files import with_executable
 from git_boocode.repo.git import nul_lines, nul_records
@@ -86,9 +87,10 @@ class _Attempt:
         known = self._known_versions()
         plan = EditPlan(self._inputs, self._on_context(known), self._options.how)
         if plan.failures:
-            raise EditsRefusedError(plan.failures, self._inputs.total, attempt=new_id())
+            failures = named_failures(plan, self._workspace, self._options, held_by(review.newest))
+            raise EditsRefusedError(failures, self._inputs.total, attempt=new_id())
         changed = [file for file in plan.files if file.changes]
-        identifier = None
+        proposal = None
         if changed and not self._options.dry_run:
             change = StateChange(
                 "propose",
@@ -97,11 +99,15 @@ class _Attempt:
                 self._turn,
                 {"edits": recorded_edits(plan.listed), "retry_of": retried},
             )
-            identifier = store_proposal(
+            proposal = store_proposal(
                 review.repository, review.newest, change, review.locked_as_it_is
-            ).id
-        files = (file.edited()._replace(in_buffer=True) for file in plan.listed)
-        return Answer(applied=False, id=identifier, files=tuple(files))
+            )
+        files = [file.edited()._replace(in_buffer=True) for file in plan.listed]
+        if not self._options.dry_run:
+            files = with_versions(files, review.repository)
+            held = held_by(proposal or review.newest)
+            keep_new(self._workspace, (file for file in files if file.version not in held))
+        return Answer(applied=False, id=proposal and proposal.id, files=tuple(files))
 
     def _known_versions(self) -> dict[str, BlobVersion | None]:
         """The versions of the edited files that are not those of now, by path."""

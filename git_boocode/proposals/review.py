@@ -15,6 +15,7 @@ from git_boocode.checkpoints.restore.plan import WrittenFile
 from git_boocode.checkpoints.restore.request import ProposalStep
 from git_boocode.editing.answer import file_json
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile
+from git_boocode.editing.kept_versions import abbreviated
 from git_boocode.editing.recovery import interrupted_edit, recover
 from git_boocode.editing.text_changes import (
     LineMap,
@@ -335,6 +336,12 @@ class Review:
     def store(self, action: str, changes: Changes) -> Proposal:
         """Store changes of the proposal; the caller holds the lock."""
         return store_proposal(self.repository, self.newest, StateChange(action, changes))
+
+
+def held_by(proposal: Proposal | None) -> set[str]:
+    """The versions of files that a proposal holds, which are those that git does not convert."""
+    sides = [(file.context, file.output) for file in proposal.files] if proposal else []
+    return {abbreviated(side.id) for pair in sides for side in pair if side}
 
 
 class ProposalMovedError(RefusedError):

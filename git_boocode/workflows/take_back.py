@@ -146,7 +146,7 @@ class TakenBack(NamedTuple):
         changed = [{**each.as_json(), **hunks.get(each.path, {})} for each in result.changed]
         for buffer in self.buffers:
             values = file_json(buffer, encoding)
-            del values["edits"], values["changed"]
+            del values["edits"], values["changed"], values["version"]
             changed.append({**values, **hunks.get(buffer.path, {})})
         conflicts = [each.as_json() for each in self.merged.conflicts]
         return {

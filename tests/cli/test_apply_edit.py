@@ -52,6 +52,7 @@ def test_the_json_answer(repo: Repo) -> None:
             {
                 "path": "a",
                 "action": "modify",
+                "version": repo.git("hash-object", "a")[:12],
                 "edits": [
                     {"index": 0, "kind": "exact", "rung": "exact", "similarity": 1.0, "count": 1,
                      "start_line": 2, "end_line": 2, "notes": []}
@@ -66,6 +67,7 @@ def test_the_json_answer(repo: Repo) -> None:
             {
                 "path": "b",
                 "action": "create",
+                "version": repo.git("hash-object", "b")[:12],
                 "edits": [
                     {"index": 1, "kind": "exact", "rung": "write", "similarity": 1.0, "count": 1,
                      "start_line": 1, "end_line": 0, "notes": []}
@@ -194,7 +196,10 @@ def test_a_refusal_as_json(repo: Repo) -> None:
     assert list(answer) == ["ok", "applied", "failures", "retry_context", "error"]
     assert (answer["ok"], answer["applied"], answer["error"]["code"]) == (False, False, "ambiguous")
     (failure,) = answer["failures"]
-    assert list(failure) == ["path", "index", "code", "message", "lines", "candidates", "edit"]
+    assert list(failure) == [
+        "path", "version", "index", "code", "message", "lines", "candidates", "edit"
+    ]  # fmt: skip
+    assert failure["version"] == repo.git("hash-object", "a")[:12]
     assert (failure["path"], failure["index"], failure["code"]) == ("a", 0, "ambiguous")
     assert failure["lines"] == [1, 3]
     assert [place["start_line"] for place in failure["candidates"]] == [1, 3]

@@ -47,9 +47,10 @@ def test_the_json_answer(repo: Repo) -> None:
         "already_rewound": ["n"], "files": None,
     }  # fmt: skip
     (file,) = answer["files"]
-    assert list(file) == ["path", "action", "edits", "changed", "diff", "text_edits"]
+    assert list(file) == ["path", "action", "version", "edits", "changed", "diff", "text_edits"]
     assert file["changed"] == [{"start_line": 1, "end_line": 1, "lines": ["1"]}]
     assert (file["path"], file["action"]) == ("a", "modify")
+    assert file["version"] == repo.git("hash-object", "a")[:12]
     assert file["diff"] == "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+1\n"
     assert f"refs/boocode/edits/{answer['id']}" in records(repo)
 
