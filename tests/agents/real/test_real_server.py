@@ -47,6 +47,21 @@ def test_an_agent_edits_a_file_and_takes_a_checkpoint(session: Session, scope: s
     assert repo.git("show", f"{checkpoint['commit']}:notes.py") == EDITED
 
 
+def test_an_agent_edits_the_lines_that_it_has_read(session: Session) -> None:
+    """The other change is made meanwhile."""
+    agent, repo = session.agent, session.repo
+    repo.commit("Add", **{"notes.py": EDITED.replace("2", "1")})
+    version = repo.git("hash-object", "notes.py")[:12]
+    changes = [{"start_line": 2, "content": ["    return 2"]}]
+    edit = {"path": "notes.py", "base": version, "changes": changes}
+    session.boocode("serve", "--install", agent.name, "--user")
+    session.run("Please look at notes.py", agent.calls({"read": {"path": "notes.py:1-2"}}))
+    assert f"[notes.py#{version}]" in session.model.conversations[-1]
+    repo.write("notes.py", f"import os\n\n\n{EDITED.replace('2', '1')}")
+    session.run("Please edit notes.py", agent.calls({"apply_edit": edit}))
+    assert repo.read("notes.py").decode() == f"import os\n\n\n{EDITED}"
+
+
 def test_a_restore_in_a_turn_takes_the_files_only(resumable: Session) -> None:
     """The turn goes on, and so does the conversation that it is part of."""
     session = resumable
