@@ -23,6 +23,7 @@ from git_boocode.editing.edits import (
     MissError,
 )
 from git_boocode.editing.formats.objects import read_it
+from git_boocode.editing.kept_versions import version_of
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
@@ -154,6 +155,7 @@ def outdated_base(
             return None
         message = f"the file no longer exists; the edit is for version {base}"
         hint = "check whether it was renamed; to create it again, omit 'base'"
+        hint = workspace.missing_file(edit.path).hint or hint
         raise MissError("stale", message, hint=hint)
     whole = isinstance(edit.action, (Write, Create, Delete, Keep))
     by_lines = edit.format == "lines" and not whole
@@ -168,6 +170,8 @@ def outdated_base(
     if unmerged or whole or profile != DEFAULT_PROFILE:
         unknown = "" if text else ", which is not in the repository"
         now = clean or blob_ids(before.data)[0]
+        if edit.format == "lines":
+            now = version_of(before.data, workspace.repository)
         changed = f"the file has changed: it is {now}, but the edit is for {base}"
         hint = read_it(edit.path) if edit.format == "lines" else _AGAIN
         raise MissError("stale", changed + unknown, hint=hint)
