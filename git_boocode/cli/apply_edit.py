@@ -253,11 +253,17 @@ def _print_answer(answer: Answer, workspace: Workspace, request: EditRequest) ->
 
 
 def print_edits(answer: Answer, workspace: Workspace, request: EditRequest) -> None:
-    """Print a line for each edit, and the diffs if they are wanted."""
+    """Print a line for each edit, and the diffs if they are wanted.
+
+    A file has its new version where an edit names the old one.
+    """
     for file in answer.files:
-        for _, applied in file.applied:
-            done = _MADE if file.action == "create" else _DONE
-            print_feedback(summary(file, applied, done), dry_run=not answer.applied)
+        done = _MADE if file.action == "create" else _DONE
+        lines = [summary(file, applied, done) for _, applied in file.applied]
+        if file.version and any(edit.base for edit, _ in file.applied):
+            lines[-1] += f", now {file.version}"
+        for line in lines:
+            print_feedback(line, dry_run=not answer.applied)
     if request.show_diff or request.trim:
         config = workspace.repository.config if workspace.repository else Config({})
         print_diffs(answer, config, trim=request.trim)

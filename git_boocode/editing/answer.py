@@ -33,6 +33,7 @@ _ADVICE = {
     "invalid_input": "correct what the message names, then send the edit again",
 }
 _WHOLE = ("write", "create")
+_LINES_KEYS = {"changes", "content"}
 _KINDS = {
     "ambiguous": "one of the places",
     "stale": "the lines as they are now",
@@ -46,6 +47,7 @@ _USES = {
     "unified": "use exactly these lines as the hunk's ' ' and '-' lines",
     "apply-patch": "use exactly these lines as the hunk's ' ' and '-' lines",
     "region": "use up to 4 of these lines as 'start'",
+    "lines": "change them by these numbers, in that version",
     "": "send exactly these lines as old_string",
 }
 """How to use the lines of a place, by format; the empty key is for all other formats."""
@@ -194,8 +196,13 @@ def _lines(failure: Failure) -> list[str]:
     where = "the input" if failure.number is None else edit_name(failure.number)
     path = f" of {_cut(_one_line(failure.path), _MAX_TEXT)}" if failure.path else ""
     lines = ["", f"{where}{path}: {failure.code}: {_cut(_one_line(failure.message), _MAX_TEXT)}"]
-    if todo := _advice(failure):
+    todo = _advice(failure)
+    if failure.format == "lines" and failure.code == "stale" and failure.candidates:
+        todo = "name the lines below in that version, or read the file again"
+    if todo:
         lines.append(f"what to do: {_cut(_one_line(todo), _MAX_TEXT)}")
+    if failure.version:
+        lines.append(f"the file as it is: {_version(failure)}")
     edit = []
     if failure.given is not None:
         given = json.dumps(failure.given, ensure_ascii=False).translate(_ENDS_OF_LINES)
@@ -208,6 +215,16 @@ def _lines(failure: Failure) -> list[str]:
         left -= sum(len(line) + 1 for line in shown)
         lines += shown
     return [*lines, *edit]
+
+
+def _version(failure: Failure) -> str:
+    """The version of a file as the next edit names it."""
+    from git_boocode.editing.text_changes import quoted
+
+    given = failure.given
+    if failure.format == "lines" and isinstance(given, dict) and _LINES_KEYS & given.keys():
+        return f'"base": "{failure.version}"'
+    return f"[{_cut(_one_line(quoted(failure.path or '')), _MAX_TEXT)}#{failure.version}]"
 
 
 def _within(lines: Iterator[str], most: int) -> Iterator[str]:
@@ -231,7 +248,8 @@ def _candidate(failure: Failure, candidate: Candidate) -> Iterator[str]:
         yield from numbered(candidate.text, candidate.start_line, _MAX_LINES)
     else:
         lines = candidate.old_string.split("\n")
-        yield f"{head}; {_USES.get(failure.format or '', _USES[''])}, without the numbers:"
+        bare = "" if failure.format == "lines" else ", without the numbers"
+        yield f"{head}; {_USES.get(failure.format or '', _USES[''])}{bare}:"
         yield from numbered(candidate.old_string, candidate.old_start_line, len(lines))
     if candidate.differs:
         yield "what differs, [-yours-]{+the file's+}:"

@@ -33,7 +33,6 @@ from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.files import MAX_BYTES, FileState
 from git_boocode.repo.layout import CHECKPOINTS, EDITS
-from git_boocode.repo.object_writer import blob_ids
 from git_boocode.repo.repository import Repository
 
 MOST = 24  # maximum number of versions, and of checkpoints and records that are searched
@@ -169,9 +168,7 @@ def outdated_base(
     unmerged = text is None or (text.is_raw and not by_lines)
     if unmerged or whole or profile != DEFAULT_PROFILE:
         unknown = "" if text else ", which is not in the repository"
-        now = clean or blob_ids(before.data)[0]
-        if edit.format == "lines":
-            now = version_of(before.data, workspace.repository)
+        now = version_of(before.data, workspace.repository)
         changed = f"the file has changed: it is {now}, but the edit is for {base}"
         hint = read_it(edit.path) if edit.format == "lines" else _AGAIN
         raise MissError("stale", changed + unknown, hint=hint)

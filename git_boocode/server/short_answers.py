@@ -145,7 +145,8 @@ def _edited_file(file: JsonObject, *, with_diff: bool) -> Iterator[str]:
     where = f", {_lines_text(ranges)}" if ranges else ""
     is_same = file["action"] == "modify" and not file["diff"]
     what = "unchanged" if is_same else _DONE[file["action"]]
-    yield f"{moved}{quoted(file['path'])}: {what}{where}{noted}"
+    now = f", now {file['version']}" if file["version"] else ""
+    yield f"{moved}{quoted(file['path'])}: {what}{where}{noted}{now}"
     # The model knows what it has just written in full.
     if file["action"] in ("modify", "rename") and with_diff:
         yield from _numbered_lines(file["diff"])

@@ -187,6 +187,28 @@ def test_a_dry_run_writes_nothing(repo: Repo) -> None:
     assert repo.files() == before
 
 
+def test_edits_by_lines_follow_one_another_without_a_second_read(repo: Repo) -> None:
+    def edit(base: str, line: int) -> str:
+        changes = [{"start_line": line, "content": [str(line)]}]
+        return json.dumps([{"path": "a", "base": base, "changes": changes}, string("b", "x", "y")])
+
+    repo.write("a", "one\ntwo\nthree\nfour\nfive\n")
+    repo.write("b", "x\nx\n")
+    version = repo.boocode("read", "a:1-2").out.split("\n")[0].removeprefix("[a#").rstrip("]")
+    refused = repo.boocode("apply-edit", "--retry-context", "retry", stdin=edit(version, 1))
+    assert refused.code == 1
+    repo.write("b", "x\n")
+    done = repo.boocode("apply-edit", stdin=edit(version, 1))
+    first, second, _ = done.out.split("\n", 2)
+    now = repo.git("hash-object", "a")[:12]
+    assert (first, second) == (f" M a: line 1, now {now}", " M b: line 1")
+    repo.write("a", "1\ntwo\nthree\nfour\nby hand\n")
+    repo.write("b", "x\n")
+    merged = repo.boocode("apply-edit", "--no-record", stdin=edit(now, 3))
+    assert merged.out.startswith(" M a: line 3, fuzzy (merged 1.00), merged with")
+    assert repo.read("a") == b"1\ntwo\n3\nfour\nby hand\n"
+
+
 def test_a_refusal_as_json(repo: Repo) -> None:
     repo.write("a", "same\nx\nsame\n")
     edit = {"path": "a", "old": "same", "new": "other"}

@@ -10,6 +10,10 @@ from tests.editing.kit import apply, refused, replace
 from tests.repo_kit import Repo
 
 
+def version(repo: Repo) -> str:
+    return repo.git("hash-object", "a")[:12]
+
+
 def test_the_block_holds_reason_nearest_lines_and_edit(repo: Repo) -> None:
     repo.write(
         "a", "".join(f"line {n}\n" for n in range(1, 9)) + "same = call()\n\nsame = call()\n"
@@ -21,6 +25,7 @@ def test_the_block_holds_reason_nearest_lines_and_edit(repo: Repo) -> None:
         "Correct them and send all edits again.\n\n"
         f"edit 1 of a: ambiguous: {refused(edits).failures[0].message}\n"
         "what to do: send more lines, so that the old text occurs once\n"
+        f"the file as it is: [a#{version(repo)}]\n"
         "one of the places, below `line 8`, line 9; send exactly these lines as old_string, "
         "without the numbers:\n"
         " 8| line 8\n"
@@ -67,11 +72,44 @@ def test_the_block_speaks_the_words_of_the_format(repo: Repo, name: str) -> None
         assert answer.files[0].applied[0][1].kind == "exact"
 
 
+CHANGES = {"path": "a", "changes": [{"start_line": 2, "content": ["mine"]}]}
+HASHLINE = "[a#{}]\nPUT 2.=2:\n+mine\n"
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+def test_stale_lines_are_shown_with_their_numbers_and_version(repo: Repo, is_text: bool) -> None:
+    def edit(base: str) -> object:
+        return HASHLINE.format(base).encode() if is_text else {**CHANGES, "base": base}
+
+    repo.commit(a="one\ntwo\nthree\n")
+    old = version(repo)
+    repo.write("a", "new\none\n2\nthree\n")
+    now = version(repo)
+    context = refused(edit(old)).retry_context
+    named = f"[a#{now}]" if is_text else f'"base": "{now}"'
+    assert "\nwhat to do: name the lines below in that version, or read the file again\n" in context
+    assert f"\nthe file as it is: {named}\nthe lines as they are now, " in context
+    assert "change them by these numbers, in that version:\n3| 2\n" in context
+    unknown = refused(edit("1" * 12)).retry_context
+    assert f": it is {now}, but the edit is for 111111111111" in unknown
+    assert f"\nthe file as it is: {named}\n" in unknown
+    with open("a", "a", encoding="utf-8") as file:
+        file.write("more\n")
+    apply({**CHANGES, "base": now, "changes": [{"start_line": 3, "content": ["mine"]}]})
+    assert repo.read("a") == b"new\none\nmine\nthree\nmore\n"
+
+
+def test_a_path_in_the_block_is_quoted(repo: Repo) -> None:
+    repo.write("x\ny", "1\n")
+    assert '\nthe file as it is: ["x\\ny"#' in refused([replace("x\ny", "2", "3")]).retry_context
+
+
 def test_the_block_is_bounded() -> None:
     lines = f"{'x' * 500}\n" * 5_000
     candidate = Candidate(1, 5_000, 0.5, lines, lines, 1, "w" * 900, ("d" * 900,) * 900)
     given_ = {"old": "y" * 100_000}
     bad = Failure(0, "a" * 3_000, "not_found", "m" * 5_000, (), (candidate,) * 9, given_)
+    bad = bad._replace(version="0" * 12)
     one = retry_context([bad], 1)
     assert "more lines" in one
     assert "characters left out" in one
@@ -118,6 +156,7 @@ def test_nothing_inside_can_close_the_block(text: str, path: str, end: str) -> N
         (Candidate(1, 9, 0.5, hostile),),
         hostile,
         hostile,
+        version="0" * 12,
     )
     # Readers differ in what ends a line, such as Python's text mode and JavaScript.
     lines = retry_context([bad], 1).splitlines()

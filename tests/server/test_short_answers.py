@@ -48,6 +48,10 @@ def id_in(text: str) -> str:
     return found[0]
 
 
+def version(work: Repo, path: str) -> str:
+    return work.git("hash-object", path)[:12]
+
+
 def lines(*numbers: int) -> str:
     return "".join(f"line {number} {DRIFT}\n" for number in numbers)
 
@@ -96,7 +100,8 @@ def test_bytes_that_are_not_utf8_are_read(agent: Client, work: Repo) -> None:
 def test_an_edit_names_its_id_and_the_changed_lines(agent: Client, work: Repo) -> None:
     text = said(agent, "apply_edit", **edit("a", "two", "2"))
     assert text == (
-        f"applied as edit {id_in(text)}\na: modified, line 2\n 1| one\n- | two\n+2| 2\n 3| three"
+        f"applied as edit {id_in(text)}\na: modified, line 2, now {version(work, 'a')}\n"
+        " 1| one\n- | two\n+2| 2\n 3| three"
     )
     assert said(agent, "revert", turns=[id_in(text)], dry_run=True).startswith("dry run: nothing")
     assert work.read("a") == b"one\n2\nthree\n"
@@ -112,7 +117,7 @@ def test_a_rewritten_file_is_not_repeated(agent: Client, work: Repo) -> None:
     assert len(work.read("big")) > 22_700
     text = said(agent, "apply_edit", path="big", content=lines(*range(520)).replace("x", "y"))
     assert len(text) <= 100
-    assert text.endswith("big: modified, lines 1-520")
+    assert text.endswith(f"big: modified, lines 1-520, now {version(work, 'big')}")
 
 
 def test_the_changed_lines_of_several_places(agent: Client, work: Repo) -> None:
@@ -123,9 +128,15 @@ def test_the_changed_lines_of_several_places(agent: Client, work: Repo) -> None:
         {"old_string": lines(99), "new_string": "end\n"},
     ]
     text = said(agent, "apply_edit", path="big", edits=changes)
-    assert text.split("\n")[1] == "big: modified, lines below 9, 49-50, 52, 101"
+    where = "lines below 9, 49-50, 52, 101"
+    head, *shown = text.split("\n")[1:]
+    assert head == f"big: modified, {where}, now {version(work, 'big')}"
+    assert "-   | line 10 " in "\n".join(shown)
+    numbers = [int(line[1:4]) for line in shown if line[0] == "+"]
+    assert numbers == [49, 50, 52, 101]
     made = work.read("big").decode().split("\n")
-    assert [made[number - 1] for number in (49, 50, 52, 101)] == ["a", "b", "c", "end"]
+    assert [made[number - 1] for number in numbers] == ["a", "b", "c", "end"]
+    assert [line[6:] for line in shown if line[0] == "+"] == ["a", "b", "c", "end"]
 
 
 def test_all_edits_of_one_call(agent: Client, work: Repo) -> None:
