@@ -38,6 +38,9 @@ _UNDECODED = re.compile("[\udc80-\udcff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 _MAYBE_MARKER = re.compile(r"\s*[{/<#\-;%*]|.*(?:\.{3}|…)")
 """What every placeholder line matches, to load the matcher only for such lines."""
+_CUT = re.compile(r"… \([\d,]+ more characters?\)$")
+"""The end of a long line as the MCP server shows it to a model."""
+_SHOWN = 120  # maximum number of characters of a placeholder, which are shown
 
 REWIND = "rewind"
 """The format of the edits that undo recorded ones."""
@@ -363,7 +366,7 @@ class EditPlan:
             file.gone = f"{edit_name(edit.number)} of the same call {done}"
 
     def _check_placeholders(self, old: FileText | None, new: FileText) -> None:
-        """Refuse a new line that is a placeholder, such as `# ... rest of code`.
+        """Refuse a new line that is a placeholder, such as `# ... rest of code`, or was cut.
 
         This is for whole files, regions and hunks; the matcher checks replacements. A line that
         consists of dots can be code.
@@ -380,14 +383,18 @@ class EditPlan:
 
         if PROFILES[self._how.profile].placeholders:
             return
-        markers = [line for line in changed if is_marker(line) and re.search(r"\w", line)]
+        markers = [
+            line
+            for line in changed
+            if (is_marker(line) and re.search(r"\w", line)) or _CUT.search(line)
+        ]
         present = set(old.text.split("\n")) if markers else ()
         for line in markers:
             if line not in present:
                 raise MissError(
                     "invalid_input",
-                    f"the new text has the line '{line.strip()}', which looks like a placeholder "
-                    "for omitted code",
+                    f"the new text has the line '{line.strip()[-_SHOWN:]}', which looks like a "
+                    "placeholder for omitted code",
                     hint="send the complete text; --verbatim accepts it as is",
                 )
 

@@ -92,6 +92,16 @@ def test_a_large_file_is_read_in_parts(agent: Client, work: Repo) -> None:
     )
 
 
+def test_the_end_of_a_line_that_was_cut_is_not_written(agent: Client, work: Repo) -> None:
+    work.write("wide", f"{'y' * 2_010}\n")
+    before = work.read("wide")
+    header, line = said(agent, "read", path="wide").split("\n")
+    change = {"start_line": 1, "content": [line.removeprefix("1| ").replace("y", "z", 1)]}
+    text = refused(agent, "apply_edit", path="wide", base=header[6:18], changes=[change])
+    assert "y… (10 more characters)', which looks like a placeholder" in text
+    assert work.read("wide") == before
+
+
 def test_bytes_that_are_not_utf8_are_read(agent: Client, work: Repo) -> None:
     work.write("latin", b"caf\xe9\r\nth\xe9\n")
     assert said(agent, "read", path="latin").endswith("]\n1| caf\ufffd\n2| th\ufffd")
