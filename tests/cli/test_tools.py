@@ -51,6 +51,16 @@ def test_a_setting_limits_the_formats(repo: Repo) -> None:
         assert repo.boocode("tools", "unified", "--json").json["error"]["code"] == "not_allowed"
 
 
+def test_the_examples_of_read_and_lines_go_together(repo: Repo) -> None:
+    repo.write("greet.py", "def greet(name):\n    return f'Hi {name}'\n")
+    example = TOOLS["lines"].example
+    shown = repo.boocode("read", TOOLS["read"].example["path"]).out
+    assert shown.startswith(f"[{example['path']}#{example['base']}]\n1| def greet(name):\n2| ")
+    assert repo.boocode("apply-edit", stdin=json.dumps(example)).code == 0
+    new = "def greet(name: str) -> str:\n    return f'Hello {name}'\n"
+    assert repo.read("greet.py").decode() == new
+
+
 def test_the_setting_limits_reading(repo: Repo) -> None:
     """Lines have numbers only in a version that was read; what quotes text needs none."""
     offered = {"lines": ["lines", "read"], "read string": ["string", "read"], "write": ["write"]}

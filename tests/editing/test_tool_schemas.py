@@ -11,7 +11,6 @@ import pytest
 from git_boocode.editing.edits import MatchOptions
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source, read_inputs
-from git_boocode.editing.kept_versions import version_of
 from git_boocode.editing.textfile import FileText
 from git_boocode.editing.tool_schemas import FORMATS as FORMAT_TOOLS
 from git_boocode.editing.tool_schemas import TOOLS, guidance
@@ -60,12 +59,12 @@ def test_a_definition_is_what_an_api_takes(name: str) -> None:
         if schema["type"] == "object":
             assert schema["additionalProperties"] is False
             assert set(schema["required"]) <= set(schema["properties"])
+    check(TOOLS[name].example, TOOLS[name].schema)
 
 
 @pytest.mark.parametrize("name", FORMAT_TOOLS)
 def test_the_example_is_valid_and_read(name: str) -> None:
     tool = TOOLS[name]
-    check(tool.example, tool.schema)
     calls: list[object] = [
         tool.example,
         {"type": "tool_use", "id": "1", "name": tool.name, "input": tool.example},
@@ -88,13 +87,6 @@ def test_the_example_does_what_it_says(name: str) -> None:
     assert text is not None
     assert text.text.endswith("    return f'Hello {name}'\n")
     assert text.text.count("\n") == 2
-
-
-def test_the_examples_of_read_and_lines_are_for_one_file() -> None:
-    """Its version is the one that git gives it."""
-    data = b"def greet(name):\n    return f'Hi {name}'\n"
-    check(TOOLS["read"].example, TOOLS["read"].schema)
-    assert TOOLS["lines"].example["base"] == version_of(data, None)
 
 
 @pytest.mark.parametrize("name", ["region", "lines", "search-replace", "string", "multi", "write"])
