@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import NamedTuple
@@ -47,6 +48,10 @@ _OPTIONS = (*objects.REPLACE_ALL, *objects.EXPECTED, *objects.START_LINE)
 """The keys that also apply to an edit inside the object, if they are next to its path."""
 _NEAR = (*objects.NEW, *objects.CONTENT, *objects.PATCH, "start")
 _NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
+
+
+_HEADER = re.compile(r"\s*\[(?:[^\]\[{\"\n]*|\"(?:[^\"\\\n]|\\.)*\")#[0-9a-fA-F]{4,64}\]")
+"""The header of a hashline text, which is not JSON."""
 
 
 class Source(NamedTuple):
@@ -111,7 +116,7 @@ def _value(text: str) -> object:
         try:
             return objects.parse_json(text)
         except MissError:
-            if start == "{" or not shapes(text):
+            if start == "{" or not (_HEADER.match(text) or shapes(text)):
                 raise
             return text
     _check_length(text)

@@ -153,7 +153,8 @@ def outdated_base(
         if not base.strip("0"):
             return None
         message = f"the file no longer exists; the edit is for version {base}"
-        hint = "check whether it was renamed; to create it again, omit 'base'"
+        again = "send {path, content}" if edit.format == "lines" else "omit 'base'"
+        hint = f"check whether it was renamed; to create it again, {again}"
         hint = workspace.missing_file(edit.path).hint or hint
         raise MissError("stale", message, hint=hint)
     whole = isinstance(edit.action, (Write, Create, Delete, Keep))

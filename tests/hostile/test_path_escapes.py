@@ -21,6 +21,7 @@ from tests.editing.kit import apply
 from tests.repo_kit import Repo, examples
 
 OUTSIDE = "{outside}"
+OLD = "3367afdbbf91e638efe983616377c60477cc6612"  # The blob "old\n".
 
 PATHS = (
     *("../outside/f", "sub/../../outside/f", "sub/../sub/../../outside/f", "./.././outside/f"),
@@ -42,6 +43,10 @@ FORMATS: dict[str, Callable[[str], object]] = {
     "multi": lambda path: {"path": path, "edits": [{"old_string": "old", "new_string": "evil"}]},
     "region": lambda path: {"path": path, "changes": [{"start": ["old"], "content": ["evil"]}]},
     "write": lambda path: {"path": path, "content": "evil\n"},
+    "lines": lambda path: {"path": path, "base": OLD, "start_line": 1, "content": ["evil"]},
+    "hashline": lambda path: f"[{path}#{OLD}]\nPUT 1:\n+evil\n",
+    "hashline, move": lambda path: f"[a#{OLD}]\nMV {path}\n",
+    "hashline, remove": lambda path: f"[{path}#{OLD}]\nREM\n",
     "unified": lambda path: f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n+evil\n",
     "unified, new": lambda path: f"--- /dev/null\n+++ {path}\n@@ -0,0 +1 @@\n+evil\n",
     "git rename": lambda path: (

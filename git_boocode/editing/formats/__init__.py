@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from itertools import dropwhile
+from itertools import dropwhile, islice
 from typing import NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure
@@ -29,6 +29,7 @@ FORMATS = {
 
 MAX_TEXT = 8 * 1024 * 1024  # Characters of a diff, a patch or blocks in one text.
 MAX_CHANGES = 10_000  # Hunks or changes of one file in one edit.
+_MOST_HEADERS = 1_000  # Lines like a header of hashline that are tried.
 _MARKER = re.compile(
     r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
     r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"
@@ -59,14 +60,15 @@ def agree(path: str, name: str) -> bool:
 def text_format(text: str) -> str | None:
     """The format of the first marker line in a text; later ones may be content."""
     names = {"apply": "apply-patch", "search": "search-replace"}
-    for found in _MARKER.finditer(text):
+    for at, found in enumerate(_MARKER.finditer(text)):
         group = found.lastgroup or ""
         is_envelope = group == "apply" and found[0].endswith("Begin Patch")
-        if (group == "lines" or is_envelope) and _has_operations(text, found.start(), is_envelope):
+        is_tried = is_envelope or (group == "lines" and at < _MOST_HEADERS)
+        if is_tried and _has_operations(text, found.start(), is_envelope):
             return "lines"
         if group != "lines":
             return names.get(group, "unified")
-    rows = [found[0].rstrip("\r") for found in _BARE.finditer(text)]
+    rows = [found[0].rstrip("\r") for found in islice(_BARE.finditer(text), _MOST_HEADERS)]
     return "lines" if rows and _has_hashline(rows) else None
 
 

@@ -120,7 +120,9 @@ class _Reader:
     def sections(self) -> list[_Section]:
         """The sections in order."""
         for row, line in enumerate(self.lines):
-            if not self._is_mark(row, line.strip()):
+            if self._section and line.startswith("+"):
+                self._section.lines.append(line)
+            elif not self._is_mark(row, line.strip()):
                 self._take(row, line)
             if self._section:
                 self.outside[row] = ""
@@ -162,6 +164,8 @@ class _Reader:
         self.found.append(section)
 
     def _is_begun(self, row: int) -> bool:
+        if not self.lines[row].lstrip().startswith(("[", "¶")):
+            return False
         return begins(self.lines[at] for at in range(row, len(self.lines)))
 
     def failures(self) -> Iterator[Failure]:

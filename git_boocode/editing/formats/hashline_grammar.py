@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import Enum
+from itertools import islice
 from typing import NamedTuple
 
 
@@ -36,6 +37,7 @@ _OPERATION = re.compile(
     r"(?P<words>[A-Za-z]+(?:[._ \t]+[A-Za-z]+){0,3})[ \t]*(?P<gap>[<>]?)[ \t]*"
     r"(?P<place>[-+]?[\d$][-\d$ \t.=…–,*]*)?:?[ \t]*(?P<register>@\S*)?[ \t]*:?"
 )
+_MOST_SHOWN = 10_000  # Maximum number of lines of a file between a header and an operation.
 _WIDTH = 200  # Maximum number of characters of an operation on lines.
 
 
@@ -93,7 +95,7 @@ def is_operation(line: str) -> bool:
 
 def begins(lines: Iterable[str]) -> bool:
     """Whether lines begin with a header that has an operation below it, perhaps in a fence."""
-    rest = (line.rstrip("\r\n") for line in lines)
+    rest = (line.rstrip("\r\n") for line in islice(lines, _MOST_SHOWN))
     if not HEADER.fullmatch(next(rest, "")):
         return False
     below = (
