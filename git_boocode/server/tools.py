@@ -335,6 +335,6 @@ class DefinedTools:
         first = schema.get("required", tool.arguments)[0]
         is_list = schema["properties"][first]["type"] == "array"
         given: JsonObject = {first: value.split() if is_list else value}
-        if value in tool.arguments:
+        if schema["properties"].get(value, {}).get("type") == "boolean":
             given = {value: True}
         return f"the tool '{tool.name}'{f' with {json.dumps(given)}' if value else ''}"

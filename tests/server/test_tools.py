@@ -477,6 +477,7 @@ def test_hints_are_about_tools() -> None:
     edits = NextStep("{} lists the edits", "log", "edits", typed="'git boocode log --edits'")
     end = NextStep("{} ends it", "turn", "end", typed="'git boocode turn end'")
     latest = NextStep("go back: {}", "restore", "@", typed="git boocode restore @")
+    read = NextStep("see {}", "read", "path", typed="git boocode read path")
     undo = NextStep("{} brings it back", "undo", typed="'git boocode undo'")
     callback = NextStep("fix {}", "callback")
     file = NextStep("name one file: {}", "paths", "a,b", typed="git boocode discard a,b")
@@ -488,6 +489,8 @@ def test_hints_are_about_tools() -> None:
         edits: "the tool 'log' with {\"edits\": true} lists the edits",
         end: 'the tool \'turn\' with {"action": "end"} ends it',
         latest: 'go back: the tool \'restore\' with {"checkpoint": "@"}',
+        # Here, the value is not an option.
+        read: 'see the tool \'read\' with {"path": "path"}',
         undo: "the tool 'undo' brings it back",
         file: "name one file: git boocode discard a,b",
         # What no tool does is for the user.
