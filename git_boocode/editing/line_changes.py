@@ -22,9 +22,8 @@ _LISTED = 10  # maximum number of places in a note
 _SHOWN = 12  # digits of an id in a message
 _COMBINE = "merge changes of the same lines into one"
 _TELLING = 3  # minimum number of letters and digits of a line that hardly occurs twice on end
-_WORD = re.compile(r"\w")
-_GUTTER = re.compile(r"[ ]*(\d{1,7})\|(?: |$)")
-"""The line number that `git boocode read` prints before a line."""
+_GUTTER = r"[ ]*(\d{1,7})\|(?: |$)"
+"""The line number that `git boocode read` prints before a line; few edits need it compiled."""
 
 
 class LineChange(NamedTuple):
@@ -216,7 +215,7 @@ class VersionEdits:
                 not (0 <= row < len(rows) and rows[row].rstrip("\r\n") == line)
                 or (replaced and replaced[edge] == line)
                 or any(one.first <= row + 1 and row <= one.stop for one in every if one != splice)
-                or len(_WORD.findall(line)) < _TELLING
+                or sum(map(str.isalnum, line)) < _TELLING
                 or rows.count(rows[row]) > 1
             ):
                 continue
@@ -233,7 +232,9 @@ class VersionEdits:
         All lines have consecutive numbers; that of a single line is its own. In a version with such
         numbers they are content, and an edit that only adds them is meant so.
         """
-        found = [_GUTTER.match(line) for line in splice.content]
+        if not all("|" in line for line in splice.content):
+            return splice.content
+        found = [re.match(_GUTTER, line) for line in splice.content]
         numbers = [int(match[1]) for match in found if match]
         first = splice.first + 1
         own = (first, first - 1) if splice.first == splice.stop else (first,)
@@ -242,7 +243,7 @@ class VersionEdits:
             or len(numbers) < len(found)
             or any(below - above != 1 for above, below in pairwise(numbers))
             or (len(numbers) == 1 and numbers[0] not in own)
-            or any(map(_GUTTER.match, self._rows))
+            or any(re.match(_GUTTER, row) for row in self._rows)
         ):
             return splice.content
         bare = tuple(match.string[match.end() :] for match in found if match)
@@ -263,7 +264,7 @@ class VersionEdits:
         """The version with the changes; it keeps its line endings, and lacks a final newline."""
         rows, text = self._rows, self.version.text
         ending = "\r\n" if uniform_crlf(text) else "\n"
-        is_mixed = ending == "\n" and "\r\n" in text
+        is_mixed = ending == "\n" and "\r" in text
         is_open = text != "" and not text.endswith("\n")
         pieces: list[str] = []
         at = 0

@@ -77,4 +77,5 @@ def shared_ends(old: str, new: str) -> tuple[int, int]:
 
 def uniform_crlf(text: str) -> bool:
     """Whether a text has line endings, and all are CRLF."""
-    return "\r\n" in text and text.count("\r\n") == text.count("\n")
+    # Most texts have no "\r", and one character is found much faster than two.
+    return "\r" in text and "\r\n" in text and text.count("\r\n") == text.count("\n")

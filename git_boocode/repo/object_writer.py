@@ -35,6 +35,7 @@ _LAST = ".idx"
 # Git's own choice for loose objects.
 _COMPRESSION = 1
 # Values of core.sharedRepository that do not change modes.
+_LARGE = 2**20  # bytes that OpenSSL hashes faster, with the time to load it
 _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
 
 
@@ -225,9 +226,10 @@ def _object(kind: bytes, body: bytes) -> bytes:
 def hexdigest(algorithm: str, content: bytes) -> str:
     """The SHA-1 or SHA-256 of some bytes; the algorithm is `sha1` or `sha256`."""
     newer = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+    name = "_sha1" if algorithm == "sha1" else newer
     try:
-        # What hashlib falls back to: loading OpenSSL takes longer than hashing all that we hash.
-        module = __import__("_sha1" if algorithm == "sha1" else newer)
+        # What hashlib falls back to: loading OpenSSL takes as long as it saves on a megabyte.
+        module = __import__(name if len(content) < _LARGE else "hashlib")
     except ImportError:
         module = __import__("hashlib")
     return str(getattr(module, algorithm)(content, usedforsecurity=False).hexdigest())
