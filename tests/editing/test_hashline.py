@@ -312,6 +312,26 @@ def test_the_hash_of_a_line_is_refused_with_what_to_send(position: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "set", "tag": "5#ZP"},
+        {"op": "replace", "first": "5#ZP", "last": "6#AB"},
+        {"op": "append", "after": 5},
+        {"op": "append"},
+        {"op": "replace_line", "ref": "a3f"},
+        {"loc": "12:a3f"},
+        {"at": "7|f0c1"},
+    ],
+)
+def test_content_for_hashed_lines_is_not_taken_for_the_whole_file(edit: dict[str, object]) -> None:
+    for item in (
+        {"path": "a", "edits": [{**edit, "content": "x"}]},
+        {"path": "a", **edit, "content": "x"},
+    ):
+        assert "'content' is for the whole file, but" in refusal(item)[0]
+
+
+@pytest.mark.parametrize(
     ("edits", "more", "message"),
     [
         ([{"op": "replace", "pos": 1, "lines": []}], {"base": None}, "'base' is missing"),

@@ -40,7 +40,7 @@ AFTER_LINE = ("after_line", "afterLine")
 BEFORE_LINE = ("before_line", "beforeLine")
 PLACES = (*AFTER_LINE, *BEFORE_LINE)
 OPS = ("replace", "append", "prepend")
-ANCHORED = ("set_line", "replace_lines", "insert_after")
+ANCHORED = ("set_line", "replace_lines", "insert_after", "insert_before")
 """The operations at positions, in today's JSON and in the older one."""
 PATCH = ("patch", "diff", "input", "patchText", "patch_text")
 PATCH_LINES = ("patch_lines", "patchLines")
@@ -69,7 +69,10 @@ _JSON_RULES = (
     "true, false and null, no comments, and no comma before } or ]"
 )
 _OF_A_PART = (*INSERT_LINE, *START_LINE, *END_LINE, "line", "start", "end", "range")
-_APPENDS = ("append", "a", "insert", "prepend")
+_HOW = ("mode", "op", "operation", "action")
+_PARTIAL = re.compile(r"a|append|prepend|set|insert\w*|\w*line\w*")
+_LINE_HASH = re.compile(r"\d+(?:#\w+|[:|]\d*[A-Za-z]\w*)")
+"""The number and the hash of a line, in older JSON of hashline."""
 
 Object = Mapping[str, object]
 T = TypeVar("T")
@@ -183,7 +186,12 @@ def _check_whole(item: Object, key: str) -> None:
             "send old_string and new_string, or the whole file as content",
         )
     part = key_of(item, _OF_A_PART) or ("append" if item.get("append") is True else None)
-    if part := part or ("mode" if item.get("mode") in _APPENDS else None):
+    for name, value in item.items():
+        how = _PARTIAL if name in _HOW else _LINE_HASH
+        is_place = name not in (*PATH, *CONTENT, *NEW_TEXT)
+        if is_place and isinstance(value, str) and how.fullmatch(value):
+            part = part or name
+    if part:
         raise invalid(
             f"'{key}' is for the whole file, but '{part}' is for a part of it",
             "send old_string and new_string, or, to insert lines, insert_line and insert_text",

@@ -28,6 +28,7 @@ _NESTED = {
     "set_line": ("replace", ("anchor", "", "new_text")),
     "replace_lines": ("replace", ("start_anchor", "end_anchor", "new_text")),
     "insert_after": ("append", ("anchor", "", "text")),
+    "insert_before": ("prepend", ("anchor", "", "text")),
 }
 """The operations of the older JSON: what they do, and their keys for start, end and lines."""
 _POSITION = re.compile(r"[ \t]*(\d+)(?:[ \t]*[#:][ \t]*(\S+))?[ \t]*")
