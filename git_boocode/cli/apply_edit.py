@@ -273,7 +273,10 @@ def refuse(error: EditsRefusedError) -> NoReturn:
     """Raise a refusal again, with every failure described for people."""
     blocks = []
     for failure in error.failures:
-        lines = [describe(failure, many=error.edits > 1)]
+        head = describe(failure, many=error.edits > 1)
+        if failure.code == "stale" and failure.format == "lines" and failure.candidates:
+            head += f", now {failure.version}"
+        lines = [head]
         for candidate in failure.candidates[:_CANDIDATES]:
             lines += candidate_lines(candidate, _CANDIDATE_LINES)
         blocks.append("\n".join(lines))
