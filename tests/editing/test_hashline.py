@@ -117,6 +117,9 @@ def test_carriage_returns_of_the_text_are_not_content() -> None:
         ("PUT >3 @one\n", "is for registers", ""),
         ("PASTE.POST 3\n", "is for registers", ""),
         ("MV b c.py\n", "line 2: the path after 'MV' has spaces", 'MV "b c.py"'),
+        ("MV\n", "line 2: the path is missing after 'MV'", ""),
+        ('MV ""\n', "the path is missing after 'MV'", ""),
+        ('MV "b" c\n', "has spaces", ""),
         ("MV b.py\nMV c.py\n", "line 3 is a second operation on the whole file", ""),
         ("REM\nCUT 1\n", "'REM' deletes the whole file", ""),
     ],
@@ -135,7 +138,7 @@ def test_a_refusal_names_the_line_and_what_to_write(
 def test_several_files_in_one_text_with_a_move_and_a_removal() -> None:
     text = (
         f"[a.py#{ID}]\nPUT 1:\n+A\nMV lib/a.py\n\n[b c.py#1A2B]\nREM\n"
-        f'["t\\tb\\303\\244.py"#{ID}]\nMV "b c.py"\n[x#y].py#{ID}]\nCUT 1\n'
+        f'["t\\tb\\303\\244.py"#{ID}]\nMV "b c.py"\n[x#y].py#{ID}]\nCUT 1\n["q"r"#{ID}]\nCUT 1\n'
     )
     edits = edits_of(text)
     assert [(edit.path, edit.base, edit.to, type(edit.action)) for edit in edits] == [
@@ -145,6 +148,7 @@ def test_several_files_in_one_text_with_a_move_and_a_removal() -> None:
         ("b c.py", "1a2b", None, Delete),
         ("t\tbä.py", ID, "b c.py", Keep),
         ("x#y].py", ID, None, LineChanges),
+        ('"q"r"', ID, None, LineChanges),
     ]
     assert edits[2].given == "[b c.py#1A2B]\nREM\n"
 
@@ -349,6 +353,15 @@ def test_content_for_hashed_lines_is_not_taken_for_the_whole_file(edit: dict[str
 )
 def test_json_that_is_wrong(edits: list[object], more: dict[str, object], message: str) -> None:
     assert message in refusal({"path": "a.py", "base": ID, "edits": edits, **more})[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['["\ud800"#1234567]\nPUT 1:\n+x', '[a#1234567]\nMV "\ud800"', '--- "\ud800"\n+++ b\n@@\n+x'],
+)
+def test_half_a_character_in_quotes_is_part_of_the_name(text: str) -> None:
+    (edit,) = edits_of({"patch": text})
+    assert "\ud800" in (edit.path, edit.to)
 
 
 # Versions

@@ -30,7 +30,7 @@ from git_boocode.editing.formats.hashline_grammar import (
     operation_line,
 )
 from git_boocode.editing.formats.objects import invalid, missing_base, read_it
-from git_boocode.editing.formats.unified import read_name
+from git_boocode.editing.formats.unified import QUOTED, unquoted
 from git_boocode.editing.line_changes import LineChange, LineChanges
 from git_boocode.repo.errors import shortened
 
@@ -96,7 +96,7 @@ class _Section(NamedTuple):
         """The path in the header."""
         name = (self.header[2] or self.header[3]).rpartition("#") if self.header else ("", "", "")
         path = name[0] if name[1] else name[2]
-        return (read_name(path) if path[:1] == '"' else path) or None
+        return _name(path) or None
 
     @property
     def tag(self) -> str | None:
@@ -288,11 +288,13 @@ class _Operations:
         if found is None:
             self.removes = True
             return True
-        name = found[1]
-        self.to = read_name(name) if name[0] == '"' else name
-        if name[0] != '"' and re.search(r"\s", name):
-            quote = f'put the path in double quotes: MV "{shortened(name)}"'
-            raise invalid(f"line {row}: the path after 'MV' has spaces", quote)
+        self.to = _name(found[1] or "")
+        if not self.to:
+            raise invalid(f"line {row}: the path is missing after 'MV'")
+        if self.to == found[1] and re.search(r'\s|^"', self.to):
+            bare = shortened(self.to.strip('"'))
+            quote = f'put the path in double quotes, and \\ before \\ and " in it: MV "{bare}"'
+            raise invalid(f"line {row}: the path after 'MV' has spaces or quotes", quote)
         return True
 
     def changes(self) -> tuple[LineChange, ...]:
@@ -306,6 +308,12 @@ class _Operations:
                     "write each new line below it, beginning with '+'; 'CUT 3.=5' deletes lines",
                 )
         return tuple(LineChange(one.first, one.last, (*(one.rows or ()),)) for one in self._found)
+
+
+def _name(text: str) -> str:
+    """A path, which may be in git's quotes."""
+    found = QUOTED.fullmatch(text)
+    return unquoted(found) if found else text
 
 
 def _operation(row: int, line: str) -> _Operation:

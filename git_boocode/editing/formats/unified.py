@@ -24,7 +24,7 @@ END_OF_FILE = "*** End of File"
 _HEADER = re.compile(r"@@ *-(\d{1,9})(?:,(\d{1,9}))? +\+(\d{1,9})(?:,(\d{1,9}))? *@@ ?(.*)")
 _NUMBERS = re.compile(r"[-+\d,.…? ]*")
 _BULLET = re.compile(r"[-+] [^\s*]")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\[0-3][0-7]{2}|\\[abtnvfr"\\])*)"')
+QUOTED = re.compile(r'"((?:[^"\\]|\\[0-3][0-7]{2}|\\[abtnvfr"\\])*)"')
 _STAMP = re.compile(r"\s(?:\w{3} \w{3} +\d+ \d|\d{4}-\d\d-\d\d[ T]\d).*", re.DOTALL)
 # Prefixes that only distinguish the sides of a diff.
 _SIDES = {*"abciow12", "old", "new", "orig", "original", "modified", "updated"}
@@ -257,10 +257,18 @@ def _marked(given: Sequence[str]) -> tuple[PatchLine, ...]:
 
 def read_name(rest: str) -> str:
     """The name in the rest of a header line, unquoted and without a timestamp."""
-    if found := _QUOTED.match(rest):
-        raw = found[1].encode("utf-8", "surrogateescape").decode("unicode_escape")
-        return raw.encode("latin-1").decode("utf-8", "surrogateescape")
+    if found := QUOTED.match(rest):
+        return unquoted(found)
     return _STAMP.sub("", rest.partition("\t")[0]).rstrip()
+
+
+def unquoted(found: re.Match[str]) -> str:
+    """The name in git's quotes."""
+    try:
+        raw = found[1].encode("utf-8", "surrogateescape").decode("unicode_escape")
+    except UnicodeEncodeError:
+        return found[1]  # Half a character, which is in no file's name.
+    return raw.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 def git_names(rest: str) -> tuple[str, str] | None:
