@@ -116,7 +116,7 @@ def _value(text: str) -> object:
         try:
             return objects.parse_json(text)
         except MissError:
-            if start == "{" or not (_HEADER.match(text) or shapes(text)):
+            if start == "{" or not shapes(text):
                 raise
             return text
     _check_length(text)
@@ -181,7 +181,8 @@ def shapes(item: object) -> list[str]:
         return ["multi"]
     mark = _mark_of(item)
     if not isinstance(item, dict):
-        return [mark] if mark else []
+        is_header = isinstance(item, str) and _HEADER.match(item)
+        return [mark] if mark else ["lines"] if is_header else []
     has_path = objects.key_of(item, objects.PATH)
     is_message = isinstance(item.get("role"), str) or item.get("tool_calls") is not None
     if (is_message and not has_path) or isinstance(item.get("tool_input"), dict):

@@ -7,6 +7,7 @@ import pytest
 from git_boocode.editing.actions import Delete, Keep
 from git_boocode.editing.edits import Edit, MatchOptions
 from git_boocode.editing.formats import text_format
+from git_boocode.editing.inputs import Source, read_inputs
 from git_boocode.editing.line_changes import LineChanges
 from git_boocode.editing.short_tags import hashline_tag
 from git_boocode.editing.textfile import FileText
@@ -247,6 +248,7 @@ def test_no_edit_outside_of_the_sections_is_ignored(other: str) -> None:
         (f"{HEAD}\nText.\n\nx\n<<<<<<< SEARCH\na\n=======\n>>>>>>> REPLACE\n", "search-replace"),
         (f"{HEAD}Step 3:\n\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "unified"),
         ("[tool.x]\nkey = 3\n", None),
+        (f"{HEAD}1| a\n2| b\n", None),
         ("See [foo#1234567]: delete 3 lines.\n", None),
         ("Put 3 of them into the pot.\nDelete the rest\n", None),
     ],
@@ -255,6 +257,21 @@ def test_texts_of_other_formats_and_prose_stay_what_they_are(
     text: str, expected: str | None
 ) -> None:
     assert text_format(text) == expected
+
+
+def test_a_header_between_blocks_of_another_format_is_prose() -> None:
+    block = "a.py\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n"
+    assert [edit.format for edit in edits_of(f"{block}{HEAD}1| b\n{block}")] == [
+        "search-replace",
+        "search-replace",
+    ]
+    assert len(read(f"{block}{HEAD}CUT 1\n{block}").failures) == 1
+
+
+def test_the_format_of_hashline_is_lines() -> None:
+    source = [Source("input", f"{HEAD}CUT 1\n".encode())]
+    assert [edit.format for edit in read_inputs(source, "lines").edits] == ["lines"]
+    assert "it is not in the format unified" in read_inputs(source, "unified").failures[0].message
 
 
 # JSON

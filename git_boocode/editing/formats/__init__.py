@@ -36,11 +36,8 @@ _MARKER = re.compile(
     r"|-{5,} ?SEARCH>?[ \t\r]*$)|diff --(?:git|cc|combined) |--- [^\n]*\n[ \t]*\+\+\+ |@@+ "
     r"|@@\r?$|rename from |(?P<lines>\[[^\n]+\][ \t]*\r?$|¶)))"
 )
-_BARE = re.compile(
-    r"(?mi)^(?:[ \t]*(?:PUT|SWAP|REPLACE|CUT|DEL|DELETE|INS|INSERT)\b[^\n]{1,60}$"
-    r"|[ \t]*(?:\[[^\n]*|¶[^\n]*)#[0-9a-f]{4,64}\]?[ \t]*\r?$)"
-)
-"""What may be an operation of hashline without a header, or a header without an operation."""
+_BARE = re.compile(r"(?mi)^[ \t]*(?:PUT|SWAP|REPLACE|CUT|DEL|DELETE|INS|INSERT)\b[^\n]{1,60}$")
+"""What may be an operation of hashline without a header."""
 
 
 class Context(NamedTuple):
@@ -73,9 +70,9 @@ def text_format(text: str) -> str | None:
 
 
 def _has_hashline(rows: list[str]) -> bool:
-    from git_boocode.editing.formats.hashline_grammar import HEADER, is_operation
+    from git_boocode.editing.formats.hashline_grammar import is_operation
 
-    return any(HEADER.fullmatch(row) or is_operation(row) for row in rows)
+    return any(map(is_operation, rows))
 
 
 def _has_operations(text: str, at: int, is_envelope: bool) -> bool:
