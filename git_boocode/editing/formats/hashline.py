@@ -225,7 +225,7 @@ def _subject(section: _Section, context: Context) -> tuple[str, str]:
         raise invalid(message, read_it(path)) if section.header else missing_base(path)
     if context.base and not (version.startswith(context.base) or context.base.startswith(version)):
         raise invalid(f"{where} is for version {version}, but 'base' is {context.base}")
-    return path, version
+    return path, max(version, context.base or "", key=len)
 
 
 # The operations of a section
@@ -251,6 +251,8 @@ class _Operations:
         self.to: str | None = None
         self.removes = False
         self._found: list[_Operation] = []
+        self._above = ""  # The last operation, and its new lines.
+        self._rows: list[str] | None = None
         margin = section.header[1] if section.header else ""
         blank = 0
         top = section.row + (2 if section.header else 1)
@@ -261,22 +263,21 @@ class _Operations:
                 continue
             if line[0] == "+":
                 self._add(row, line, blank)
-            elif not self._is_whole(row, line.strip()) and (
-                self._found or not SHOWN.fullmatch(line)
-            ):
-                self._found.append(_operation(row, line.strip()))
+            elif self._above or not SHOWN.fullmatch(line):
+                self._above, self._rows = line.strip(), None
+                if not self._is_whole(row, self._above):
+                    self._found.append(_operation(row, self._above))
+                    self._rows = self._found[-1].rows
             blank = 0
 
     def _add(self, row: int, line: str, blank: int) -> None:
-        rows = self._found[-1].rows if self._found else None
-        if rows is None:
-            above = f"below '{self._found[-1].line}', which takes none" if self._found else ""
-            raise invalid(
-                f"line {row} is a '+' line {above or 'without an operation above it'}", _EXPECTED
-            )
+        if self._rows is None:
+            above = f"below '{shortened(self._above)}', which takes none"
+            above = above if self._above else "without an operation above it"
+            raise invalid(f"line {row} is a '+' line {above}", _EXPECTED)
         # A blank line between two lines is one whose mark is missing.
-        rows.extend([""] * blank if rows else [])
-        rows.append(line[1:])
+        self._rows += [""] * blank if self._rows else []
+        self._rows.append(line[1:])
 
     def _is_whole(self, row: int, line: str) -> bool:
         """Whether a line is an operation on the whole file."""
