@@ -34,8 +34,8 @@ _ATTEMPTS = 5
 _LAST = ".idx"
 # Git's own choice for loose objects.
 _COMPRESSION = 1
-# Values of core.sharedRepository that do not change modes.
 _LARGE = 2**20  # bytes that OpenSSL hashes faster, with the time to load it
+# Values of core.sharedRepository that do not change modes.
 _UNSHARED = frozenset(("umask", "false", "no", "off", "0"))
 
 

@@ -193,6 +193,18 @@ def test_content_that_repeats_the_line_beside_its_place_is_refused(
     assert result(TWO, change, how=MatchOptions(verbatim=True)).text
 
 
+def test_a_line_that_is_the_changed_line_above_or_below_is_refused() -> None:
+    text = "a = load(path, mode, size)\nreturn parse\nb = store(path, a, mode, size)\n"
+    for number, content in ((1, "a = load(path, mode, 1)"), (3, "b = store(path, a, mode, 1)")):
+        with pytest.raises(MissError, match=f"^the content is line {number} changed") as miss:
+            applied(text, {"start_line": 2, "content": content})
+        assert (miss.value.code, miss.value.lines) == ("ambiguous", (number,))
+    assert applied(text, {"start_line": 1, "content": "a = load(path, mode, 1)"})
+    assert applied(text, {"start_line": 2, "content": "a = load(b, otherwise)"})
+    both = {"start_line": 1, "end_line": 2, "content": ["a = 1", "a = load(path, mode, 1)"]}
+    assert applied(text, both).startswith("a = 1\na = load(path, mode, 1)\nb = ")
+
+
 def test_a_line_may_be_repeated_that_is_short_or_not_unique_or_changes_too() -> None:
     assert applied(TWO, {"after_line": 3, "content": ["}", "new"]}).count("}\n}\n") == 1
     assert applied(TWO, {"after_line": 6, "content": ["    pass"]}).count("    pass\n") == 3
