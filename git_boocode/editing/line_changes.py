@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -83,6 +84,14 @@ class VersionEdits:
         # The file after these edits, None if other edits of the call have changed it, too.
         self._left: FileText | None = before
 
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(self._rows)
+
+    @cached_property
+    def _has_numbers(self) -> bool:
+        return any(re.match(_GUTTER, row) for row in self._rows)
+
     def is_alone(self, text: FileText) -> bool:
         """Whether only these edits have changed the file so far, to `text`."""
         return self._left == text
@@ -156,10 +165,12 @@ class VersionEdits:
             content = splice.content if how.verbatim else self._without_numbers(splice)
             stripped = stripped or content != splice.content
             own.append(splice._replace(content=content))
-        every = [*self._splices, *own]
+        every = _ordered([*self._splices, *own])
         misses += self._overlaps(every, number)
-        if not how.verbatim:
-            misses += (miss for splice in own for miss in self._off_by_one(splice, every))
+        for at, splice in enumerate(every):
+            if splice.edit == number and not how.verbatim:
+                others = every[max(at - 1, 0) : at] + every[at + 1 : at + 2]
+                misses += self._off_by_one(splice, others)
         if misses:
             raise joined(misses)
         own = _ordered(own)
@@ -191,7 +202,7 @@ class VersionEdits:
     def _overlaps(self, splices: list[_Splice], number: int) -> Iterator[MissError]:
         """The errors of an edit's changes that touch the same lines as others."""
         above: _Splice | None = None
-        for splice in _ordered(splices):
+        for splice in splices:
             if above and splice.first < above.stop and number in (above.edit, splice.edit):
                 same = above.edit == splice.edit
                 names = " and ".join(
@@ -202,7 +213,7 @@ class VersionEdits:
                 yield MissError("overlap", f"{names} overlap", lines=lines, hint=_COMBINE)
             above = max(above or splice, splice, key=lambda one: one.stop)
 
-    def _off_by_one(self, splice: _Splice, every: Sequence[_Splice]) -> Iterator[MissError]:
+    def _off_by_one(self, splice: _Splice, others: Sequence[_Splice]) -> Iterator[MissError]:
         """The errors of content that belongs to the line above or below its place.
 
         Either it begins or ends with that line, which has letters and is unique; or it is one line,
@@ -212,22 +223,24 @@ class VersionEdits:
         lines that are off by one, a third are the latter.
         """
         rows, prefix = self._rows, f"{splice.label}: " if splice.label else ""
-        replaced = [row.rstrip("\r\n") for row in rows[splice.first : splice.stop]]
+        height = splice.stop - splice.first
+        # The first and the last of the lines that are replaced.
+        ends = [rows[row].rstrip("\r\n") for row in (splice.first, splice.stop - 1) if height]
         edges = ((splice.first - 1, 0, "begins"), (splice.stop, -1, "ends"))
         for row, edge, verb in edges if splice.content else ():
             if not 0 <= row < len(rows) or any(
-                one.first <= row + 1 and row <= one.stop for one in every if one != splice
+                one.first <= row + 1 and row <= one.stop for one in others
             ):
                 continue
             number, beside, new = row + 1, rows[row].rstrip("\r\n"), splice.content[edge]
             if beside == new:
-                is_telling = sum(map(str.isalnum, new)) >= _TELLING and rows.count(rows[row]) == 1
-                if not is_telling or (replaced and replaced[edge] == new):
+                is_telling = sum(map(str.isalnum, new)) >= _TELLING and self._counts[rows[row]] == 1
+                if not is_telling or (height and ends[edge] == new):
                     continue
                 message = f"line {number} would occur twice: the content {verb} with it"
                 hint = "leave that line out of the content"
-                hint = f"replace line {number} as well, or {hint}" if replaced else hint
-            elif len(splice.content) == len(replaced) == 1 and _is_of(new, beside, replaced[0]):
+                hint = f"replace line {number} as well, or {hint}" if height else hint
+            elif len(splice.content) == height == 1 and _is_of(new, beside, ends[0]):
                 message = f"the content is line {number} changed, but replaces {splice.where}"
                 hint = f"send number {number} if that line is meant, else replace both lines"
             else:
@@ -252,7 +265,7 @@ class VersionEdits:
             or len(numbers) < len(found)
             or any(below - above != 1 for above, below in pairwise(numbers))
             or (len(numbers) == 1 and numbers[0] not in own)
-            or any(re.match(_GUTTER, row) for row in self._rows)
+            or self._has_numbers
         ):
             return splice.content
         bare = tuple(match.string[match.end() :] for match in found if match)

@@ -213,6 +213,16 @@ def test_a_line_may_be_repeated_that_is_short_or_not_unique_or_changes_too() -> 
     assert applied(TWO, renamed, moved).startswith("def zero():\ndef one():\n    return 1\n}\n")
 
 
+def test_many_changes_of_a_large_file_take_no_longer_than_reading_it() -> None:
+    rows = [f"line number {row}" for row in range(50_000)]
+    changes = [LineChange(4 * at + 2, 4 * at + 2, (rows[4 * at], "x")) for at in range(10_000)]
+    with pytest.raises(MissError, match="would occur twice"):
+        LineChanges((*changes,)).apply(FileText("\n".join(rows)), HOW)
+    changes = [LineChange(1, 50_000, (f"{at}| x",)) for at in range(10_000)]
+    with pytest.raises(MissError, match="overlap"):
+        LineChanges((*changes,)).apply(FileText("\n".join(rows)), HOW)
+
+
 # What cannot be understood
 
 
