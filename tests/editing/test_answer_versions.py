@@ -16,7 +16,7 @@ from git_boocode.repo.layout import READS
 from git_boocode.repo.repository import Repository
 from tests.editing.kit import apply, refused, replace
 from tests.proposals.kit import propose, workspace
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, read_only
 
 LINES = "".join(f"line {number}\n" for number in range(1, 10))
 NO_RECORD = Options(record=False)
@@ -160,4 +160,16 @@ def test_what_head_or_a_record_holds_needs_no_ref(repo: Repo) -> None:
     repo.commit(a=LINES)
     refused(replace("a", "nothing", "x"))
     apply(replace("a", "line 1\n", "first\n"))
+    assert repo.git("for-each-ref", READS) == ""
+
+
+def test_an_edit_without_a_record_does_not_need_to_keep_a_version(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    repo.boocode("status")
+    change = ("apply-edit", "--path", "a", "--old", "line 1\n", "--new", "first\n")
+    with read_only(repo.top / ".git/objects"):
+        assert "cannot record" in repo.unprivileged(*change).err
+        done = repo.unprivileged(*change, "--no-record", "--json")
+    assert done.code == 0, done
+    assert done.json["files"][0]["version"] == repo.git("hash-object", "a")[:12]
     assert repo.git("for-each-ref", READS) == ""
