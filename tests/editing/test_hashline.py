@@ -107,7 +107,7 @@ def test_carriage_returns_of_the_text_are_not_content() -> None:
         ("CUT 2.=3\n+x\n", "line 3 is a '+' line below 'CUT 2.=3', which takes none", ""),
         ("PUT 2:\n+x\nMV b\n+y\n", "line 5 is a '+' line below 'MV b', which takes none", ""),
         ("REM\n+y\n", "line 3 is a '+' line below 'REM', which takes none", ""),
-        ("+y\nCUT 1\n", "line 3 is the operation 'CUT 1', without a header", ""),
+        ("+y\nCUT 1\n", "line 2, '+y', is in no section", ""),
         ("PUT 2:\n-b\n+x\n", "line 3: '-b' quotes an old line", "leave it out"),
         ("PUT 2:\n+x\n  y\n", "line 4: 'y' is neither an operation nor", "put '+' before"),
         ("PUT 2*:\n+x\n", "is for blocks, which are not supported", "name the first and the last"),
@@ -162,7 +162,6 @@ def test_several_files_in_one_text_with_a_move_and_a_removal() -> None:
     [
         "Here it is:\n\n{}\n",
         "Text.\n\n```\n{}\n```\n\nMore text, about [other#1234567].\n",
-        "{}\n```\nMore text.\n",
         "1. Text:\n\n   ```hashline\n   [a.py#{id}]\n   PUT 2:\n   +x\n   ```\n   More.\n",
         "*** Begin Patch\n{}\n*** End Patch\nMore text.\n",
         "```\n*** Begin Patch\n\n{}\n*** End Patch\n```\n",
@@ -197,13 +196,15 @@ def test_a_text_in_an_object(item: dict[str, object]) -> None:
     [
         (HEAD, "no operation follows a header"),
         (f"{HEAD}1| a\n2| b\n", "no operation follows a header"),
-        ("PUT 1.=2:\n+x\n", "line 1 is the operation 'PUT 1.=2:', without a header above it"),
+        ("PUT 1.=2:\n+x\n", "line 1, 'PUT 1.=2:', is in no section"),
         ("[a.py]\nPUT 1:\n+x\n", "the header at line 1 names no version"),
         ("[a.py#12345g]\nPUT 1:\n+x\n", "has the version '12345g'"),
         ("[a.py#123]\nPUT 1:\n+x\n", "has the version '123'; expected 4 to 64"),
         (f"[#{ID}]\nPUT 1:\n+x\n", "names no file"),
         (f"```\n{HEAD}PUT 1:\n+x\n", "the text may be truncated"),
         (f"*** Begin Patch\n{HEAD}PUT 1:\n+x\n", "the text may be truncated"),
+        (f"{HEAD}PUT 1:\n+x\n```\n+y\n", "line 4: '```' is neither an operation nor"),
+        (f"```\n{HEAD}PUT 1:\n+x\n```\ny\n```\nz\n", "the text may be truncated"),
         (f"{HEAD}PUT 1:\n+x\n\nText.\n", "line 5: 'Text.' is neither an operation nor"),
         ({"path": "a.py", "patch": "PUT 1:\n+x\n"}, "'base' is missing"),
         ({"path": "b.py", "patch": f"{HEAD}CUT 1\n"}, "is for 'a.py', but 'path' is 'b.py'"),
@@ -235,6 +236,8 @@ def test_a_missing_version_is_refused_with_the_command_that_gives_it() -> None:
         "```\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n```\n",
         "```\nb.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n",
         "```\nPUT 3:\n+x\n```\n",
+        "```\n+x\n```\n",
+        "REM\n",
     ],
 )
 def test_no_edit_outside_of_the_sections_is_ignored(other: str) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import socket
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from git_boocode.editing.formats.hashline_grammar import is_operation
+from git_boocode.editing.line_changes import LineChanges
 from git_boocode.editing.reading import read_lines
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import BoocodeError
-from tests.editing.kit import refused, snapshot
+from tests.editing.kit import read, refused, snapshot
 from tests.hostile.test_targets import ends
 from tests.repo_kit import Repo
 
@@ -156,7 +160,7 @@ EDITS = {
     "lines of lines": (change('"start_line":1,"content":[["x"]]'), "invalid_input", "an array"),
     # Hashline
     "header alone": (section(""), "invalid_input", "no operation"),
-    "operation alone": (PUT, "invalid_input", "without a header"),
+    "operation alone": (PUT, "invalid_input", "is in no section"),
     "no mark": (section("PUT 1:\nx"), "invalid_input", "neither an operation nor"),
     "truncated text": (f"```\n{section(PUT)}", "invalid_input", "may be truncated"),
     "carriage returns": (section(PUT).replace("\n", "\r"), "invalid_input", "no operation"),
@@ -285,3 +289,33 @@ def test_the_header_of_a_file_with_any_name_is_read_back(repo: Repo, name: str) 
         "apply-edit", stdin=f"{header}\nPUT 2:\n+x\n".encode(errors="surrogateescape")
     )
     assert (done.code, path.read_text()) == (0, FIVE.replace("2", "x")), done
+
+
+LINES = (
+    *("[a#1f0c9a7]", "[b#1f0c9a7]", "  [c#1f0c9a7]", "[d]", "[e#zz]", "PUT 1.=2:", "PUT >3:"),
+    *("PUT >$:", "CUT 4", "DEL 5.=6", "SWAP 8:", "replace 9..9:", "REM", "MV x"),
+    *("REPLCE 3:", "PUT 1*:", "CUT 1 @r"),
+    *("", "  ", "+x", "+y", " +z", "+", "-old", "1| a", "Text.", "```", "```python"),
+    *("*** Begin Patch", "*** End Patch", "x.py", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"),
+)  # fmt: skip
+
+
+def test_no_new_line_and_no_operation_of_an_accepted_text_is_lost() -> None:
+    chance = random.Random(37)
+    accepted = 0
+    for _ in range(30_000):
+        lines = ["[a#1f0c9a7]", *chance.choices(LINES[:24], k=chance.randint(1, 9))]
+        if chance.random() < 0.3:
+            lines.insert(chance.randrange(len(lines)), chance.choice(LINES))
+        text = "\n".join(lines)
+        inputs = read(text)
+        if inputs.failures or {edit.format for edit in inputs.edits} != {"lines"}:
+            continue
+        accepted += 1
+        actions = [edit.action for edit in inputs.edits]
+        changes = [one for act in actions if isinstance(act, LineChanges) for one in act.changes]
+        others = sum(not isinstance(action, LineChanges) for action in actions)
+        rows = Counter(line.strip()[1:] for line in lines if line.strip().startswith("+"))
+        assert not rows - Counter(row for change in changes for row in change.content), text
+        assert len(changes) + others == sum(map(is_operation, lines)), text
+    assert accepted > 300

@@ -40,6 +40,7 @@ _EXPECTED = (
     "operations are 'PUT 3.=5:', 'PUT <3:', 'PUT >3:' and 'PUT >$:' with '+' lines below, "
     "'CUT 3.=5', 'MV path' and 'REM'"
 )
+_HEAD_IT = "a section is '[path#version]', operations, and below these lines that begin with '+'"
 _WHOLE = "send all of it again, to the end of the fence or to '*** End Patch'"
 _MARK_IT = (
     "put '+' before each new line; close the fence around the operations, or write "
@@ -126,8 +127,8 @@ class _Reader:
                 self._take(row, line)
             if self._section:
                 self.outside[row] = ""
-        if self._section and (self._fence or self._in_envelope):
-            self.found[-1] = self._section._replace(is_complete=False)
+        if self.found and (self._fence or self._in_envelope):
+            self.found[-1] = self.found[-1]._replace(is_complete=False)
         return self.found
 
     def _is_mark(self, row: int, bare: str) -> bool:
@@ -142,8 +143,6 @@ class _Reader:
             self._fence = opened
             if section:
                 section.lines.append("")
-        elif opened and not (self._fence or opened.info):
-            self._section = None
         else:
             return False
         return True
@@ -171,20 +170,18 @@ class _Reader:
     def failures(self) -> Iterator[Failure]:
         """The failure for an edit between the sections, which would be ignored."""
         other = text_format("\n".join(self.outside))
-        if other in (None, "lines"):
-            rows = (row for row, line in enumerate(self.outside) if is_operation(line))
-            if other is None or (row := next(rows, None)) is None:
-                return
-            line = shortened(self.outside[row].strip())
-            stray = f"line {row + 1} is the operation '{line}', without a header above it"
-            hint = "put '[path#version]' above it, the first line that 'git boocode read' prints"
-            yield Failure.of(invalid(stray, hint), None, None, None)
-        else:
+        if other not in (None, "lines"):
             mixed = invalid(
                 f"the text also contains an edit in the format {other}",
                 "send edits of different formats as separate inputs, or in one JSON array",
             )
             yield Failure.of(mixed, None, None, None)
+            return
+        for row, line in enumerate(self.outside):
+            if line.lstrip().startswith("+") or is_operation(line):
+                stray = f"line {row + 1}, '{shortened(line.strip())}', is in no section"
+                yield Failure.of(invalid(stray, _HEAD_IT), None, None, None)
+                return
 
 
 def _section_edits(section: _Section, context: Context, given: object) -> Iterator[Edit]:
