@@ -49,11 +49,16 @@ def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
         day = f"{READS}{time.strftime(_DAY, time.gmtime())}/"
         ids = {path: _blob_id(data, repository) for path, data in files.items()}
         # In a partial clone, git stops at a blob of HEAD that is not here.
-        names = [*(f"{day}{blob}" for blob in ids.values()), *(f"HEAD:{path}" for path in ids)]
+        names = [f"{day}{blob}" for blob in ids.values()]
+        for tree in ("HEAD", ":0"):
+            names += (f"{tree}:{path}" for path in ids)
         found = repository.store.lookup(names)
-        kept = {info.id for info in found if info is not None}
+        staged = found[-len(ids) :]
+        kept = {info.id for info in found[: -len(ids)] if info is not None}
         new = {path: files[path] for path, blob in ids.items() if blob not in kept}
-        for path in _ignored(repository, [*new]):
+        # Git ignores no file that the index has.
+        tracked = {path for path, info in zip(ids, staged, strict=True) if info is not None}
+        for path in _ignored(repository, [path for path in new if path not in tracked]):
             new.pop(path, None)
         if not new:
             return
