@@ -33,7 +33,7 @@ from git_boocode.cli.output import (
     wants_json,
 )
 from git_boocode.editing.answer import BEGIN, Answer, EditsRefusedError, describe, diff_of, numbered
-from git_boocode.editing.edits import AppliedEdit, EditedFile, MatchOptions
+from git_boocode.editing.edits import DEFAULT_PROFILE, AppliedEdit, EditedFile, MatchOptions
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits
@@ -41,7 +41,6 @@ from git_boocode.editing.service import locate as find_text
 from git_boocode.editing.text_changes import without_common_indentation
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import Candidate
-from git_boocode.matching.rungs import PROFILES
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.config import Config
 from git_boocode.repo.durable import write_private
@@ -190,6 +189,11 @@ def apply_edit(request: EditRequest, no_record: bool, no_index: bool, encoding: 
 
 def check_profile(profile: str) -> None:
     """Refuse the name of a profile that does not exist (UsageError)."""
+    if profile == DEFAULT_PROFILE:
+        return
+    # Imported late: an edit by line numbers needs no matcher.
+    from git_boocode.matching.rungs import PROFILES
+
     if profile not in PROFILES:
         known = ", ".join(PROFILES)
         raise UsageError(f"unknown profile '{profile}'", hints=(f"the profiles are: {known}",))

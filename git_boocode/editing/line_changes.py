@@ -104,7 +104,7 @@ class VersionEdits:
         The lines of the result, and of a MissError, are those of the file before the call if
         `is_alone`, else those of `text`.
         """
-        if "\0" in self.version.text + text.text:
+        if "\0" in self.version.text or "\0" in text.text:
             raise MissError("binary", "the file is binary: it has no lines to replace")
         own, notes = self._placed(action, number, how)
         every = [*self._splices, *own]
