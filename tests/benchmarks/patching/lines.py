@@ -75,6 +75,31 @@ def _as_edits(edit: Edit, other: Edit, rng: random.Random) -> Case:
     return _case(edit, edit, as_json({"edits": sent}))
 
 
+def _operation(change: Change) -> str:
+    if not change.new:
+        return f"CUT {change.start + 1}.={change.stop}\n"
+    place = f"{change.start + 1}.={change.stop}"
+    if change.start == change.stop:
+        place = f">{change.start}" if change.start else "<1"
+    return f"PUT {place}:\n" + "".join(f"+{line}" for line in change.new)
+
+
+def _hashline(edit: Edit, rng: random.Random) -> str:
+    """The same as a text of hashline."""
+    operations = "".join(map(_operation, _told(edit, rng)))
+    return f"[{edit.path}#{version(edit.before)}]\n{operations}"
+
+
+@KINDS.lands("as hashline")
+def _as_hashline(edit: Edit, other: Edit, rng: random.Random) -> Case:
+    return _case(edit, edit, _hashline(edit, rng))
+
+
+@KINDS.lands("stale: as hashline, other lines changed since")
+def _stale_hashline(edit: Edit, other: Edit, rng: random.Random) -> Case:
+    return _case(edit, _apart(edit, rng), _hashline(edit, rng))
+
+
 @KINDS.lands("several files")
 def _several(edit: Edit, other: Edit, rng: random.Random) -> Case:
     sent = f"[{_sent(edit, _told(edit, rng))}, {_sent(other, _told(other, rng))}]".encode()
