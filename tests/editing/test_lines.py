@@ -501,9 +501,13 @@ def test_only_the_named_lines_change(
         return
     order.shuffle(changes)
     text = text_of(old, ending, closed=closed)
-    done = LineChanges((*changes,)).apply(FileText(text, "raw"), MatchOptions(verbatim=True))
-    ending = ending if ending in text else "\n"
-    assert done.text == FileText(text_of(new, ending, closed=closed), "raw")
+    version, how = FileText(text, "raw"), MatchOptions(verbatim=True)
+    wanted = FileText(text_of(new, ending if ending in text else "\n", closed=closed), "raw")
+    assert LineChanges((*changes,)).apply(version, how).text == wanted
+    edits, now = VersionEdits(version, version, ID), version
+    for number, change in enumerate(changes):
+        now = edits.applied(LineChanges((change,)), number, now, how).text or now
+    assert now == wanted
 
 
 class Piece(NamedTuple):
