@@ -16,6 +16,7 @@ from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.restore.transaction import Transaction
 from git_boocode.repo import atomic_write
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+from git_boocode.repo.object_writer import blob_ids
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_with_edits import FileEditor
@@ -107,6 +108,13 @@ def test_they_are_applied_undone_and_done_again(chat: Chat) -> None:
     assert chat.transcript.stat().st_mode & 0o777 == 0o600
     chat.nothing_is_left()
     sound(chat.repo)
+
+
+def test_they_may_name_lines_of_the_version(chat: Chat) -> None:
+    base = blob_ids(LONG.encode())[0][:12]
+    lines = {"start_line": 2, "end_line": 3, "content": []}
+    restored(chat, [{"path": str(chat.transcript), "base": base, **lines}])
+    assert (seen(chat.repo), chat.text) == (chat.there, SHORT)
 
 
 def test_a_host_in_python(chat: Chat) -> None:
