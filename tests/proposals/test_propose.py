@@ -163,9 +163,10 @@ def test_lines_of_the_file_and_of_what_is_proposed(repo: Repo) -> None:
     for line in (2, 4):
         base = blob(repo, LINES)[:12]
         propose({"path": "a", "base": base, "start_line": line, "content": f"line {line}"})
-    version = output(repo, "a").decode()
+    version = "1\nline 2\n3\nline 4\n5\n"
+    assert output(repo, "a") == version.encode()
     propose({"path": "a", "base": blob(repo, version)[:12], "after_line": 5, "content": "6"})
-    assert output(repo, "a") == b"1\nline 2\n3\nline 4\n5\n6\n"
+    assert output(repo, "a") == f"{version}6\n".encode()
 
 
 def test_base_of_the_users_file(repo: Repo) -> None:
