@@ -11,13 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import check_text, existing, joined
 from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError, edit_name
 from git_boocode.editing.textfile import FileText, uniform_crlf
 from git_boocode.matching.text import lines_of, split_lines
 from git_boocode.repo.errors import first_few
+
+if TYPE_CHECKING:
+    from git_boocode.matching.three_way import Place
 
 RUNG = "lines"
 _LISTED = 10  # maximum number of places in a note
@@ -118,7 +121,7 @@ class VersionEdits:
             # On its own first, so that its lines and its errors are about this edit only.
             result = self._merged(self.version, self._edited(own), self.before, own)
             if self._splices:
-                merged = self._merged(self.version, edited, self.before, own)
+                merged = self._merged(self.version, edited, self.before, own, every)
                 result = result._replace(text=merged.text)
         self._splices = every
         self._left = result.text if alone else None
@@ -126,17 +129,26 @@ class VersionEdits:
         return result._replace(applied=applied._replace(notes=(*applied.notes, *notes)))
 
     def _merged(
-        self, base: FileText, edited: FileText, text: FileText, splices: Sequence[_Splice]
+        self,
+        base: FileText,
+        edited: FileText,
+        text: FileText,
+        splices: Sequence[_Splice],
+        changes: Sequence[_Splice] = (),
     ) -> EditResult:
-        """Merge the change from an older text to an edited one into the present text."""
+        """Merge the change from an older text to an edited one into the present text.
+
+        The result is about `splices`, which are all its `changes` unless these are given.
+        """
         from git_boocode.editing.versions import OlderText, merged_result
 
         is_older = self.version != self.before
         older = OlderText(base, self.base if is_older else "the start of the call")
         rows = [(splice.first, splice.stop) for splice in splices]
         made = EditResult(edited, _applied(splices))
+        places = _places(base.text, changes or splices)
         try:
-            return merged_result(made, older, text, rows, proven=True)
+            return merged_result(made, older, text, rows, proven=True, places=places)
         except MissError as miss:
             if is_older or miss.code != "stale":
                 raise
@@ -317,6 +329,23 @@ class VersionEdits:
 def _applied(splices: Sequence[_Splice]) -> AppliedEdit:
     start, stop = splices[0].first, max(splice.stop for splice in splices)
     return AppliedEdit(rung=RUNG, count=len(splices), start_line=start + 1, end_line=stop)
+
+
+def _places(text: str, splices: Sequence[_Splice]) -> list[Place]:
+    """The rows of the splices in a text, and in the text that they make of it."""
+    places: list[Place] = []
+    shift = 0
+    for splice in _ordered(splices):
+        first, made = splice.first, splice.first + shift
+        shift += len(splice.content) - (splice.stop - splice.first)
+        if places and first == places[-1][0][1]:
+            (first, _), (made, _) = places.pop()
+        places.append(((first, splice.stop), (made, splice.stop + shift)))
+    (first, stop), (made, end) = places[-1]
+    if first and not text.endswith("\n") and stop == len(split_lines(text)):
+        # The line above gets or loses a line ending.
+        places[-1] = (first - 1, stop), (made - 1, end)
+    return places
 
 
 def _ordered(splices: Sequence[_Splice]) -> list[_Splice]:

@@ -28,7 +28,7 @@ from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
 from git_boocode.matching.text import Text as Lines
-from git_boocode.matching.three_way import merge_edit
+from git_boocode.matching.three_way import Place, merge_edit
 from git_boocode.repo.atomic_write import Target
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.files import MAX_BYTES, FileState
@@ -214,15 +214,18 @@ def merged_result(
     rows: Sequence[tuple[int, int]],
     *,
     proven: bool,
+    places: Sequence[Place] | None = None,
 ) -> EditResult:
     """Merge an edit of some rows of an older version three-way into the text.
 
-    It is ``proven`` if the edit is known to be for that version. Raises MissError (`stale`,
-    `already_applied`).
+    It is ``proven`` if the edit is known to be for that version; ``places`` are its changes there
+    if it names them by their lines. Raises MissError (`stale`, `already_applied`).
     """
     applied, base, edited = made.applied, older.text.text, (made.text or older.text).text
     try:
-        content, now = merge_edit(Lines(text.text), base, edited, rows, proven=proven)
+        content, now = merge_edit(
+            Lines(text.text), base, edited, rows, proven=proven, places=places
+        )
     except MatchError as error:
         near, message = error.candidates, error.message
         if error.code == "stale":

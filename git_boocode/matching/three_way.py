@@ -31,6 +31,10 @@ from git_boocode.matching.types import (
 _SHOWN_CLASHES = 10  # maximum number of conflicts that an error shows
 
 
+Place = tuple[Rows, Rows]
+"""The rows of a change in the base and in the text that has it."""
+
+
 class Region(NamedTuple):
     """The corresponding rows (first, stop) of each text; rows are 0-based."""
 
@@ -52,24 +56,39 @@ class ThreeWay(NamedTuple):
     same: tuple[Region, ...] = ()
 
 
-def merge_three_way(base: str, ours: str, theirs: str) -> ThreeWay:
+def merge_three_way(
+    base: str, ours: str, theirs: str, *, places: Sequence[Place] | None = None
+) -> ThreeWay:
     """Apply the changes from ``base`` to ``theirs`` to ``ours``.
 
     Changes of the two sides conflict if they overlap or touch (no unchanged base line between
     them), unless they are equal. Different line endings in ours alone are not a change, and stay. A
     text that is too large to align counts as one change.
+
+    ``places`` are the changes of theirs, if they are known: the rows in the base and in theirs,
+    ascending. Then a change of ours that could also be at other rows, because lines are repeated,
+    conflicts there as well.
     """
     base_rows, our_rows, their_rows = split_lines(base), split_lines(ours), split_lines(theirs)
     here = split_lines(with_our_endings(base, ours, theirs))
-    changes = [
-        *((hunk, True) for hunk in _changes(_lf(base_rows), _lf(our_rows))),
-        *((hunk, False) for hunk in _changes(base_rows, their_rows)),
-    ]
+    left, right = _lf(base_rows), _lf(our_rows)
+    own, movable = _changes(left, right), list[Hunk]()
+    if places is None:
+        made = _changes(base_rows, their_rows)
+    else:
+        placed, own = own, [*_widened(left, right, own)]
+        movable = [hunk for hunk in own if hunk not in placed]
+        made = [*_changes_in(base_rows, their_rows, places)]
+    changes = [*((hunk, True) for hunk in own), *((hunk, False) for hunk in made)]
     sorts: dict[str, list[Region]] = {"conflicts": [], "taken": [], "kept": [], "same": []}
     for region, sides in _regions(changes):
+        if len(sides) == 1:
+            sorts["kept" if True in sides else "taken"].append(region)
+            continue
         mine, other = our_rows[slice(*region.ours)], their_rows[slice(*region.theirs)]
-        both = "same" if _lf(mine) == _lf(other) else "conflicts"
-        sorts[both if len(sides) > 1 else "kept" if True in sides else "taken"].append(region)
+        # Which of some equal lines ours has changed is not known.
+        is_unsure = any(region.base[0] <= hunk.i1 < hunk.i2 <= region.base[1] for hunk in movable)
+        sorts["same" if _lf(mine) == _lf(other) and not is_unsure else "conflicts"].append(region)
     text = None
     if not sorts["conflicts"]:
         taken = ((*region.ours, here[slice(*region.theirs)]) for region in sorts["taken"])
@@ -150,6 +169,24 @@ def _placed(left: Sequence[str], right: Sequence[str], backwards: Iterable[Hunk]
     return [*placed[:-1], slide_last(len(left))] if placed else []
 
 
+def _changes_in(
+    left: Sequence[str], right: Sequence[str], places: Iterable[Place]
+) -> Iterator[Hunk]:
+    """The changed hunks in some places, none of which leaves its place."""
+    for (i1, i2), (j1, j2) in places:
+        for hunk in _changes(left[i1:i2], right[j1:j2]):
+            yield Hunk(hunk.same, i1 + hunk.i1, i1 + hunk.i2, j1 + hunk.j1, j1 + hunk.j2)
+
+
+def _widened(left: Sequence[str], right: Sequence[str], hunks: Iterable[Hunk]) -> Iterator[Hunk]:
+    """The hunks of `_changes` with all rows to which they can move with the same effect."""
+    above = 0
+    for hunk in hunks:
+        up = _room(left, right, hunk, hunk.i1 - above, down=False)
+        above = hunk.i2
+        yield hunk._replace(i1=hunk.i1 - up, j1=hunk.j1 - up)
+
+
 def _room(left: Sequence[str], right: Sequence[str], hunk: Hunk, most: int, *, down: bool) -> int:
     """The number of rows, at most ``most``, by which a hunk can move with the same effect."""
     rows, first, stop = right, hunk.j1, hunk.j2
@@ -220,15 +257,22 @@ def rebase_edit(
 
 
 def merge_edit(
-    text: Text, base: str, edited: str, rows: Sequence[Rows], *, proven: bool = True
+    text: Text,
+    base: str,
+    edited: str,
+    rows: Sequence[Rows],
+    *,
+    proven: bool = True,
+    places: Sequence[Place] | None = None,
 ) -> tuple[str, tuple[Rows, ...]]:
     """Merge an edit of the ``rows`` of an older version, the ``base``, into the text.
 
+    ``places`` are the changes of the edit if they are known by their lines, see `merge_three_way`.
     Returns the new content, and the edited rows of the text. Raises MatchError: ``stale`` if the
     merge conflicts, or if none of the edited lines is left, unless it is ``proven`` that the edit
     was made for the base; ``already_applied`` if it changes nothing.
     """
-    merge = merge_three_way(base, text.raw, edited)
+    merge = merge_three_way(base, text.raw, edited, places=places)
     now = tuple(_rows_now(merge, rows))
     if merge.text == text.raw:
         there = [region.ours for region in merge.same] or now

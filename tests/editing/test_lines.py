@@ -560,8 +560,69 @@ def test_changes_apart_are_merged_and_others_refused(
         assert (done.text, is_clear) == (FileText(text_of(merged, ending, closed=closed)), True)
 
 
-def tried(edits: VersionEdits, action: LineChanges, now: FileText) -> EditResult | MissError:
+@pytest.mark.parametrize(
+    ("others", "change"),
+    [
+        # The line that is named was changed, and others are like it.
+        (["top", "cell", "done", "cell", "cell", "end"], LineChange(3, 3, ())),
+        # One of the equal lines is gone, whichever it was.
+        (["top", "cell", "cell", "cell", "end"], LineChange(3, 3, ("x",))),
+        (["top", "cell", "cell", "cell", "cell", "cell", "end"], LineChange(4, 3, ("x",))),
+    ],
+)
+def test_an_edit_of_one_of_many_equal_lines_is_refused_if_they_have_changed(
+    others: list[str], change: LineChange
+) -> None:
+    version = FileText("top\ncell\ncell\ncell\ncell\nend\n")
+    now = FileText(text_of(others, "\n", closed=True))
+    done = tried(VersionEdits(version, now, ID), LineChanges((change,)), now)
+    assert isinstance(done, MissError)
+    assert done.code == "stale"
+
+
+def test_an_equal_line_elsewhere_does_not_matter() -> None:
+    version = FileText("top\n" + 6 * "x\n")
+    now = FileText("top\n" + 5 * "x\n" + "y\n")
+    done = tried(VersionEdits(version, now, ID), LineChanges((LineChange(2, 2, ("z",)),)), now)
+    assert isinstance(done, EditResult)
+    assert done.text == FileText("top\nz\n" + 4 * "x\n" + "y\n")
+
+
+FEW = st.sampled_from(["one", "two"])
+
+
+@given(
+    lines=st.lists(FEW, min_size=3, max_size=9),
+    at=st.tuples(COUNT, COUNT, COUNT),
+    content=st.lists(st.one_of(FEW, st.just("mine")), max_size=2),
+    others=st.lists(st.one_of(FEW, st.just("theirs")), max_size=2),
+    closed=st.booleans(),
+)
+def test_no_other_line_than_the_named_one_changes_where_lines_are_repeated(
+    lines: list[str], at: tuple[int, int, int], content: list[str], others: list[str], closed: bool
+) -> None:
+    first = min(at[0], len(lines))
+    stop = min(first + at[1], len(lines))
+    there = stop + 1 + at[2]
+    if there >= len(lines) or (first == stop and not content):
+        return
+    theirs = [*lines[:there], *others, *lines[there + 1 :]]
+    both = [*lines[:first], *content, *lines[stop:there], *others, *lines[there + 1 :]]
+    version, now, wanted = (
+        FileText(text_of(text, "\n", closed=closed)) for text in (lines, theirs, both)
+    )
+    action = LineChanges((LineChange(first + 1, stop, (*content,)),))
+    done = tried(VersionEdits(version, now, ID), action, now, HOW._replace(verbatim=True))
+    if isinstance(done, MissError):
+        assert done.code in ("stale", "already_applied")
+    else:
+        assert done.text == wanted
+
+
+def tried(
+    edits: VersionEdits, action: LineChanges, now: FileText, how: MatchOptions = HOW
+) -> EditResult | MissError:
     try:
-        return edits.applied(action, 0, now, HOW)
+        return edits.applied(action, 0, now, how)
     except MissError as error:
         return error

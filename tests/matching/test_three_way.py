@@ -116,7 +116,7 @@ def test_a_line_that_moved_conflicts_where_git_sees_a_conflict(
     verdicts = set()
     for line in BASE.splitlines():
         texts = {"base": BASE, "ours": BASE.replace(line, "other"), "theirs": theirs}
-        merged = merge_three_way(**texts).text
+        merged = merge_three_way(*texts.values()).text
         assert merged == _git_merge(tmp_path_factory.mktemp("merge"), **texts)
         verdicts.add(merged is None)
     assert verdicts == {True, False}
@@ -144,7 +144,7 @@ def test_repeated_lines_hardly_ever_lead_to_another_result(
             came = [rng.choice([*COMMON, side]) for _ in range(rng.randint(0, 3))]
             made = [*rows[:at], *came, *rows[at + rng.randint(0, 3) :]]
             texts[side] = "".join(f"{row}\n" for row in made)
-        merged, expected = merge_three_way(**texts).text, _git_merge(top, **texts)
+        merged, expected = merge_three_way(*texts.values()).text, _git_merge(top, **texts)
         assert merged in (expected, None)
         other += merged != expected
     assert other <= 1
@@ -198,7 +198,7 @@ def test_the_result_is_that_of_git_merge_file(
     for name in unfinished:
         texts[name] = texts[name].removesuffix("\n")
     top = tmp_path_factory.mktemp("merge")
-    merge = merge_three_way(**texts)
+    merge = merge_three_way(*texts.values())
     assert merge.text == _git_merge(top, **texts)
     assert (merge.text is None) == bool(merge.conflicts)
 
