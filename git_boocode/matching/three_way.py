@@ -272,6 +272,8 @@ def merge_edit(
     merge conflicts, or if none of the edited lines is left, unless it is ``proven`` that the edit
     was made for the base; ``already_applied`` if it changes nothing.
     """
+    if places is None and len(rows) == 1:
+        places = _place_of(rows[0], base, edited)
     merge = merge_three_way(base, text.raw, edited, places=places)
     now = tuple(_rows_now(merge, rows))
     if merge.text == text.raw:
@@ -280,6 +282,15 @@ def merge_edit(
     if merge.text is None or not (proven or _has_lines_left(merge, base, rows)):
         raise _stale(text, merge, base, rows, now)
     return merge.text, now
+
+
+def _place_of(rows: Rows, base: str, edited: str) -> list[Place] | None:
+    """The place of an edit that has changed some rows of the base; None if it changed others."""
+    old, new = split_lines(base), split_lines(edited)
+    (first, stop), below = rows, len(old) - rows[1]
+    if old[:first] != new[:first] or (below and old[stop:] != new[len(new) - below :]):
+        return None
+    return [(rows, (first, len(new) - below))]
 
 
 def _has_lines_left(merge: ThreeWay, base: str, rows: Sequence[Rows]) -> bool:

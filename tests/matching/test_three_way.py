@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from git_boocode.matching.align import SCRIPT_WORK
 from git_boocode.matching.text import Text
 from git_boocode.matching.three_way import Region, merge_edit, merge_three_way
+from git_boocode.matching.types import MatchError
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\n"
 
@@ -77,6 +78,16 @@ def test_an_edit_is_reported_at_its_rows_of_the_merged_text() -> None:
         now.raw.replace("five", "new\nfive"),
         ((5, 6),),
     )
+
+
+def test_an_edit_stays_at_its_rows_although_others_are_equal() -> None:
+    base, edited = "top\n" + 4 * "cell\n", "top\n" + 3 * "cell\n"
+    # The edit removes the first cell, which was filled since, or another one was.
+    first, last = "top\ndone\n" + 3 * "cell\n", "top\n" + 3 * "cell\n" + "done\n"
+    with pytest.raises(MatchError, match="line 2 changed since"):
+        merge_edit(Text(first), base, edited, [(0, 2)])
+    merged, rows = merge_edit(Text(last), base, edited, [(0, 2)])
+    assert (merged, rows) == (last.replace("cell\n", "", 1), ((0, 2),))
 
 
 def test_other_line_endings_are_no_change_and_stay() -> None:
