@@ -73,6 +73,9 @@ def test_every_spelling_of_replacing_all(key: str) -> None:
 def test_every_spelling_of_a_whole_file(key: str) -> None:
     (edit,) = read({"path": "a", key: "x", "line_count": 1}).edits
     assert (edit.action, edit.format) == (Write("x"), "write")
+    others = {"description": "lines 3-5", "overwrite": True, "encoding": "utf-8", "mode": 420}
+    others |= {"timeout": 30, "call_id": "3-5", "version_count": 2, "view_range": [], "to": None}
+    assert read({"path": "a", key: "x", **others}).edits[0].action == Write("x")
     create = {key: "x", "command": "create"}
     for item in ({"path": "a", **create}, {"path": "a", "edits": [create]}):
         (edit,) = read(item).edits
@@ -98,12 +101,23 @@ def test_every_spelling_of_several_edits(key: str) -> None:
         # A part of a file must not be taken for the whole.
         *(
             ({"content": "x", part: 3}, "is for a part of it")
-            for part in ("line", "end_line", "endLine", "end", "range", "insert_line")
+            for part in (
+                *("line", "end_line", "endLine", "end", "range", "insert_line", "from_line", "to"),
+                *("first_line", "lineStart", "line_number", "at_line", "pos", "after", "before"),
+                *("insert_after", "position", "start_lines", "from", "offset", "start-line"),
+            )
         ),
         *(
             ({"content": "x", "mode": mode}, "is for a part of it")
             for mode in ("a", "append", "insert", "prepend")
         ),
+        *(
+            ({"content": "x", "span": span}, "'span' is for a part of it")
+            for span in ([3, 5], [3], "3-5", "L3-L5", "3..5", "3, 5")
+        ),
+        ({"content": "x", "type": "insert"}, "is for a part of it"),
+        ({"command": "create", "file_text": "x", "from_line": 3}, "is for a part of it"),
+        ({"new_text": "x", "from_line": 3}, "'from_line' is for a part of it"),
         ({"content": "x", "append": True}, "is for a part of it"),
         ({"start": 3, "end": 9, "content": "x"}, "is for a part of it"),
         ({"target_file": "a", "code_edit": "# ... existing code ...\nx"}, "may omit code"),

@@ -68,11 +68,18 @@ _JSON_RULES = (
     'JSON has double quotes around keys and strings, \\" \\\\ \\n for those characters in them, '
     "true, false and null, no comments, and no comma before } or ]"
 )
-_OF_A_PART = (*INSERT_LINE, *START_LINE, *END_LINE, "line", "start", "end", "range")
-_HOW = ("mode", "op", "operation", "action")
-_PARTIAL = re.compile(r"a|append|prepend|set|insert\w*|\w*line\w*")
+_HOW = ("mode", "op", "operation", "action", "type")
+_PARTIAL = re.compile(r"a|append|prepend|set|insert\w*|delete\w*|\w*line\w*")
 _LINE_HASH = re.compile(r"\d+(?:#\w+|[:|]\d*[A-Za-z]\w*)")
 """The number and the hash of a line, in older JSON of hashline."""
+_LINES = re.compile(r"L?\d+ ?(?:[-–,:]|\.\.) ?L?\d+")
+_LIMIT = "start|end|first|last|from|to|after|before|at|begin|stop|until|insert|above|below"
+_PLACE = re.compile(
+    rf"(?:insert_)?(?:{_LIMIT})|(?:(?:\w+_)?(?:{_LIMIT})_?)?(?:line|row|pos|position|offset|range)s?|"
+    rf"(?!new_)\w+_line|(?:line|row)s?_?(?:{_LIMIT}|no|num|number|range|index)s?|anchor"
+)
+"""Names of a place in a file, in lower case with underscores."""
+_NO_PLACE = re.compile(r"(?i).*(?:id|version|date|time|count)")
 
 Object = Mapping[str, object]
 T = TypeVar("T")
@@ -171,6 +178,7 @@ def _action(item: Object) -> Action:
             raise invalid(f"'insert_line' is missing; expected a whole number from {least}")
         return Insert(line - least, text(item, INSERTED), top=least)
     if command in ("create", "write"):
+        _check_whole(item, "file_text")
         return Write(text(item, CONTENT[::-1]))
     if not given:
         _check_whole(item, "new_text")
@@ -185,17 +193,30 @@ def _check_whole(item: Object, key: str) -> None:
             f"'{lazy}' may omit code, which is not supported",
             "send old_string and new_string, or the whole file as content",
         )
-    part = key_of(item, _OF_A_PART) or ("append" if item.get("append") is True else None)
-    for name, value in item.items():
-        how = _PARTIAL if name in _HOW else _LINE_HASH
-        is_place = name not in (*PATH, *CONTENT, *NEW_TEXT)
-        if is_place and isinstance(value, str) and how.fullmatch(value):
-            part = part or name
+    known = (*PATH, *CONTENT, *NEW_TEXT, "base", "command")
+    part = next((name for name in item if name not in known and is_partial(name, item[name])), None)
     if part:
         raise invalid(
             f"'{key}' is for the whole file, but '{part}' is for a part of it",
-            "send old_string and new_string, or, to insert lines, insert_line and insert_text",
+            "send old_string and new_string; for lines by their numbers start_line, end_line and "
+            "content, with base; or, to insert lines, insert_line and insert_text",
         )
+
+
+def is_partial(name: str, value: object) -> bool:
+    """Whether a key, by its name or the form of its value, is for a part of a file."""
+    if name == "append" and value is True:
+        return True
+    if value is None or isinstance(value, bool) or value in ("", []):
+        return False
+    if name in _HOW:
+        return isinstance(value, str) and _PARTIAL.fullmatch(value) is not None
+    if _PLACE.fullmatch(re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()):
+        return True
+    if isinstance(value, list):
+        return all(type(number) is int for number in value)
+    has_form = isinstance(value, str) and (_LINE_HASH.fullmatch(value) or _LINES.fullmatch(value))
+    return bool(has_form) and not _NO_PLACE.fullmatch(name)
 
 
 def changes(item: Object, parse: Callable[[object, str], T]) -> tuple[T, ...]:
