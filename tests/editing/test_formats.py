@@ -203,7 +203,7 @@ def test_new_text_alone_replaces_no_content() -> None:
     ("item", "expected"),
     [
         ({"insert_line": 0, "new_text": "x"}, "'insert_line' is 0; expected a whole number from 1"),
-        ({"new_text": "x", "start_line": 3}, "'start_line' is for a part of it"),
+        ({"new_text": "x", "start_line": 3, "base": "1234567"}, "unknown key 'new_text'; expected"),
         ({"new_string": "x"}, "no 'old_string'"),
         ({"edit": {"path": "b", "old": "x", "new": "y"}}, "are for 'a'"),
     ],

@@ -250,6 +250,29 @@ def test_invalid_changes(change: object, expected: str) -> None:
     assert message.startswith(f"changes[1]: {expected}")
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("to", 4), ("endline", 4), ("end-line", 4), ("last_line", 4), ("count", 2), ("lines", 2)),
+        *(("type", "insert"), ("action", "insert_after"), ("op", "delete"), ("rename", "b")),
+        ("new_string", "x"),
+    ],
+)
+def test_a_key_that_would_be_ignored_is_refused(key: str, value: object) -> None:
+    change = {"start_line": 2, "content": ["x"], key: value}
+    for item in ({"changes": [change]}, {"changes": [SIX, change]}, change, {"edits": [change]}):
+        message = invalid({"base": ID, **item})
+        assert f"unknown key '{key}'" in message
+        assert "start_line, end_line, after_line, before_line, content" in message
+    remarks = {"description": "x", "delete": False, "old_string_hint": None}
+    assert applied(TEXT, {"start_line": 2, "content": ["x"], **remarks}) == "a\nx\nc\nd\ne\n"
+
+
+@pytest.mark.parametrize("more", [{"rename": "b"}, {"move": "b"}, {"delete": True}, {"to": 3}])
+def test_nothing_beside_changes_is_ignored(more: dict[str, object]) -> None:
+    assert f"'{next(iter(more))}' is beside 'changes'" in invalid(edit(SIX, **more))
+
+
 def test_all_invalid_changes_are_named() -> None:
     message = invalid({"changes": [{"after_line": 1}, SIX, {"start_line": 0, "content": []}]})
     assert message.startswith("changes[0]: 'content' is missing")

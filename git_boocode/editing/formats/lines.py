@@ -15,13 +15,16 @@ from git_boocode.editing.formats.objects import (
     END_LINE,
     OLD,
     PATH,
+    RENAME,
     START_LINE,
     Object,
     base,
     change_formats,
     changes,
+    check_keys,
     check_switches,
     invalid,
+    is_partial,
     is_positioned,
     key_of,
     kind_of,
@@ -35,6 +38,7 @@ from git_boocode.editing.line_changes import LineChange, LineChanges
 _PLACES = (START_LINE, AFTER_LINE, BEFORE_LINE)
 _FOREIGN = (*OLD, "start", "end")
 """Keys of the formats that search for text."""
+_CHANGE = (*START_LINE, *END_LINE, *AFTER_LINE, *BEFORE_LINE, "content")
 
 
 def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
@@ -57,22 +61,34 @@ def _edit(item: Object, context: Context) -> Edit:
     version = base(item) or context.base
     if version is None:
         raise missing_base(path)
+    _check_around(item)
     action = LineChanges(changes(item, _change))
     return Edit(0, path, action, version, "lines", item)
+
+
+def _check_around(item: Object) -> None:
+    """Refuse what would be ignored beside `changes`."""
+    for name, value in item.items():
+        if item.get("changes") is None or not value or name in (*PATH, "base", "changes"):
+            continue
+        if name in (*RENAME, "delete", "remove") or is_partial(name, value):
+            message = f"'{name}' is beside 'changes', which has the changes of lines"
+            raise invalid(message, "send it as another edit, or leave it out")
 
 
 def _change(change: object, where: str) -> LineChange:
     try:
         if not isinstance(change, dict):
             raise invalid(f"it is {kind_of(change)}; expected an object")
-        return _parsed(change)
+        return _parsed(change, () if where else (*PATH, "base"))
     except MissError as miss:
         raise miss.reworded(f"{where}: {miss.message}" if where else miss.message) from None
 
 
-def _parsed(change: Object) -> LineChange:
+def _parsed(change: Object, around: tuple[str, ...]) -> LineChange:
     if name := key_of(change, _FOREIGN):
         raise invalid(f"'{name}' is text to find, but line numbers name the place")
+    check_keys(change, (*_CHANGE, *around))
     first, last = _place(change)
     content = lines(change, "content", "content")
     if content is None:

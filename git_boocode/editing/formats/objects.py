@@ -42,6 +42,7 @@ PLACES = (*AFTER_LINE, *BEFORE_LINE)
 OPS = ("replace", "append", "prepend")
 ANCHORED = ("set_line", "replace_lines", "insert_after", "insert_before")
 """The operations at positions, in today's JSON and in the older one."""
+RENAME = ("rename", "move")
 PATCH = ("patch", "diff", "input", "patchText", "patch_text")
 PATCH_LINES = ("patch_lines", "patchLines")
 SHELL = ("command", "cmd")
@@ -79,6 +80,7 @@ _PLACE = re.compile(
     rf"(?!new_)\w+_line|(?:line|row)s?_?(?:{_LIMIT}|no|num|number|range|index)s?|anchor"
 )
 """Names of a place in a file, in lower case with underscores."""
+_REMARKS = ("description", "explanation", "instruction", "instructions", "reason", "comment")
 _NO_PLACE = re.compile(r"(?i).*(?:id|version|date|time|count)")
 
 Object = Mapping[str, object]
@@ -121,7 +123,8 @@ def change_formats(item: Object) -> tuple[bool, bool]:
         has_content = item.get("content") is not None
         is_region = isinstance(item.get("start"), (list, str)) and has_content
         is_other = is_region or key_of(item, (*OLD, *EDITS, *INSERT_LINE, "command"))
-        is_lines = key_of(item, (*START_LINE, *PLACES) if has_content else PLACES)
+        has_text = has_content or key_of(item, NEW)
+        is_lines = key_of(item, (*START_LINE, *PLACES) if has_text else PLACES)
         return is_region, not is_other and is_lines is not None
     if isinstance(given, str):
         with suppress(MissError):
@@ -203,6 +206,19 @@ def _check_whole(item: Object, key: str) -> None:
         )
 
 
+def check_keys(item: Object, known: tuple[str, ...]) -> None:
+    """Refuse a key with a value that would be ignored, unless it is a remark."""
+    for name, value in item.items():
+        if name in (*known, *_REMARKS) or value is None or value is False or value in ("", []):
+            continue
+        from difflib import get_close_matches
+
+        near = [f"nearest is '{key}'" for key in get_close_matches(name, known, 1)]
+        spelled = [key for key in known if key not in PATH and key == key.lower()]
+        unknown = f"unknown key '{name}'"
+        raise invalid("; ".join([unknown, *near, f"expected {', '.join(spelled)}"]))
+
+
 def is_partial(name: str, value: object) -> bool:
     """Whether a key, by its name or the form of its value, is for a part of a file."""
     if name == "append" and value is True:
@@ -251,7 +267,10 @@ def _region_change(change: object, where: str) -> RegionChange:
     start, end, content = (
         lines(change, name, inside + name) for name in ("start", "end", "content")
     )
-    for name, anchor in (("start", start or []), *([("end", end)] if end else [])):
+    if start is None:
+        missing = f"'{inside}start' is missing; expected 1 to {MAX_HEIGHT} lines of the file"
+        raise invalid(f"{missing}, or a number as start_line, after_line or before_line")
+    for name, anchor in (("start", start), *([("end", end)] if end else [])):
         if not 1 <= len(anchor) <= MAX_HEIGHT:
             count = f"'{inside}{name}' has {len(anchor)} lines"
             raise invalid(f"{count}; expected 1 to {MAX_HEIGHT}")
@@ -260,7 +279,7 @@ def _region_change(change: object, where: str) -> RegionChange:
     if content is None:
         missing = f"'{inside}content' is missing"
         raise invalid(f"{missing}; expected the lines that replace the region, or []")
-    return RegionChange(tuple(start or ()), tuple(end) if end else None, tuple(content))
+    return RegionChange(tuple(start), tuple(end) if end else None, tuple(content))
 
 
 def invalid(message: str, hint: str | None = None) -> MissError:
