@@ -327,6 +327,20 @@ def test_json_renames_and_deletes() -> None:
     ]
     (edit,) = edits_of({**item, "edits": [], "delete": True})
     assert (edit.action, edit.base) == (Delete(), ID)
+    (edit,) = edits_of({**item, "delete": True})
+    assert (edit.action, edit.base) == (Delete(), ID)
+    (edit,) = edits_of({**item, "rename": "b.py"})
+    assert (edit.action, edit.base, edit.to) == (Keep(), ID, "b.py")
+
+
+@pytest.mark.parametrize(
+    "part", [{"start_line": 3, "end_line": 4}, {"line": 3}, {"lines": "3-5"}, {"from": 3}]
+)
+def test_a_file_is_not_deleted_for_a_part_of_it(part: dict[str, object]) -> None:
+    for whole in ({"delete": True}, {"rename": "b"}, {"delete": True, "edits": []}):
+        message, hint = refusal({"path": "a", "base": ID, **whole, **part})
+        assert f"'{next(iter(part))}' is for a part" in message
+        assert hint == 'to delete lines, send start_line, end_line and "content": []'
 
 
 @pytest.mark.parametrize("position", ["42#VK", "12:a3f", "12:a3f|x", "3#1a2b"])
@@ -365,6 +379,14 @@ def test_content_for_hashed_lines_is_not_taken_for_the_whole_file(edit: dict[str
         ([{"op": "replace", "pos": 3, "end": 2, "lines": []}], {}, "the range ends above it"),
         ([{"op": "replace", "lines": ["x"]}], {}, "'edits[0].pos' is missing"),
         ([{"op": "replace", "pos": 1}], {}, "'edits[0].lines' is missing"),
+        (
+            [{"op": "delete", "pos": 3}],
+            {},
+            "'edits[0].op' is 'delete'; expected one of",
+        ),
+        ([{"op": "insert", "pos": 3, "lines": "x"}], {}, "'edits[0].op' is 'insert'"),
+        ([{"op": "replace", "pos": 3, "last": 5, "lines": "x"}], {}, "unknown key 'last'"),
+        ([{"set_line": {"anchor": 1, "end": 2, "new_text": "x"}}], {}, "unknown key 'end'"),
         ([{"op": "replace", "pos": 0, "lines": []}], {}, "expected the number of a line, from 1"),
         ([{"op": "replace", "pos": True, "lines": []}], {}, "'edits[0].pos' is 'True'"),
         ([{"op": "append", "pos": 1, "lines": []}], {}, "there is nothing to insert"),

@@ -138,11 +138,12 @@ def change_formats(item: Object) -> tuple[bool, bool]:
 
 
 def is_positioned(item: Object) -> bool:
-    """Whether an object has operations at positions, is one, or deletes a file."""
+    """Whether an object has operations at positions, is one, or deletes or renames a file."""
     name = key_of(item, EDITS)
     entries = item[name] if name else [item]
-    if item.get("delete") is True and entries in ([], [item]):
-        return key_of(item, (*OLD, *NEW, *CONTENT, *PATCH, "changes")) is None
+    renames = item.get("base") is not None and key_of(item, RENAME) is not None
+    if (item.get("delete") is True or renames) and entries in ([], [item]):
+        return key_of(item, (*OLD, *NEW, *CONTENT, *PATCH, *PATCH_LINES, "changes")) is None
     return isinstance(entries, list) and any(map(has_position, entries))
 
 
@@ -150,8 +151,8 @@ def has_position(entry: object) -> bool:
     """Whether a value is an operation at a position, of today's tools or of older ones."""
     if not isinstance(entry, dict):
         return False
-    is_named = any(isinstance(entry.get(key), dict) for key in ANCHORED)
-    return is_named or (entry.get("op") in OPS and ("pos" in entry or "lines" in entry))
+    op, is_named = entry.get("op"), any(isinstance(entry.get(key), dict) for key in ANCHORED)
+    return is_named or (isinstance(op, str) and "pos" in entry) or (op in OPS and "lines" in entry)
 
 
 def _edit(name: str, item: Object, context: Context, action: Action) -> Edit:

@@ -23,7 +23,7 @@ from git_boocode.editing.line_changes import LineChange, LineChanges
 from git_boocode.repo.errors import shortened
 
 _DIGITS = 9  # Maximum number of digits of a line number.
-_RENAME = ("rename", "move")
+_AROUND = (*objects.PATH, *objects.EDITS, *objects.RENAME, "delete", "base")
 _NESTED = {
     "set_line": ("replace", ("anchor", "", "new_text")),
     "replace_lines": ("replace", ("start_anchor", "end_anchor", "new_text")),
@@ -41,14 +41,14 @@ def edits(item: objects.Object, context: Context) -> Iterator[Edit | Failure]:
     context = objects.enclosed(item, context)
     path = objects.text(item, objects.PATH, context.path)
     name = objects.key_of(item, objects.EDITS)
-    entries = objects.array(item[name], name) if name and item[name] else [] if name else [item]
+    entries = _operations(item, name)
     if len(entries) > MAX_CHANGES:
         raise invalid(f"too many changes of a file: {len(entries)} (at most {MAX_CHANGES})")
     reader = _Positions(path, context.base)
     changes = tuple(
         reader.change(entry, f"{name}[{at}]." if name else "") for at, entry in enumerate(entries)
     )
-    to, removes = objects.text(item, _RENAME, ""), objects.flag(item, ("delete",))
+    to, removes = objects.text(item, objects.RENAME, ""), objects.flag(item, ("delete",))
     if removes and (changes or to):
         raise invalid("'delete' deletes the whole file, so there can be no 'edits' or 'rename'")
     if not (changes or to or removes):
@@ -60,6 +60,19 @@ def edits(item: objects.Object, context: Context) -> Iterator[Edit | Failure]:
         yield Edit(0, path, Delete(), version, "lines", item)
     if to:
         yield Edit(0, path, Keep(), version, "lines", item, to)
+
+
+def _operations(item: objects.Object, name: str | None) -> list[object]:
+    """The operations at positions; without one, the keys must be for the whole file."""
+    if name and item[name]:
+        return objects.array(item[name], name)
+    if not name and objects.has_position(item):
+        return [item]
+    for key, value in item.items():
+        if key not in _AROUND and objects.is_partial(key, value):
+            message = f"'delete' and 'rename' are for the whole file, but '{key}' is for a part"
+            raise invalid(message, 'to delete lines, send start_line, end_line and "content": []')
+    return []
 
 
 class _Positions:
@@ -82,7 +95,13 @@ class _Positions:
         op, keys, values = str(entry.get("op")), ("pos", "end", "lines"), entry
         for name, (plain, nested) in _NESTED.items():
             if isinstance(entry.get(name), dict):
+                objects.check_keys(entry, (name, *(_AROUND if not where else ())))
                 op, keys, values, where = plain, nested, entry[name], f"{where}{name}."
+        if op not in objects.OPS:
+            expected = ", ".join(objects.OPS)
+            raise invalid(f"'{where}op' is '{shortened(op)}'; expected one of {expected}")
+        around = ("op", *(_AROUND if not where else ())) if values is entry else ()
+        objects.check_keys(values, (*filter(None, keys), *around))
         start, end = (self._number(values, key, where) for key in keys[:2])
         if keys[2] not in values:
             raise invalid(f"'{where}{keys[2]}' is missing; expected an array of lines")
