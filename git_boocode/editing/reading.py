@@ -13,6 +13,8 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import BoocodeError, RefusedError, from_os
 
 _RANGE = re.compile(r"(?s)(.+):(?=-?\d)(\d{0,18})(?:(-)(\d{0,18}))?")
+_OTHER_RANGE = re.compile(r"(?s)(.+?)[:#]L?(\d{1,18})(?:[-,:]L?(\d{1,18}))?")
+"""Ranges as other tools write them, to name the form that is read."""
 
 
 class NumberedLines(NamedTuple):
@@ -58,9 +60,17 @@ def read_lines(
     unless there is a file of that name. RefusedError if there is no such file (`missing_file`) or
     line (`invalid_input`), or if the file has no lines (`binary`); FatalError if it cannot be read.
     """
+    asked = path
     if first is None and last is None:
         path, first, last = _split_range(workspace, path)
-    target, state = workspace.existing(path)
+    try:
+        target, state = workspace.existing(path)
+    except RefusedError as error:
+        meant = _meant(workspace, asked)
+        if not meant:
+            raise
+        hints = (f"for these lines, give {quoted(meant)}", *error.hints)
+        raise RefusedError(error.message, code=error.code, hints=hints) from None
     text = decode(state.data).text
     if "\0" in text:
         message = f"{quoted(path)}: the file is binary: it has no lines"
@@ -87,6 +97,14 @@ def _split_range(workspace: Workspace, path: str) -> tuple[str, int | None, int 
     name, first, to, last = found.groups()
     one = int(first) if first else None
     return name, one, int(last) if last else None if to else one
+
+
+def _meant(workspace: Workspace, path: str) -> str:
+    """The path and range that a path in another spelling seems to mean; empty if none does."""
+    found = _OTHER_RANGE.fullmatch(path)
+    if found is None or not workspace.has(found[1]):
+        return ""
+    return f"{found[1]}:{found[2]}" + (f"-{found[3]}" if found[3] else "")
 
 
 def _check_range(path: str, first: int, last: int | None, total: int) -> None:

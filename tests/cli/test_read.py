@@ -85,6 +85,14 @@ def test_a_missing_file_names_the_nearest(repo: Repo) -> None:
     assert "report.py" in repo.boocode("read", "reports.py:1-2").err
 
 
+@pytest.mark.parametrize("asked", ["a:3,5", "a:L3-L5", "a#L3-L5", "a#L3-5", "a:3:5", "a:3"])
+def test_a_range_in_another_spelling_is_named_as_it_is_read(repo: Repo, asked: str) -> None:
+    repo.write("sub/a" if asked != "a:3" else "sub/b", TWENTY)
+    done = repo.boocode("read", asked, cwd="sub")
+    assert done.code == 1
+    assert ("hint: for these lines, give a:3-5\n" in done.err) is (asked != "a:3")
+
+
 def test_a_file_whose_name_ends_like_a_range(repo: Repo) -> None:
     repo.write("a", TWENTY)
     repo.write("a:3", "x\n")
