@@ -222,7 +222,9 @@ def _version(failure: Failure) -> str:
     from git_boocode.editing.text_changes import quoted
 
     given = failure.given
-    if failure.format == "lines" and isinstance(given, dict) and _LINES_KEYS & given.keys():
+    if failure.format != "lines":
+        return f"version {failure.version}"
+    if isinstance(given, dict) and _LINES_KEYS & given.keys():
         return f'"base": "{failure.version}"'
     return f"[{_cut(_one_line(quoted(failure.path or '')), _MAX_TEXT)}#{failure.version}]"
 

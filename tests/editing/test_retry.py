@@ -25,7 +25,7 @@ def test_the_block_holds_reason_nearest_lines_and_edit(repo: Repo) -> None:
         "Correct them and send all edits again.\n\n"
         f"edit 1 of a: ambiguous: {refused(edits).failures[0].message}\n"
         "what to do: send more lines, so that the old text occurs once\n"
-        f"the file as it is: [a#{version(repo)}]\n"
+        f"the file as it is: version {version(repo)}\n"
         "one of the places, below `line 8`, line 9; send exactly these lines as old_string, "
         "without the numbers:\n"
         " 8| line 8\n"
@@ -101,7 +101,8 @@ def test_stale_lines_are_shown_with_their_numbers_and_version(repo: Repo, is_tex
 
 def test_a_path_in_the_block_is_quoted(repo: Repo) -> None:
     repo.write("x\ny", "1\n")
-    assert '\nthe file as it is: ["x\\ny"#' in refused([replace("x\ny", "2", "3")]).retry_context
+    edit = HASHLINE.replace("a", '"x\\ny"', 1).format("1" * 12).encode()
+    assert '\nthe file as it is: ["x\\ny"#' in refused(edit).retry_context
 
 
 def test_the_block_is_bounded() -> None:
