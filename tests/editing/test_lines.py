@@ -294,6 +294,27 @@ def test_a_line_number_needs_a_version() -> None:
         assert failure.hint == "get the version with: git boocode read 'a b'"
 
 
+@pytest.mark.parametrize("header", ["[a#{}]", "a#{}", "#{}", "[./a#{}]"])
+def test_a_version_may_be_the_header_that_read_prints(header: str) -> None:
+    for item in ({"changes": [SIX]}, SIX, {"op": "replace", "pos": 6, "lines": ["x"]}):
+        (parsed,) = edits_of({"path": "a", "base": header.format(ID[:12]), **item})
+        assert parsed.base == ID[:12]
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        *[(wrong, "'base' is not a blob id") for wrong in ("fa2d", "", "[a#fa2d]", "a")],
+        (12345678, "'base' is a number; expected a string"),
+        ("[b#1234567]", "'base' is for 'b', but 'path' is 'a'"),
+    ],
+)
+def test_a_version_that_is_none_is_refused_with_the_command(base: object, expected: str) -> None:
+    (failure,) = read({"path": "a", "base": base, **SIX}).failures
+    assert failure.message.startswith(expected)
+    assert failure.hint == "get the version with: git boocode read a"
+
+
 # Another version than the file's
 
 

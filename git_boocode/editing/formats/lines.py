@@ -58,7 +58,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 def _edit(item: Object, context: Context) -> Edit:
     check_switches(item)
     path = text(item, PATH, context.path)
-    version = base(item) or context.base
+    version = base(item, path) or context.base
     if version is None:
         raise missing_base(path)
     _check_around(item)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from git_boocode.editing.actions import MAX_MISSES, Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
-from git_boocode.editing.formats import MAX_CHANGES, Context
-from git_boocode.repo.errors import NextStep, first_few, shell_command
+from git_boocode.editing.formats import MAX_CHANGES, Context, agree
+from git_boocode.repo.errors import NextStep, first_few, shell_command, shortened
 
 if TYPE_CHECKING:
     from git_boocode.editing.regions import RegionChange
@@ -62,7 +62,7 @@ _SWITCHES = (
 )
 """Switches of some tools that would change the meaning of an edit."""
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
-_BASE = re.compile("[0-9a-fA-F]{7,64}")
+_BASE = re.compile(r"\[?(?:([^\[\]\n]*)#)?([0-9a-fA-F]{7,64})\]?")
 _NEXT = re.compile(r"[^ \t\r\n]")
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})(.*)", re.DOTALL)
 _JSON_RULES = (
@@ -158,7 +158,7 @@ def has_position(entry: object) -> bool:
 def _edit(name: str, item: Object, context: Context, action: Action) -> Edit:
     check_switches(item)
     path = text(item, PATH, context.path)
-    return Edit(0, path, action, base(item) or context.base, name, item)
+    return Edit(0, path, action, base(item, path) or context.base, name, item)
 
 
 def _action(item: Object) -> Action:
@@ -333,15 +333,20 @@ def number(item: Object, names: tuple[str, ...], least: int) -> int | None:
     return value
 
 
-def base(item: Object) -> str | None:
-    """The id of the blob that the model saw, in lower case."""
-    value = _get(item, ("base",), str, "a string")
-    if value is not None and not _BASE.fullmatch(value):
-        raise invalid(
-            "'base' is not a blob id; expected 7 to 64 hexadecimal digits",
-            "omit it, or send the blob id of the file that you read",
-        )
-    return value and value.lower()
+def base(item: Object, path: str | None) -> str | None:
+    """The id of the blob that the model saw, in lower case; it may be in a header for the path."""
+    value = item.get("base")
+    if value is None:
+        return None
+    hint = read_it(path) if path else "omit it, or send the blob id of the file that you read"
+    if not isinstance(value, str):
+        raise invalid(f"'base' is {kind_of(value)}; expected a string", hint)
+    found = _BASE.fullmatch(value)
+    if found is None:
+        raise invalid("'base' is not a blob id; expected 7 to 64 hexadecimal digits", hint)
+    if path and found[1] and not agree(path, found[1]):
+        raise invalid(f"'base' is for '{shortened(found[1])}', but 'path' is '{path}'", hint)
+    return found[2].lower()
 
 
 def missing_base(path: str) -> MissError:
@@ -361,7 +366,7 @@ def read_it(path: str) -> NextStep:
 def enclosed(item: Object, outer: Context) -> Context:
     """The context of the values inside an item: its path and base, or those of its own context."""
     path = text(item, PATH, outer.path or "") or None
-    return outer._replace(path=path, base=base(item) or outer.base)
+    return outer._replace(path=path, base=base(item, path) or outer.base)
 
 
 def lines(item: Object, name: str, where: str) -> list[str] | None:
