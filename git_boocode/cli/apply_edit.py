@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 import click
@@ -33,7 +34,13 @@ from git_boocode.cli.output import (
     wants_json,
 )
 from git_boocode.editing.answer import BEGIN, Answer, EditsRefusedError, describe, diff_of, numbered
-from git_boocode.editing.edits import DEFAULT_PROFILE, AppliedEdit, EditedFile, MatchOptions
+from git_boocode.editing.edits import (
+    DEFAULT_PROFILE,
+    AppliedEdit,
+    EditedFile,
+    MatchOptions,
+    MissError,
+)
 from git_boocode.editing.formats import FORMATS
 from git_boocode.editing.inputs import Source
 from git_boocode.editing.service import Options, apply_edits
@@ -44,7 +51,7 @@ from git_boocode.matching import Candidate
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.config import Config
 from git_boocode.repo.durable import write_private
-from git_boocode.repo.errors import RefusedError, UsageError
+from git_boocode.repo.errors import NextStep, RefusedError, UsageError, shell_command
 
 _CANDIDATE_LINES = 8
 _LOCATED_LINES = 12
@@ -114,16 +121,18 @@ class EditRequest(NamedTuple):
         return self.buffers.fill(workspace._replace(from_here=self.path is not None))
 
     @contextmanager
-    def explaining(self) -> Iterator[None]:
+    def explaining(self, workspace: Workspace) -> Iterator[None]:
         """Write the retry context of a refusal in the block, and describe it for people."""
         _check_retry_context(self.retry_context)
         _keep_retry_context(self.retry_context, "")
         try:
             yield
         except EditsRefusedError as error:
-            _keep_retry_context(self.retry_context, error.retry_context)
+            word = partial(_typed_here, workspace)
+            _keep_retry_context(self.retry_context, error.worded(word))
             if wants_json():
                 raise
+            error.hints = tuple(map(word, error.hints))
             refuse(error)
 
 
@@ -176,7 +185,7 @@ def apply_edit(request: EditRequest, no_record: bool, no_index: bool, encoding: 
     how = MatchOptions(request.profile, request.verbatim)
     options = Options(how, request.format_, request.dry_run, not no_record)
     with (
-        request.explaining(),
+        request.explaining(workspace),
         progress(workspace.repository, "applying edits"),
     ):
         answer = apply_edits(sources, workspace, options)
@@ -271,6 +280,18 @@ def print_edits(answer: Answer, workspace: Workspace, request: EditRequest) -> N
     if request.show_diff or request.trim:
         config = workspace.repository.config if workspace.repository else Config({})
         print_diffs(answer, config, trim=request.trim)
+
+
+def _typed_here(workspace: Workspace, hint: str) -> str:
+    """A hint whose command to read a file works where the user is."""
+    if not isinstance(hint, NextStep) or hint.name != "read":
+        return hint
+    path = hint.value
+    with suppress(MissError):
+        path = os.path.relpath(workspace.target(path).path, workspace.prefix or ".")
+    options = () if workspace.repository else ("--no-index",)
+    ends_options = ("--",) if path.startswith("-") else ()
+    return hint.worded(shell_command("git", "boocode", "read", *options, *ends_options, path))
 
 
 def refuse(error: EditsRefusedError) -> NoReturn:

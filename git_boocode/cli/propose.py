@@ -51,7 +51,7 @@ def propose(request: EditRequest, retry_of: str, encoding: str) -> int:
     how = MatchOptions(request.profile, request.verbatim)
     options = Options(how, request.format_, request.dry_run)
     with (
-        request.explaining(),
+        request.explaining(workspace),
         progress(workspace.repository, "proposing edits"),
     ):
         answer = store(sources, workspace, options, retry_of)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,26 @@ def test_without_a_repository(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a\n")
     done = Repo(tmp_path).boocode("read", "--no-index", "a")
     assert done == (0, "[a#78981922613b]\n1| a\n", "")
+
+
+@pytest.mark.parametrize("name", ["a", "-a b", "a:3", "new\nline"])
+@pytest.mark.parametrize("more", [(), ("--no-index",)])
+def test_the_command_of_a_hint_works_in_a_subdirectory(
+    repo: Repo, name: str, more: tuple[str, ...]
+) -> None:
+    repo.write(f"sub/{name}", "x\n")
+    edit = {"path": name if more else f"sub/{name}", "changes": [{"start_line": 1, "content": []}]}
+    for base in ({}, {"base": "1" * 12}):
+        edits = json.dumps({**edit, **base})
+        retry = ("--retry-context", "retry")
+        done = repo.boocode("apply-edit", *more, *retry, cwd="sub", stdin=edits)
+        said = "get the version with: "
+        _, _, command = done.err.partition(f"hint: {said}")
+        command = command.splitlines()[0]
+        assert f"{said}{command}\n".encode() in repo.read("sub/retry")
+        words = ["bash", "-c", command.replace("git boocode", f"{sys.executable} -m git_boocode")]
+        printed = subprocess.run(words, cwd=repo.top / "sub", capture_output=True, check=True)
+        assert printed.stdout.endswith(b"1| x\n")
 
 
 def test_a_terminal_is_not_steered(repo: Repo) -> None:
