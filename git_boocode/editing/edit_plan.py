@@ -292,10 +292,13 @@ class EditPlan:
 
     def _full_base(self, source: PlannedFile, data: bytes, edit: Edit) -> str:
         """The blob id of a base that is too short to be one by itself."""
-        from git_boocode.editing.short_tags import full_id
+        from git_boocode.editing.short_tags import full_id, kept_versions
 
-        older = self._file_versions(source)
-        return full_id(edit.base or "", edit.path, data, older.contents if older else ())
+        tag, repository = edit.base or "", self._workspace.repository
+        older, found = self._file_versions(source), list[tuple[str, str]]()
+        if older and repository:
+            found = [*older.contents, *kept_versions(tag, repository)]
+        return full_id(tag, edit.path, data, found)
 
     def _lines_outcome(self, file: PlannedFile, edit: Edit, action: LineChanges) -> EditResult:
         edits = self._version_edits(file, edit)

@@ -2,7 +2,8 @@
 
 A tag is the beginning of a blob id, or the tag that oh-my-pi computes of a file: the lower half of
 XXH32 (https://github.com/Cyan4973/xxHash, xxhash_spec.md) of its text without the whitespace at the
-ends of lines.
+ends of lines. With both meanings, an invented tag of four digits fits one of 25 versions in about
+0.08 % of cases; one that fits several is refused.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING
 from git_boocode.editing.edits import MissError
 from git_boocode.editing.formats.objects import read_it
 from git_boocode.editing.textfile import decode
+from git_boocode.repo.layout import READS
 from git_boocode.repo.object_writer import blob_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from git_boocode.repo.repository import Repository
 
 _TAG_DIGITS = 4
 _PRIMES = 2654435761, 2246822519, 3266489917, 668265263, 374761393
@@ -42,6 +46,14 @@ def full_id(tag: str, path: str, data: bytes, older: Iterable[tuple[str, str]]) 
     if not fitting:
         message = f"git holds no version {tag} of the file"
     raise MissError("stale", message, hint=read_it(path))
+
+
+def kept_versions(tag: str, repository: Repository) -> list[tuple[str, str]]:
+    """The ids and texts of the versions that have been read, and whose id begins with a tag."""
+    names = (ref.name.rpartition("/")[2] for ref in repository.store.refs(READS))
+    blobs = [*dict.fromkeys(name for name in names if name.startswith(tag))]
+    found = zip(blobs, repository.store.blobs(blobs), strict=True)
+    return [(blob, decode(data).text) for blob, data in found if data is not None]
 
 
 def hashline_tag(stripped: str) -> str:

@@ -452,6 +452,17 @@ def test_a_short_tag_may_be_the_beginning_of_a_blob_id(repo: Repo) -> None:
     assert codes(section("b", blob[:6], "CUT 1\n")) == [(0, "stale")]
 
 
+@pytest.mark.parametrize("digits", [4, 6])
+def test_a_short_tag_may_be_of_a_version_that_was_read(repo: Repo, digits: int) -> None:
+    repo.write("a", "committed\n")
+    repo.commit()
+    repo.write("a", FILE)
+    version = repo.boocode("read", "--json", "a").json["version"]
+    repo.write("a", f"0\n{FILE}")
+    apply(section("a", version[:digits], "CUT 2\n"))
+    assert repo.read("a").decode() == "0\na\nc\nd\ne\n"
+
+
 def test_only_the_present_version_is_moved_or_removed(repo: Repo) -> None:
     for path in ("a", "b"):
         repo.write(path, FILE)

@@ -6,8 +6,8 @@ the older `{"path","edits":[{"set_line":{"anchor","new_text"}},{"replace_lines":
 in version `base`, or the number and that version, as in `12#1f0c9a7b3d42`.
 
 In the tools that made this format, a position has a hash of the line instead, as in `12#VK`. It is
-refused: these hashes have one or two bytes, and every tool computes them in another way, so that
-one that fits proves nothing.
+refused: it is of one line, every tool computes it in another way, and names no version, so that a
+line that fits may be another one.
 """
 
 from __future__ import annotations
