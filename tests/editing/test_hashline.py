@@ -108,6 +108,13 @@ def test_carriage_returns_of_the_text_are_not_content() -> None:
         ("PUT 2:\n+x\nMV b\n+y\n", "line 5 is a '+' line below 'MV b', which takes none", ""),
         ("REM\n+y\n", "line 3 is a '+' line below 'REM', which takes none", ""),
         ("+y\nCUT 1\n", "line 2, '+y', is in no section", ""),
+        *(
+            (f"{operation} {text}\n", f"line 2: '{operation} {text}' has new text", hint)
+            for operation, text in (("PUT 2:", "x"), ("replace 2:", "+x"), ("PUT >$:", "x"))
+            for hint in (f"write '{operation}', and below it '+x'",)
+        ),
+        ("CUT 1\nPUT 2: x\n", "line 3: 'PUT 2: x' has new text", "and below it '+x'"),
+        ("PUT <^:\n", "the header at line 1; line 2: 'PUT <^:' is neither", "operations are"),
         ("PUT 2:\n-b\n+x\n", "line 3: '-b' quotes an old line", "leave it out"),
         ("PUT 2:\n+x\n  y\n", "line 4: 'y' is neither an operation nor", "put '+' before"),
         ("PUT 2*:\n+x\n", "is for blocks, which are not supported", "name the first and the last"),

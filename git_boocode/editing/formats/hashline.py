@@ -63,7 +63,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     reader = _Reader([line.removesuffix("\r") for line in text.split("\n")], context)
     sections, failures = reader.sections(), [*reader.failures()]
     if not (sections or failures):
-        raise invalid("no operation follows a header such as '[path#version]'", _EXPECTED)
+        raise _nothing(reader.lines)
     for section in sections:
         given = item if len(sections) == 1 and not failures else section.text
         try:
@@ -358,8 +358,26 @@ def _range(what: str, place: str, least: int) -> tuple[int, int]:
     return first, last
 
 
+def _nothing(lines: Sequence[str]) -> MissError:
+    """The error for a text without operations, with the line below its first header."""
+    rows = enumerate(lines, 1)
+    header = next((row for row, line in rows if "#" in line and HEADER.fullmatch(line)), 0)
+    below = ((row, line.strip()) for row, line in rows if not SHOWN.fullmatch(line))
+    row, line = next(below, (0, ""))
+    if not row:
+        return invalid("no operation follows a header such as '[path#version]'", _EXPECTED)
+    miss = _no_operation(row, line, operation_line(line))
+    hint = _EXPECTED if miss.hint == _MARK_IT else miss.hint
+    return invalid(f"no operation follows the header at line {header}; {miss.message}", hint)
+
+
 def _no_operation(row: int, line: str, found: OperationLine | None) -> MissError:
     shown = shortened(line)
+    operation, colon, text = line.partition(":")
+    if text.strip() and is_operation(operation + colon):
+        message = f"line {row}: '{shown}' has new text on the line of the operation"
+        below = f"+{text.strip().removeprefix('+')}"
+        return invalid(message, f"write '{operation}:', and below it '{shortened(below)}'")
     if near := found and found.nearest:
         near = near if near.startswith(("replace", "delete", "insert")) else near.upper()
         unknown = f"line {row}: unknown operation '{shown}', nearest is '{near}'"
