@@ -168,9 +168,11 @@ def outdated_base(
         return None
     unmerged = text is None or (text.is_raw and not by_lines)
     if unmerged or whole or profile != DEFAULT_PROFILE:
+        # An unknown version may never have been one of the file.
+        what = "has changed" if text else "has another version"
         unknown = "" if text else ", which is not in the repository"
         now = version_of(before.data, workspace.repository)
-        changed = f"the file has changed: it is {now}, but the edit is for {base}"
+        changed = f"the file {what}: it is {now}, but the edit is for {base}"
         hint = read_it(edit.path) if edit.format == "lines" else _AGAIN
         raise MissError("stale", changed + unknown, hint=hint)
     return text

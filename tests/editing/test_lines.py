@@ -373,8 +373,8 @@ def test_an_unknown_version_is_stale(repo: Repo) -> None:
     (failure,) = refused(edit(SIX, base="1" * 12)).failures
     assert failure.code == "stale"
     assert failure.message == (
-        f"the file has changed: it is {ID[:12]}, but the edit is for {'1' * 12}, which is not in "
-        "the repository"
+        f"the file has another version: it is {ID[:12]}, but the edit is for {'1' * 12}, "
+        "which is not in the repository"
     )
     assert failure.hint == "get the version with: git boocode read a"
 

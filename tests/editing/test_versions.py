@@ -300,7 +300,9 @@ def test_a_base_without_the_old_text_is_refused(repo: Repo) -> None:
 
 def test_an_unknown_base_is_refused(repo: Repo) -> None:
     repo.write("a.py", NOW)
-    assert message({**EDIT, "base": "1" * 40}).endswith("which is not in the repository")
+    said = message({**EDIT, "base": "1" * 40})
+    assert said.startswith("the file has another version: ")
+    assert said.endswith("which is not in the repository")
 
 
 def test_a_ref_that_is_named_like_a_blob_is_no_base(repo: Repo) -> None:
