@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.errors import BoocodeError, from_os
 from git_boocode.repo.gc import pack_many_refs, protect_from_gc, publish
 from git_boocode.repo.git import nul_lines, nul_records
 from git_boocode.repo.layout import READS
@@ -38,14 +38,15 @@ def version_of(data: bytes, repository: Location | None) -> str:
     return abbreviated(_blob_id(data, repository))
 
 
-def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
+def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> list[str]:
     """Keep the bytes of files, by path in git's trees, so that edits can name them as `base`.
 
     They are kept for `boocode.editsMaxAge`. Nothing is stored if HEAD has these bytes at that path,
-    or if git ignores the file, which may hold secrets. BoocodeError or OSError if it fails.
+    or if git ignores the file, which may hold secrets; returns the paths of ignored files.
+    BoocodeError or OSError if it fails.
     """
 
-    def keep() -> None:
+    def keep() -> list[str]:
         day = f"{READS}{time.strftime(_DAY, time.gmtime())}/"
         ids = {path: _blob_id(data, repository) for path, data in files.items()}
         # In a partial clone, git stops at a blob of HEAD that is not here.
@@ -58,10 +59,11 @@ def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
         new = {path: files[path] for path, blob in ids.items() if blob not in kept}
         # Git ignores no file that the index has.
         tracked = {path for path, info in zip(ids, staged, strict=True) if info is not None}
-        for path in _ignored(repository, [path for path in new if path not in tracked]):
+        ignored = _ignored(repository, [path for path in new if path not in tracked])
+        for path in ignored:
             new.pop(path, None)
         if not new:
-            return
+            return ignored
         # With a reftable or packed refs, this is so more often, which does no harm.
         is_first = not os.path.isdir(os.path.join(repository.common_dir, day))
         protect_from_gc(partial(_publish, repository, day, new))
@@ -70,8 +72,9 @@ def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> None:
             with suppress(BoocodeError, OSError):
                 prune_reads(repository)
                 pack_many_refs(repository)
+        return ignored
 
-    retry_conflicts(keep, ("conflict", "locked"))
+    return retry_conflicts(keep, ("conflict", "locked"))
 
 
 def abbreviated(blob: str) -> str:
@@ -92,7 +95,7 @@ def with_versions(files: Iterable[EditedFile], repository: Repository | None) ->
 def keep_new(workspace: Workspace, files: Iterable[EditedFile]) -> None:
     """Keep the new versions of files if possible, for a call that must not fail because of them."""
     new = {file.path: file.text.encode() for file in files if file.text is not None}
-    _keep_if_possible(workspace, {os.path.join(workspace.top, path): new[path] for path in new})
+    keep_if_possible(workspace, {os.path.join(workspace.top, path): new[path] for path in new})
 
 
 def failures_with_versions(
@@ -113,16 +116,20 @@ def failures_with_versions(
     versions = {target.path: version_of(data, workspace.repository) for target, data in found}
     if keep:
         new = {target.real: data for target, data in found if versions[target.path] not in held}
-        _keep_if_possible(workspace, new)
+        keep_if_possible(workspace, new)
     return [failure._replace(version=versions.get(failure.path or "")) for failure in failures]
 
 
-def _keep_if_possible(workspace: Workspace, contents: Mapping[str, bytes]) -> None:
-    """Keep versions of files, by absolute path."""
-    if workspace.repository is not None and contents:
-        files = {workspace.tree_path(os.path.realpath(path)): contents[path] for path in contents}
-        with suppress(BoocodeError, OSError):
-            keep_versions(workspace.repository, files)
+def keep_if_possible(workspace: Workspace, contents: Mapping[str, bytes]) -> str:
+    """Keep versions of files, by absolute path; returns why some are not kept, if so."""
+    if workspace.repository is None or not contents:
+        return ""
+    files = {workspace.tree_path(os.path.realpath(path)): contents[path] for path in contents}
+    try:
+        ignored = keep_versions(workspace.repository, files)
+    except (BoocodeError, OSError) as error:
+        return (from_os(error) if isinstance(error, OSError) else error).message
+    return "git ignores the file" if ignored else ""
 
 
 def prune_reads(

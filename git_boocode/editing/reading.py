@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from git_boocode.editing.kept_versions import keep_versions, version_of
+from git_boocode.editing.kept_versions import keep_if_possible, version_of
 from git_boocode.editing.text_changes import quoted
 from git_boocode.editing.textfile import decode
 from git_boocode.editing.workspace import Workspace
-from git_boocode.repo.errors import BoocodeError, RefusedError, from_os
+from git_boocode.repo.errors import RefusedError
 
 _RANGE = re.compile(r"(?s)(.+):(?=-?\d)(\d{0,18})(?:(-)(\d{0,18}))?")
 _OTHER_RANGE = re.compile(r"(?s)(.+?)[:#]L?(\d{1,18})(?:[-,:]L?(\d{1,18}))?")
@@ -80,13 +80,14 @@ def read_lines(
     lines = [*(row.removesuffix("\r") for row in rows[:-1]), *filter(None, rows[-1:])]
     first = 1 if first is None else first
     _check_range(path, first, last, len(lines))
+    why = keep_if_possible(workspace, {target.real: state.data})
     return NumberedLines(
         target.path,
         version_of(state.data, workspace.repository),
         first,
         tuple(lines[first - 1 : last]),
         len(lines),
-        _keep(workspace, workspace.tree_path(target.real), state.data),
+        f"the version is not kept for later edits: {why}" if why else "",
     )
 
 
@@ -117,14 +118,3 @@ def _check_range(path: str, first: int, last: int | None, total: int) -> None:
         problem = f"there is no line {first}; the file has {total} line{'s' * (total != 1)}"
     if problem:
         raise RefusedError(f"{quoted(path)}: {problem}", code="invalid_input")
-
-
-def _keep(workspace: Workspace, path: str, data: bytes) -> str:
-    """Keep a version; returns why that failed, so that a read-only repository can be read."""
-    try:
-        if workspace.repository is not None:
-            keep_versions(workspace.repository, {path: data})
-    except (BoocodeError, OSError) as error:
-        why = from_os(error) if isinstance(error, OSError) else error
-        return f"the version is not kept for later edits: {why.message}"
-    return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -150,33 +149,17 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
         if options.record:
             record = _record(plan, workspace, workspace.repository, options)
         else:
-            _keep_versions(files, workspace, workspace.repository)
+            from git_boocode.editing.kept_versions import keep_if_possible
+
+            ends = {(file.spelling or file.target).real: file.after for file in files}
+            new = {path: data for path, data in ends.items() if data is not None}
+            keep_if_possible(workspace, new)
         journal = journal or EditJournal(workspace.repository, record)
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
         raise _changed_meanwhile(error.target, files, inputs, workspace) from None
     return record.id if record else None
-
-
-def _keep_versions(
-    files: Sequence[PlannedFile], workspace: Workspace, repository: Repository
-) -> None:
-    """Keep what will be written without a record, unless git's directory is read-only."""
-    from git_boocode.editing.kept_versions import keep_versions
-
-    try:
-        keep_versions(
-            repository,
-            {
-                workspace.tree_path((file.spelling or file.target).real): file.after
-                for file in files
-                if file.after is not None
-            },
-        )
-    except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise
 
 
 class EditJournal(Journal):

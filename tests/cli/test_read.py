@@ -158,6 +158,15 @@ def test_a_repository_that_cannot_be_written(repo: Repo) -> None:
     assert answer.json["warning"].startswith("the version is not kept")
 
 
+def test_an_ignored_file_is_read_with_a_warning(repo: Repo) -> None:
+    repo.write(".gitignore", ".env\n")
+    repo.write(".env", "a\n")
+    warning = "the version is not kept for later edits: git ignores the file"
+    assert repo.boocode("read", ".env").err == f"warning: .env: {warning}\n"
+    assert repo.boocode("read", "--json", ".env").json["warning"] == warning
+    assert reads(repo) == []
+
+
 def test_without_a_repository(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a\n")
     done = Repo(tmp_path).boocode("read", "--no-index", "a")
