@@ -248,7 +248,7 @@ _AGENT_ITEMS = {
     "changes": ("start_line", "end_line", "after_line", "before_line", "content"),
 }
 """Those of the items of an array, whose text describes them."""
-_KINDS = re.compile(r" \([^)]*\)")
+_KINDS = re.compile(r" \([^()]*\)")
 """What each of the values of `force` does, which the hints of a refusal say."""
 _CODE = re.compile(r"`(?:git boocode ([a-z]+)|([^`]+))`")
 

@@ -31,11 +31,11 @@ HEADER = re.compile(r"([ \t]*)(?:\[(.+)\]|¶(.*\S))[ \t]*")
 """A path and a version, in brackets or, until June 2026, behind a pilcrow."""
 SHOWN = re.compile(r"[ \t]*(?:(?:\d+|…)[|:].*)?")
 """A blank line, or a line of a file as `git boocode read` prints it."""
-MOVE = re.compile(r"(?:MV|mv)(?:[ \t]+(.+))?")
+MOVE = re.compile(r"(?:MV|mv)(?:[ \t]+([^ \t].*))?")
 REMOVE = "REM"
 _OPERATION = re.compile(
-    r"(?P<words>[A-Za-z]+(?:[._ \t]+[A-Za-z]+){0,3})[ \t]*(?P<gap>[<>]?)[ \t]*"
-    r"(?P<place>[-+]?[\d$][-\d$ \t.=…–,*]*)?:?[ \t]*(?P<register>@\S*)?[ \t]*:?"
+    r"(?P<words>[A-Za-z]+(?:[._ \t]+[A-Za-z]+){0,3})(?:[ \t]*(?P<gap>[<>]))?[ \t]*"
+    r"(?P<place>[-+]?[\d$][-\d$ \t.=…–,*]*)?(?::[ \t]*)?(?:(?P<register>@\S*)[ \t]*:?)?"
 )
 _MOST_SHOWN = 10_000  # Maximum number of lines of a file between a header and an operation.
 _WIDTH = 200  # Maximum number of characters of an operation on lines.

@@ -70,7 +70,7 @@ _JSON_RULES = (
     "true, false and null, no comments, and no comma before } or ]"
 )
 _HOW = ("mode", "op", "operation", "action", "type")
-_PARTIAL = re.compile(r"a|append|prepend|set|insert\w*|delete\w*|\w*line\w*")
+_PARTIAL = ("a", "append", "prepend", "set")
 _LINE_HASH = re.compile(r"\d+(?:#\w+|[:|]\d*[A-Za-z]\w*)")
 """The number and the hash of a line, in older JSON of hashline."""
 _LINES = re.compile(r"L?\d+ ?(?:[-–,:]|\.\.) ?L?\d+")
@@ -227,13 +227,18 @@ def is_partial(name: str, value: object) -> bool:
     if value is None or isinstance(value, bool) or value in ("", []):
         return False
     if name in _HOW:
-        return isinstance(value, str) and _PARTIAL.fullmatch(value) is not None
+        return isinstance(value, str) and _is_partial_operation(value)
     if _PLACE.fullmatch(re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()):
         return True
     if isinstance(value, list):
         return all(type(number) is int for number in value)
     has_form = isinstance(value, str) and (_LINE_HASH.fullmatch(value) or _LINES.fullmatch(value))
     return bool(has_form) and not _NO_PLACE.fullmatch(name)
+
+
+def _is_partial_operation(name: str) -> bool:
+    has_part = name.startswith(("insert", "delete")) or "line" in name
+    return name in _PARTIAL or (has_part and name.isidentifier())
 
 
 def changes(item: Object, parse: Callable[[object, str], T]) -> tuple[T, ...]:
