@@ -394,6 +394,13 @@ class EditPlan:
         present = set(old.text.split("\n")) if markers else ()
         for line in markers:
             if line not in present:
+                if _CUT.search(line):
+                    raise MissError(
+                        "invalid_input",
+                        f"the new text has the line '{line.strip()[-_SHOWN:]}', which was cut when "
+                        "it was shown",
+                        hint="change a part of the line with old_string and new_string",
+                    )
                 raise MissError(
                     "invalid_input",
                     f"the new text has the line '{line.strip()[-_SHOWN:]}', which looks like a "

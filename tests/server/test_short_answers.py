@@ -98,7 +98,8 @@ def test_the_end_of_a_line_that_was_cut_is_not_written(agent: Client, work: Repo
     header, line = said(agent, "read", path="wide").split("\n")
     change = {"start_line": 1, "content": [line.removeprefix("1| ").replace("y", "z", 1)]}
     text = refused(agent, "apply_edit", path="wide", base=header[6:18], changes=[change])
-    assert "y… (10 more characters)', which looks like a placeholder" in text
+    assert "y… (10 more characters)', which was cut when it was shown" in text
+    assert "change a part of the line with old_string and new_string" in text
     assert work.read("wide") == before
 
 
