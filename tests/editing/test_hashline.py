@@ -281,6 +281,26 @@ def test_a_header_between_blocks_of_another_format_is_prose() -> None:
     assert len(read(f"{block}{HEAD}CUT 1\n{block}").failures) == 1
 
 
+DIFF = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n"
+PATCH = "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n"
+
+
+UNFRAMED = "*** Update File: x\n@@\n-a\n+b\n"
+
+
+@pytest.mark.parametrize("other", [DIFF, PATCH, UNFRAMED])
+def test_a_section_below_a_patch_is_refused(other: str) -> None:
+    for below in (f"{HEAD}CUT 3\n", f"\nAnd then:\n```\n{HEAD}CUT 3\n```\n"):
+        assert refusal(other + below)[0] == "the text also contains an edit in the format lines"
+    for prose in (
+        HEAD,
+        f"\nNow {HEAD}has the text.\n",
+        f"\n{HEAD}3| c\n\nDelete the rest by hand.\n",
+    ):
+        (edit,) = edits_of(other + prose)
+        assert edit.path == "x"
+
+
 def test_the_format_of_hashline_is_lines() -> None:
     source = [Source("input", f"{HEAD}CUT 1\n".encode())]
     assert [edit.format for edit in read_inputs(source, "lines").edits] == ["lines"]

@@ -58,6 +58,8 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         lines = patch_lines(objects.patch(item) or next(words, ""))
         envelopes = _Envelopes(lines)
         sections, bare = envelopes.read(), envelopes.bare
+        if mixed := objects.other_format(envelopes.outside, "apply-patch"):
+            raise mixed
     for section in sections:
         portion = "\n".join([_BEGIN, *lines[section.row : section.stop], _END, ""])
         given = item if len(sections) == 1 else portion
@@ -85,6 +87,7 @@ class _Envelopes:
         self.lines = lines
         self.bare = not any(_OPENING.fullmatch(line.strip()) for line in lines)
         self.sections: list[_Section] = []
+        self.outside: list[str] = []  # The lines that are ignored.
         self.closers: set[str] | None = None  # Of the current envelope; None outside.
 
     def read(self) -> list[_Section]:
@@ -111,6 +114,8 @@ class _Envelopes:
             self.closers = {fence.marks} if fence else {heredoc[2]} if heredoc else set()
         if header:
             self._begin(row, header)
+        if self.closers is None:
+            self.outside.append(self.lines[row])
 
     def _inside(self, row: int, line: str, closers: set[str]) -> None:
         last = next((one for one in self.sections[-1:] if one.stop == row), None)
@@ -133,6 +138,7 @@ class _Envelopes:
             invalid(row + 1, f"'{shortened(line)}'; expected one of {_MARKERS}")
         elif line:
             self.closers = None
+            self.outside.append(self.lines[row])
 
     def _begin(self, row: int, header: re.Match[str]) -> None:
         kind, path = header[1], header[2].strip()
@@ -167,6 +173,8 @@ def _hunks(area: Area, at: int) -> list[PatchHunk]:
         hunk, stop = area.read_hunk(at)
         if stop == at:
             # Prose below a patch without an envelope.
+            if mixed := objects.other_format(area.lines[at : area.stop], "apply-patch"):
+                raise mixed
             break
         hunks.append(hunk)
         at = stop

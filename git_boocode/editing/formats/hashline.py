@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.actions import Delete, Keep
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import MAX_CHANGES, Context, agree, objects, text_format
+from git_boocode.editing.formats import MAX_CHANGES, Context, agree, objects
 from git_boocode.editing.formats.hashline_grammar import (
     HEADER,
     MOVE,
@@ -169,12 +169,7 @@ class _Reader:
 
     def failures(self) -> Iterator[Failure]:
         """The failure for an edit between the sections, which would be ignored."""
-        other = text_format("\n".join(self.outside))
-        if other not in (None, "lines"):
-            mixed = invalid(
-                f"the text also contains an edit in the format {other}",
-                "send edits of different formats as separate inputs, or in one JSON array",
-            )
+        if mixed := objects.other_format(self.outside, "lines"):
             yield Failure.of(mixed, None, None, None)
             return
         for row, line in enumerate(self.outside):

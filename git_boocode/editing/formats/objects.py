@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from git_boocode.editing.actions import MAX_MISSES, Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
-from git_boocode.editing.formats import MAX_CHANGES, Context, agree
+from git_boocode.editing.formats import MAX_CHANGES, Context, agree, text_format
 from git_boocode.repo.errors import NextStep, first_few, shell_command, shortened
 
 if TYPE_CHECKING:
@@ -291,6 +291,17 @@ def _region_change(change: object, where: str) -> RegionChange:
 def invalid(message: str, hint: str | None = None) -> MissError:
     """The error for invalid input."""
     return MissError("invalid_input", message, hint=hint)
+
+
+def other_format(ignored: Sequence[str], own: str) -> MissError | None:
+    """The error for an edit of another format in the lines of a text that a parser ignores."""
+    other = text_format("\n".join(ignored))
+    if other in (None, own):
+        return None
+    return invalid(
+        f"the text also contains an edit in the format {other}",
+        "send edits of different formats as separate inputs, or in one JSON array",
+    )
 
 
 def kind_of(value: object) -> str:

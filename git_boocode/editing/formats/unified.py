@@ -55,6 +55,8 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     # Skip files without a change, unless there are no others.
     files = [file for file in diffs.files if any(map(is_change, file.hunks)) or not file.hunks]
     files = files or diffs.files
+    if mixed := objects.other_format(diffs.outside, "unified"):
+        raise mixed
     if not files:
         raise objects.invalid("the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'")
     for file in files:
@@ -345,6 +347,7 @@ class Diffs:
 
     def __init__(self, text: str) -> None:
         self.lines = patch_lines(text)
+        self.outside: list[str] = []  # The lines that are ignored.
         self.files: list[FileDiff] = []
         self._current: FileDiff | None = None
         self._read(Area(self.lines, len(self.lines), fenced=False), 0)
@@ -384,6 +387,7 @@ class Diffs:
             file.hunks.append(hunk)
             return file.stop
         self._check_stray(area, at)
+        self.outside.append(line)
         return at + 1
 
     def _begin(self, file: FileDiff) -> FileDiff:
