@@ -36,6 +36,7 @@ from git_boocode.cli.output import (
 from git_boocode.editing.answer import BEGIN, Answer, EditsRefusedError, describe, diff_of, numbered
 from git_boocode.editing.edits import (
     DEFAULT_PROFILE,
+    PLACES_NOTES,
     AppliedEdit,
     EditedFile,
     MatchOptions,
@@ -329,7 +330,10 @@ def summary(file: EditedFile, applied: AppliedEdit, done: Mapping[str, str]) -> 
     """What one edit did to a file, in one line; `done` replaces the lines, by the rung."""
     letter = LETTERS[file.action] if file.changes else "="
     where = lines_of(applied.start_line, applied.end_line)
-    if applied.count > 1:
+    places = [note for note in applied.notes if note.startswith(PLACES_NOTES)]
+    if places:
+        where = f"{applied.count} places, {where}: {places[0].partition(': ')[2]}"
+    elif applied.count > 1:
         where = f"{applied.count} places, first {where}"
     parts = [done.get(applied.rung) or where]
     if applied.kind == "fuzzy":
@@ -337,7 +341,8 @@ def summary(file: EditedFile, applied: AppliedEdit, done: Mapping[str, str]) -> 
     path = quote_path(file.path)
     if file.moved_from is not None:
         path = f"{quote_path(file.moved_from)} -> {path}"
-    return f" {letter} {path}: {printable(', '.join((*parts, *applied.notes)))}"
+    parts += [note for note in applied.notes if note not in places]
+    return f" {letter} {path}: {printable(', '.join(parts))}"
 
 
 @click.command(cls=Command)

@@ -49,6 +49,10 @@ class MatchOptions(NamedTuple):
         return cls(profile_named(profile).name)
 
 
+PLACES_NOTES = ("changes: ", "regions: ")
+"""How the note begins that lists the places of an edit with several."""
+
+
 class AppliedEdit(NamedTuple):
     """The place of one edit; lines are 1-based, inclusive, and of the file before the call.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple
 
+from git_boocode.editing.edits import PLACES_NOTES
 from git_boocode.editing.reading import NumberedLines
 from git_boocode.editing.text_changes import quoted
 from git_boocode.repo.errors import first_few
@@ -171,7 +172,8 @@ def _numbered_lines(diff: str) -> Iterator[str]:
 
 def _notes(edit: JsonObject) -> list[str]:
     fuzzy = [f"matched by {edit['rung']}"] if edit["kind"] == "fuzzy" else []
-    return [*fuzzy, *edit["notes"]]
+    # The changed lines are listed already, by their present numbers.
+    return [*fuzzy, *(note for note in edit["notes"] if not note.startswith(PLACES_NOTES))]
 
 
 def _range(first: int, last: int) -> str:

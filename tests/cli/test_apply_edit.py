@@ -290,6 +290,19 @@ def test_a_one_liner_is_relative_to_the_current_directory(repo: Repo) -> None:
     assert repo.read("a") == b"z\n"
 
 
+def test_several_places_of_one_edit_are_listed(repo: Repo) -> None:
+    version = repo.git("hash-object", "-w", "--stdin", stdin="1\n2\n3\n").strip()
+    repo.write("a", "1\n2\n3\n")
+    repo.write("b", "1\n2\n3\n")
+    lines = [{"start_line": 1, "content": ["x"]}, {"after_line": 3, "content": ["y"]}]
+    regions = [{"start": ["1"], "content": ["x"]}, {"start": ["3"], "content": ["y"]}]
+    edits = [{"path": "a", "base": version, "changes": lines}, {"path": "b", "changes": regions}]
+    done = repo.boocode("apply-edit", stdin=json.dumps(edits))
+    first, second = done.out.splitlines()[:2]
+    assert first.startswith(" M a: 2 places, lines 1-3: line 1, after line 3, now ")
+    assert second == " M b: 2 places, lines 1-3: line 1, line 3"
+
+
 def test_usage_errors(repo: Repo) -> None:
     for arguments, said in (
         (("--path", "a"), "must be used together"),
