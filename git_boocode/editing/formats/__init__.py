@@ -29,7 +29,7 @@ FORMATS = {
 
 MAX_TEXT = 8 * 1024 * 1024  # Characters of a diff, a patch or blocks in one text.
 MAX_CHANGES = 10_000  # Hunks or changes of one file in one edit.
-_MOST_HEADERS = 1_000  # Lines like a header of hashline that are tried.
+_MOST_HEADERS = 200  # Lines like a header of hashline that are tried.
 _MARKER = re.compile(
     r"(?m)^(?:(?P<apply>(?:[ \t]*|.*\bapply_patch\s+['\"])\*\*\* (?:Begin Patch|"
     r"(?:Add|Update|Delete) File: ))|[ \t]*(?:(?P<search><{5,} ?(?:SEARCH|ORIGINAL)\b"

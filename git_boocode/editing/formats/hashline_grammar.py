@@ -37,7 +37,7 @@ _OPERATION = re.compile(
     r"(?P<words>[A-Za-z]+(?:[._ \t]+[A-Za-z]+){0,3})(?:[ \t]*(?P<gap>[<>]))?[ \t]*"
     r"(?P<place>[-+]?[\d$][-\d$ \t.=…–,*]*)?(?::[ \t]*)?(?:(?P<register>@\S*)[ \t]*:?)?"
 )
-_MOST_SHOWN = 10_000  # Maximum number of lines of a file between a header and an operation.
+_MOST_SHOWN = 2_500  # Maximum number of lines of a file between a header and an operation.
 _WIDTH = 200  # Maximum number of characters of an operation on lines.
 
 
@@ -83,6 +83,8 @@ def operation_line(line: str) -> OperationLine | None:
 def is_operation(line: str) -> bool:
     """Whether a line is an operation, or one with a misspelt word."""
     line = line.strip()
+    if not line:
+        return False
     if line == REMOVE or MOVE.fullmatch(line):
         return True
     found = operation_line(line)
