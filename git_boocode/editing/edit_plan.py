@@ -19,6 +19,7 @@ from git_boocode.editing.edits import (
     MissError,
     edit_name,
 )
+from git_boocode.editing.formats.objects import read_it
 from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.textfile import decode, shared_ends
 from git_boocode.editing.workspace import Workspace
@@ -474,6 +475,8 @@ class EditPlan:
 
     def _fail(self, edit: Edit, miss: MissError, path: str | None = None) -> None:
         failure = Failure.of(miss, edit.number, path or edit.path, edit.given)
+        if edit.format == "lines" and miss.code == "stale":
+            failure = failure._replace(hint=miss.hint or read_it(edit.path))
         self.failures.append(failure._replace(format=edit.format))
 
 

@@ -306,7 +306,7 @@ def _stale(
     text: Text, merge: ThreeWay, base: str, rows: Sequence[Rows], now: Sequence[Rows]
 ) -> MatchError:
     """The error that names the lines of the text that conflict with the edit."""
-    from git_boocode.matching.suggestions import candidates
+    from git_boocode.matching.suggestions import candidates, descriptions
 
     if not text.lines:
         gone = Match("not_found", candidates=(Candidate(1, 0, 0.0, ""),))
@@ -333,7 +333,8 @@ def _stale(
         alike = similarity(old.raw, text.rows_text(*place)[:SHOWN_TEXT])
         (near,) = candidates(text, [(*place, alike)], old)
         there = text.rows_text(first, stop)[:SHOWN_TEXT]
-        found.append(near._replace(start_line=first + 1, end_line=stop, text=there))
+        (where,) = descriptions(text, [(first, stop)])
+        found.append(near._replace(start_line=first + 1, end_line=stop, text=there, where=where))
     where = lines_of(found[0].start_line, found[0].end_line)
     message = f"the old text is from an older version, and {where} changed since"
     return MatchError("stale", message, Match("not_found", candidates=tuple(found)))

@@ -204,10 +204,11 @@ def test_edits_by_lines_follow_one_another_without_a_second_read(repo: Repo) -> 
     assert (first, second) == (f" M a: line 1, now {now}", " M b: line 1")
     repo.write("a", "1\ntwo\nthree\nfour\nby hand\n")
     repo.write("b", "x\n")
-    error, _, shown, *_ = repo.boocode("apply-edit", stdin=edit(now, 5)).err.split("\n")
+    error, _, shown, hint, _ = repo.boocode("apply-edit", stdin=edit(now, 5)).err.split("\n")
     newest = repo.git("hash-object", "a")[:12]
     assert error == f"error: edit 1, a: line 5 changed since {now}, now {newest}"
     assert shown == "  5| by hand"
+    assert hint == "hint: get the version with: git boocode read a"
     merged = repo.boocode("apply-edit", "--no-record", stdin=edit(now, 3))
     assert merged.out.startswith(" M a: line 3, fuzzy (merged 1.00), merged with")
     assert repo.read("a") == b"1\ntwo\n3\nfour\nby hand\n"

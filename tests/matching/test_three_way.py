@@ -230,3 +230,12 @@ def test_a_clean_result_holds_both_changes(
     assert [line for line in after if line not in added] == [
         line for line in before if line not in gone
     ]
+
+
+def test_the_lines_that_are_shown_are_those_that_are_named() -> None:
+    base, now = "def a():\n    one()\n    two()\n", "def a():\n    one()\n    other()\n"
+    with pytest.raises(MatchError) as error:
+        merge_edit(Text(now), base, "def b():\n    uno()\n    dos()\n", [(0, 3)], proven=True)
+    (shown,) = error.value.candidates
+    assert (shown.start_line, shown.text) == (3, "    other()")
+    assert shown.where == "in `def a()`, line 3"
