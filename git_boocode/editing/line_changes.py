@@ -56,7 +56,7 @@ class LineChanges(NamedTuple):
         return VersionEdits(text, text, "").applied(self, 0, text, how)
 
 
-class _Splice(NamedTuple):
+class _LineSplice(NamedTuple):
     """New lines for the rows `first` to `stop` (exclusive) of a version.
 
     `label` is the name of the change in its edit, empty if it is the only one.
@@ -83,7 +83,7 @@ class VersionEdits:
     def __init__(self, version: FileText, before: FileText, base: str) -> None:
         self.version, self.before, self.base = version, before, base[:_SHOWN]
         self._rows = split_lines(version.text)
-        self._splices: list[_Splice] = []
+        self._splices: list[_LineSplice] = []
         # The file after these edits, None if other edits of the call have changed it, too.
         self._left: FileText | None = before
 
@@ -133,8 +133,8 @@ class VersionEdits:
         base: FileText,
         edited: FileText,
         text: FileText,
-        splices: Sequence[_Splice],
-        changes: Sequence[_Splice] = (),
+        splices: Sequence[_LineSplice],
+        changes: Sequence[_LineSplice] = (),
     ) -> EditResult:
         """Merge the change from an older text to an edited one into the present text.
 
@@ -162,10 +162,10 @@ class VersionEdits:
 
     def _placed(
         self, action: LineChanges, number: int, how: MatchOptions
-    ) -> tuple[list[_Splice], tuple[str, ...]]:
+    ) -> tuple[list[_LineSplice], tuple[str, ...]]:
         """The changes as splices in ascending order, with notes; one error for all problems."""
         many = len(action.changes) > 1
-        own: list[_Splice] = []
+        own: list[_LineSplice] = []
         misses: list[MissError] = []
         stripped = False
         for at, change in enumerate(action.changes):
@@ -191,13 +191,13 @@ class VersionEdits:
             notes.append(f"changes: {first_few([one.where for one in own], _LISTED)}")
         return own, tuple(notes)
 
-    def _splice(self, change: LineChange, number: int, label: str) -> _Splice:
+    def _splice(self, change: LineChange, number: int, label: str) -> _LineSplice:
         if change.first is None:
             end = len(self._rows)
-            return _Splice(end, end, change.content, number, label)
-        return _Splice(change.first - 1, change.last, change.content, number, label)
+            return _LineSplice(end, end, change.content, number, label)
+        return _LineSplice(change.first - 1, change.last, change.content, number, label)
 
-    def _problem(self, splice: _Splice, how: MatchOptions) -> MissError | None:
+    def _problem(self, splice: _LineSplice, how: MatchOptions) -> MissError | None:
         """The error for lines that the version does not have, or for unsuitable content."""
         count, inserts = len(self._rows), splice.first == splice.stop
         try:
@@ -211,9 +211,9 @@ class VersionEdits:
         hint = f"to add lines at the end, insert with after_line: {count}"
         return MissError("invalid_input", message, hint=hint)
 
-    def _overlaps(self, splices: list[_Splice], number: int) -> Iterator[MissError]:
+    def _overlaps(self, splices: list[_LineSplice], number: int) -> Iterator[MissError]:
         """The errors of an edit's changes that touch the same lines as others."""
-        above: _Splice | None = None
+        above: _LineSplice | None = None
         for splice in splices:
             if above and splice.first < above.stop and number in (above.edit, splice.edit):
                 same = above.edit == splice.edit
@@ -225,7 +225,9 @@ class VersionEdits:
                 yield MissError("overlap", f"{names} overlap", lines=lines, hint=_COMBINE)
             above = max(above or splice, splice, key=lambda one: one.stop)
 
-    def _off_by_one(self, splice: _Splice, others: Sequence[_Splice]) -> Iterator[MissError]:
+    def _off_by_one(
+        self, splice: _LineSplice, others: Sequence[_LineSplice]
+    ) -> Iterator[MissError]:
         """The errors of content that belongs to the line above or below its place.
 
         Either it begins or ends with that line, which has letters and is unique; or it is one line,
@@ -260,7 +262,7 @@ class VersionEdits:
             lines = (number,) if self.version == self.before else ()
             yield MissError("ambiguous", f"{prefix}{message}", lines=lines, hint=hint)
 
-    def _without_numbers(self, splice: _Splice) -> tuple[str, ...]:
+    def _without_numbers(self, splice: _LineSplice) -> tuple[str, ...]:
         """The new lines without line numbers that the model has copied with the lines.
 
         All lines have consecutive numbers; that of a single line is its own. In a version with such
@@ -284,7 +286,7 @@ class VersionEdits:
         old = (row.rstrip("\r\n") for row in self._rows[splice.first : splice.stop])
         return splice.content if bare == tuple(old) else bare
 
-    def _moved(self, splices: Sequence[_Splice]) -> list[_Splice]:
+    def _moved(self, splices: Sequence[_LineSplice]) -> list[_LineSplice]:
         """The splices, with the rows that they have after the earlier edits of the version."""
         earlier = _ordered(self._splices)
         moved = []
@@ -294,7 +296,7 @@ class VersionEdits:
             moved.append(splice._replace(first=splice.first + shift, stop=splice.stop + shift))
         return moved
 
-    def _edited(self, splices: Sequence[_Splice]) -> FileText:
+    def _edited(self, splices: Sequence[_LineSplice]) -> FileText:
         """The version with the changes; it keeps its line endings, and lacks a final newline."""
         rows, text = self._rows, self.version.text
         ending = "\r\n" if uniform_crlf(text) else "\n"
@@ -326,12 +328,12 @@ class VersionEdits:
         return self.version._replace(text="".join(pieces))
 
 
-def _applied(splices: Sequence[_Splice]) -> AppliedEdit:
+def _applied(splices: Sequence[_LineSplice]) -> AppliedEdit:
     start, stop = splices[0].first, max(splice.stop for splice in splices)
     return AppliedEdit(rung=RUNG, count=len(splices), start_line=start + 1, end_line=stop)
 
 
-def _places(text: str, splices: Sequence[_Splice]) -> list[Place]:
+def _places(text: str, splices: Sequence[_LineSplice]) -> list[Place]:
     """The rows of the splices in a text, and in the text that they make of it."""
     places: list[Place] = []
     shift = 0
@@ -348,15 +350,15 @@ def _places(text: str, splices: Sequence[_Splice]) -> list[Place]:
     return places
 
 
-def _ordered(splices: Sequence[_Splice]) -> list[_Splice]:
+def _ordered(splices: Sequence[_LineSplice]) -> list[_LineSplice]:
     return sorted(splices, key=_place)
 
 
-def _place(splice: _Splice) -> tuple[int, int]:
+def _place(splice: _LineSplice) -> tuple[int, int]:
     return splice.first, splice.stop
 
 
-def _full_name(splice: _Splice) -> str:
+def _full_name(splice: _LineSplice) -> str:
     return ", ".join(filter(None, (edit_name(splice.edit), splice.label)))
 
 

@@ -135,7 +135,7 @@ def _without_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-class _Change(NamedTuple):
+class _ChangedPart(NamedTuple):
     """The part of two texts in which they differ, with the lines around it.
 
     `first` is the number of lines above it.
@@ -147,7 +147,7 @@ class _Change(NamedTuple):
     hunks: list[Hunk]
 
 
-def _change(before: str, after: str) -> _Change:
+def _change(before: str, after: str) -> _ChangedPart:
     # Only what changed is split into lines, with its context.
     above, below = shared_ends(before, after)
     for _ in range(CONTEXT):
@@ -155,7 +155,7 @@ def _change(before: str, after: str) -> _Change:
         below = max(below - len(before[len(before) - below :].partition("\n")[0]) - 1, 0)
     old = split_lines(before[above : len(before) - below])
     new = split_lines(after[above : len(after) - below])
-    return _Change(before.count("\n", 0, above), old, new, changed_hunks(old, new))
+    return _ChangedPart(before.count("\n", 0, above), old, new, changed_hunks(old, new))
 
 
 def _hunks(before: str, after: str) -> Iterator[str]:

@@ -60,7 +60,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         objects.check_switches(item)
         context = objects.enclosed(item, context)
     text = objects.patch(item)
-    reader = _Reader([line.removesuffix("\r") for line in text.split("\n")], context)
+    reader = _SectionFinder([line.removesuffix("\r") for line in text.split("\n")], context)
     sections, failures = reader.sections(), [*reader.failures()]
     if not (sections or failures):
         raise _nothing(reader.lines)
@@ -76,7 +76,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
 # The sections of a text
 
 
-class _Section(NamedTuple):
+class _FileSection(NamedTuple):
     """The lines of the operations on one file; `row` is the 0-based row of the first line.
 
     The header is None if the object around the text names the file and its version.
@@ -106,19 +106,19 @@ class _Section(NamedTuple):
         return inner.rpartition("#")[2] if "#" in inner else None
 
 
-class _Reader:
+class _SectionFinder:
     """Finds the sections of a text; the other lines may be prose, but no edits."""
 
     def __init__(self, lines: Sequence[str], context: Context) -> None:
         self.lines = lines
         self.outside = [*lines]  # Blank where a section is.
-        self.found: list[_Section] = []
+        self.found: list[_FileSection] = []
         self.is_bare = context.path is not None and not any(map(self._is_begun, range(len(lines))))
-        self._section: _Section | None = None
+        self._section: _FileSection | None = None
         self._fence: objects.Fence | None = None
         self._in_envelope = False
 
-    def sections(self) -> list[_Section]:
+    def sections(self) -> list[_FileSection]:
         """The sections in order."""
         for row, line in enumerate(self.lines):
             if self._section and line.startswith("+"):
@@ -152,13 +152,13 @@ class _Reader:
         in_block = section or self._fence or self._in_envelope
         is_header = in_block and "#" in line and HEADER.fullmatch(line)
         if is_header or self._is_begun(row):
-            self._begin(_Section(row, HEADER.fullmatch(line), []))
+            self._begin(_FileSection(row, HEADER.fullmatch(line), []))
         elif section:
             section.lines.append(line)
         elif self.is_bare and is_operation(line):
-            self._begin(_Section(row, None, [line]))
+            self._begin(_FileSection(row, None, [line]))
 
-    def _begin(self, section: _Section) -> None:
+    def _begin(self, section: _FileSection) -> None:
         self._section = section
         self.found.append(section)
 
@@ -179,9 +179,9 @@ class _Reader:
                 return
 
 
-def _section_edits(section: _Section, context: Context, given: object) -> Iterator[Edit]:
+def _section_edits(section: _FileSection, context: Context, given: object) -> Iterator[Edit]:
     path, version = _subject(section, context)
-    work = _Operations(section)
+    work = _SectionOperations(section)
     if not section.is_complete:
         last = section.row + len(section.lines) + 1
         raise invalid(f"the text may be truncated: it ends at line {last}, in a block", _WHOLE)
@@ -199,7 +199,7 @@ def _section_edits(section: _Section, context: Context, given: object) -> Iterat
         yield Edit(0, path, Keep(), version, "lines", given, to)
 
 
-def _subject(section: _Section, context: Context) -> tuple[str, str]:
+def _subject(section: _FileSection, context: Context) -> tuple[str, str]:
     """The path and the version that a section is for."""
     path, tag = section.path, section.tag
     where = f"the header at line {section.row + 1}"
@@ -223,7 +223,7 @@ def _subject(section: _Section, context: Context) -> tuple[str, str]:
 # The operations of a section
 
 
-class _Operation(NamedTuple):
+class _LineOperation(NamedTuple):
     """One operation, on the lines `first` to `last`; `rows` are its new lines, None if it has none.
 
     `first` is None below the last line, and `last` is less than `first` for an insertion.
@@ -236,13 +236,13 @@ class _Operation(NamedTuple):
     rows: list[str] | None
 
 
-class _Operations:
+class _SectionOperations:
     """The operations of a section: changes of lines, and a move or the removal of the file."""
 
-    def __init__(self, section: _Section) -> None:
+    def __init__(self, section: _FileSection) -> None:
         self.to: str | None = None
         self.removes = False
-        self._found: list[_Operation] = []
+        self._found: list[_LineOperation] = []
         self._above = ""  # The last operation, and its new lines.
         self._rows: list[str] | None = None
         margin = section.header[1] if section.header else ""
@@ -309,7 +309,7 @@ def _name(text: str) -> str:
     return unquoted(found) if found else text
 
 
-def _operation(row: int, line: str) -> _Operation:
+def _operation(row: int, line: str) -> _LineOperation:
     """Parse an operation on lines."""
     found = operation_line(line)
     if found and found.unsupported:
@@ -319,7 +319,7 @@ def _operation(row: int, line: str) -> _Operation:
         raise _no_operation(row, line, found)
     first, last = _lines(row, line, found.kind, found.place)
     rows = None if found.kind is Kind.DELETE else list[str]()
-    return _Operation(row, shortened(line), first, last, rows)
+    return _LineOperation(row, shortened(line), first, last, rows)
 
 
 def _lines(row: int, line: str, kind: Kind, place: str) -> tuple[int | None, int]:

@@ -44,7 +44,7 @@ def edits(item: objects.Object, context: Context) -> Iterator[Edit | Failure]:
     entries = _operations(item, name)
     if len(entries) > MAX_CHANGES:
         raise invalid(f"too many changes of a file: {len(entries)} (at most {MAX_CHANGES})")
-    reader = _Positions(path, context.base)
+    reader = _PositionReader(path, context.base)
     changes = tuple(
         reader.change(entry, f"{name}[{at}]." if name else "") for at, entry in enumerate(entries)
     )
@@ -75,7 +75,7 @@ def _operations(item: objects.Object, name: str | None) -> list[object]:
     return []
 
 
-class _Positions:
+class _PositionReader:
     """Reads operations, whose positions are numbers, or numbers with the version of the file."""
 
     def __init__(self, path: str, base: str | None) -> None:
