@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from git_boocode.editing.actions import Delete, Keep
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import MAX_CHANGES, Context, agree, objects
+from git_boocode.editing.formats import Context, agree, objects
 from git_boocode.editing.formats.hashline_grammar import (
     HEADER,
     MOVE,
@@ -34,7 +34,6 @@ from git_boocode.editing.formats.unified import QUOTED, unquoted
 from git_boocode.editing.line_changes import LineChange, LineChanges
 from git_boocode.repo.errors import shortened
 
-_DIGITS = 9  # Maximum number of digits of a line number.
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 _EXPECTED = (
     "operations are 'PUT 3.=5:', 'PUT <3:', 'PUT >3:' and 'PUT >$:' with '+' lines below, "
@@ -69,7 +68,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         try:
             yield from _section_edits(section, context, given)
         except MissError as miss:
-            yield Failure.of(miss, None, context.path or section.path, given)
+            yield Failure.of(miss, None, context.path or section.subject[0], given)
     yield from failures
 
 
@@ -93,17 +92,11 @@ class _FileSection(NamedTuple):
         return "\n".join([*([self.header[0]] if self.header else []), *self.lines, ""])
 
     @property
-    def path(self) -> str | None:
-        """The path in the header."""
-        name = (self.header[2] or self.header[3]).rpartition("#") if self.header else ("", "", "")
-        path = name[0] if name[1] else name[2]
-        return _name(path) or None
-
-    @property
-    def tag(self) -> str | None:
-        """The version in the header."""
+    def subject(self) -> tuple[str | None, str | None]:
+        """The path and the version in the header."""
         inner = (self.header[2] or self.header[3]) if self.header else ""
-        return inner.rpartition("#")[2] if "#" in inner else None
+        path, mark, tag = inner.rpartition("#")
+        return (_name(path) or None, tag) if mark else (_name(inner) or None, None)
 
 
 class _SectionFinder:
@@ -201,7 +194,7 @@ def _section_edits(section: _FileSection, context: Context, given: object) -> It
 
 def _subject(section: _FileSection, context: Context) -> tuple[str, str]:
     """The path and the version that a section is for."""
-    path, tag = section.path, section.tag
+    path, tag = section.subject
     where = f"the header at line {section.row + 1}"
     if path is None and section.header:
         raise invalid(f"{where} names no file", "write '[path#version]'")
@@ -292,8 +285,7 @@ class _SectionOperations:
 
     def changes(self) -> tuple[LineChange, ...]:
         """The changes of lines, in the order of the text."""
-        if len(self._found) > MAX_CHANGES:
-            raise invalid(f"too many changes of a file: {len(self._found)} (at most {MAX_CHANGES})")
+        objects.check_count(self._found)
         for one in self._found:
             if one.rows == []:
                 raise invalid(
@@ -343,7 +335,7 @@ def _range(what: str, place: str, least: int) -> tuple[int, int]:
     if numbers is None:
         raise invalid(f"{what} names no line", _EXPECTED)
     texts = [number for number in numbers.groups() if number]
-    if any(len(number) > _DIGITS for number in texts):
+    if any(len(number) > objects.MAX_DIGITS for number in texts):
         raise invalid(f"{what} has a line number that is too large")
     first, last = int(texts[0]), int(texts[-1])
     if first < least:

@@ -54,6 +54,7 @@ COMMANDS = ("str_replace", "insert", "create", "write")
 OPERATIONS = {"create_file": "Add", "update_file": "Update", "delete_file": "Delete"}
 """Maps the operation types of OpenAI's `apply_patch_call` to the words of its patches."""
 
+MAX_DIGITS = 9  # Maximum number of digits of a line number in a text.
 MAX_DEPTH = 64  # Maximum levels of objects and arrays; more than any edit needs.
 
 _SWITCHES = (
@@ -249,12 +250,17 @@ def changes(item: Object, parse: Callable[[object, str], T]) -> tuple[T, ...]:
     if item.get("changes") is None:
         return (parse(item, ""),)
     items = array(item["changes"], "changes")
-    if len(items) > MAX_CHANGES:
-        raise invalid(f"too many changes of a file: {len(items)} (at most {MAX_CHANGES})")
+    check_count(items)
     found = [_parsed(change, f"changes[{index}]", parse) for index, change in enumerate(items)]
     if wrong := [miss.message for miss in found if isinstance(miss, MissError)]:
         raise invalid(first_few(wrong, MAX_MISSES))
     return tuple(change for change in found if not isinstance(change, MissError))
+
+
+def check_count(items: Sequence[object]) -> None:
+    """Refuse too many changes of a file."""
+    if len(items) > MAX_CHANGES:
+        raise invalid(f"too many changes of a file: {len(items)} (at most {MAX_CHANGES})")
 
 
 def _parsed(change: object, where: str, parse: Callable[[object, str], T]) -> T | MissError:

@@ -17,12 +17,11 @@ from collections.abc import Iterator
 
 from git_boocode.editing.actions import Delete, Keep
 from git_boocode.editing.edits import Edit, Failure
-from git_boocode.editing.formats import MAX_CHANGES, Context, objects
+from git_boocode.editing.formats import Context, objects
 from git_boocode.editing.formats.objects import invalid, missing_base, read_it
 from git_boocode.editing.line_changes import LineChange, LineChanges
 from git_boocode.repo.errors import shortened
 
-_DIGITS = 9  # Maximum number of digits of a line number.
 _AROUND = (*objects.PATH, *objects.EDITS, *objects.RENAME, "delete", "base")
 _NESTED = {
     "set_line": ("replace", ("anchor", "", "new_text")),
@@ -42,8 +41,7 @@ def edits(item: objects.Object, context: Context) -> Iterator[Edit | Failure]:
     path = objects.text(item, objects.PATH, context.path)
     name = objects.key_of(item, objects.EDITS)
     entries = _operations(item, name)
-    if len(entries) > MAX_CHANGES:
-        raise invalid(f"too many changes of a file: {len(entries)} (at most {MAX_CHANGES})")
+    objects.check_count(entries)
     reader = _PositionReader(path, context.base)
     changes = tuple(
         reader.change(entry, f"{name}[{at}]." if name else "") for at, entry in enumerate(entries)
@@ -117,7 +115,7 @@ class _PositionReader:
         if value is None:
             return None
         found = _POSITION.fullmatch(str(value)) if type(value) in (int, str) else None
-        if found is None or not 0 < len(found[1]) <= _DIGITS or not int(found[1]):
+        if found is None or not 0 < len(found[1]) <= objects.MAX_DIGITS or not int(found[1]):
             shown = shortened(str(value))
             raise invalid(f"'{where}{key}' is '{shown}'; expected the number of a line, from 1")
         if tag := found[2]:
