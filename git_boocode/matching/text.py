@@ -159,7 +159,7 @@ class Text:
 
     def rows_text(self, first: int, stop: int) -> str:
         """The text of rows ``first`` to ``stop`` (exclusive), without the last line ending."""
-        return self.raw[self.start_of(first) : self.end_of(stop - 1)]
+        return self.raw[self.start_of(first) : self.end_of(stop - 1)] if first < stop else ""
 
     @cached_property
     def _crlf_marks(self) -> list[int]:

@@ -162,6 +162,26 @@ def test_line_numbers_that_were_copied_are_removed() -> None:
     assert applied("1| a\n", {"start_line": 1, "content": "1| b"}) == "1| b\n"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"after_line": 1, "content": ["1| alpha", "2| beta"]},
+        {"after_line": 3, "content": ["12| def total(rows):", "13|     return sum(rows)", "14|"]},
+        {"start_line": 3, "content": ["1| alpha", "2| beta"]},
+        {"after_line": 1, "content": ["1| alpha"]},
+    ],
+)
+def test_line_numbers_that_belong_to_the_content_stay(change: dict[str, object]) -> None:
+    content = change["content"]
+    assert isinstance(content, list)
+    assert "\n".join(content) in applied(TEXT, change)
+
+
+def test_line_numbers_that_were_copied_with_a_line_of_the_version_are_removed() -> None:
+    change = {"after_line": 4, "content": ["4| d", "5| new"]}
+    assert applied(TEXT, change) == "a\nb\nc\nd\nd\nnew\ne\n"
+
+
 def test_content_that_cannot_be_meant_is_refused(repo: Repo) -> None:
     repo.write("a", TEXT)
     for content, word in (("# ... rest of code", "placeholder"), ("x\0", "NUL")):
@@ -189,7 +209,7 @@ def test_content_that_repeats_the_line_beside_its_place_is_refused(
 ) -> None:
     error = miss(TWO, change)
     assert error.message.startswith(f"line {line} would occur twice")
-    assert (error.code, error.lines) == ("ambiguous", (line,))
+    assert (error.code, error.lines) == ("invalid_input", (line,))
     assert result(TWO, change, how=MatchOptions(verbatim=True)).text
 
 
@@ -198,7 +218,7 @@ def test_a_line_that_is_the_changed_line_above_or_below_is_refused() -> None:
     for number, content in ((1, "a = load(path, mode, 1)"), (3, "b = store(path, a, mode, 1)")):
         with pytest.raises(MissError, match=f"^the content is line {number} changed") as miss:
             applied(text, {"start_line": 2, "content": content})
-        assert (miss.value.code, miss.value.lines) == ("ambiguous", (number,))
+        assert (miss.value.code, miss.value.lines) == ("invalid_input", (number,))
     assert applied(text, {"start_line": 1, "content": "a = load(path, mode, 1)"})
     assert applied(text, {"start_line": 2, "content": "a = load(b, otherwise)"})
     both = {"start_line": 1, "end_line": 2, "content": ["a = 1", "a = load(path, mode, 1)"]}
@@ -211,6 +231,36 @@ def test_a_line_may_be_repeated_that_is_short_or_not_unique_or_changes_too() -> 
     renamed = {"start_line": 1, "content": "def zero():"}
     moved = {"start_line": 2, "content": ["def one():", "    return 1"]}
     assert applied(TWO, renamed, moved).startswith("def zero():\ndef one():\n    return 1\n}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("#ifndef H\n#define H\nint a;\n#endif\n", (4, ["#ifdef FOO", "int x;", "#endif"])),
+        ("ifdef ABCDEFG\nX=1\nendif\n", (3, ["ifdef OTHER", "Y=1", "endif"])),
+        ("{% if user %}\nx\n{% endif %}\n", (3, ["{% if name %}", "{{ name }}", "{% endif %}"])),
+        ("<div class='list'>\nx\n</div class>\n", (3, ["<p>", "</div class>"])),
+        ("  100,\n  200,\n", (2, ["  200,", "  200,"])),
+        ("- [ ] TODO\n- done\n", (2, ["- [ ] TODO"])),
+        ("assert next(it) == 1\nend\n", (2, ["assert next(it) == 1"])),
+    ],
+)
+def test_everyday_repetitions_are_taken(text: str, change: tuple[int, list[str]]) -> None:
+    line, content = change
+    assert "\n".join(content) in applied(text, {"before_line": line, "content": content})
+
+
+def test_a_repetition_is_confirmed_by_replacing_both_lines() -> None:
+    both = {"start_line": 1, "end_line": 2, "content": ["def one():", "def one():", "    return 1"]}
+    assert applied(TWO, both).startswith("def one():\ndef one():\n    return 1\n}\n")
+
+
+@pytest.mark.parametrize("content", [[], ["a"], ["x"]])
+def test_a_version_of_which_no_line_is_left(content: list[str]) -> None:
+    edits = VersionEdits(FileText("a\n"), FileText(""), ID)
+    done = tried(edits, LineChanges((LineChange(1, 1, (*content,)),)), FileText(""))
+    assert isinstance(done, MissError)
+    assert done.code == ("stale" if content == ["x"] else "already_applied")
 
 
 def test_many_changes_of_a_large_file_take_no_longer_than_reading_it() -> None:
