@@ -231,9 +231,10 @@ class VersionEdits:
         """The errors of content that belongs to the line above or below its place.
 
         Either it begins or ends with that line, which is unique and no end of a block; or it is one
-        line, nearly that line, and nothing like the one that it replaces. Of 94,353 hunks in seven histories, six are the former and four
-        the latter; of ranges that are off by one, half are the former if they have unchanged lines
-        in their content, and of others that are one line, a third are the latter.
+        line, nearly that line, and nothing like the one that it replaces. Of 94,353 hunks in seven
+        histories, six are the former and four the latter; of ranges that are off by one, half are
+        the former if they have unchanged lines in their content, and of others that are one line,
+        a third are the latter.
         """
         rows, prefix = self._rows, f"{splice.label}: " if splice.label else ""
         height = splice.stop - splice.first

@@ -170,11 +170,13 @@ def outdated_base(
     if unmerged or whole or profile != DEFAULT_PROFILE:
         # An unknown version may never have been one of the file.
         what = "has changed" if text else "has another version"
-        unknown = "" if text else ", which is not in the repository"
+        why = "" if text else ", which is not in the repository"
+        if text and not whole and profile != DEFAULT_PROFILE:
+            why = f"; the profile '{profile}' does not merge"
         now = version_of(before.data, workspace.repository)
         changed = f"the file {what}: it is {now}, but the edit is for {base}"
         hint = read_it(edit.path) if edit.format == "lines" else _AGAIN
-        raise MissError("stale", changed + unknown, hint=hint)
+        raise MissError("stale", changed + why, hint=hint)
     return text
 
 

@@ -116,6 +116,7 @@ def test_every_spelling_of_several_edits(key: str) -> None:
             for span in ([3, 5], [3], "3-5", "L3-L5", "3..5", "3, 5")
         ),
         ({"content": "x", "type": "insert"}, "is for a part of it"),
+        ({"content": "x", "rename": "b"}, "'rename' would be ignored"),
         ({"command": "create", "file_text": "x", "from_line": 3}, "is for a part of it"),
         ({"new_text": "x", "from_line": 3}, "'from_line' is for a part of it"),
         ({"content": "x", "append": True}, "is for a part of it"),

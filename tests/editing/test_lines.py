@@ -434,7 +434,9 @@ def test_a_profile_without_merges_takes_the_present_version_only(repo: Repo) -> 
     repo.write("a", TEXT)
     blob(repo, TEXT)
     apply(edit({"start_line": 1, "content": "A"}), options=options)
-    assert codes(edit({"start_line": 5, "content": "E"}), options=options) == [(0, "stale")]
+    (failure,) = refused(edit({"start_line": 5, "content": "E"}), options=options).failures
+    assert failure.code == "stale"
+    assert failure.message.endswith("; the profile 'exact' does not merge")
 
 
 def test_the_present_version_needs_no_repository(

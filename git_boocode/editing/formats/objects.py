@@ -198,6 +198,11 @@ def _check_whole(item: Object, key: str) -> None:
             f"'{lazy}' may omit code, which is not supported",
             "send old_string and new_string, or the whole file as content",
         )
+    if name := next((name for name in RENAME if isinstance(item.get(name), str)), None):
+        raise invalid(
+            f"'{name}' would be ignored: '{key}' is for the file at the same path",
+            "write the file at its new path, and delete the old one",
+        )
     known = (*PATH, *CONTENT, *NEW_TEXT, "base", "command")
     part = next((name for name in item if name not in known and is_partial(name, item[name])), None)
     if part:
