@@ -173,8 +173,17 @@ def test_without_a_repository(tmp_path: Path) -> None:
     assert done == (0, "[a#78981922613b]\n1| a\n", "")
 
 
-@pytest.mark.parametrize("name", ["a", "-a b", "a:3", "new\nline"])
-@pytest.mark.parametrize("more", [(), ("--no-index",)])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("-a b", ()),
+        ("a:3", ("--no-index",)),
+        *(
+            pytest.param(name, more, marks=pytest.mark.slow)
+            for name, more in (("a", ()), ("a:3", ()), ("new\nline", ()), ("-a b", ("--no-index",)))
+        ),
+    ],
+)
 def test_the_command_of_a_hint_works_in_a_subdirectory(
     repo: Repo, name: str, more: tuple[str, ...]
 ) -> None:

@@ -29,17 +29,22 @@ def recorded(repo: Repo, client: Client, name: str, **given: Any) -> tuple[str, 
     ("name", "agent"),
     [
         ("claude-code", "claude-code"),
-        ("codex-mcp-client", "codex"),
-        ("gemini-cli-mcp-client", "gemini"),
-        ("qwen-cli-mcp-client-boocode", "qwen"),
-        ("copilot-cli", "copilot"),
-        ("@cline/core", "cline"),
-        ("opencode", "opencode"),
-        ("cursor-vscode", "cursor"),
         ("Visual Studio Code", "vscode"),
         ("some-agent", "some-agent"),
         ("a\0b", ""),
-        ("", ""),
+        *(
+            pytest.param(name, agent, marks=pytest.mark.slow)
+            for name, agent in (
+                ("codex-mcp-client", "codex"),
+                ("gemini-cli-mcp-client", "gemini"),
+                ("qwen-cli-mcp-client-boocode", "qwen"),
+                ("copilot-cli", "copilot"),
+                ("@cline/core", "cline"),
+                ("opencode", "opencode"),
+                ("cursor-vscode", "cursor"),
+                ("", ""),
+            )
+        ),
     ],
 )
 def test_the_agent_is_recorded(work: Repo, own_client: Client, name: str, agent: str) -> None:
