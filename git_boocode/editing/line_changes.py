@@ -255,7 +255,7 @@ class VersionEdits:
                     continue
                 message = f"line {number} would occur twice: the content {verb} with it"
                 hint = (
-                    f"leave that line out of the content; if it shall occur twice, replace line "
+                    f"leave that line out of the content; if it must occur twice, replace line "
                     f"{number} as well, and write it twice"
                 )
             elif len(splice.content) == height == 1 and _is_of(new, beside, ends[0]):

@@ -114,7 +114,7 @@ def refuse_unchanged(query: Query, span: Span) -> NoReturn:
 def refuse_applied(text: Text, first: int, stop: int) -> NoReturn:
     """Raise the error for an edit whose new text is already in these rows."""
     there = Candidate(first + 1, stop, 1.0, text.rows_text(first, stop))
-    message = f"{THERE}, at {lines_of(first + 1, stop)}"
+    message = f"{THERE}, at {lines_of(first + 1, stop)}" if first < stop else THERE
     raise MatchError("already_applied", message, Match("not_found", candidates=(there,)))
 
 

@@ -66,12 +66,12 @@ def merge_three_way(
     text that is too large to align counts as one change.
 
     ``places`` are the changes of theirs, if they are known: the rows in the base and in theirs,
-    ascending. Then a change of ours that could also be at other rows, because lines are repeated,
+    ascending. Then one of our changes that could also be at other rows, because lines are repeated,
     conflicts there as well.
     """
     base_rows, our_rows, their_rows = split_lines(base), split_lines(ours), split_lines(theirs)
     here = split_lines(with_our_endings(base, ours, theirs))
-    left, right = _lf(base_rows), _lf(our_rows)
+    left, right = (split_lines(text.replace("\r\n", "\n")) for text in (base, ours))
     own, movable = _changes(left, right), list[Hunk]()
     if places is None:
         made = _changes(base_rows, their_rows)
