@@ -87,7 +87,8 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
         from git_boocode.editing.kept_versions import keep_new, with_versions
 
         files = with_versions(files, workspace.repository)
-        keep_new(workspace, (file for file in files if file.in_buffer or not file.changes))
+        if options.record:
+            keep_new(workspace, (file for file in files if file.in_buffer or not file.changes))
     return Answer(not options.dry_run, identifier, tuple(files))
 
 
@@ -146,14 +147,7 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
         return None
     record, journal = None, options.journal
     if workspace.repository is not None:
-        if options.record:
-            record = _record(plan, workspace, workspace.repository, options)
-        else:
-            from git_boocode.editing.kept_versions import keep_if_possible
-
-            ends = {(file.spelling or file.target).real: file.after for file in files}
-            new = {path: data for path, data in ends.items() if data is not None}
-            keep_if_possible(workspace, new)
+        record = _record(plan, workspace, workspace.repository, options) if options.record else None
         journal = journal or EditJournal(workspace.repository, record)
     try:
         write_files([_change(file, options) for file in files], journal)

@@ -39,15 +39,12 @@ def later(repo: Repo, path: str, version: str | None) -> str:
     return merged.files[0].applied[0][1].rung
 
 
-@pytest.mark.parametrize("options", [Options(), NO_RECORD])
 @pytest.mark.parametrize("path", ["a", "sub/link"])
-def test_an_edit_can_be_followed_by_one_for_its_version(
-    repo: Repo, options: Options, path: str
-) -> None:
+def test_an_edit_can_be_followed_by_one_for_its_version(repo: Repo, path: str) -> None:
     repo.write("a", LINES)
     (repo.top / "sub").mkdir()
     (repo.top / "sub/link").symlink_to("../a")
-    [version] = answered(replace(path, "line 1\n", "first\n"), options)
+    [version] = answered(replace(path, "line 1\n", "first\n"))
     assert version == repo.git("hash-object", "a")[:12]
     assert later(repo, "a", version) == "merged"
 
@@ -69,13 +66,22 @@ def test_the_version_of_a_refusal_can_be_named(repo: Repo) -> None:
     assert later(repo, "a", version) == "merged"
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_a_rewind_names_the_version_that_it_leaves(repo: Repo, keep: bool) -> None:
+def test_without_a_record_the_version_is_named_and_nothing_is_stored(repo: Repo) -> None:
+    repo.write("a", LINES)
+    [version] = answered(replace("a", "line 1\n", "first\n"), NO_RECORD)
+    assert repo.git("for-each-ref", "refs/boocode") == ""
+    [again] = apply(replace("a", "first", "1", base=version), options=NO_RECORD).files
+    assert again.applied[0][1].rung == "exact"
+    [failure] = refused(replace("a", "1", "2", base=version)).failures
+    assert failure.code == "stale"
+
+
+def test_a_rewind_names_the_version_that_it_leaves(repo: Repo) -> None:
     repo.write("a", LINES)
     apply(replace("a", "line 1\n", "first\n"), options=NO_RECORD)
     apply(replace("a", "line 2\n", "second\n"))
     repository = Repository.discover()
-    [file] = rewind(repository, Records(repository).to_rewind(), keep=keep).answer.files
+    [file] = rewind(repository, Records(repository).to_rewind()).answer.files
     assert later(repo, "a", file.version) == "merged"
 
 
@@ -107,7 +113,7 @@ def test_versions_with_sha256(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(repo.top / "other")
     other = Repo(repo.top / "other")
     other.write("a", LINES)
-    [version] = answered(replace("a", "line 1\n", "first\n"), NO_RECORD)
+    [version] = answered(replace("a", "line 1\n", "first\n"))
     assert version == other.git("hash-object", "a")[:12]
     assert later(other, "a", version) == "merged"
 
@@ -115,7 +121,7 @@ def test_versions_with_sha256(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("data", [b"\xff line 1\r\nline 2", b"\xef\xbb\xbfline 1\n", b"\0line 1"])
 def test_the_version_of_any_bytes_is_exact(repo: Repo, data: bytes) -> None:
     repo.write("a", data)
-    [version] = answered(replace("a", "line 1", "first"), NO_RECORD)
+    [version] = answered(replace("a", "line 1", "first"))
     assert repo.git("cat-file", "blob", str(version)).encode("utf-8", "surrogateescape") == (
         repo.read("a")
     )
