@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edit_plan import EditPlan, PlannedFile
-from git_boocode.editing.edits import DEFAULT_PROFILE, Failure, MatchOptions, MissError
+from git_boocode.editing.edits import DEFAULT_PROFILE, EditedFile, Failure, MatchOptions, MissError
 from git_boocode.editing.inputs import Inputs, Source, read_inputs
 from git_boocode.editing.textfile import decode
 from git_boocode.editing.workspace import Workspace
@@ -88,8 +88,16 @@ def apply_inputs(inputs: Inputs, workspace: Workspace, options: Options) -> Answ
 
         files = with_versions(files, workspace.repository)
         if options.record:
-            keep_new(workspace, (file for file in files if file.in_buffer or not file.changes))
+            keep_new(workspace, filter(_is_to_keep, files))
     return Answer(not options.dry_run, identifier, tuple(files))
+
+
+def _is_to_keep(file: EditedFile) -> bool:
+    """Whether the version of an edited file is to be kept, and no record or journal has it.
+
+    An editor sends each buffer again with its text, unless its edits name versions.
+    """
+    return any(edit.base for edit, _ in file.applied) if file.in_buffer else not file.changes
 
 
 def named_failures(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from git_boocode.editing.answer import EditsRefusedError
+from git_boocode.editing.inputs import Source
 from git_boocode.editing.kept_versions import version_of
 from git_boocode.editing.records import Records
 from git_boocode.editing.rewind_edit import rewind
-from git_boocode.editing.service import Options
+from git_boocode.editing.service import Options, apply_edits
+from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.acceptance import AcceptRequest, accept
 from git_boocode.repo.layout import READS
 from git_boocode.repo.repository import Repository
@@ -179,3 +182,14 @@ def test_an_edit_without_a_record_does_not_need_to_keep_a_version(repo: Repo) ->
     assert done.code == 0, done
     assert done.json["files"][0]["version"] == repo.git("hash-object", "a")[:12]
     assert repo.git("for-each-ref", READS) == ""
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_buffer_is_kept_for_edits_that_name_versions(repo: Repo, named: bool) -> None:
+    repo.write("a", "saved\n")
+    place = Workspace.find(index=True).with_buffers({"a": LINES.encode()})
+    base = {"base": version_of(LINES.encode(), place.repository)} if named else {}
+    source = Source("input", json.dumps(replace("a", "line 1\n", "first\n", **base)).encode())
+    [file] = apply_edits([source], place, Options()).files
+    kept = repo.git("for-each-ref", "--format=%(objectname)", READS).split()
+    assert [blob[:12] for blob in kept] == [file.version] * named
