@@ -77,8 +77,9 @@ def merge_three_way(
         made = _changes(base_rows, their_rows)
     else:
         placed, own = own, [*_widened(left, right, own)]
-        movable = [hunk for hunk in own if hunk not in placed]
+        movable = [wide for hunk, wide in zip(placed, own, strict=True) if wide != hunk]
         made = [*_changes_in(base_rows, their_rows, places)]
+    firsts = [hunk.i1 for hunk in movable]
     changes = [*((hunk, True) for hunk in own), *((hunk, False) for hunk in made)]
     sorts: dict[str, list[Region]] = {"conflicts": [], "taken": [], "kept": [], "same": []}
     for region, sides in _regions(changes):
@@ -87,7 +88,8 @@ def merge_three_way(
             continue
         mine, other = our_rows[slice(*region.ours)], their_rows[slice(*region.theirs)]
         # Which of some equal lines ours has changed is not known.
-        is_unsure = any(region.base[0] <= hunk.i1 < hunk.i2 <= region.base[1] for hunk in movable)
+        first, stop = (bisect_left(firsts, row) for row in region.base)
+        is_unsure = first < stop
         sorts["same" if _lf(mine) == _lf(other) and not is_unsure else "conflicts"].append(region)
     text = None
     if not sorts["conflicts"]:
