@@ -103,11 +103,14 @@ def _is_to_keep(file: EditedFile) -> bool:
 def named_failures(
     plan: EditPlan, workspace: Workspace, options: Options, held: Collection[str] = ()
 ) -> list[Failure]:
-    """The failures of a plan with the versions of their files, which are kept unless `held`."""
+    """The failures of a plan with the versions of their files.
+
+    These are kept unless they are `held`, or the call would not be recorded.
+    """
     from git_boocode.editing.kept_versions import failures_with_versions
 
     states = {file.target: file.before for file in plan.files}
-    keep = not options.dry_run
+    keep = options.record and not options.dry_run
     return failures_with_versions(workspace, plan.failures, states, held, keep=keep)
 
 
@@ -129,7 +132,7 @@ def _carry_out(
                     raise EditsRefusedError(named_failures(plan, workspace, options), inputs.total)
                 return plan, _write(plan, inputs, workspace, options)
     assert changed is not None
-    raise _changed_meanwhile(changed, plan.files, inputs, workspace)
+    raise _changed_meanwhile(changed, plan.files, inputs, workspace, keep=options.record)
 
 
 @contextmanager
@@ -160,7 +163,9 @@ def _write(plan: EditPlan, inputs: Inputs, workspace: Workspace, options: Option
     try:
         write_files([_change(file, options) for file in files], journal)
     except ChangedMeanwhileError as error:
-        raise _changed_meanwhile(error.target, files, inputs, workspace) from None
+        raise _changed_meanwhile(
+            error.target, files, inputs, workspace, keep=options.record
+        ) from None
     return record.id if record else None
 
 
@@ -195,7 +200,12 @@ def _change(file: PlannedFile, options: Options) -> FileChange:
 
 
 def _changed_meanwhile(
-    target: Target, files: Sequence[PlannedFile], inputs: Inputs, workspace: Workspace
+    target: Target,
+    files: Sequence[PlannedFile],
+    inputs: Inputs,
+    workspace: Workspace,
+    *,
+    keep: bool,
 ) -> EditsRefusedError:
     message = "another program changed the file while it was being edited"
     hint = "nothing was written; run the command again"
@@ -209,7 +219,7 @@ def _changed_meanwhile(
     state = None
     with suppress(MissError):
         state = workspace.read(target)
-    named = failures_with_versions(workspace, [failure], {target: state})
+    named = failures_with_versions(workspace, [failure], {target: state}, keep=keep)
     return EditsRefusedError(named, inputs.total)
 
 

@@ -75,8 +75,10 @@ def test_without_a_record_the_version_is_named_and_nothing_is_stored(repo: Repo)
     assert repo.git("for-each-ref", "refs/boocode") == ""
     [again] = apply(replace("a", "first", "1", base=version), options=NO_RECORD).files
     assert again.applied[0][1].rung == "exact"
-    [failure] = refused(replace("a", "1", "2", base=version)).failures
+    [failure] = refused(replace("a", "1", "2", base=version), options=NO_RECORD).failures
     assert failure.code == "stale"
+    assert failure.version == repo.git("hash-object", "a")[:12]
+    assert repo.git("for-each-ref", "refs/boocode") == ""
 
 
 def test_a_rewind_names_the_version_that_it_leaves(repo: Repo) -> None:
