@@ -395,19 +395,13 @@ class EditPlan:
         present = set(old.text.split("\n")) if markers else ()
         for line in markers:
             if line not in present:
+                what = "looks like a placeholder for omitted code"
+                hint = "send the complete text; --verbatim accepts it as is"
                 if _CUT.search(line):
-                    raise MissError(
-                        "invalid_input",
-                        f"the new text has the line '{line.strip()[-_SHOWN:]}', which was cut when "
-                        "it was shown",
-                        hint="change a part of the line with old_string and new_string",
-                    )
-                raise MissError(
-                    "invalid_input",
-                    f"the new text has the line '{line.strip()[-_SHOWN:]}', which looks like a "
-                    "placeholder for omitted code",
-                    hint="send the complete text; --verbatim accepts it as is",
-                )
+                    what = "was cut when it was shown"
+                    hint = "change a part of the line with old_string and new_string"
+                message = f"the new text has the line '{line.strip()[-_SHOWN:]}', which {what}"
+                raise MissError("invalid_input", message, hint=hint)
 
     def _destination(self, file: PlannedFile, edit: Edit, to: str) -> PlannedFile | None:
         """The file that a rename replaces; None if the file stays the same."""

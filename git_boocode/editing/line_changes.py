@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.actions import check_text, existing, joined
 from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError, edit_name
+from git_boocode.editing.kept_versions import abbreviated
 from git_boocode.editing.textfile import FileText, uniform_crlf
 from git_boocode.matching.text import lines_of, split_lines
 from git_boocode.repo.errors import first_few
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 RUNG = "lines"
 _LISTED = 10  # maximum number of places in a note
-_SHOWN = 12  # digits of an id in a message
 _COMBINE = "merge changes of the same lines into one"
 _MIN_LETTERS = 6  # minimum number of letters and digits of a line that hardly occurs twice on end
 _MIN_WORDS = 5  # minimum number of words and signs of a line that is compared with others
@@ -81,7 +81,7 @@ class VersionEdits:
     """
 
     def __init__(self, version: FileText, before: FileText, base: str) -> None:
-        self.version, self.before, self.base = version, before, base[:_SHOWN]
+        self.version, self.before, self.base = version, before, abbreviated(base)
         self._rows = split_lines(version.text)
         self._splices: list[_LineSplice] = []
         # The file after these edits, None if other edits of the call have changed it, too.

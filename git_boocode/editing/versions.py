@@ -23,7 +23,7 @@ from git_boocode.editing.edits import (
     MissError,
 )
 from git_boocode.editing.formats.objects import read_it
-from git_boocode.editing.kept_versions import version_of
+from git_boocode.editing.kept_versions import abbreviated, version_of
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
 from git_boocode.matching import MatchError
@@ -37,7 +37,6 @@ from git_boocode.repo.repository import Repository
 
 MOST = 24  # maximum number of versions, and of checkpoints and records that are searched
 MOST_BYTES = 8 * 1024 * 1024  # maximum total size of the versions
-_SHOWN = 12  # digits of an id in a message
 _AGAIN = "read the file again and make the edit for its current content"
 
 
@@ -200,7 +199,7 @@ def merged_outcome(
     Returns the result, and the older version after the edit, which is the base of the next edit.
     MissError if the merge conflicts or the old text is missing (`stale`), or `already_applied`.
     """
-    shown = (edit.base or "")[:_SHOWN]
+    shown = abbreviated(edit.base or "")
     try:
         made = edit.action.apply(base, how)
     except MissError as miss:
