@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -269,3 +270,22 @@ def mounted(directory: Path, *arguments: str) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "-l", directory], check=True)
+
+
+@contextmanager
+def gc_after_gc(repo: Repo) -> Iterator[None]:
+    """Let `git gc --prune=now` run again and again beside the block."""
+    over = threading.Event()
+
+    def collect() -> None:
+        while not over.is_set():
+            # A ref that is being written is in its way, as it always is.
+            repo.git("gc", "-q", "--prune=now", check=False)
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    try:
+        yield
+    finally:
+        over.set()
+        collector.join()

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,7 +14,7 @@ import pytest
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.repo import gc
 from git_boocode.repo.repository import Repository
-from tests.repo_kit import Repo, Result
+from tests.repo_kit import Repo, Result, gc_after_gc
 
 COUNT = 15
 
@@ -244,24 +243,12 @@ def test_objects_that_are_deleted_repeatedly(repo: Repo, monkeypatch: pytest.Mon
 @pytest.mark.slow
 def test_checkpoints_and_edits_beside_one_gc_after_another(repo: Repo) -> None:
     repo.commit(**{f"d{n}/f{n}": f"{n}\n" for n in range(20)}, edited="0\n")
-    over = threading.Event()
-
-    def collect() -> None:
-        while not over.is_set():
-            # A ref that is being written is in its way, as it always is.
-            repo.git("gc", "-q", "--prune=now", check=False)
-
-    collector = threading.Thread(target=collect)
-    collector.start()
-    try:
+    with gc_after_gc(repo):
         for number in range(COUNT):
             repo.write(f"d{number % 7}/new", f"{number}\n")
             assert repo.boocode("checkpoint").code == 0
             given = {"path": "edited", "content": f"edit {number}\n"}
             assert repo.boocode("apply-edit", stdin=json.dumps(given)).code == 0
-    finally:
-        over.set()
-        collector.join()
     kinds = repo.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/boocode/").split()
     assert (
         sorted(kind.partition("/")[0] for kind in kinds)

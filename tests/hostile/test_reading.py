@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from tests.forked import run_forked
 from tests.hostile.test_kills import fill
 from tests.kill_kit import DIES_AT_A_STEP
-from tests.repo_kit import Repo, mounted
+from tests.repo_kit import Repo, gc_after_gc, mounted
 
 CHILD = (
     DIES_AT_A_STEP
@@ -87,20 +86,8 @@ def test_many_readers_beside_gc(repo: Repo) -> None:
     repo.commit(a="a\n")
     for name in "abc":
         repo.write(name, f"{name} changed\n")
-    over = threading.Event()
-
-    def collect() -> None:
-        while not over.is_set():
-            repo.git("gc", "-q", "--prune=now", check=False)
-
-    collector = threading.Thread(target=collect)
-    collector.start()
-    try:
-        with ThreadPoolExecutor(6) as pool:
-            done = [*pool.map(lambda n: repo.boocode("read", "abc"[n % 3]), range(18))]
-    finally:
-        over.set()
-        collector.join()
+    with gc_after_gc(repo), ThreadPoolExecutor(6) as pool:
+        done = [*pool.map(lambda n: repo.boocode("read", "abc"[n % 3]), range(18))]
     assert {(each.code, each.err) for each in done} == {(0, "")}
     assert len(kept(repo)) == 3
     whole(repo)
