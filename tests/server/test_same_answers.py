@@ -21,7 +21,7 @@ from tests.server.kit import Client, edit
 from tests.test_answers import DEFINED, problems
 
 UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-AGO = re.compile(r"since \d\d:\d\d \([^)]*\)")
+AGO = re.compile(r"since (\d{4}-\d\d-\d\d )?\d\d:\d\d \([^)]*\)")
 SHORT = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}\b")
 OBJECT = re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40})\b")
 TIME = re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")

@@ -26,7 +26,7 @@ _ID = re.compile(r"\b([0-9a-f]{8}-[0-9a-f]{4})(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 _STEADY = (
     (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), "2026-11-27T10:00:00.000Z"),
     (re.compile(r"\b20\d\d-\d\d-\d\d \d\d:\d\d"), "2026-11-27 10:00"),
-    (re.compile(r"since \d\d:\d\d"), "since 10:00"),
+    (re.compile(r"since (2026-11-27 )?\d\d:\d\d"), "since 10:00"),
     (re.compile(r"[\d.]+ KiB on disk"), "2.00 KiB on disk"),
     (re.compile(r'(?<="commit": ")[0-9a-f]{40}'), f"{0x5EED:040x}"),
 )
