@@ -55,6 +55,8 @@ from git_boocode.repo.errors import ArgumentError, from_os, refuse_combined, ref
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_parts, restore_with_edits
+from git_boocode.workflows.fork import ForkRequest, ForkResult
+from git_boocode.workflows.fork import fork as fork_turn
 from git_boocode.workflows.take_back import NO_TURN, TakeBackRequest, take_back
 from git_boocode.workflows.turn_conflicts import TurnConflict
 
@@ -613,6 +615,39 @@ def undo(
     )
     request = checked(partial(request.checked, UNDO))
     return restore_with_edits.undo(Repository.discover(os.path.abspath(root)), request)
+
+
+@fatal_os_errors
+def fork(
+    turn: str,
+    root: str = ".",
+    *,
+    directory: str = "",
+    after: bool = False,
+    branch: str = "",
+    conversation: bool = True,
+    dry_run: bool = False,
+    callback: RestoreCallback | None = None,
+) -> ForkResult:
+    """Make a linked worktree in the state of a turn, with a copy of its conversation.
+
+    `turn` is a name as `restore` takes it. `directory` is relative to `root`; without it, the
+    worktree is beside the main one. With `after`, it is the state at the end of the turn. HEAD is
+    detached, unless `branch` names a new one. `callback` is used instead of `boocode.callback`. A
+    conversation that cannot be copied is no error: `conversation.why` of the result says why.
+
+    Raises RefusedError (`exists`: the directory or the branch exists), FatalError
+    (`missing_objects`: the turn is incomplete). Then nothing was made.
+    """
+    request = ForkRequest(
+        directory=directory,
+        after=after,
+        branch=branch,
+        conversation=conversation,
+        dry_run=dry_run,
+        callback=callback if conversation else None,
+    )
+    return fork_turn(Repository.discover(os.path.abspath(root)), turn, request)
 
 
 @fatal_os_errors

@@ -45,7 +45,7 @@ class CallbackAnswer:
 
     `edits` are edits of the host's files in any format of `apply-edit`; `message` is for the user,
     and `resume` is the command that goes on with the conversation, as text or as a list of words;
-    nothing is left of the conversation if `is_emptied`.
+    `resume_words` are its words; nothing is left of the conversation if `is_emptied`.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -61,6 +61,9 @@ class CallbackAnswer:
         message = values.get("message")
         self.message = message.strip()[:_SHOWN] if isinstance(message, str) else ""
         self.resume = _command(values.get("resume"))
+        given = values.get("resume")
+        words = given if isinstance(given, list) else [self.resume]
+        self.resume_words: tuple[str, ...] = tuple(words) if self.resume else ()
 
 
 class AgentCallback(NamedTuple):

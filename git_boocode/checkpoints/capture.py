@@ -102,6 +102,7 @@ class Request(NamedTuple):
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
     in_turn: str = ""  # or of the turn in which its own agent takes this one, which begins none
     call: ToolCall | None = None  # the tool call whose state is recorded, instead of a checkpoint
+    forked_from: Mapping[str, str] = {}  # the turn and the worktree of which this is the fork
 
 
 class Captured(NamedTuple):
@@ -218,9 +219,9 @@ def _write_checkpoint(
         if latest is not None and holds(repository, latest, snapshot):
             return Captured(latest, changed=False, is_new=False)
         changed = True
-    texts = {key: getattr(request, key) or None for key in _TEXTS}
+    texts: dict[str, Any] = {key: getattr(request, key) or None for key in _TEXTS}
     anchor = {key: value for key in _ANCHOR if (value := texts[key])}
-    for key in ("prompt", "in_turn"):
+    for key in ("prompt", "in_turn", "forked_from"):
         if given := getattr(request, key):
             texts[key] = given
     values = {**texts, "anchor": {**anchor, **request.anchor}, "meta": dict(request.meta), **more}

@@ -150,6 +150,7 @@ class ListedTurn(NamedTuple):
             "added": counts.added if counts else None,
             "removed": counts.removed if counts else None,
             **({"in_turn": entry.in_turn} if entry.in_turn else {}),
+            **({"forked_from": origin} if (origin := entry.meta.table("forked_from")) else {}),
             **({"shared": shared} if shared else {}),
             **({"reverted": True} if self.reverted else {}),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from time import time
 
 import click
@@ -36,7 +37,7 @@ from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
-from git_boocode.repo.layout import EDIT_NOTE, EDITS, RESTORE_NOTE
+from git_boocode.repo.layout import EDIT_NOTE, EDITS, FORK_LOCK, RESTORE_NOTE
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -47,6 +48,7 @@ _PATIENCE = 2.0
 _DAYS = 7
 """How far back problems in hooks are reported."""
 _NEWEST = 5
+_REMOVAL = ("removes it", "it was removed")
 
 
 @click.command(cls=Command)
@@ -65,7 +67,7 @@ def doctor(fix: bool) -> int:
         with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, Proposals(repository), fix=fix)
-    findings += [*_silent(repository), *_hooks(repository)]
+    findings += [*_forks(repository, fix=fix), *_silent(repository), *_hooks(repository)]
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
     if not wants_json():
@@ -127,6 +129,24 @@ def _in_worktree(
     found = map(look, (_interrupted_edit, _interrupted_restore))
     interrupted = [finding for finding in found if finding is not None]
     return [*interrupted, *files, *_broken_records(repository, fix=fix)]
+
+
+def _forks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    """The worktrees that killed forks left; none while a fork is running."""
+    if not os.path.lexists(os.path.join(repository.common_state_dir, FORK_LOCK)):
+        return
+    from git_boocode.checkpoints.new_worktree import fork_lock, leftovers, remove_leftover
+    from git_boocode.workflows.fork import roll_back_conversation
+
+    with suppress(RefusedError), fork_lock(repository, patience=_PATIENCE if fix else 0):
+        for left in [*leftovers(repository)]:
+            does, done = ("completes it", "it was completed") if left.moved_to else _REMOVAL
+            message = f"a fork was interrupted while its worktree '{left.path}' was made"
+            remedy = f"'git boocode doctor --fix' {does}, and so does the next fork"
+            roll_back = partial(roll_back_conversation, repository)
+            repair = partial(remove_leftover, repository, left, roll_back)
+            finding = Finding("leftover_fork", message, (left.git_dir,), remedy)
+            yield finding.repaired(repair, done, fix=fix)
 
 
 def _interrupted_edit(repository: Repository, *, fix: bool) -> Finding | None:

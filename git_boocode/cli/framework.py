@@ -322,6 +322,7 @@ GROUPS = {
         "restore": "Take files, staging and conversation back.",
         "revert": "Take back what turns changed, and keep all other work.",
         "pick": "Do here what turns changed elsewhere or before.",
+        "fork": "Try a turn again in a worktree of its own.",
         "undo": "Undo the latest restore.",
         "redo": "Redo a restore that was undone.",
         "view": "Show all turns as a page in the browser.",

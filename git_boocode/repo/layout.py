@@ -37,8 +37,10 @@ HOOK_IDLE = "idle.json"
 INDEX_CACHE = "kept-index"
 INDEX_CACHE_NOTE = "kept-index.json"
 PROPOSALS_INDEX = "proposals.index"
+FORK_NOTE = "fork-in-progress"
 PAGE = "view.html"
 # Common to all worktrees.
+FORK_LOCK = "fork.lock"
 NEWEST_ID = "newest-id"
 ORIGIN_KEY = "origin-key"
 PRUNING_STAMP = "last-prune"
@@ -47,7 +49,7 @@ REFUSAL_LOG = "refusals.log"
 FILES = (
     *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
     *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, HOOK_IDLE, INDEX_CACHE, INDEX_CACHE_NOTE),
-    *(PROPOSALS_INDEX, PAGE, NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
+    *(PROPOSALS_INDEX, FORK_NOTE, FORK_LOCK, PAGE, NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
     *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1")),
 )
 
@@ -61,6 +63,8 @@ MAKING = "new-"
 """Prefix of the names of incomplete files and directories."""
 SCRATCH = "tmp-"
 """Prefix of the names of scratch directories."""
+FORKING = ".git-boocode-fork-"
+"""Prefix of the names of the directories in which forks are made, beside their own place."""
 
 PRIVATE = "boocode"
 """The name of the private directory in a git directory."""

@@ -53,13 +53,14 @@ class Location:
     directory relative to the top, `""` or `"sub/dir/"`. Private files are in `state_dir`, those
     common to all worktrees in `common_state_dir`, which is also the main worktree's `state_dir`.
     `index_path` is the user's index; if that is a symlink, its target, which git replaces.
-    `empty_tree` and `empty_blob` are built into git; `zero_id` means no object.
+    `empty_tree` and `empty_blob` are built into git; `zero_id` means no object. `recorded_path` is
+    what metadata names as the worktree's path.
     """
 
     def __init__(
         self, worktree: str, git_dir: str, common_dir: str, prefix: str, object_format: str
     ) -> None:
-        self.worktree = worktree
+        self.worktree = self.recorded_path = worktree
         self.git_dir = git_dir
         self.common_dir = common_dir
         self.prefix = prefix
@@ -190,7 +191,7 @@ class Location:
         """This worktree in the format of the metadata; see `Metadata.worktree_key`."""
         identifier = worktree_id(self.state_dir)
         more = {"id": identifier} if identifier else {}
-        return {"name": self.worktree_name, "path": self.worktree, **more}
+        return {"name": self.worktree_name, "path": self.recorded_path, **more}
 
     def worktree_keys(self) -> set[str]:
         """The keys of all worktrees, or their names where nothing was recorded.

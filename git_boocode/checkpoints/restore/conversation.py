@@ -88,18 +88,14 @@ class Conversation:
         return callback
 
     def _of_agent(self) -> AgentCallback | None:
-        """The callback of the agent whose conversation it is.
+        """The callback of the agent whose conversation it is; see `callback_of`.
 
-        None for the state before an operation that called no callback, and if nothing says where to
-        cut the conversation, or its transcript is gone.
+        None for the state before an operation that called no callback.
         """
         target = self._target
         if target.ref.startswith(SAFETY) and not read_plan(target).callback:
             return None
-        callback = self._host.callbacks.get(target.meta.text("agent"))
-        # Only a message says where to cut the conversations of a database.
-        store = callback.store if callback and target.meta.text("message") else ""
-        return callback if os.path.isfile(target.meta.part("anchor", "path") or store) else None
+        return callback_of(self._host, target)
 
     @cached_property
     def is_foreign(self) -> bool:
@@ -137,23 +133,12 @@ class Conversation:
         self, plan: RestorePlan, plan_id: str, checkpoint: Checkpoint, changes: Iterable[Change]
     ) -> dict[str, Any]:
         """The fields that all events of an operation share; `checkpoint` has its conversation."""
-        meta, top = checkpoint.meta, self._repository.worktree
-        about = {key: meta.values.get(key) for key in _ABOUT}
-        if meta.table("anchor").get("message", "") is None:
-            # Its id is that of an earlier message as well: only the position is certain.
-            about["message"] = None
         return {
             "operation": plan.kind,
             "commits": plan.event,
             "restore_id": plan_id,
-            "checkpoint_id": checkpoint.id,
-            "commit": checkpoint.commit.id,
-            **about,
-            "worktree": top,
-            "git_dir": self._repository.git_dir,
+            **conversation_of(self._repository, self._host, checkpoint),
             "changed": [change.as_json() for change in changes],
-            # An unknown agent keeps its transcripts in the worktree.
-            "transcripts": self._host.transcripts.get(meta.text("agent"), (top,)),
         }
 
     def supersede(self, over: Checkpoint) -> None:
@@ -203,6 +188,37 @@ class Conversation:
         """Report a failure to the callback; FatalError if it cannot roll back."""
         if self.callback is not None and self._prepared:
             self.callback.roll_back(reason)
+
+
+def callback_of(host: RestoreHost, checkpoint: Checkpoint) -> AgentCallback | None:
+    """The callback of the agent whose conversation a checkpoint names.
+
+    None if nothing says where to cut the conversation, or its transcript is gone.
+    """
+    callback = host.callbacks.get(checkpoint.meta.text("agent"))
+    # Only a message says where to cut the conversations of a database.
+    store = callback.store if callback and checkpoint.meta.text("message") else ""
+    return callback if os.path.isfile(checkpoint.meta.part("anchor", "path") or store) else None
+
+
+def conversation_of(
+    repository: Repository, host: RestoreHost, checkpoint: Checkpoint
+) -> dict[str, Any]:
+    """The fields of an event about a checkpoint and its conversation."""
+    meta, top = checkpoint.meta, repository.worktree
+    about = {key: meta.values.get(key) for key in _ABOUT}
+    if meta.table("anchor").get("message", "") is None:
+        # Its id is that of an earlier message as well: only the position is certain.
+        about["message"] = None
+    return {
+        "checkpoint_id": checkpoint.id,
+        "commit": checkpoint.commit.id,
+        **about,
+        "worktree": top,
+        "git_dir": repository.git_dir,
+        # An unknown agent keeps its transcripts in the worktree.
+        "transcripts": host.transcripts.get(meta.text("agent"), (top,)),
+    }
 
 
 class ConversationFiles:

@@ -1,0 +1,280 @@
+"""Fork a turn: a linked worktree in its state, with a copy of its conversation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from git_boocode.agents.registry import find_agent
+from git_boocode.checkpoints.callback import HostFunction, find_callback
+from git_boocode.checkpoints.capture import write_state
+from git_boocode.checkpoints.new_worktree import (
+    NewWorktree,
+    make_worktree,
+    refuse_branch,
+    refuse_incomplete,
+    refuse_taken,
+)
+from git_boocode.checkpoints.restore.conversation import callback_of, conversation_of
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
+from git_boocode.checkpoints.turns import NOW, end_is_unknown, turn_of
+from git_boocode.checkpoints.worktree.indexer import Skipped
+from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.repo.entries import Metadata, Unusable
+from git_boocode.repo.errors import BoocodeError, refuse_combined, shell_command
+from git_boocode.repo.head import worktrees
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
+from git_boocode.repo.lock import scratch_directory, worktree_lock
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds
+from git_boocode.workflows.restore_with_edits import restore_host
+
+_FORK = "fork"
+_PATIENCE = 30.0  # seconds to wait for a running restore
+
+
+class ForkRequest(NamedTuple):
+    """How a turn is forked: as it began, or `after` it ended."""
+
+    directory: str = ""  # relative to the caller's; empty for one beside the main worktree
+    after: bool = False
+    branch: str = ""  # the name of a new branch; empty to detach HEAD
+    conversation: bool = True
+    dry_run: bool = False  # only check, and report where it would be
+    callback: str | HostFunction | None = None  # used instead of the configured one
+
+    def checked(self) -> ForkRequest:
+        """This request, if its arguments fit together (ArgumentError)."""
+        refuse_combined(no_conversation=not self.conversation, callback=self.callback)
+        return self
+
+
+class ForkedConversation(NamedTuple):
+    """What became of the conversation: the command that goes on with it, or `why` it was left."""
+
+    resume: tuple[str, ...] = ()
+    message: str = ""  # what the callback has to say
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkResult:
+    """A new worktree in the state of a turn; nothing was made in a dry run."""
+
+    turn: Checkpoint
+    worktree: str
+    head: str | None  # the commit that HEAD names there; None on an unborn branch
+    branch: str  # the new branch; empty if HEAD is detached
+    after: bool
+    dry_run: bool
+    checkpoint: Checkpoint | None = None  # the first one there; None in a dry run
+    conversation: ForkedConversation | None = None  # None if there is none, or it was not wanted
+    kept: tuple[Skipped, ...] = ()  # the paths that the turn's state does not hold, and why
+
+    @property
+    def command(self) -> str:
+        """What to type to go on there."""
+        resume = self.conversation.resume if self.conversation else ()
+        # A command that is a single text is one for a shell.
+        words = resume[0] if len(resume) == 1 else shell_command(*resume)
+        return " && ".join(filter(None, (shell_command("cd", self.worktree), words)))
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        said = self.conversation
+        about = {"forked": bool(said.resume), "message": said.why or said.message} if said else None
+        return {
+            "ok": True,
+            "turn": self.turn.id,
+            "worktree": self.worktree,
+            "branch": self.branch or None,
+            "head": self.head,
+            "after": self.after,
+            "dry_run": self.dry_run,
+            "checkpoint_id": self.checkpoint.id if self.checkpoint else None,
+            "conversation": about,
+            "resume": [*said.resume] if said and said.resume else None,
+            "kept": [kept._asdict() for kept in self.kept],
+            "next": [] if self.dry_run else [self.command],
+        }
+
+
+def fork(repository: Repository, name: str, request: ForkRequest) -> ForkResult:
+    """Fork a turn; `name` is any name that `Catalog.find` accepts.
+
+    The present worktree, its staging area, HEAD and branches are not changed. RefusedError if the
+    turn does not exist or has no known end, or the directory or the branch exists; FatalError if
+    objects are missing or the worktree cannot be made. Then nothing remains of it. A conversation
+    that cannot be copied does not prevent a fork.
+    """
+    catalog = Catalog(repository)
+    turn = catalog.find(name)
+    path = _path(repository, turn, request)
+    refuse_taken(repository, path)
+    if request.branch:
+        refuse_branch(repository, request.branch)
+    with worktree_lock(
+        repository.state_dir, shared=True, patience=_PATIENCE, read_only=request.dry_run
+    ):
+        state = _end_of(catalog, turn) if request.after else turn
+        refuse_incomplete(repository, state)
+        branch = request.branch
+        if not state.head:
+            branch = branch or os.path.basename(path)
+        result = ForkResult(turn, path, state.head, branch, request.after, request.dry_run)
+        if request.dry_run:
+            return result
+        label, short = turn.meta.text("label"), ShortIds(catalog.store)(turn.id)
+        new = NewWorktree(
+            path,
+            state,
+            request.branch,
+            {"turn": turn.id, "worktree": turn.meta.worktree_name},
+            f"fork of {short}" + (f" ({label})" if label else ""),
+        )
+        talk = _Talk(catalog, request, turn, new)
+        made = make_worktree(
+            repository, new, talk.copy, partial(roll_back_conversation, repository)
+        )
+    return ForkResult(
+        turn,
+        path,
+        state.head,
+        branch,
+        request.after,
+        dry_run=False,
+        checkpoint=made.checkpoint,
+        conversation=talk.copied,
+        kept=tuple(made.kept),
+    )
+
+
+def _path(repository: Repository, turn: Checkpoint, request: ForkRequest) -> str:
+    """The place of the new worktree, without symlinks above it."""
+    if request.directory:
+        given = os.path.abspath(os.path.join(repository.directory, request.directory))
+        return os.path.join(os.path.realpath(os.path.dirname(given)), os.path.basename(given))
+    main = os.path.realpath(next(worktrees(repository))[0])
+    short = ShortIds(repository.store)(turn.id)
+    beside = f"{main.removesuffix('.git')}-{short}"
+    number, path = 1, beside
+    while os.path.lexists(path):
+        number += 1
+        path = f"{beside}-{number}"
+    return path
+
+
+def _end_of(catalog: Catalog, turn: Checkpoint) -> Checkpoint:
+    """The state at the end of a turn, as `log` counts it; of one that goes on, the present one."""
+    repository = catalog.repository
+    found = turn_of(catalog, turn, lambda: "now")
+    if found.end == NOW:
+        with scratch_directory(repository.state_dir) as scratch:
+            snapshot = take_snapshot(repository, scratch)
+            state = write_state(repository, snapshot, "target", {}, turn.id)
+            snapshot.quarantine.release()
+            return state
+    commit = catalog.store.commit(found.after) if found.after else None
+    if commit is None:
+        raise end_is_unknown(catalog, turn)
+    # What was fetched remains so.
+    return Checkpoint(turn.id, turn.ref, commit, Metadata.parse(commit.message))
+
+
+# The conversation.
+
+
+class _Talk:
+    """The conversation of a fork; `copied` is what became of it."""
+
+    def __init__(
+        self, catalog: Catalog, request: ForkRequest, turn: Checkpoint, new: NewWorktree
+    ) -> None:
+        self._catalog = catalog
+        self._request = request
+        self._turn = turn
+        self._new = new
+        self.copied: ForkedConversation | None = None
+
+    def copy(self, git_dir: str, note: Callable[[Mapping[str, Any]], None]) -> None:
+        """Copy the conversation, as it was at the state of the fork, to the new worktree."""
+        if self._request.conversation:
+            try:
+                self.copied = self._copy(git_dir, note)
+            except BoocodeError as error:
+                self.copied = ForkedConversation(why=error.message)
+
+    def _copy(
+        self, git_dir: str, note: Callable[[Mapping[str, Any]], None]
+    ) -> ForkedConversation | None:
+        repository, host = self._catalog.repository, restore_host(self._catalog.repository)
+        following = self._following() if self._request.after else None
+        cut_at = following or self._turn
+        callback = find_callback(repository, self._request.callback, callback_of(host, cut_at))
+        if callback is None:
+            why = _no_callback(cut_at)
+            return ForkedConversation(why=why) if why else None
+        if not is_taken_here(repository, cut_at):
+            return ForkedConversation(
+                why="nothing proves that the turn was recorded in this repository"
+            )
+        new = self._new
+        event = {
+            "operation": _FORK,
+            "commits": _FORK,
+            "restore_id": repository.store.new_id(),
+            **conversation_of(repository, host, cut_at),
+            "changed": [],
+            "fork": {
+                "worktree": new.path,
+                "git_dir": git_dir,
+                "branch": new.branch or None,
+                "whole": self._request.after and following is None,
+            },
+        }
+        note(event)
+        answer = callback._replace(event=event).commit(_FORK)
+        if not answer.resume_words:
+            why = answer.message or f"callback '{callback.program}' named no command to go on with"
+            return ForkedConversation(why=why)
+        return ForkedConversation(answer.resume_words, answer.message)
+
+    def _following(self) -> Checkpoint | None:
+        """The next turn of the same conversation, before which the copy ends; None if none is."""
+        turn, found = self._turn, None
+        keys = ("agent", "session")
+        if not turn.meta.text("session"):
+            return None
+        for entry in self._catalog.entries(self._catalog.store.refs(CHECKPOINTS, ARCHIVE)):
+            if isinstance(entry, Unusable) or entry.id <= turn.id or entry.in_turn:
+                continue
+            is_same = all(entry.meta.text(key) == turn.meta.text(key) for key in keys)
+            if is_same and (found is None or entry.id < found.id):
+                found = entry
+        return found
+
+
+def roll_back_conversation(repository: Repository, event: Mapping[str, Any]) -> None:
+    """Let the callback remove the conversation of a fork that failed or was killed."""
+    agent = restore_host(repository).callbacks.get(str(event.get("agent")))
+    # The worktree is removed anyway.
+    with suppress(BoocodeError):
+        if callback := find_callback(repository, None, agent):
+            callback._replace(event=event).roll_back("the fork was interrupted")
+
+
+def _no_callback(checkpoint: Checkpoint) -> str:
+    """Why no callback is called; empty if there is no conversation."""
+    meta = checkpoint.meta
+    agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
+    if not any(meta.text(key) for key in ("session", "chat", "message")):
+        return ""
+    if agent is not None and not agent.callback:
+        return f"{agent.title} keeps it where no callback can copy it"
+    if transcript and not os.path.isfile(transcript):
+        return f"its transcript '{transcript}' is gone"
+    return "no callback is configured"
