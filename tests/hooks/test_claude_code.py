@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import pytest
 
 from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows.fork import ForkRequest, fork
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.hooks.kit import (
@@ -25,6 +27,7 @@ from tests.hooks.kit import (
     row,
     take_anchored,
 )
+from tests.kill_kit import killed_at
 from tests.repo_kit import Repo
 
 PROGRAM = callback("claude-code")
@@ -390,3 +393,38 @@ def test_pi_gets_a_new_session_with_its_own_id(repo: Repo, sealed: Path) -> None
     assert made.read_bytes() == before.replace(SESSION.encode(), new.encode())
     assert repo.boocode("undo", "--json").json["resume"] == f"pi --session {SESSION}"
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("length", [20, 150, 260])
+def test_a_fork_is_a_session_of_the_new_worktree(
+    repo: Repo, sealed: Path, tmp_path: Path, length: int
+) -> None:
+    scene = Scene(repo, sealed)
+    top = tmp_path / "é"
+    while len(str(top)) < length:
+        top /= "a" * min(length, 100)
+    answer = repo.boocode("fork", "@", str(top), "--callback", str(PROGRAM), "--json").json
+    assert answer["conversation"] == {"forked": True, "message": ""}
+    program, option, session = answer["resume"]
+    assert (program, option) == ("claude", "--resume")
+    [made] = (sealed / ".claude/projects").glob(f"*/{session}.jsonl")
+    assert made.read_bytes() == BEFORE
+    name = re.sub("[^a-zA-Z0-9]", "-", str(top))
+    assert made.parent.name[:200] == name[:200]
+    assert len(made.parent.name) == len(name) if length < 200 else len(made.parent.name) > 201
+    scene.untouched()
+
+
+def test_a_killed_fork_leaves_no_session(repo: Repo, sealed: Path, tmp_path: Path) -> None:
+    scene = Scene(repo, sealed)
+
+    def act() -> None:
+        fork(Repository.discover(), "@", ForkRequest(str(tmp_path / "fork")))
+
+    number = 1
+    while killed_at("rename", number, act):
+        assert repo.boocode("doctor", "--fix").code == 0
+        assert [path.name for path in (sealed / ".claude/projects").iterdir()] == ["-work-shop"]
+        scene.untouched()
+        number += 1
+    assert number > 2

@@ -47,6 +47,12 @@ class Session:
         assert done.code == 0, done.err
         return done.json
 
+    def move_to(self, repo: Repo) -> None:
+        """Go on in another worktree."""
+        self.repo = repo
+        self._names["top"] = str(repo.top)
+        os.chdir(repo.top)
+
     def hooks(self, command: str, scope: str) -> None:
         if scope.strip("-") not in AGENTS[self.agent.name].config.places:
             pytest.skip(f"{self.agent.name} has no files for {scope}")
