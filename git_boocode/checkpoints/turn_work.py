@@ -183,7 +183,7 @@ class RecordedHistory:
     ) -> None:
         self.catalog = catalog
         self.git = catalog.repository.git
-        self._commits: dict[str, str] = {}
+        self._entries: dict[str, Checkpoint] = {}
         self._restores: dict[str, Checkpoint] = {}
         self._edits: dict[str, Checkpoint] = {}
         self._begins: dict[str, Checkpoint] = {}
@@ -195,7 +195,7 @@ class RecordedHistory:
                 self._edits[identifier] = entry
             elif state := _state(entry):
                 states.append(state)
-                self._commits[identifier] = entry.commit.id
+                self._entries[identifier] = entry
                 if state.kind == RESTORE:
                     self._restores[identifier] = entry
                 elif state.kind == BEGIN:
@@ -239,6 +239,33 @@ class RecordedHistory:
         turns = read_turns(catalog.repository.state_dir) if here else []
         return cls(catalog, [*entries.values(), *states], reporting_agents(turns))
 
+    @classmethod
+    def all(cls, catalog: Catalog) -> list[RecordedHistory]:
+        """Those of all worktrees, as recorded here; then those fetched, without what is here."""
+        local = catalog.store.refs(CHECKPOINTS, ARCHIVE, SAFETY, TURN_ENDS, EDITS)
+        fetched = catalog.store.refs(REMOTES, REMOTE_TURN_ENDS)
+        found: dict[tuple[str, str], dict[str, Checkpoint]] = {}
+        known: set[str] = set()
+        for refs in (local, fetched):
+            for entry in catalog.entries(refs):
+                identifier = "" if isinstance(entry, Unusable) else entry.meta.text("id")
+                if isinstance(entry, Unusable) or not ID.fullmatch(identifier):
+                    continue
+                place = entry.ref.removeprefix(REMOTES).removeprefix(REMOTE_TURN_ENDS)
+                remote = place.rpartition("/")[0] if refs is fetched else ""
+                if not remote:
+                    known.add(identifier)
+                if not remote or identifier not in known:
+                    key = (remote, entry.meta.worktree_key)
+                    found.setdefault(key, {}).setdefault(identifier, entry)
+        tools: dict[str, list[Checkpoint]] = {}
+        if catalog.store.refs(TOOL_STATES, newest=1):
+            tools = {key: [*_tool_states(catalog, key)] for remote, key in found if not remote}
+        return [
+            cls(catalog, [*entries.values(), *([] if remote else tools.get(key, []))])
+            for (remote, key), entries in found.items()
+        ]
+
     def work_of(self, turn: Turn, now: Callable[[], str]) -> TurnWork:
         """What a turn changed; `turn` is as it would be if no other turn had been open."""
         timeline, name = self.timeline, turn.checkpoint.id
@@ -251,7 +278,7 @@ class RecordedHistory:
         end, after = NOW, ""
         if span.last < len(timeline.states):
             last = timeline.states[span.last]
-            end, after = _ENDS[last.kind], self._commits[last.id]
+            end, after = _ENDS[last.kind], self._entries[last.id].commit.id
         elif turn.end == NOW:
             after = turn.after
         elif turn.checkpoint.ref.startswith(CHECKPOINTS) and self.catalog.is_ours(turn.checkpoint):
@@ -267,7 +294,11 @@ class RecordedHistory:
 
     def commit(self, number: int) -> str:
         """The commit of a state by its number."""
-        return self._commits[self.timeline.states[number].id]
+        return self.state(number).commit.id
+
+    def state(self, number: int) -> Checkpoint:
+        """The checkpoint or other entry that records a state, by the state's number."""
+        return self._entries[self.timeline.states[number].id]
 
     def changes(self, number: int, after: str) -> list[tuple[Change, str]] | None:
         """What changed after a state up to another one, each with the state to compare with.
@@ -316,7 +347,7 @@ class RecordedHistory:
             begun = (self._begins.get(turn) for turn in plan.step.turns)
             return [entry.commit.id for entry in begun if entry]
         ends = (state for state in self.timeline.states if state.kind == END)
-        return [self._commits[state.id] for state in ends if state.turn in plan.step.turns]
+        return [self._entries[s.id].commit.id for s in ends if s.turn in plan.step.turns]
 
     def begin(self, turn: str) -> Checkpoint:
         """The checkpoint at which a turn began."""

@@ -327,6 +327,7 @@ GROUPS = {
         "redo": "Redo a restore that was undone.",
         "view": "Show all turns as a page in the browser.",
         "blame": "Show which turn wrote each line of a file.",
+        "attribute": "Note which turns wrote the lines of commits.",
     },
     "Record": {
         "checkpoint": "Record the worktree and the staging area.",

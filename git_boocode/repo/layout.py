@@ -21,6 +21,8 @@ EDITS = f"{ALL_REFS}edits/"
 READS = f"{ALL_REFS}reads/"
 PROPOSALS = f"{ALL_REFS}proposals/"
 REMOTE_PROPOSALS = f"{ALL_REFS}remote-proposals/"
+COMMIT_NOTES = "refs/notes/boocode"
+"""The notes of commits, a ref as `git notes` knows it."""
 
 # Of a worktree.
 LOCK = "lock"
@@ -44,12 +46,14 @@ FORK_LOCK = "fork.lock"
 NEWEST_ID = "newest-id"
 ORIGIN_KEY = "origin-key"
 PRUNING_STAMP = "last-prune"
+NOTES_LOCK = "notes.lock"
 HOOK_LOG = "hooks.log"
 REFUSAL_LOG = "refusals.log"
 FILES = (
     *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
     *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, HOOK_IDLE, INDEX_CACHE, INDEX_CACHE_NOTE),
     *(PROPOSALS_INDEX, FORK_NOTE, FORK_LOCK, PAGE, NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
+    NOTES_LOCK,
     *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1")),
 )
 

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "sharing": "very many checkpoints on one remote: push, fetch, and git's own work beside them",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",
     "patches": "whole-file edits in every format and drift, beside git apply and GNU patch",
+    "attribution": "lines of commits beside their known turns, over random histories",
     "view": "a page of 1,000 turns, beside git log -p over as many commits",
     "hops": "modules and hops of one edit, from standard input to the answer",
     "speed": "drifted edits in files of many sizes, against one pass of str.strip over the lines",

@@ -1,0 +1,147 @@
+"""Which lines of which files differ between many pairs of trees, by one git process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from git_boocode.checkpoints.store.catalog import without_index
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.git import Git, nul_records
+
+_COMMAND = (
+    *("diff-tree", "--stdin", "-r", "-z", "--raw", "-p", "--no-abbrev", "-U0", "-M"),
+    # A file that becomes a symlink would have two patches.
+    *("--diff-filter=AMDR", "--ignore-submodules=all", "--inter-hunk-context=0"),
+    *("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"),
+)
+_PAIR = re.compile(rb"^([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n", re.MULTILINE)
+_PART = re.compile(
+    rb"^(?:(diff --git )|(Binary files )|@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@)", re.MULTILINE
+)
+_UNENDED = b"\n\\ No newline"
+_MOST_PATHS = 500  # on a command line
+
+
+class Hunk(NamedTuple):
+    """Lines that replace others: 0-based first line and number of the old and the new ones."""
+
+    old: int
+    old_count: int
+    new: int
+    new_count: int
+
+
+class FileChange(NamedTuple):
+    """How a file differs between two trees; `hunks` is None for a binary file.
+
+    The ids are those of the blobs, zeros where there is none; `source` is its path in the old tree.
+    """
+
+    path: str
+    source: str
+    mode: str
+    old_id: str
+    id: str
+    hunks: tuple[Hunk, ...] | None = ()
+
+
+Pair = tuple[str, str]
+"""An old and a new tree."""
+
+
+def line_changes(
+    git: Git, pairs: Iterable[Pair], paths: Sequence[str] = ()
+) -> dict[Pair, dict[str, FileChange]]:
+    """What differs between pairs of trees, by path; `paths` are literal, none for all.
+
+    The last line of a file is the same with and without a newline.
+    """
+    wanted = [*dict.fromkeys(pair for pair in pairs if pair[0] != pair[1])]
+    if not wanted:
+        return {}
+    named = [] if len(paths) > _MOST_PATHS else paths
+    request = "".join(f"{old} {new}\n" for old, new in wanted).encode()
+    quiet = without_index(git).bind(GIT_LITERAL_PATHSPECS="1")
+    output = quiet.run(*_COMMAND, "--", *named, stdin=request)
+    found: dict[Pair, dict[str, FileChange]] = {pair: {} for pair in wanted}
+    starts = [*_PAIR.finditer(output)]
+    ends = [*(each.start() for each in starts[1:]), len(output)]
+    for start, end in zip(starts, ends, strict=True):
+        pair = (start[1].decode(), start[2].decode())
+        found[pair] = {each.path: each for each in _changes(output[start.end() : end])}
+    return found
+
+
+def _changes(output: bytes) -> Iterator[FileChange]:
+    raw, separator, patch = output.partition(b"\0\0")
+    if not separator:
+        return
+    records = iter(nul_records(raw + b"\0"))
+    changes = []
+    for about in records:
+        _, mode, old_id, identifier, letter = about.removeprefix(":").split(" ")
+        source = next(records)
+        path = next(records) if letter.startswith("R") else source
+        changes.append(FileChange(path, source, mode, old_id, identifier))
+    hunks = _patches(patch)
+    if len(hunks) != len(changes):
+        raise FatalError("git's diff cannot be read", code="bug")
+    for change, lines in zip(changes, hunks, strict=True):
+        yield change._replace(hunks=None if lines is None else tuple(lines))
+
+
+def _patches(patch: bytes) -> list[list[Hunk] | None]:
+    """The hunks of each file; None for a binary one."""
+    hunks: list[list[Hunk] | None] = []
+    parts = [*_PART.finditer(patch)]
+    ends = [*(part.start() for part in parts[1:]), len(patch)]
+    for part, end in zip(parts, ends, strict=True):
+        if part[1]:
+            hunks.append([])
+        elif part[2]:
+            hunks[-1] = None
+        elif (known := hunks[-1]) is not None:
+            known += _hunks(part, patch[part.end() : end])
+    return hunks
+
+
+def _hunks(part: re.Match[bytes], body: bytes) -> Iterator[Hunk]:
+    """A hunk, which is divided if the old file's last line only got a newline, or lost it."""
+    old, old_count, new, new_count = (1 if n is None else int(n) for n in part.groups()[2:])
+    # Git names the line before, where there are none.
+    whole = Hunk(old - (old_count > 0), old_count, new - (new_count > 0), new_count)
+    lines = body.split(b"\n")[1:] if _UNENDED in body else []
+    removed = [line[1:] for line in lines if line.startswith(b"-")]
+    added = [line[1:] for line in lines if line.startswith(b"+")]
+    if not removed or not added:
+        yield whole
+    elif removed[-1] in added:
+        at = added.index(removed[-1])
+        yield Hunk(whole.old, old_count - 1, whole.new, at)
+        yield Hunk(whole.old + old_count, 0, whole.new + at + 1, new_count - at - 1)
+    elif added[-1] in removed:
+        at = len(removed) - 1 - removed[::-1].index(added[-1])
+        yield Hunk(whole.old, at, whole.new, new_count - 1)
+        yield Hunk(whole.old + at + 1, old_count - at - 1, whole.new + new_count, 0)
+    else:
+        yield whole
+
+
+def kept_lines(hunks: Sequence[Hunk], count: int) -> Iterator[tuple[int, int]]:
+    """The lines that hunks leave, of `count` new ones, each with its old number; from 0."""
+    old = new = 0
+    for hunk in (*hunks, Hunk(0, 0, count, 0)):
+        while new < hunk.new:
+            yield new, old
+            new, old = new + 1, old + 1
+        old, new = old + hunk.old_count, new + hunk.new_count
+
+
+def ranges_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as ranges, both ends inclusive."""
+    runs = groupby(enumerate(numbers), key=lambda each: each[1] - each[0])
+    grouped = ([number for _, number in run] for _, run in runs)
+    return [(run[0], run[-1]) for run in grouped]

@@ -1,0 +1,166 @@
+"""Which turn wrote the lines that a commit adds, however the commit came about."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from git_boocode.checkpoints.attribution import Attributor
+from git_boocode.checkpoints.capture import Request, capture, capture_turn_end
+from git_boocode.repo.repository import Repository
+from tests.benchmarks.attribution import RIGHT, History
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+
+def begin(label: str, session: str = "s1") -> str:
+    request = Request(label=label, prompt=label, agent="claude-code", session=session)
+    return capture(Repository.discover(), request).checkpoint.id
+
+
+def end(turn: str) -> None:
+    capture_turn_end(Repository.discover(), turn, "Stop")
+
+
+def turn(repo: Repo, label: str, **files: str) -> None:
+    begun = begin(label)
+    for path, text in files.items():
+        repo.write(path, text)
+    end(begun)
+
+
+def written(name: str = "HEAD", top: Path | None = None) -> dict[str, list[tuple[int, int, str]]]:
+    """The ranges of a commit, with the labels of their turns."""
+    repository = Repository.discover(str(top) if top else None)
+    commit = repository.git.line("rev-parse", name)
+    found = Attributor(repository).attribute(commit).files
+    return {
+        path: [(each.first, each.last, each.turn.meta.text("label")) for each in ranges]
+        for path, ranges in found.items()
+    }
+
+
+def test_a_squash_on_another_base_keeps_who_wrote_a_line(repo: Repo) -> None:
+    repo.commit("base", f="a\nb\nc\n")
+    repo.git("checkout", "-q", "-b", "topic")
+    turn(repo, "one", f="a\none\nb\nc\n")
+    repo.commit("one")
+    turn(repo, "two", f="a\none\nb\ntwo\nc\n")
+    repo.write("f", "a\none\nb\ntwo\nc\nby hand\n")
+    repo.commit("two")
+    repo.git("checkout", "-q", "main")
+    repo.commit("upstream", f="upstream\na\nb\nc\n")
+    assert written() == {}
+    repo.git("merge", "-q", "--squash", "topic")
+    take(trigger="pre-commit")
+    repo.git("commit", "-qm", "squashed")
+    assert written() == {"f": [(3, 3, "one"), (5, 5, "two")]}
+
+
+def test_a_line_that_no_turn_wrote_has_none(repo: Repo) -> None:
+    """Not if it is a turn's line elsewhere, was reformatted, or comes with another commit."""
+    repo.commit("base", f="a\n", g="x\n")
+    repo.git("checkout", "-q", "-b", "theirs")
+    repo.commit("theirs", h="from elsewhere\n")
+    repo.git("checkout", "-q", "main")
+    begun = begin("one")
+    repo.write("f", "a\nif x:\n  y\n")
+    repo.git("merge", "-q", "--ff-only", "theirs")
+    end(begun)
+    repo.write("f", "a\nif x:\n    y\n")
+    repo.write("g", "x\nif x:\n")
+    repo.commit("formatted")
+    assert written() == {"f": [(2, 2, "one")]}
+    assert written("theirs") == {}
+
+
+def test_a_removed_line_that_is_typed_again_has_no_turn(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    turn(repo, "one", f="a\nline\n")
+    turn(repo, "two", f="a\n")
+    repo.commit("again", f="a\nline\n")
+    assert written() == {}
+
+
+def test_a_commit_of_a_running_turn_and_an_amended_part(repo: Repo) -> None:
+    repo.commit("base", f="a\n", g="x\n")
+    begun = begin("one")
+    repo.write("f", "a\nearly\n")
+    repo.commit("during the turn")
+    assert written() == {"f": [(2, 2, "one")]}
+    repo.write("f", "a\nlate\n")
+    repo.write("g", "x\nmore")
+    end(begun)
+    assert written() == {"f": [(2, 2, "one")]}
+    repo.git("commit", "-q", "--amend", "-m", "amended", "g")
+    repo.write("g", "x\nmore\nby hand\n")
+    repo.commit("ended the last line")
+    assert written("HEAD~1") == {"g": [(2, 2, "one")]}  # no state has what is amended of f
+    assert written() == {"f": [(2, 2, "one")]}
+
+
+def test_a_clone_with_fetched_turns_answers_the_same(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", f="a\nb\n")
+    turn(repo, "one", f="a\none\nb\n")
+    repo.git("mv", "f", "renamed")
+    repo.commit("renamed", renamed="a\none\nb\nby hand\n")
+    clone = Repo(tmp_path / "clone")
+    repo.git("clone", "-q", str(repo.top), str(clone.top))
+    assert written(top=clone.top) == {}
+    assert clone.boocode("fetch").code == 0
+    assert written() == written(top=clone.top) == {"renamed": [(2, 2, "one")]}
+
+
+def test_a_note_is_an_agent_trace_record(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    turn(repo, "one", f="a\none\n", g="1\n2\n")
+    repo.commit("one")
+    repo.commit("by hand", h="h\n")
+    answer = repo.boocode("attribute", "HEAD~2..HEAD", "--json").json
+    assert [each["written"] for each in answer["commits"]] == [True, False]
+    trace = answer["commits"][0]["trace"]
+    assert json.loads(repo.git("notes", "--ref=boocode", "show", "HEAD~1")) == trace
+    assert trace["version"] == "0.1.0"
+    assert uuid.UUID(trace["id"])
+    assert datetime.fromisoformat(trace["timestamp"].replace("Z", "+00:00")).tzinfo
+    assert trace["vcs"] == {"type": "git", "revision": repo.git("rev-parse", "HEAD~1").strip()}
+    assert {file["path"] for file in trace["files"]} == {"f", "g"}
+    for file in trace["files"]:
+        for conversation in file["conversations"]:
+            assert conversation["contributor"] == {"type": "ai"}
+            (related,) = conversation["related"]
+            assert related["type"] == "turn"
+            (about,) = trace["metadata"]["dev.git-boocode"]["turns"].items()
+            assert related["url"] == f"urn:uuid:{about[0]}"
+            assert about[1]["prompt"] == "one"
+            assert all(r["start_line"] >= 1 for r in conversation["ranges"])
+    again = repo.boocode("attribute", "HEAD~1", "--json").json["commits"]
+    assert [(each["written"], each["trace"]) for each in again] == [(False, trace)]
+    assert repo.git("rev-list", "--count", "refs/notes/boocode") == "1\n"
+
+
+def test_a_note_keeps_turns_that_are_gone_and_other_notes(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    turn(repo, "one", f="a\none\n")
+    repo.commit("one")
+    repo.git("notes", "--ref=boocode", "add", "-m", "of somebody else", "HEAD~1")
+    assert repo.boocode("attribute").out.endswith("noted 1 commit of 1\n")
+    note = repo.git("notes", "--ref=boocode", "show", "HEAD")
+    repo.boocode("drop", "@")
+    assert repo.boocode("attribute", "HEAD~1", "HEAD").out.endswith("noted 0 commits of 2\n")
+    assert repo.git("notes", "--ref=boocode", "show", "HEAD") == note
+    assert repo.git("notes", "--ref=boocode", "show", "HEAD~1") == "of somebody else\n"
+    done = repo.boocode("attribute", "nowhere")
+    assert (done.code, done.err) == (1, "error: 'nowhere' is not a commit or range\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1012))
+def test_random_histories(repo: Repo, tmp_path: Path, seed: int) -> None:
+    (tmp_path / "random").mkdir()
+    found = History(tmp_path / "random", seed).judged()
+    assert found[RIGHT] == found.total()
