@@ -45,7 +45,8 @@ class CallbackAnswer:
 
     `edits` are edits of the host's files in any format of `apply-edit`; `message` is for the user,
     and `resume` is the command that goes on with the conversation, as text or as a list of words;
-    `resume_words` are its words; nothing is left of the conversation if `is_emptied`.
+    `resume_words` are its words; `session` is the id of a copy. Nothing is left of the conversation
+    if `is_emptied`.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -63,6 +64,8 @@ class CallbackAnswer:
         self.resume = _command(values.get("resume"))
         given = values.get("resume")
         words = given if isinstance(given, list) else [self.resume]
+        session = values.get("session")
+        self.session = session if isinstance(session, str) and session.isprintable() else ""
         self.resume_words: tuple[str, ...] = tuple(words) if self.resume else ()
 
 

@@ -31,7 +31,7 @@ from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
 from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
-from git_boocode.workflows.restore_with_edits import restore_host
+from git_boocode.workflows.restore_with_edits import restore_host, resume_words
 
 _FORK = "fork"
 _PATIENCE = 30.0  # seconds to wait for a running restore
@@ -57,6 +57,7 @@ class ForkedConversation(NamedTuple):
     """What became of the conversation: the command that goes on with it, or `why` it was left."""
 
     resume: tuple[str, ...] = ()
+    session: str = ""  # the id of the copy, if the callback has it
     message: str = ""  # what the callback has to say
     why: str = ""
 
@@ -86,7 +87,7 @@ class ForkResult:
     def as_json(self) -> dict[str, object]:
         """The JSON answer."""
         said = self.conversation
-        about = {"forked": bool(said.resume), "message": said.why or said.message} if said else None
+        about = {"forked": not said.why, "message": said.why or said.message} if said else None
         return {
             "ok": True,
             "turn": self.turn.id,
@@ -238,10 +239,14 @@ class _Talk:
         }
         note(event)
         answer = callback._replace(event=event).commit(_FORK)
-        if not answer.resume_words:
+        session = answer.session or (cut_at.meta.text("session") if answer.is_emptied else "")
+        words = answer.resume_words or tuple(resume_words(cut_at, session, answer))
+        if not words and answer.is_emptied:
+            return None
+        if not words and not answer.session:
             why = answer.message or f"callback '{callback.program}' named no command to go on with"
             return ForkedConversation(why=why)
-        return ForkedConversation(answer.resume_words, answer.message)
+        return ForkedConversation(words, answer.session, answer.message)
 
     def _following(self) -> Checkpoint | None:
         """The next turn of the same conversation, before which the copy ends; None if none is."""
@@ -277,4 +282,6 @@ def _no_callback(checkpoint: Checkpoint) -> str:
         return f"{agent.title} keeps it where no callback can copy it"
     if transcript and not os.path.isfile(transcript):
         return f"its transcript '{transcript}' is gone"
+    if agent is not None:
+        return "the checkpoint does not say how far it had gone"
     return "no callback is configured"

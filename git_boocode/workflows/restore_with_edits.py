@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.agents.agent import HOOKS, SERVER, transcript_directories, xdg_directory
 from git_boocode.agents.own_hooks import has_own
 from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
-from git_boocode.checkpoints.callback import AgentCallback
+from git_boocode.checkpoints.callback import AgentCallback, CallbackAnswer
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.plan import read_plan
 from git_boocode.checkpoints.restore.request import (
@@ -277,13 +277,18 @@ def _resumable(result: RestoreResult) -> RestoreResult:
         result = replace(result, open_in=tuple(_open_in(result.checkpoint)))
     if result.answer is None:
         return result
-    agent = find_agent(result.checkpoint.meta.text("agent"))
     session = result.checkpoint.meta.text("session")
-    words = agent.resume.split() if agent and re.fullmatch(_SESSION, session) else []
-    if result.answer.is_emptied:
-        words = words[:1]
-    words = [word.format(session=session) for word in words]
+    words = resume_words(result.checkpoint, session, result.answer)
     return replace(result, resume=result.answer.resume or shell_command(*words))
+
+
+def resume_words(checkpoint: Checkpoint, session: str, answer: CallbackAnswer) -> list[str]:
+    """The command with which the agent of a checkpoint goes on with a session; empty if unknown."""
+    agent = find_agent(checkpoint.meta.text("agent"))
+    words = agent.resume.split() if agent and re.fullmatch(_SESSION, session) else []
+    if answer.is_emptied:
+        words = words[:1]
+    return [word.format(session=session) for word in words]
 
 
 def _open_in(checkpoint: Checkpoint) -> list[OpenIn]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import stat
 from pathlib import Path
@@ -594,3 +595,30 @@ def test_an_agent_has_its_own_directories(repo: Repo, sealed: Path) -> None:
         done = repo.boocode("restore", "@", "--json")
         assert (done.code, done.json["error"]["code"]) == (1, "vetoed")
         assert path.read_text() == lines("m1", "m2")
+
+
+@pytest.mark.parametrize("place", ["{session}/events.jsonl", "rollout-{session}.jsonl"])
+def test_a_fork_is_a_copy_under_another_id(
+    repo: Repo, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    chats = tmp_path / "chats"
+    path = chats / place.format(session=session)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = row(id="m1", session=session, cwd="/old", role="user", content='a "/old" text')
+    after = row(id="m2", role="user", content="later")
+    path.write_bytes(before)
+    monkeypatch.setenv("BOOCODE_TRANSCRIPTS", str(chats))
+    repo.commit("base", a="1\n")
+    take_anchored(anchor(path, session=session), session=session, agent="host")
+    path.write_bytes(before + after)
+    said = ("fork", "@", str(tmp_path / "a fork"), "--callback", str(PROGRAM), "--json")
+    answer = repo.boocode(*said).json
+    assert answer["conversation"]["forked"], answer
+    [made] = set(chats.rglob("*.jsonl")) - {path}
+    new = re.findall("[0-9a-f]{8}-[0-9a-f-]{27}", str(made.relative_to(chats)))[0]
+    copied = before.replace(session.encode(), new.encode())
+    assert made.read_bytes() == copied.replace(
+        b'"cwd": "/old"', b'"cwd": "%s/a fork"' % bytes(tmp_path)
+    )
+    assert path.read_bytes() == before + after

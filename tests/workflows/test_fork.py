@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from git_boocode.checkpoints import new_worktree
+from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.commands import restore
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.fork import ForkRequest, ForkResult, fork
+from git_boocode.workflows.fork import ForkedConversation, ForkRequest, ForkResult, fork
 from tests.checkpoints.kit import seen, take
 from tests.checkpoints.states import STATES, mutate
 from tests.checkpoints.test_states import QUICK_STATES, quick_or_slow, users_refs
@@ -160,3 +164,93 @@ def test_the_next_fork_removes_what_a_killed_one_left(repo: Repo, tmp_path: Path
     assert repo.git("worktree", "list").count("\n") == 2
     assert sorted(path.name for path in tmp_path.iterdir() if "fork" in path.name) == ["fork"]
     assert Repo(tmp_path / "fork").git("branch", "--show-current") == "topic\n"
+
+
+def forked_by(host: HostFunction, top: Path, **options: object) -> ForkedConversation | None:
+    return forked("@", top, callback=host, **options).conversation
+
+
+def test_the_callback_is_told_where_the_fork_will_be(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    first = take(chat="c", message="m1", session="s", agent="host")
+    second = take(chat="c", message="m2", session="s", agent="host")
+    events: list[dict[str, Any]] = []
+
+    def host(event: dict[str, Any]) -> dict[str, Any]:
+        events.append(event)
+        assert (event["event"], event["commits"]) == ("fork", "fork")
+        assert not (tmp_path / "fork").exists()
+        return {"resume": ["host", "--go on", "c2"], "message": "copied"}
+
+    result = forked(first.id, tmp_path / "fork", callback=host, branch="b", after=True)
+    assert result.command == f"cd {tmp_path}/fork && host '--go on' c2"
+    [event] = events
+    assert (event["checkpoint_id"], event["message"]) == (second.id, "m2")
+    assert event["worktree"] == str(repo.top)
+    git_dir = event["fork"].pop("git_dir")
+    assert Path(git_dir).parent == repo.top / ".git/worktrees"
+    assert event["fork"] == {"worktree": f"{tmp_path}/fork", "branch": "b", "whole": False}
+    forked(second.id, tmp_path / "other", callback=host, after=True)
+    assert events[1]["fork"]["whole"]
+
+
+def test_a_host_that_cannot_fork_does_not_prevent_it(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    take(chat="c", message="m1")
+
+    def failing(event: dict[str, Any]) -> dict[str, Any]:
+        raise KeyError(event["event"])
+
+    answers: tuple[HostFunction, ...] = (failing, lambda _: {}, lambda _: {"message": "too long"})
+    said = [forked_by(host, tmp_path / str(n)) for n, host in enumerate(answers)]
+    reasons = [each.why for each in said if each]
+    assert "KeyError" in reasons[0]
+    assert "named no command" in reasons[1]
+    assert reasons[2] == "too long"
+    repo.git("config", "boocode.callback", "/bin/false")
+    done = repo.boocode("fork", "@", str(tmp_path / "last"))
+    assert done.code == 0
+    assert "warning: the conversation was not forked: callback '/bin/false' failed" in done.err
+    assert done.out.endswith(f"cd {tmp_path}/last\n")
+
+
+def test_a_fork_that_fails_takes_the_conversation_back(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("base", a="a\n")
+    take(chat="c", message="m1")
+    log = tmp_path / "events"
+    program = repo.write(".git/host", f"#!/bin/sh\ncat >> {log}\necho '{{}}'\n", 0o755)
+    repo.git("config", "boocode.callback", str(program))
+
+    def fail(*_: object, **__: object) -> None:
+        raise FatalError("the disk is on fire", code="fire")
+
+    monkeypatch.setattr(new_worktree, "capture", fail)
+    with pytest.raises(FatalError, match="on fire"):
+        forked("@", tmp_path / "fork")
+    first, second = map(json.loads, log.read_text().splitlines())
+    assert [each["event"] for each in (first, second)] == ["fork", "rollback"]
+    assert first["restore_id"] == second["restore_id"]
+    nothing_made(repo, tmp_path)
+
+
+def test_turns_of_two_attempts_are_compared_and_the_better_one_is_picked(
+    repo: Repo, tmp_path: Path
+) -> None:
+    repo.commit("base", a="a\n")
+    turn = take(label="try")
+    repo.write("a", "first\n")
+    first = take(label="first attempt")
+    forked(turn.id, tmp_path / "fork")
+    fork_repo = Repo(tmp_path / "fork")
+    fork_repo.write("a", "second\n")
+    second = fork_repo.boocode("checkpoint", "-m", "second attempt", "--json").json["id"]
+    for at in (repo, fork_repo):
+        done = at.boocode("diff", first.id, second)
+        assert done.code == 0
+        assert "-first\n+second\n" in done.out
+    repo.write("a", "a\n")
+    begun = Repo(tmp_path / "fork").boocode("log", "--json").json["checkpoints"][-1]["id"]
+    assert repo.boocode("pick", begun).code == 0
+    assert repo.read("a") == b"second\n"

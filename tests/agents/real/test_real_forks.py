@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents.registry import AGENTS
 from tests.agents.real.conftest import Session
 from tests.repo_kit import Repo
 
@@ -18,6 +19,8 @@ WORDS = ("alpha", "bravo", "charlie")
 
 def forked(session: Session, turn: str, top: Path, *options: str) -> Any:
     """Fork a turn, and go on in the fork as the answer says."""
+    if AGENTS[session.agent.name].callback not in ("claude-code", "trim-jsonl"):
+        pytest.skip(f"{session.agent.program} keeps its sessions where no callback can copy them")
     answer = session.boocode("fork", turn, str(top), *options)
     assert answer["conversation"]["forked"], answer
     place, _, resume = answer["next"][0].partition(" && ")
@@ -71,9 +74,7 @@ def test_a_fork_goes_on_from_the_end_of_a_turn(resumable: Session, tmp_path: Pat
 def test_a_fork_of_the_first_turn_has_no_conversation(resumable: Session, tmp_path: Path) -> None:
     resumable.hooks("install", "--user")
     resumable.turn("alpha")
-    answer = resumable.boocode("fork", "@", str(tmp_path / "fork"))
+    answer = forked(resumable, "@", tmp_path / "fork")
     assert answer["resume"] == [resumable.agent.program]
-    resumable.id = ""
-    resumable.move_to(Repo(tmp_path / "fork"))
     resumable.turn("bravo")
     assert resumable.remembered("alpha", "bravo") == {"bravo"}
