@@ -1,16 +1,27 @@
-"""What git hooks do: take one checkpoint, with a label that says what git is about to do or did."""
+"""What git hooks do: take one checkpoint, with a label that says what git is about to do or did.
+
+After a commit, none is taken, but it is noted which turns wrote its lines; so it is for the commits
+that a rebase has made.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
+from git_boocode.agents.config_program import installed_program
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.layout import CHECKPOINTS, REMOTES
+from git_boocode.repo.process import start_detached
 from git_boocode.repo.repository import Repository
 
 SETTING = "boocode.gitHooks"
+POST_COMMIT, POST_REWRITE = "post-commit", "post-rewrite"
+_REBASES = ("rebase-merge", "rebase-apply")
 _SHORT = 10
 _LONGEST = 60
 # Seconds to wait for a restore; one that takes longer waits for the host, and has its safety copy.
@@ -42,10 +53,9 @@ EVENTS: Mapping[str, Callable[[Repository, Sequence[str]], str]] = {
     "pre-merge-commit": lambda _, __: "before a merge commit",
     "pre-rebase": _rebase,
     "post-checkout": _checkout,
-    "post-rewrite": lambda _, given: (
-        f"after {'an amend' if given[:1] == ['amend'] else 'a rebase'}"
-    ),
+    POST_REWRITE: lambda _, given: f"after {'an amend' if given[:1] == ['amend'] else 'a rebase'}",
     "post-merge": lambda _, given: f"after a {'squash ' if given[:1] == ['1'] else ''}merge",
+    POST_COMMIT: lambda _, __: "",
 }
 """By event, the label for a repository and git's arguments; empty for no checkpoint."""
 
@@ -74,15 +84,25 @@ def run_git_hook(
     It runs in the current directory, as git runs hooks, and takes no lock of git's: the user's
     index is only read. Raises UsageError for an unknown hook, and BoocodeError if it fails.
     """
+    arguments = list(arguments)
     if event not in EVENTS:
         hint = f"these take checkpoints: {' '.join(EVENTS)}"
         raise UsageError(f"unknown git hook '{event}'", hints=(hint,))
     repository = repository or Repository.discover()
     from git_boocode.repo.lock import inside_restore
 
-    if event not in _words(repository.config) or inside_restore(repository.state_dir):
+    words = _words(repository.config)
+    if event not in words or inside_restore(repository.state_dir):
         return
-    label = EVENTS[event](repository, list(arguments))
+    if event == POST_COMMIT:
+        # What a rebase commits is noted at its end.
+        if POST_REWRITE not in words or _rebased_onto(repository) is None:
+            _note(repository, arguments or ("HEAD",))
+        return
+    if event == POST_REWRITE and arguments[:1] not in ([], ["amend"], ["rebase"]):
+        _note(repository, arguments)
+        return
+    label = EVENTS[event](repository, arguments)
     if not label:
         return
     from git_boocode.checkpoints.capture import Request, capture, prune_daily
@@ -94,6 +114,35 @@ def run_git_hook(
     request = Request(label=f"{label}{during}", trigger=event, only_if_changed=True)
     capture(repository, request._replace(patience=_PATIENCE))
     prune_daily(repository)
+    if event == POST_REWRITE:
+        _note_rewritten(repository, amended=arguments[:1] == ["amend"], words=words)
+
+
+def _note(repository: Repository, commits: Sequence[str]) -> None:
+    """Note which turns wrote the lines of commits; costs next to nothing without turns."""
+    if any(repository.store.refs(below, newest=1) for below in (CHECKPOINTS, REMOTES)):
+        from git_boocode.checkpoints.commit_notes import attribute
+
+        attribute(repository, commits)
+
+
+def _note_rewritten(repository: Repository, *, amended: bool, words: Sequence[str]) -> None:
+    """Let another process note the commits that an amend or a rebase has made."""
+    onto = _rebased_onto(repository)
+    # After an amend, git has called the other hook as well.
+    made = f"{onto}..HEAD" if onto else "HEAD" if amended and POST_COMMIT not in words else ""
+    if made:
+        start_detached((*installed_program(), "hook", "git", POST_REWRITE, made))
+
+
+def _rebased_onto(repository: Repository) -> str | None:
+    """The commit on which a rebase puts others, in whose hooks it still is recorded."""
+    for name in _REBASES:
+        with suppress(OSError):
+            path = os.path.join(repository.git_dir, name, "onto")
+            with open(path, encoding="ascii") as file:
+                return file.read().strip()
+    return None
 
 
 def _words(config: Config) -> list[str]:

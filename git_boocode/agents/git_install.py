@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, read_file
-from git_boocode.agents.git_hooks import EVENTS, chosen_events
+from git_boocode.agents.git_hooks import EVENTS, POST_COMMIT, chosen_events
 from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink
@@ -129,6 +129,10 @@ def git_hooks_status(repository: Repository) -> list[GitHookState]:
 def _call(event: str) -> str:
     """The command line of a hook: it never fails, prints nothing, and does not read stdin."""
     command = installed_command("hook", "git", event)
+    if event == POST_COMMIT:
+        # Nobody waits for it, so HEAD may have moved on before it starts.
+        head = "boocode_commit=$(git rev-parse -q --verify HEAD) || :"
+        return f'{head}; {command} "$boocode_commit" </dev/null >/dev/null 2>&1 &'
     call = f'{command} "$@" </dev/null >/dev/null 2>&1 || :'
     if event == "post-checkout":
         # Git runs this hook for each checked-out file; skip those calls without starting Python.

@@ -300,6 +300,19 @@ def _ps(*options: str) -> list[str]:
     return process.communicate()[0].splitlines()
 
 
+def start_detached(command: Sequence[str]) -> None:
+    """Start a program that nobody waits for, in a session of its own, and without any streams."""
+    import subprocess
+
+    subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
 def find_command(name: str) -> str:
     """The program that a shell would run for a path or a command name (CommandError)."""
     import shutil

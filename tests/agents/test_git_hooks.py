@@ -305,4 +305,4 @@ def test_a_checkout_that_is_none(repo: Repo) -> None:
 def test_a_hook_that_is_none_of_ours(repo: Repo) -> None:
     with pytest.raises(UsageError, match="'update'"):
         run_git_hook("update", ())
-    assert len(EVENTS) == 6
+    assert len(EVENTS) == 7
