@@ -251,12 +251,12 @@ def test_reverts(work: Repo) -> None:
     assert check(work, "log")["operations"]
 
 
-def test_fork(work: Repo) -> None:
+def test_fork(work: Repo, tmp_path: Path) -> None:
     taken = work.boocode("checkpoint", "-m", "origin", "--json").json["id"]
     check(work, "fork", "-n", "@")
     check(work, "fork", "nothing", code=1)
     check(work, "fork", "@", "new", code=1)
-    made = check(work, "fork", "@", "../fork-of-work", "-b", "other")
+    made = check(work, "fork", "@", str(tmp_path / "fork"), "-b", "other")
     first = check(work, "log", "--all")["checkpoints"][0]
     assert (first["id"], first["forked_from"]["turn"]) == (made["checkpoint_id"], taken)
     assert check(work, "show", first["id"])["checkpoint"]["forked_from"]["worktree"] == "main"

@@ -102,7 +102,7 @@ class Request(NamedTuple):
     ends: str = ""  # the id of the checkpoint at which the turn began that ends now
     in_turn: str = ""  # or of the turn in which its own agent takes this one, which begins none
     call: ToolCall | None = None  # the tool call whose state is recorded, instead of a checkpoint
-    forked_from: Mapping[str, str] = {}  # the turn and the worktree of which this is the fork
+    forked_from: Mapping[str, Any] = {}  # the turn and the worktree of which this is the fork
 
 
 class Captured(NamedTuple):

@@ -53,7 +53,7 @@ class NewWorktree(NamedTuple):
     path: str  # absolute, without symlinks
     state: Checkpoint
     branch: str = ""  # empty to detach HEAD
-    forked_from: Mapping[str, str] = {}
+    forked_from: Mapping[str, Any] = {}
     label: str = ""
 
 

@@ -22,12 +22,13 @@ from git_boocode.checkpoints.turns import (
     end_is_unknown,
     everything,
     only_paths,
+    turn_of,
     turns,
 )
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.entries import Unusable
-from git_boocode.repo.errors import ArgumentError
+from git_boocode.repo.errors import ArgumentError, refuse_combined
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import NO_FILE, REGULAR, Quarantine, raw_commit
 from git_boocode.repo.repository import Repository
@@ -137,14 +138,21 @@ class _Pair:
         return store(b"commit", raw).decode("ascii")
 
 
-def compared_states(catalog: Catalog, named: Sequence[Checkpoint], *, turn: bool = False) -> Turn:
+def compared_states(
+    catalog: Catalog, named: Sequence[Checkpoint], *, turn: bool = False, after: bool = False
+) -> Turn:
     """A checkpoint and another one or, if only one is named, the worktree.
 
-    With `turn`, the beginning and the end of a turn; RefusedError (`not_found`) if its end is
-    unknown, ArgumentError if it is more than one checkpoint's. It writes objects: see
-    `temporary_objects`.
+    With `turn`, the beginning and the end of a turn, with `after`, the ends of two turns;
+    RefusedError (`not_found`) if an end is unknown, ArgumentError if it is `turn` of more than one
+    checkpoint, or both. It writes objects: see `temporary_objects`.
     """
     old, *more = named
+    refuse_combined(turn=turn, after=after)
+    if after:
+        ends = [_tree_after(catalog, each) for each in named]
+        ends += [] if more else [current_tree(catalog.repository)]
+        return Turn(old, NOW, own=(ends[0], ends[1]))
     if turn and more:
         raise ArgumentError("{} takes one checkpoint", "turn")
     if not turn:
@@ -153,3 +161,14 @@ def compared_states(catalog: Catalog, named: Sequence[Checkpoint], *, turn: bool
     if not found.after:
         raise end_is_unknown(catalog, old)
     return found
+
+
+def _tree_after(catalog: Catalog, checkpoint: Checkpoint) -> str:
+    """The tree at the end of a turn."""
+    found = turn_of(catalog, checkpoint, partial(current_tree, catalog.repository))
+    if found.end == NOW:
+        return found.after
+    commit = catalog.store.commit(found.after) if found.after else None
+    if commit is None:
+        raise end_is_unknown(catalog, checkpoint)
+    return commit.tree

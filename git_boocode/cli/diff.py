@@ -49,6 +49,7 @@ READER_GONE = (-13, 141)
     shell_complete=or_paths(checkpoint_or_range, most=2),
 )
 @option("--turn", "Compare the beginning of a turn with its end.")
+@option("--after", "Compare the states at the ends of two turns, such as two attempts.")
 @option("--proposal", "Compare the files with what is proposed for them.")
 @option("--stat", "Show a summary of the changes instead.")
 @option("--name-only", "Show only the names of changed files.")
@@ -56,6 +57,7 @@ READER_GONE = (-13, 141)
 def diff(
     arguments: tuple[str, ...],
     turn: bool,
+    after: bool,
     proposal: bool,
     stat: bool,
     name_only: bool,
@@ -68,7 +70,7 @@ def diff(
     repository = Repository.discover()
     options = ["--stat"] * stat + ["--name-only"] * name_only
     if proposal:
-        refuse_together(("--turn", turn), ("--proposal", True))
+        refuse_together(("--turn", turn), ("--after", after), ("--proposal", True))
         # `log` and `show` load this module, too.
         from git_boocode.editing.workspace import Workspace
         from git_boocode.proposals.local_files import proposal_trees
@@ -82,7 +84,7 @@ def diff(
     paths = checked_pathspecs(repository, paths) if paths else paths
     with temporary_objects(repository):
         with progress(repository, "reading the worktree"):
-            states = compared_states(catalog, named, turn=turn)
+            states = compared_states(catalog, named, turn=turn, after=after)
         return _print_diff(repository, states.compared(paths), options)
 
 

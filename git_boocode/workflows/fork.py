@@ -134,7 +134,7 @@ def fork(repository: Repository, name: str, request: ForkRequest) -> ForkResult:
             path,
             state,
             request.branch,
-            {"turn": turn.id, "worktree": turn.meta.worktree_name},
+            {"turn": turn.id, "worktree": turn.meta.worktree_name, "after": request.after},
             f"fork of {short}" + (f" ({label})" if label else ""),
         )
         talk = _Talk(catalog, request, turn, new)

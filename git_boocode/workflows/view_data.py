@@ -11,6 +11,7 @@ import math
 import os
 import time
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -189,6 +190,10 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
         }
         for row, each in zip(rows, events, strict=True)
     ]
+    attempts = _attempts([row.checkpoint for row in rows])
+    for turn in turns:
+        if beside := attempts.get(turn["id"]):
+            turn["attempts"] = beside
     sizes = accumulate(len(turn["prompt"]) for turn in turns)
     for turn, size in zip(turns, sizes, strict=True):
         turn["prompt"] = turn["prompt"] if size <= _PROMPTS_SIZE else ""
@@ -230,6 +235,31 @@ def _operations(
         }
         for each in done
     ]
+
+
+def _attempts(newest_first: Sequence[Checkpoint]) -> dict[str, list[str]]:
+    """The turns that began in the same state, one of each worktree, by the ids of each of them.
+
+    That of a fork is the turn after its first checkpoint, as soon as there is one.
+    """
+    begun = [each for each in reversed(newest_first) if not each.in_turn]
+    next_ids: dict[str, str] = {}
+    latest: dict[str, str] = {}
+    for each in begun:
+        if before := latest.get(each.meta.worktree_key):
+            next_ids[before] = each.id
+        latest[each.meta.worktree_key] = each.id
+    found: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    for each in begun:
+        if origin := each.meta.table("forked_from"):
+            state = str(origin.get("turn")), bool(origin.get("after"))
+            found[state].append(next_ids.get(each.id, each.id))
+    known = {each.id for each in begun}
+    groups = []
+    for (turn, after), ids in found.items():
+        first = next_ids.get(turn) if after else turn
+        groups.append([first, *ids] if first in known else ids)
+    return {each: group for group in groups if len(group) > 1 for each in group if each}
 
 
 def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:

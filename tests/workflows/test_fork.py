@@ -18,6 +18,7 @@ from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.fork import ForkedConversation, ForkRequest, ForkResult, fork
+from git_boocode.workflows.view_data import page_data
 from tests.checkpoints.kit import seen, take
 from tests.checkpoints.states import STATES, mutate
 from tests.checkpoints.test_states import QUICK_STATES, quick_or_slow, users_refs
@@ -76,7 +77,8 @@ def test_the_end_of_a_turn(repo: Repo, tmp_path: Path) -> None:
     assert Repo(later).git("branch", "--show-current") == "attempt\n"
     assert Repo(later).git("status", "--porcelain") == "?? b\n"
     assert result.checkpoint is not None
-    assert result.checkpoint.meta.values["forked_from"] == {"turn": turn.id, "worktree": "main"}
+    origin = {"turn": turn.id, "worktree": "main", "after": True}
+    assert result.checkpoint.meta.values["forked_from"] == origin
 
 
 def nothing_made(repo: Repo, tmp_path: Path) -> None:
@@ -250,7 +252,27 @@ def test_turns_of_two_attempts_are_compared_and_the_better_one_is_picked(
         done = at.boocode("diff", first.id, second)
         assert done.code == 0
         assert "-first\n+second\n" in done.out
+    begun = fork_repo.boocode("log", "--json").json["checkpoints"][-1]["id"]
+    done = repo.boocode("diff", "--after", turn.id, begun)
+    assert "-first\n+second\n" in done.out
+    assert repo.boocode("diff", "--after", first.id, second).code == 1
     repo.write("a", "a\n")
-    begun = Repo(tmp_path / "fork").boocode("log", "--json").json["checkpoints"][-1]["id"]
     assert repo.boocode("pick", begun).code == 0
     assert repo.read("a") == b"second\n"
+
+
+def test_the_page_knows_the_attempts_at_one_turn(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    turn = take(label="try")
+    repo.write("a", "first\n")
+    take(label="next")
+    forked(turn.id, tmp_path / "fork")
+    attempt = Repo(tmp_path / "fork").boocode("checkpoint", "-m", "again", "--json").json["id"]
+    forked(turn.id, tmp_path / "idle")
+    idle = Repo(tmp_path / "idle").boocode("log", "--json").json["checkpoints"][0]["id"]
+    forked(turn.id, tmp_path / "after", after=True)
+    turns = page_data(Repository.discover(), 100)["turns"]
+    found = {each["id"]: each["attempts"] for each in turns if "attempts" in each}
+    tries = [turn.id, attempt, idle]
+    assert {each: found.pop(each) for each in tries} == dict.fromkeys(tries, tries)
+    assert len(found) == 2

@@ -231,6 +231,7 @@ function turnParts(turn, found) {
       turn.here ? null : make("span", {}, `worktree ${oneLine(turn.worktree)}`)),
     turn.prompt && turn.prompt.trim() !== turn.label ? make("p", { class: "prompt" }, turn.prompt) : null,
     backOf(turn),
+    attemptsOf(turn),
     remarkOf(turn),
     ...eventsOf(turn, found),
     ...filesOf(turn, found),
@@ -246,6 +247,22 @@ function backOf(turn) {
       ? make("button", { type: "button", id: "restore", onclick: () => preview(turn) }, "Restore to before this turn…") : null,
     data.served && turn.here && !turn.reverted
       ? make("button", { type: "button", id: "revert", onclick: () => previewRevert([turn.id]) }, "Take back this turn…") : null);
+}
+
+// The turns that began in the same state, in forks, side by side.
+function attemptsOf(turn) {
+  const attempts = (turn.attempts ?? []).map((id) => data.turns.find((each) => each.id === id)).filter(Boolean);
+  if (attempts.length < 2) return null;
+  const columns = attempts.map((each) => make("li", {},
+    make("button", { type: "button", "aria-current": String(each === turn), onclick: () => openTurn(each.id) }, labelOf(each)),
+    make("span", { class: "facts" }, make("span", {}, `worktree ${oneLine(each.worktree)}`), changesOf(each)),
+    each === turn ? null : commandOf(`git boocode diff --after ${turn.short} ${each.short}`)));
+  return make("div", {}, make("h3", {}, "Attempts from the same state"), make("ol", { class: "attempts" }, columns));
+}
+
+function commandOf(command) {
+  return make("div", { class: "back" }, make("code", {}, command),
+    make("button", { type: "button", onclick: () => copy(command) }, "Copy"));
 }
 
 function remarkOf(turn) {
