@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from git_boocode.agents.config_program import installed_program
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.ids import OBJECT_ID
@@ -132,6 +131,8 @@ def _note_rewritten(repository: Repository, *, amended: bool, words: Sequence[st
     # After an amend, git has called the other hook as well.
     made = f"{onto}..HEAD" if onto else "HEAD" if amended and POST_COMMIT not in words else ""
     if made:
+        from git_boocode.agents.config_program import installed_program
+
         start_detached((*installed_program(), "hook", "git", POST_REWRITE, made))
 
 

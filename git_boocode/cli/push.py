@@ -47,6 +47,7 @@ _READABLE = "whoever can read that remote can read them"
 @option("--all", "Push the checkpoints and proposals of all worktrees.", "everywhere")
 @option("-n, --dry-run", "Only show what would be pushed.")
 @option("--no-verify", "Bypass the pre-push hook.")
+@option("--no-notes", "Leave out the notes of who wrote the lines of commits.")
 @option("--yes", "Push untracked files without asking.")
 @json_option
 def push(
@@ -55,6 +56,7 @@ def push(
     everywhere: bool,
     dry_run: bool,
     no_verify: bool,
+    no_notes: bool,
     yes: bool,
 ) -> int:
     """Push the checkpoints of this worktree that a remote does not have, or only those named.
@@ -66,7 +68,8 @@ def push(
     repository = Repository.discover()
     warn_of_interruption(repository)
     words = ["git", "boocode", "push", "--yes", *["--all"] * everywhere]
-    words += [*["--no-verify"] * no_verify, *filter(None, [remote]), *checkpoints]
+    words += [*["--no-verify"] * no_verify, *["--no-notes"] * no_notes]
+    words += [*filter(None, [remote]), *checkpoints]
     asked: list[str] = []
 
     def confirm(shown: str, files: Sequence[str]) -> None:
@@ -86,7 +89,12 @@ def push(
 
     with relay() as show:
         options = sharing.Sharing(
-            everywhere, not no_verify, dry_run=dry_run, show=show, confirm=None if yes else confirm
+            everywhere,
+            not no_verify,
+            dry_run=dry_run,
+            notes=not no_notes,
+            show=show,
+            confirm=None if yes else confirm,
         )
         pushed = sharing.push(repository, remote, checkpoints, options)
     answer = {
@@ -98,6 +106,7 @@ def push(
         "turn_ends": pushed.turn_ends,
         "rejected_turn_ends": _rows(pushed.rejected_turn_ends),
         "dry_run": pushed.dry_run,
+        **_about_notes(pushed),
     }
     if not wants_json():
         _print_pushed(pushed, hints=not asked)
@@ -116,6 +125,12 @@ def _rows(rejected: Iterable[Rejected]) -> list[dict[str, str]]:
     return [{"id": name, "reason": reason} for name, reason in rejected]
 
 
+def _about_notes(done: Pushed | Fetched) -> dict[str, object]:
+    """What a JSON answer says of the notes of commits; nothing if there were none."""
+    told = {"notes": done.notes, "rejected_notes": done.rejected_notes}
+    return {key: value for key, value in told.items() if value}
+
+
 def _print_pushed(pushed: Pushed, *, hints: bool) -> None:
     if os.environ.get(INSIDE_PUSH):
         print_feedback("skipped: a push of checkpoints is already running")
@@ -131,8 +146,13 @@ def _print_pushed(pushed: Pushed, *, hints: bool) -> None:
         verb = "would push" if pushed.dry_run else "pushed"
         number = all_counted(pushed.ids, pushed.proposals, ends)
         print_feedback(f"{verb} {number} to {remote}", dry_run=pushed.dry_run)
+    elif pushed.notes:
+        verb = "would push" if pushed.dry_run else "pushed"
+        print_feedback(f"{verb} the notes of commits to {remote}", dry_run=pushed.dry_run)
     elif not (pushed.rejected or pushed.rejected_proposals or pushed.rejected_turn_ends):
         print_feedback(f"nothing to push: {remote} has them all", dry_run=pushed.dry_run)
+    if pushed.rejected_notes:
+        warn(f"the notes of commits were not pushed: {printable(pushed.rejected_notes)}")
     if pushed.first and lines and hints:
         content = "checkpoints hold untracked files, prompts, session ids and the worktree's path:"
         print_hints((content, _READABLE))
@@ -173,9 +193,12 @@ def reasons(rejected: list[Rejected]) -> str:
 @click.argument("remote", required=False, metavar="[<remote>]", shell_complete=remotes)
 @click.argument("checkpoints", nargs=-1, metavar="[<checkpoint>...]")
 @option("-p, --prune", "Delete those that the remote no longer has.")
+@option("--no-notes", "Leave out the notes of who wrote the lines of commits.")
 @option("-n, --dry-run", "Only show what would be fetched.")
 @json_option
-def fetch(remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run: bool) -> int:
+def fetch(
+    remote: str | None, checkpoints: tuple[str, ...], prune: bool, no_notes: bool, dry_run: bool
+) -> int:
     """Fetch the checkpoints and proposals of a remote that are not here, or only named checkpoints.
 
     They are stored separately, under the remote's name: 'git boocode log --remote <name>' lists
@@ -189,11 +212,13 @@ def fetch(remote: str | None, checkpoints: tuple[str, ...], prune: bool, dry_run
             repository,
             remote,
             checkpoints,
-            sharing.Sharing(prune=prune, dry_run=dry_run, show=show),
+            sharing.Sharing(prune=prune, dry_run=dry_run, notes=not no_notes, show=show),
         )
     if wants_json():
         answer = {**fetched._asdict(), "fetched": fetched.ids}
         del answer["ids"]
+        del answer["notes"], answer["rejected_notes"]
+        answer |= _about_notes(fetched)
         for key in ("rejected", "rejected_proposals", "rejected_turn_ends"):
             answer[key] = [{"name": name, "reason": reason} for name, reason in answer[key]]
         print_json({"ok": True, **answer})
@@ -219,12 +244,26 @@ def _print_fetched(fetched: Fetched) -> None:
     gone = all_counted(fetched.pruned, fetched.pruned_proposals)
     fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
     done = [f"{fetch} {come} from {remote}"] if come else []
+    done += [f"{fetch} the notes of commits from {remote}"] if fetched.notes and not come else []
     done += [f"{prune} {gone} of {remote}"] if gone else []
     summary = "; ".join(done) or f"nothing to fetch: what {remote} has is here"
     print_feedback(summary, dry_run=fetched.dry_run)
+    _warn_of(fetched, remote)
+    if fetched.ids and not fetched.dry_run:
+        log = shell_command("git", "boocode", "log", "--remote", remote)
+        print_hints((f"'{log}' shows them",))
+    if fetched.proposals and not fetched.dry_run:
+        newest = f"{REMOTE_PROPOSALS}{remote}/{fetched.proposals[-1]}"
+        print_hints((f"'{shell_command('git', 'show', newest)}' shows the newest proposal",))
+
+
+def _warn_of(fetched: Fetched, remote: str) -> None:
+    """Warn of what a fetch did not take, or what differs here."""
     differ = f"is another checkpoint here than on '{remote}'; ours is untouched"
     for line in first_lines([f"{identifier} {differ}" for identifier in fetched.differing]):
         warn(line)
+    if fetched.rejected_notes:
+        warn(f"the notes of commits were not fetched: {printable(fetched.rejected_notes)}")
     if fetched.moved:
         warn(f"'{remote}' has other commits now for {counted(len(fetched.moved), 'checkpoint')}")
     every = (fetched.rejected, fetched.rejected_proposals, fetched.rejected_turn_ends)
@@ -232,9 +271,3 @@ def _print_fetched(fetched: Fetched) -> None:
         skipped = all_counted(*every)
         warn(f"skipped {skipped} of '{remote}' that cannot be used")
         print_text(reasons(rejected), to_stderr=True)
-    if fetched.ids and not fetched.dry_run:
-        log = shell_command("git", "boocode", "log", "--remote", remote)
-        print_hints((f"'{log}' shows them",))
-    if fetched.proposals and not fetched.dry_run:
-        newest = f"{REMOTE_PROPOSALS}{remote}/{fetched.proposals[-1]}"
-        print_hints((f"'{shell_command('git', 'show', newest)}' shows the newest proposal",))

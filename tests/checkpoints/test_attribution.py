@@ -158,6 +158,32 @@ def test_a_note_keeps_turns_that_are_gone_and_other_notes(repo: Repo) -> None:
     assert (done.code, done.err) == (1, "error: 'nowhere' is not a commit or range\n")
 
 
+def test_push_and_fetch_merge_notes_of_both_sides(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", f="a\n")
+    repo.git("init", "-q", "--bare", str(tmp_path / "remote.git"))
+    repo.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    turn(repo, "one", f="a\none\n")
+    repo.commit("one")
+    repo.git("push", "-q", "origin", "main")
+    repo.boocode("attribute")
+    repo.git("config", "boocode.shareNotes", "false")
+    assert "notes" not in repo.boocode("push", "--yes", "--json").json
+    repo.git("config", "--unset", "boocode.shareNotes")
+    clone = Repo(tmp_path / "clone")
+    repo.git("clone", "-q", str(tmp_path / "remote.git"), str(clone.top))
+    for name in ("HEAD", "HEAD~1"):
+        clone.git("notes", "--ref=boocode", "add", "-m", "of the clone", name)
+    assert clone.boocode("push", "--json").json["notes"]
+    before = repo.git("notes", "--ref=boocode", "show", "HEAD")
+    assert repo.boocode("push").out == "pushed the notes of commits to origin\n"
+    assert clone.boocode("fetch", "--no-notes", "--json").json.get("notes") is None
+    assert clone.boocode("fetch", "--json").json["notes"]
+    assert repo.boocode("fetch").out == "nothing to fetch: what origin has is here\n"
+    for each, mine in ((repo, before), (clone, before)):
+        assert each.git("notes", "--ref=boocode", "show", "HEAD") == mine
+        assert each.git("notes", "--ref=boocode", "show", "HEAD~1") == "of the clone\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_random_histories(repo: Repo, tmp_path: Path, seed: int) -> None:

@@ -23,14 +23,17 @@ from git_boocode.checkpoints.store.catalog import (
     turn_end_ref,
     without_index,
 )
+from git_boocode.checkpoints.store.shared_notes import fetch_notes, push_notes, shares_notes
 from git_boocode.repo.entries import Unusable, ambiguous_name, refs_beginning
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
 from git_boocode.repo.ids import ID, OBJECT_ID
 from git_boocode.repo.layout import (
+    ALL_REFS,
     ARCHIVE,
     CHECKPOINTS,
+    COMMIT_NOTES,
     PROPOSALS,
     REMOTE_PROPOSALS,
     REMOTE_TURN_ENDS,
@@ -112,6 +115,8 @@ class Pushed(NamedTuple):
     rejected_proposals: tuple[Rejected, ...] = ()
     turn_ends: tuple[str, ...] = ()  # the checkpoints whose turn's end it did not have
     rejected_turn_ends: tuple[Rejected, ...] = ()
+    notes: bool = False  # whether notes of commits went there
+    rejected_notes: str = ""  # why not
 
 
 class Fetched(NamedTuple):
@@ -129,6 +134,8 @@ class Fetched(NamedTuple):
     rejected_proposals: tuple[Rejected, ...] = ()
     turn_ends: tuple[str, ...] = ()  # the checkpoints whose turn's end is new or another one now
     rejected_turn_ends: tuple[Rejected, ...] = ()
+    notes: bool = False  # whether there are new notes of commits
+    rejected_notes: str = ""  # why not
 
 
 class Sharing(NamedTuple):
@@ -138,6 +145,7 @@ class Sharing(NamedTuple):
     verify: bool = True  # run the user's `pre-push` hook
     prune: bool = False  # delete what was fetched and that the remote no longer has
     dry_run: bool = False
+    notes: bool = True  # take the notes of commits along, unless checkpoints are named
     show: Show | None = None  # receives git's progress; None for no progress
     # Called with the remote and paths before untracked files go to it for the first time; a
     # RefusedError from it ends the push.
@@ -163,7 +171,9 @@ def push(
     transport = Transport(repository, remote, options.show)
     below = [kind.prefix for kind in (_KINDS[:2] if names else _KINDS)]
     addresses = push_addresses(repository, remote)
-    listed = [transport.listing(*below, address=address) for address in addresses]
+    listed = [transport.listing(*below, COMMIT_NOTES, address=address) for address in addresses]
+    notes_there = [each.get(COMMIT_NOTES) for each in listed]
+    listed = [{n: t for n, t in each.items() if n.startswith(ALL_REFS)} for each in listed]
     refs = catalog.store.refs(*below)
     there = {ref for ref in refs if all(each.get(ref.name) == ref.target for each in listed)}
     missing = [ref for ref in refs if ref not in there and ID.fullmatch(ref.id)]
@@ -191,6 +201,11 @@ def push(
             options.confirm(remote.shown, files)
         new, refused = _push(transport, new, verify=options.verify)
         rejected |= refused
+    notes, no_notes = False, ""
+    if options.notes and not names and shares_notes(repository.config):
+        notes, no_notes = push_notes(
+            repository, transport, notes_there, verify=options.verify, dry_run=options.dry_run
+        )
     (ids, not_taken), (ends, no_ends), (proposals, others) = (
         ([*_ids(new, kind.prefix)], _rejected(rejected, kind.prefix)) for kind in _KINDS
     )
@@ -204,6 +219,8 @@ def push(
         rejected_proposals=tuple(others),
         turn_ends=tuple(ends),
         rejected_turn_ends=tuple(no_ends),
+        notes=notes,
+        rejected_notes=no_notes,
     )
 
 
@@ -367,7 +384,8 @@ def fetch(
         )
     transport = Transport(repository, remote, options.show)
     kinds = _KINDS[:2] if names else _KINDS
-    listed = transport.listing(*(kind.prefix for kind in kinds))
+    offered = transport.listing(*(kind.prefix for kind in kinds), COMMIT_NOTES)
+    listed = {name: target for name, target in offered.items() if name.startswith(ALL_REFS)}
     if names:
         chosen = _choose(names, listed, remote.name)
         listed = {
@@ -395,6 +413,9 @@ def fetch(
             plans[1] = plans[1].with_checkpoints(plans[0])
             retry_conflicts(lambda: _update(catalog, plans), ("conflict", "locked"))
         pack_many_refs(repository)
+    notes, no_notes = False, ""
+    if options.notes and not names and shares_notes(repository.config):
+        notes, no_notes = fetch_notes(repository, transport, offered, dry_run=options.dry_run)
     checkpoints, ends, *others = plans
     return Fetched(
         remote=remote.name,
@@ -409,6 +430,8 @@ def fetch(
         rejected_proposals=tuple(each for plan in others for each in plan.rejected),
         turn_ends=tuple(ends.wanted),
         rejected_turn_ends=tuple(ends.rejected),
+        notes=notes,
+        rejected_notes=no_notes,
     )
 
 
