@@ -28,6 +28,7 @@ _OWN = "dev.git-boocode"
 _TURN = "urn:uuid:"
 _MESSAGE = "Notes of git boocode\n"
 _PATIENCE = 30.0  # seconds
+_MOST_LINES = 1_000_000  # of a file in a note
 _TEXTS = ("agent", "session", "label", "created_at")
 
 
@@ -226,7 +227,7 @@ def ranges_of_note(note: Mapping[str, Any] | None) -> CommitNote:
                 continue
             for row in _rows(conversation, "ranges"):
                 first, last = row.get("start_line"), row.get("end_line")
-                if type(first) is int and type(last) is int and 0 < first <= last:
+                if type(first) is int and type(last) is int and 0 < first <= last < _MOST_LINES:
                     found.setdefault(path, []).append(NotedRange(first, last, turn))
     return {path: sorted(ranges) for path, ranges in found.items()}
 

@@ -18,6 +18,7 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from git_boocode.checkpoints.commit_notes import NotedTurn, ranges_of_note, read_notes
 from git_boocode.checkpoints.overlaps import Overlaps
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.timeline import BEGIN
@@ -28,15 +29,16 @@ from git_boocode.repo.config import FALLBACK_IDENTITY
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import inside_worktree
 from git_boocode.repo.git import GitError
-from git_boocode.repo.layout import SAFETY, TURN_ENDS
+from git_boocode.repo.head import read_head
+from git_boocode.repo.layout import COMMIT_NOTES, SAFETY, TURN_ENDS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 
-TURN, LATER, BEFORE, COMMIT = "turn", "later", "before", "commit"
+TURN, LATER, BEFORE, COMMIT, NOTE = "turn", "later", "before", "commit", "note"
 _KEYS = ("agent", "label", "session", "message", "created_at")
-_LINE = re.compile(rb"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
+_LINE = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
 
 
 class LineOrigin(NamedTuple):
@@ -44,7 +46,8 @@ class LineOrigin(NamedTuple):
 
     `source` is `turn` if it was written in the turn that `checkpoint` began; `later` if it was
     written after that turn had ended; `before` if the first checkpoint of the worktree has it, and
-    no commit; `commit` if it comes from `commit`. Restoring `checkpoint` removes a line of the
+    no commit; `commit` if it comes from `commit`, and `note` if that commit has a note of the turn
+    that wrote it, which need not be here. Restoring `checkpoint` removes a line of the
     first two kinds. If no end of the turn was recorded, everything until the next checkpoint counts
     as the turn. If turns overlapped, `later` also is what no turn, or no single one, wrote; the
     checkpoint is the latest one before it.
@@ -55,6 +58,7 @@ class LineOrigin(NamedTuple):
     commit: str = ""
     author: str = ""
     time: int = 0  # of the commit, in seconds since 1970
+    noted: NotedTurn | None = None
 
 
 class BlamedLine(NamedTuple):
@@ -117,7 +121,7 @@ class LineHistory:
                     hints=("examples of a range: 10,20 or 10,+5 or :function",),
                 ) from None
             raise
-        return [*_parsed(output, path, self._states)]
+        return _with_notes(self._repository, [*_parsed(output, path, self._states)])
 
     def versions(self, path: str) -> list[tuple[str, LineOrigin]]:
         """The blobs of a file over time, each with the origin of what it has first.
@@ -133,10 +137,13 @@ class LineHistory:
 
 @contextmanager
 def line_history(repository: Repository) -> Iterator[LineHistory]:
-    """The line history of a worktree as it is now; RefusedError if there are no checkpoints."""
+    """The line history of a worktree as it is now.
+
+    RefusedError if there are neither checkpoints nor notes of commits.
+    """
     catalog = Catalog(repository)
     taken = _that_begin_turns([*catalog.history()][::-1])
-    if not taken:
+    if not taken and not catalog.store.refs(COMMIT_NOTES):
         text = "{} takes one; until then, use 'git blame'"
         hint = NextStep(text, "checkpoint", typed="'git boocode checkpoint'")
         raise RefusedError("this worktree has no checkpoints", code="not_found", hints=(hint,))
@@ -148,7 +155,7 @@ def line_history(repository: Repository) -> Iterator[LineHistory]:
         now = repository.store.write_commit(tree, [], "now", FALLBACK_IDENTITY, time.time())
         states, more = _states(catalog, taken, now)
         ancestry = os.path.join(scratch, "ancestry")
-        base = taken[0].head
+        base = taken[0].head if taken else read_head(repository).commit
         with open(ancestry, "w", encoding="ascii") as file:
             file.write(f"{next(iter(states))} {base or ''}\n")
             for old, new in pairwise(states):
@@ -161,6 +168,8 @@ def _states(
     catalog: Catalog, taken: list[Checkpoint], now: str
 ) -> tuple[_States, Mapping[str, Sequence[str]]]:
     """The states of the worktree with the origin of lines, and from where restores took others."""
+    if not taken:
+        return {now: partial(_same, LineOrigin(BEFORE))}, {}
     overlaps = Overlaps(catalog, RecordedStates(catalog))
     observed = (e for e in overlaps.observed(reversed(taken)) if isinstance(e, Checkpoint))
     if catalog.store.refs(SAFETY, newest=1) or any(map(overlaps.may_overlap, observed)):
@@ -206,9 +215,16 @@ def _divided_states(
     return states, {**older, now: restored}
 
 
-def _parsed(output: bytes, path: str, states: _States) -> Iterator[BlamedLine]:
+class _Place(NamedTuple):
+    """The file and the line of a commit that a line comes from."""
+
+    path: str
+    number: int
+
+
+def _parsed(output: bytes, path: str, states: _States) -> Iterator[tuple[BlamedLine, _Place]]:
     commits: dict[str, dict[str, str]] = {}
-    commit, number = "", 0
+    commit, number, old = "", 0, 0
     for line in output.split(b"\n"):
         if line.startswith(b"\t"):
             about = commits[commit]
@@ -217,13 +233,36 @@ def _parsed(output: bytes, path: str, states: _States) -> Iterator[BlamedLine]:
             )
             if commit in states:
                 origin = states[commit](path)
-            yield BlamedLine(number, line[1:].decode("utf-8", "surrogateescape"), origin)
+            text = line[1:].decode("utf-8", "surrogateescape")
+            yield BlamedLine(number, text, origin), _Place(about.get("filename", path), old)
         elif found := _LINE.fullmatch(line):
-            commit, number = found[1].decode("ascii"), int(found[2])
+            commit, old, number = found[1].decode("ascii"), int(found[2]), int(found[3])
             commits.setdefault(commit, {})
         elif line:
             key, _, value = line.decode("utf-8", "surrogateescape").partition(" ")
             commits[commit][key] = value
+
+
+def _with_notes(
+    repository: Repository, found: Sequence[tuple[BlamedLine, _Place]]
+) -> list[BlamedLine]:
+    """The lines; those of commits that have notes with what these say of them."""
+    commits = {line.origin.commit for line, _ in found if line.origin.source == COMMIT}
+    notes = read_notes(repository, commits) if commits else {}
+    ranges = {
+        (commit, path): each
+        for commit, note in notes.items()
+        for path, each in ranges_of_note(note).items()
+    }
+    lines = []
+    for line, (path, number) in found:
+        origin = line.origin
+        known = ranges.get((origin.commit, path), ())
+        turn = next((each.turn for each in known if each.first <= number <= each.last), None)
+        if turn:
+            origin = origin._replace(source=NOTE, noted=turn)
+        lines.append(line._replace(origin=origin))
+    return lines
 
 
 def blamed_ranges(found: Sequence[BlamedLine]) -> list[dict[str, object]]:
@@ -233,6 +272,9 @@ def blamed_ranges(found: Sequence[BlamedLine]) -> list[dict[str, object]]:
         lines = list(group)
         meta = origin.checkpoint.meta if origin.checkpoint else None
         texts = {key: (meta.text(key) or None) if meta else None for key in _KEYS}
+        if noted := origin.noted:
+            known = {**noted._asdict(), "label": noted.prompt}
+            texts |= {key: known.get(key) or None for key in _KEYS}
         ranges.append(
             {
                 "start_line": lines[0].number,
@@ -240,6 +282,7 @@ def blamed_ranges(found: Sequence[BlamedLine]) -> list[dict[str, object]]:
                 "source": origin.source,
                 "checkpoint_id": origin.checkpoint.id if origin.checkpoint else None,
                 **texts,
+                **({"turn": noted.id} if noted else {}),
                 "commit": origin.commit or None,
                 "author": origin.author or None,
                 "lines": [line.text for line in lines],

@@ -19,6 +19,7 @@ from git_boocode.repo.layout import (
     ALL_REFS,
     ARCHIVE,
     CHECKPOINTS,
+    COMMIT_NOTES,
     EDIT_NOTE,
     RESTORE_NOTE,
     SAFETY,
@@ -52,7 +53,7 @@ def parts(repository: Repository) -> list[RemovalStep]:
 
     Checkpoints name the transcripts beside which side files are, and need the private files.
     """
-    refs = repository.store.refs(ALL_REFS)
+    refs = repository.store.refs(ALL_REFS, COMMIT_NOTES)
     files, directories = _side_files(repository), _directories(repository)
     settings = list(_settings(repository))
     found = [

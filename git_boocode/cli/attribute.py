@@ -45,19 +45,20 @@ def attribute(commits: tuple[str, ...], dry_run: bool) -> int:
     for each in found:
         if each.files:
             print_text(style(f"commit {each.commit}", "yellow"))
-            print_text("".join(f"{line}\n" for line in _lines(each, short)))
+            print_text("".join(f"  {line}\n" for line in noted_lines(each, short)))
     written = sum(each.written for each in found)
     done = "would note" if dry_run else "noted"
     print_feedback(f"{done} {counted(written, 'commit')} of {len(found)}", dry_run=dry_run)
     return 0
 
 
-def _lines(found: NotedCommit, short: ShortIds) -> list[str]:
+def noted_lines(found: NotedCommit, short: ShortIds) -> list[str]:
+    """A line of text for each range of a commit."""
     lines = []
     for path, ranges in found.files.items():
         for each in ranges:
             turn = each.turn
             who = f"{short(turn.id):<{SHORT_ID}} {printable(turn.agent or '-')}"
             where = f"{quote_path(path)}: {lines_of(each.first, each.last)}"
-            lines.append(f"  {where}: {who}  {printable(turn.prompt)}")
+            lines.append(f"{where}: {who}  {printable(turn.prompt)}")
     return lines

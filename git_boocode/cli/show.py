@@ -12,6 +12,7 @@ from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
 from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, Turn
+from git_boocode.cli.attribute import noted_lines
 from git_boocode.cli.candidates import age_of, checkpoint_or_edit, paths
 from git_boocode.cli.diff import READER_GONE, print_page
 from git_boocode.cli.framework import Command, json_option, option, refuse_together
@@ -37,6 +38,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows.show_target import (
     CheckpointTarget,
+    CommitTarget,
     EditTarget,
     FileTarget,
     find_target,
@@ -56,7 +58,7 @@ _LINES = ("agent", "session", "chat", "message", "trigger", "state")
 @click.command(cls=Command)
 @click.argument(
     "name",
-    metavar="[<checkpoint>[:<path>] | <edit>]",
+    metavar="[<checkpoint>[:<path>] | <edit> | <commit>]",
     default="@",
     shell_complete=checkpoint_or_edit,
 )
@@ -67,7 +69,7 @@ def show(name: str, stat: bool, head: bool) -> int:
     """Show a checkpoint's metadata and what its turn changed; by default the newest.
 
     With a path behind a colon, show that file as it was. Of an applied edit, show where it landed
-    and what it changed.
+    and what it changed; of a commit, which turns wrote its lines.
     """
     repository = Repository.discover()
     if is_file_name(name):
@@ -82,6 +84,8 @@ def show(name: str, stat: bool, head: bool) -> int:
             return _show_checkpoint(repository, found, stat=stat)
         if isinstance(found, EditTarget):
             return _show_edit(repository, found, stat=stat)
+        if isinstance(found, CommitTarget):
+            return _show_commit(repository, found, stat=stat)
         return _show_file(repository, found)
 
 
@@ -141,6 +145,15 @@ def _show_file(repository: Repository, found: FileTarget) -> int:
     if status in READER_GONE:
         raise BrokenPipeError
     return EXIT_FATAL if status else 0
+
+
+def _show_commit(repository: Repository, found: CommitTarget, *, stat: bool) -> int:
+    lines = noted_lines(found.noted, ShortIds(repository.store))
+    rows = [_row("subject", printable(found.subject)), *(_row("turns", line) for line in lines)]
+    body = "".join(rows if lines else [*rows, _row("turns", "none wrote any of its lines")])
+    arguments = [*(["--stat"] if stat else []), found.before, found.noted.commit, "--"]
+    title = f"commit {found.noted.commit}"
+    return print_page(repository, lambda style: f"{style(title, 'yellow')}\n{body}\n", arguments)
 
 
 def _head(kind: str, found: Checkpoint | EditRecord, style: Style) -> str:
@@ -226,6 +239,13 @@ def _columns(origin: LineOrigin, short: ShortIds) -> tuple[str, str, str, str]:
     if origin.source == COMMIT:
         author, date = printable(origin.author), timestamp(origin.time)[:10]
         return origin.commit[:SHORT_ID], author, "", date
+    if noted := origin.noted:
+        return (
+            noted.id[:SHORT_ID],
+            printable(noted.agent),
+            printable(noted.prompt),
+            age_of(noted.id),
+        )
     if origin.checkpoint is None:
         return "", "uncommitted", "", ""
     meta, identifier = origin.checkpoint.meta, origin.checkpoint.id

@@ -6,6 +6,7 @@ import posixpath
 from functools import partial
 from typing import NamedTuple
 
+from git_boocode.checkpoints.commit_notes import NotedCommit, attribute
 from git_boocode.checkpoints.operation_log import reverted_turns
 from git_boocode.checkpoints.own_changes import own_turn_of
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
@@ -110,10 +111,30 @@ class EditTarget(NamedTuple):
         }
 
 
+class CommitTarget(NamedTuple):
+    """A commit with the turns that wrote its lines, and what it is compared with."""
+
+    noted: NotedCommit
+    before: str
+    subject: str
+
+    def as_json(self, repository: Repository) -> dict[str, object]:
+        """The JSON answer."""
+        changes = tree_changes(repository.git, self.before, self.noted.commit)
+        noted = self.noted.as_json()
+        return {
+            "ok": True,
+            "commit": self.noted.commit,
+            "attribution": noted["files"],
+            "trace": noted["trace"],
+            "files": [each.as_json() for each in changes],
+        }
+
+
 def find_target(
     repository: Repository, name: str, *, head: bool = False
-) -> CheckpointTarget | FileTarget | EditTarget:
-    """Find what a name means: that of a checkpoint, `<checkpoint>:<path>`, or the id of an edit.
+) -> CheckpointTarget | FileTarget | EditTarget | CommitTarget:
+    """Find what a name means: of a checkpoint, `<checkpoint>:<path>`, an edit's id, or a commit.
 
     With `head`, a checkpoint is compared with HEAD. Reading the worktree, at the end of the latest
     turn, writes objects: see `temporary_objects`. RefusedError if nothing has the name
@@ -124,12 +145,33 @@ def find_target(
         start, _, path = name.partition(":")
         return _file(repository, catalog.find(start or "@"), path)
     if not is_edit(repository, name):
-        return _checkpoint(catalog, catalog.find(name), head=head)
+        try:
+            found = catalog.find(name)
+        except RefusedError as error:
+            target = _commit(repository, name) if error.code == "not_found" else None
+            if target is None:
+                raise
+            return target
+        return _checkpoint(catalog, found, head=head)
     edits = records.matching(name)
     if len(edits) > 1:
         raise records.ambiguous(name, edits)
     record = records.usable(edits[0])
     return EditTarget(record, *records.sides(record))
+
+
+def _commit(repository: Repository, name: str) -> CommitTarget | None:
+    """A commit by a name of git's, with what is noted of it, or can be; None if there is none."""
+    if name.startswith(("@", "label:", "message:")):
+        return None
+    try:
+        [noted] = attribute(repository, [name], dry_run=True)
+    except (RefusedError, ValueError):
+        return None
+    form = ("show", "-s", "--format=%P%x00%s", noted.commit, "--")
+    parents, _, subject = repository.git.line(*form).partition("\0")
+    before = parents.split()[0] if parents else repository.empty_tree
+    return CommitTarget(noted, before, subject)
 
 
 def is_edit(repository: Repository, name: str) -> bool:

@@ -159,16 +159,22 @@ def _blame_json(lines: Sequence[BlamedLine], *, cut: bool) -> JsonObject:
     ranges = []
     for origin, group in groupby(lines, key=attrgetter("origin")):
         numbers = [line.number for line in group]
-        checkpoint = origin.checkpoint
+        checkpoint, noted = origin.checkpoint, origin.noted
+        agent, label, when = origin.author, origin.commit[:10], float(origin.time)
+        if noted:
+            agent, label, when = noted.agent, noted.prompt, time_of(noted.id)
+        elif checkpoint:
+            agent, label = (checkpoint.meta.text(key) for key in ("agent", "label"))
+            when = time_of(checkpoint.id)
         ranges.append(
             {
                 "start": numbers[0],
                 "end": numbers[-1],
                 "source": origin.source,
                 "turn": checkpoint.id if checkpoint else None,
-                "agent": checkpoint.meta.text("agent") if checkpoint else origin.author,
-                "label": checkpoint.meta.text("label") if checkpoint else origin.commit[:10],
-                "time": time_of(checkpoint.id) if checkpoint else origin.time,
+                "agent": agent,
+                "label": label,
+                "time": when,
             }
         )
     return {"lines": [line.text for line in lines], "ranges": ranges, "cut": cut}

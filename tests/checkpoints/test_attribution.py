@@ -184,6 +184,28 @@ def test_push_and_fetch_merge_notes_of_both_sides(repo: Repo, tmp_path: Path) ->
         assert each.git("notes", "--ref=boocode", "show", "HEAD~1") == "of the clone\n"
 
 
+def test_notes_are_read_where_turns_are_gone(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", f="a\n")
+    turn(repo, "one", f="a\none\n")
+    repo.commit("one")
+    (about,) = repo.boocode("attribute", "--json").json["commits"][0]["files"][0]["ranges"]
+    clone = Repo(tmp_path / "clone")
+    repo.git("clone", "-q", str(repo.top), str(clone.top))
+    assert clone.boocode("blame", "f").code == 1
+    clone.git("fetch", "-q", "origin", "refs/notes/boocode:refs/notes/boocode")
+    clone.write("f", "new\na\none\n")
+    ranges = clone.boocode("blame", "f", "--json").json["ranges"]
+    assert [each["source"] for each in ranges] == ["before", "commit", "note"]
+    known = ("turn", "agent", "session", "label", "created_at")
+    expected = [about[key] for key in ("turn", "agent", "session", "prompt", "created_at")]
+    assert [ranges[2][key] for key in known] == expected
+    assert f"{about['turn'][:13]} (claude-code  one " in clone.boocode("blame", "f").out
+    shown = clone.boocode("show", "HEAD", "--json").json
+    assert shown["attribution"] == [{"path": "f", "ranges": [about]}]
+    assert "turns       f: line 2: " in clone.boocode("show", "HEAD").out
+    assert "none wrote any" in clone.boocode("show", "HEAD~1").out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_random_histories(repo: Repo, tmp_path: Path, seed: int) -> None:
