@@ -16,6 +16,7 @@ _DOCTOR = "'git boocode doctor' finds problems, and with --fix repairs them"
 _DROP = "'git boocode drop <checkpoint>' deletes a checkpoint"
 _END = "'git boocode turn end' ends the running turn"
 _FETCH = "'git boocode fetch' fetches checkpoints from a remote"
+_FORK = "'git boocode fork <turn>' makes a worktree in the state of a turn"
 _HELP = "'git boocode help <command>' opens the manual page of a command"
 _INSTALL = "'git boocode hooks install' has agents and git take checkpoints"
 _LOG = "'git boocode log' lists the checkpoints"
@@ -56,6 +57,7 @@ OF_BOOCODE = {
         (_RESTORE, _LOG),
     ),
     **dict.fromkeys(("take-back", "undo-turn", "unapply"), (_REVERT,)),
+    **dict.fromkeys(("attempt", "branch", "clone", "retry", "worktree"), (_FORK,)),
     **dict.fromkeys(("cherry-pick", "reapply", "replay"), (_PICK,)),
     "cat": (_READ, _SHOW),
     "inspect": (_SHOW,),

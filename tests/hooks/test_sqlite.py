@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows.fork import ForkRequest, fork
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, take, undone
 from tests.hooks.kit import callback, failing, failing_afterwards, faulty, refused
+from tests.kill_kit import killed_at
 from tests.repo_kit import Repo
 
 PROGRAM = callback("sqlite")
@@ -313,3 +316,71 @@ def test_what_was_said_after_a_kill_is_not_lost(
         row[0] for row in scene.run("SELECT name FROM sqlite_master WHERE name GLOB '*_after'")
     )
     assert scene.run(f'SELECT id FROM "{name}"') == [("m1",), ("n2",)]
+
+
+SESSIONS = """
+CREATE TABLE session (id TEXT PRIMARY KEY, directory TEXT, title TEXT);
+CREATE TABLE messages (
+  id TEXT PRIMARY KEY, chat_id TEXT REFERENCES session (id), text);
+CREATE TABLE part (id TEXT PRIMARY KEY, message TEXT REFERENCES messages (id), chat TEXT, data);
+INSERT INTO session VALUES ('c', '/old', 'a title'), ('x', '/old', 'another');
+"""
+
+
+def test_a_fork_is_a_copy_with_all_that_belongs_to_it(repo: Repo, tmp_path: Path) -> None:
+    first, second = (f"msg_2243d0e0700{n}a6ha2tgqwOCxQL" for n in (1, 2))
+    path = repo.write(".git/chats.db", "")
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(SESSIONS)
+        for name, text in ((first, f'{{"cwd": "/old", "says": "{second}?"}}'), (second, "2")):
+            database.execute("INSERT INTO messages VALUES (?, 'c', ?)", (name, text))
+        database.execute("INSERT INTO messages VALUES ('other', 'x', '')")
+        for n, name in enumerate((first, first, second)):
+            data = f'{{"of": "{name}"}}'
+            database.execute("INSERT INTO part VALUES (?, ?, 'c', ?)", (f"p{n}", name, data))
+        database.commit()
+    repo.git("config", "boocode.sqliteDatabase", ".git/chats.db")
+    repo.git("config", "boocode.callback", "sqlite")
+    repo.commit("base", a="1\n")
+    take(chat="c", message=second)
+    dump = set(dump_of(path))
+    top = tmp_path / "fork"
+    assert repo.boocode("fork", "@", str(top), "--json").json["conversation"]["forked"]
+    with closing(sqlite3.connect(path)) as database:
+        [chat] = database.execute("SELECT id, title FROM session WHERE directory = ?", (str(top),))
+        query = "SELECT id, text FROM messages WHERE chat_id = ?"
+        [(message, text)] = database.execute(query, (chat[0],))
+        assert (chat[1], message[:16]) == ("a title", first[:16])
+        assert text == f'{{"cwd": "{top}", "says": "{second}?"}}'
+        parts = database.execute("SELECT message, chat, data FROM part WHERE chat = ?", (chat[0],))
+        assert parts.fetchall() == [(message, chat[0], f'{{"of": "{message}"}}')] * 2
+    # What was there is as it was, and a killed fork leaves nothing.
+    assert dump <= set(dump_of(path))
+    before = dump_of(path)
+
+    def act() -> None:
+        fork(Repository.discover(), "@", ForkRequest(str(tmp_path / "killed")))
+
+    assert killed_at("rename", 3, act)
+    assert repo.boocode("doctor", "--fix").code == 0
+    assert dump_of(path) == before
+
+
+def dump_of(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as database:
+        return sorted(database.iterdump())
+
+
+def test_a_chat_with_other_ids_is_not_copied(repo: Repo, tmp_path: Path) -> None:
+    schema = "CREATE TABLE messages (id INTEGER PRIMARY KEY, chat_id TEXT, text)"
+    path = repo.write(".git/chats.db", "")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(schema)
+        database.execute("INSERT INTO messages VALUES (1, 'c', ''), (2, 'c', '')")
+        database.commit()
+    repo.git("config", "boocode.sqliteDatabase", ".git/chats.db")
+    repo.commit("base", a="1\n")
+    take(chat="c", message="2")
+    done = repo.boocode("fork", "@", str(tmp_path / "fork"), "--callback", "sqlite")
+    assert done.code == 0
+    assert "no texts, so that none can be copied" in done.err

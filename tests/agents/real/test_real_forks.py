@@ -19,7 +19,7 @@ WORDS = ("alpha", "bravo", "charlie")
 
 def forked(session: Session, turn: str, top: Path, *options: str) -> Any:
     """Fork a turn, and go on in the fork as the answer says."""
-    if AGENTS[session.agent.name].callback not in ("claude-code", "trim-jsonl"):
+    if not AGENTS[session.agent.name].callback:
         pytest.skip(f"{session.agent.program} keeps its sessions where no callback can copy them")
     answer = session.boocode("fork", turn, str(top), *options)
     assert answer["conversation"]["forked"], answer
@@ -42,7 +42,6 @@ def three_turns(session: Session) -> list[str]:
 def test_a_fork_goes_on_from_before_a_turn(resumable: Session, tmp_path: Path) -> None:
     origin = resumable.repo
     _, second, _ = three_turns(resumable)
-    before = resumable.transcripts()
     forked(resumable, second, tmp_path / "a fork")
     assert resumable.files() == {"alpha"}
     resumable.turn("delta")
@@ -50,7 +49,6 @@ def test_a_fork_goes_on_from_before_a_turn(resumable: Session, tmp_path: Path) -
     assert resumable.files() == {"alpha", "delta"}
     assert resumable.checkpoints()[-1]["worktree"] != "main"
     # The origin goes on as if nothing had been.
-    assert before
     resumable.move_to(origin)
     resumable.id = resumable.checkpoints()[-1]["session"]
     assert resumable.files() == {*WORDS}
