@@ -88,7 +88,10 @@ def _print(repository: Repository, result: ForkResult) -> None:
         return
     if said := result.conversation:
         if said.why:
-            warn(f"the conversation was not forked: {printable(said.why)}")
+            # What a program wrote before it failed ends with the reason.
+            first, *rest = said.why.splitlines()
+            why = ": ".join((first, *rest[-1:]))
+            warn(f"the conversation was not forked: {printable(why)}")
         for line in said.message.splitlines():
             print_feedback(printable(line))
     print_feedback("go on there with:")

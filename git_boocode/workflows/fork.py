@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 from git_boocode.agents.registry import find_agent
-from git_boocode.checkpoints.callback import HostFunction, find_callback
+from git_boocode.checkpoints.callback import Callback, HostFunction, find_callback
 from git_boocode.checkpoints.capture import write_state
 from git_boocode.checkpoints.new_worktree import (
     NewWorktree,
@@ -87,7 +86,10 @@ class ForkResult:
     def as_json(self) -> dict[str, object]:
         """The JSON answer."""
         said = self.conversation
-        about = {"forked": not said.why, "message": said.why or said.message} if said else None
+        about: dict[str, object] | None = None
+        if said:
+            message = said.why or said.message
+            about = {"forked": not said.why, "session": said.session or None, "message": message}
         return {
             "ok": True,
             "turn": self.turn.id,
@@ -138,9 +140,7 @@ def fork(repository: Repository, name: str, request: ForkRequest) -> ForkResult:
             f"fork of {short}" + (f" ({label})" if label else ""),
         )
         talk = _Talk(catalog, request, turn, new)
-        made = make_worktree(
-            repository, new, talk.copy, partial(roll_back_conversation, repository)
-        )
+        made = make_worktree(repository, new, talk.copy, talk.roll_back)
     return ForkResult(
         turn,
         path,
@@ -176,7 +176,7 @@ def _end_of(catalog: Catalog, turn: Checkpoint) -> Checkpoint:
     if found.end == NOW:
         with scratch_directory(repository.state_dir) as scratch:
             snapshot = take_snapshot(repository, scratch)
-            state = write_state(repository, snapshot, "target", {}, turn.id)
+            state = write_state(repository, snapshot, "target", {}, catalog.store.new_id())
             snapshot.quarantine.release()
             return state
     commit = catalog.store.commit(found.after) if found.after else None
@@ -199,6 +199,7 @@ class _Talk:
         self._request = request
         self._turn = turn
         self._new = new
+        self._called: tuple[str, Callback] | None = None  # the callback, and the id of its event
         self.copied: ForkedConversation | None = None
 
     def copy(self, git_dir: str, note: Callable[[Mapping[str, Any]], None]) -> None:
@@ -216,18 +217,16 @@ class _Talk:
         following = self._following() if self._request.after else None
         cut_at = following or self._turn
         callback = find_callback(repository, self._request.callback, callback_of(host, cut_at))
-        if callback is None:
-            why = _no_callback(cut_at)
+        why = "" if callback else _no_callback(cut_at)
+        if (callback or why) and not is_taken_here(repository, cut_at):
+            why = "nothing proves that the turn was recorded in this repository"
+        if why or callback is None:
             return ForkedConversation(why=why) if why else None
-        if not is_taken_here(repository, cut_at):
-            return ForkedConversation(
-                why="nothing proves that the turn was recorded in this repository"
-            )
-        new = self._new
+        new, identifier = self._new, repository.store.new_id()
         event = {
             "operation": _FORK,
             "commits": _FORK,
-            "restore_id": repository.store.new_id(),
+            "restore_id": identifier,
             **conversation_of(repository, host, cut_at),
             "changed": [],
             "fork": {
@@ -238,6 +237,7 @@ class _Talk:
             },
         }
         note(event)
+        self._called = identifier, callback
         answer = callback._replace(event=event).commit(_FORK)
         session = answer.session or (cut_at.meta.text("session") if answer.is_emptied else "")
         words = answer.resume_words or tuple(resume_words(cut_at, session, answer))
@@ -251,20 +251,30 @@ class _Talk:
     def _following(self) -> Checkpoint | None:
         """The next turn of the same conversation, before which the copy ends; None if none is."""
         turn, found = self._turn, None
-        keys = ("agent", "session")
+        keys, end = ("agent", "session"), self._new.state.meta.text("id")
         if not turn.meta.text("session"):
             return None
         for entry in self._catalog.entries(self._catalog.store.refs(CHECKPOINTS, ARCHIVE)):
-            if isinstance(entry, Unusable) or entry.id <= turn.id or entry.in_turn:
+            # Tools of the turn may have checkpoints, too.
+            if isinstance(entry, Unusable) or entry.id < end or entry.in_turn:
                 continue
             is_same = all(entry.meta.text(key) == turn.meta.text(key) for key in keys)
             if is_same and (found is None or entry.id < found.id):
                 found = entry
         return found
 
+    def roll_back(self, event: Mapping[str, Any]) -> None:
+        """Remove the conversation of this fork, or of one that was killed."""
+        identifier, callback = self._called or ("", None)
+        if callback is None or event.get("restore_id") != identifier:
+            roll_back_conversation(self._catalog.repository, event)
+            return
+        with suppress(BoocodeError):
+            callback._replace(event=event).roll_back("the fork failed")
+
 
 def roll_back_conversation(repository: Repository, event: Mapping[str, Any]) -> None:
-    """Let the callback remove the conversation of a fork that failed or was killed."""
+    """Let the callback remove the conversation of a fork that was killed."""
     agent = restore_host(repository).callbacks.get(str(event.get("agent")))
     # The worktree is removed anyway.
     with suppress(BoocodeError):

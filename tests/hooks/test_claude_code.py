@@ -404,9 +404,9 @@ def test_a_fork_is_a_session_of_the_new_worktree(
     while len(str(top)) < length:
         top /= "a" * min(length, 100)
     answer = repo.boocode("fork", "@", str(top), "--callback", str(PROGRAM), "--json").json
-    assert answer["conversation"] == {"forked": True, "message": ""}
-    program, option, session = answer["resume"]
-    assert (program, option) == ("claude", "--resume")
+    session = answer["conversation"]["session"]
+    assert answer["conversation"] == {"forked": True, "session": session, "message": ""}
+    assert answer["resume"] == ["claude", "--resume", session]
     [made] = (sealed / ".claude/projects").glob(f"*/{session}.jsonl")
     assert made.read_bytes() == BEFORE
     name = re.sub("[^a-zA-Z0-9]", "-", str(top))

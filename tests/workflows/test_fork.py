@@ -11,7 +11,7 @@ import pytest
 
 from git_boocode.checkpoints import new_worktree
 from git_boocode.checkpoints.callback import HostFunction
-from git_boocode.checkpoints.capture import read_staging
+from git_boocode.checkpoints.capture import capture_turn_end, read_staging
 from git_boocode.checkpoints.restore.commands import restore
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Checkpoint
@@ -276,3 +276,40 @@ def test_the_page_knows_the_attempts_at_one_turn(repo: Repo, tmp_path: Path) -> 
     tries = [turn.id, attempt, idle]
     assert {each: found.pop(each) for each in tries} == dict.fromkeys(tries, tries)
     assert len(found) == 2
+
+
+def test_a_copy_ends_with_the_turn_and_not_with_a_tool_of_it(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    about = {"chat": "c", "session": "s", "agent": "host"}
+    turn = take(message="m1", **about)
+    take(message="m2", trigger="PreToolUse", **about)
+    repo.write("a", "written\n")
+    capture_turn_end(Repository.discover(), turn.id, "Stop")
+    events: list[dict[str, Any]] = []
+
+    def host(event: dict[str, Any]) -> dict[str, Any]:
+        events.append(event)
+        return {"resume": ["host"]}
+
+    forked(turn.id, tmp_path / "open", callback=host, after=True)
+    take(message="m3", **about)
+    forked(turn.id, tmp_path / "fork", callback=host, after=True)
+    assert (tmp_path / "fork/a").read_text() == "written\n"
+    assert [each["fork"]["whole"] for each in events] == [True, False]
+    assert events[1]["message"] == "m3"
+
+
+def test_a_fetched_turn_is_forked_without_its_conversation(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    repo.write("b", "untracked\n")
+    turn = take(chat="c", message="m1", session="s", agent="claude-code")
+    repo.git("clone", "-q", "--bare", ".", str(tmp_path / "remote"))
+    repo.git("remote", "add", "origin", str(tmp_path / "remote"))
+    assert repo.boocode("push", "--yes").code == 0
+    repo.git("clone", "-q", str(tmp_path / "remote"), str(tmp_path / "clone"))
+    clone = Repo(tmp_path / "clone")
+    assert clone.boocode("fetch").code == 0
+    done = clone.boocode("fork", turn.id, str(tmp_path / "fork"), "--json")
+    assert (tmp_path / "fork/b").read_text() == "untracked\n"
+    assert done.json["conversation"]["forked"] is False
+    assert "nothing proves" in done.json["conversation"]["message"]
