@@ -10,8 +10,10 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from datetime import date
 from functools import cached_property
+from heapq import merge
 from itertools import count, islice
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.checkpoints.operation_log import (
     LoggedOperation,
@@ -31,6 +33,9 @@ from git_boocode.repo.layout import CHECKPOINTS, REMOTES
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.remotes import named_remote
 from git_boocode.repo.repository import Repository
+
+if TYPE_CHECKING:
+    from git_boocode.checkpoints.commit_notes import NotedTurn
 
 # A screenful first, then larger and larger pages: each costs a git process.
 _FIRST_PAGE = 32
@@ -62,8 +67,8 @@ class LogRequest(NamedTuple):
 
     `text` and `regex` are those of git's options `-S` and `-G`. Label and prompt have all words of
     `grep`, in any case. A `session` is the beginning of its id. `remote` names the remote whose
-    fetched checkpoints are listed instead, `remotes` those of all. With `brief`, changes are not
-    counted.
+    fetched checkpoints are listed instead, `remotes` those of all. `commits` is a range of commits
+    as git takes it, whose lines they wrote, in any worktree. With `brief`, changes are not counted.
     """
 
     max_count: int | None = None
@@ -81,6 +86,7 @@ class LogRequest(NamedTuple):
     edits: bool = False
     pathspecs: tuple[str, ...] = ()
     brief: bool = False
+    commits: str = ""
 
     def checked(self) -> LogRequest:
         """This request, if its arguments fit together (ArgumentError)."""
@@ -89,6 +95,9 @@ class LogRequest(NamedTuple):
             edits=self.edits, archived=self.archived, remote=remote, remotes=self.remotes
         )
         refuse_combined(all=self.everywhere, remote=remote, remotes=self.remotes)
+        for name in ("archived", "edits", "remotes") if self.commits else ():
+            refuse_combined(commits=True, **{name: getattr(self, name)})
+        refuse_combined(commits=bool(self.commits), remote=remote)
         refuse_combined(text=searches_text, regex=self.regex is not None)
         of_turns = ("text", "regex", "since", "until", "grep", "agent", "session")
         for name in of_turns if self.edits else ():
@@ -115,7 +124,7 @@ class LogRequest(NamedTuple):
     @property
     def is_timeline(self) -> bool:
         """Whether operations are listed as well: they have no agent and no prompt."""
-        elsewhere = self.archived or self.remotes or self.remote is not None
+        elsewhere = self.archived or self.remotes or self.remote is not None or self.commits
         return not (elsewhere or self.is_search or self.grep or self.agent or self.session)
 
 
@@ -172,6 +181,8 @@ class TurnLog:
         self._current = CurrentTree(repository)
         self._skipped: set[str] = set()
         self._since, self._until = _times(repository, request)
+        self._noted = _noted_turns(repository, request)
+        self._found: set[str] = set()
         self._names: dict[str, str] = {}
         self._number = count()
         self._stack = ExitStack()
@@ -249,6 +260,11 @@ class TurnLog:
         if left and older:
             yield [*older]
 
+    def only_noted(self) -> list[NotedTurn]:
+        """The turns of a range of commits that are not here, newest first."""
+        here = {ref.id for ref in self.catalog.store.refs(*self.catalog.prefixes)}
+        return [self._noted[each] for each in sorted(self._noted, reverse=True) if each not in here]
+
     def as_json(self, *, prompts: bool = True) -> dict[str, object]:
         """The JSON answer with all turns, with or without their prompts."""
         rows: list[dict[str, Any]] = []
@@ -261,6 +277,8 @@ class TurnLog:
         answer: dict[str, object] = {"ok": True, "checkpoints": rows}
         if operations:
             answer["operations"] = operations
+        if self._noted and (noted := self.only_noted()):
+            answer["noted"] = [each._asdict() for each in noted]
         if self.not_counted:
             answer["not_counted"] = [each._asdict() for each in self.not_counted]
         return answer
@@ -332,6 +350,10 @@ class TurnLog:
 
     def _entries(self) -> Iterator[Checkpoint | Unusable]:
         request, catalog = self._request, self.catalog
+        if request.commits:
+            local = catalog.newest_first(everywhere=True)
+            others = (catalog.archived(everywhere=True), catalog.fetched())
+            return merge(local, *others, key=attrgetter("id"), reverse=True)
         if request.remotes or request.remote is not None:
             return catalog.fetched(request.remote)
         if request.archived:
@@ -352,6 +374,11 @@ class TurnLog:
 
     def _wants(self, checkpoint: Checkpoint) -> bool:
         """Whether the metadata fit the request."""
+        if self._request.commits:
+            # What was fetched or archived may also be in the log, which comes first.
+            if checkpoint.id not in self._noted or checkpoint.id in self._found:
+                return False
+            self._found.add(checkpoint.id)
         when = time_of(checkpoint.id)
         agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
         asked = "\n".join(checkpoint.meta.text(key) for key in ("label", "prompt")).casefold()
@@ -384,6 +411,18 @@ def _checked(catalog: Catalog, request: LogRequest) -> LogRequest:
         if done.status:
             raise regex_refused(done.status, os.fsdecode(done.stderr))
     return request
+
+
+def _noted_turns(repository: Repository, request: LogRequest) -> dict[str, NotedTurn]:
+    """By id, the turns that wrote lines of a range of commits."""
+    if not request.commits:
+        return {}
+    # Only here.
+    from git_boocode.checkpoints.commit_notes import attribute
+
+    found = attribute(repository, [request.commits], dry_run=True)
+    every = (each.turn for noted in found for ranges in noted.files.values() for each in ranges)
+    return {turn.id: turn for turn in every}
 
 
 def _times(repository: Repository, request: LogRequest) -> list[float | None]:

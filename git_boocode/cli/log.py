@@ -35,6 +35,7 @@ from git_boocode.cli.output import (
     paged,
     print_hints,
     print_json,
+    print_text,
     printable,
     progress,
     quote_path,
@@ -58,6 +59,7 @@ from git_boocode.cli.turn_rows import (
     warn_of_unreadable,
 )
 from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.ids import SHORT_ID
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
@@ -122,7 +124,7 @@ class _Shown(NamedTuple):
 @option("--remotes", "List checkpoints fetched from any remote instead.")
 @option("--archived", "List checkpoints that restores archived instead.")
 @option("--edits", "List the applied edits instead.")
-@click.argument("pathspecs", nargs=-1, metavar="[--] [<path>...]", shell_complete=paths)
+@click.argument("pathspecs", nargs=-1, metavar="[<range>] [--] [<path>...]", shell_complete=paths)
 @json_option
 def log(
     oneline: bool,
@@ -135,8 +137,11 @@ def log(
 
     A turn is what happened between a checkpoint and its recorded end, or else the next checkpoint,
     or else now. Restores, reverts and picks are listed among the turns. With paths, only turns that
-    changed these are listed.
+    changed these are listed; with a range of commits, those of any worktree that wrote their lines.
     """
+    named, after = split_at_dashes(given["pathspecs"])
+    if named and ".." in named[0] and not os.path.lexists(named[0]):
+        given |= {"commits": named.pop(0), "pathspecs": (*named, *(after or ()))}
     request = LogRequest(**given, brief=oneline).checked()
     shown = _Shown(oneline, stat, patch, date)
     for name, value in shown._asdict().items():
@@ -146,7 +151,7 @@ def log(
     if request.edits:
         return _list_edits(repository, request, shown)
     # What is no path may be meant as the name of a turn.
-    for path in split_at_dashes(request.pathspecs)[0]:
+    for path in named:
         if not os.path.lexists(os.path.join(repository.directory, path)):
             hint = "put '--' before paths that no longer exist"
             raise misused(f"'{path}' is not an existing path", hint)
@@ -157,6 +162,9 @@ def log(
             print_json(turns.as_json())
         else:
             _print(repository, turns, request, shown)
+            for each in turns.only_noted() if request.commits else ():
+                who = f"{each.id[:SHORT_ID]}  {printable(each.agent or '-')}"
+                print_text(f"{who}  {printable(each.prompt)} (only noted)")
     _warn(turns)
     return 0
 

@@ -206,6 +206,28 @@ def test_notes_are_read_where_turns_are_gone(repo: Repo, tmp_path: Path) -> None
     assert "none wrote any" in clone.boocode("show", "HEAD~1").out
 
 
+def test_the_turns_of_a_range_of_commits(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    for name in ("one", "two", "three"):
+        turn(repo, name, f=f"{repo.read('f').decode()}{name}\n")
+        repo.commit(name)
+    repo.write("f", "by hand\n")
+
+    def listed(*words: str) -> list[str]:
+        return [row["label"] for row in repo.boocode("log", "--json", *words).json["checkpoints"]]
+
+    assert listed("HEAD~2..HEAD") == ["three", "two"]
+    assert listed("HEAD~3..HEAD~2") == ["one"]
+    assert listed("HEAD~3..HEAD", "--", "g") == []
+    assert listed("-n", "1", "HEAD~3..HEAD", "--", "f") == ["three"]
+    repo.boocode("attribute", "HEAD~3..HEAD")
+    repo.boocode("drop", "@~1")
+    answer = repo.boocode("log", "HEAD~2..HEAD", "--json").json
+    assert [each["prompt"] for each in answer["noted"]] == ["two"]
+    assert "claude-code  two (only noted)\n" in repo.boocode("log", "HEAD~2..HEAD").out
+    assert repo.boocode("log", "nothing..here").code == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_random_histories(repo: Repo, tmp_path: Path, seed: int) -> None:
