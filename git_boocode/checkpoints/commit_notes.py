@@ -121,6 +121,13 @@ def attribute(
     return found
 
 
+def turns_of_commits(repository: Repository, commits: str) -> dict[str, NotedTurn]:
+    """By id, the turns that wrote lines of a commit or a range of commits."""
+    found = attribute(repository, [commits], dry_run=True)
+    every = (each.turn for noted in found for ranges in noted.files.values() for each in ranges)
+    return {turn.id: turn for turn in every}
+
+
 def _with_known(
     made: Attribution | None, before: Mapping[str, Any] | None, attributor: Attributor
 ) -> CommitNote:

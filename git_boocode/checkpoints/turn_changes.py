@@ -98,6 +98,19 @@ def newest_everywhere(catalog: Catalog, now: CurrentTree, most: int) -> list[Tur
     return [*islice(own_turns(catalog, catalog.newest_first(everywhere=True), now), most)]
 
 
+def named_turns(catalog: Catalog, now: CurrentTree, ids: Iterable[str]) -> list[Turn]:
+    """The turns with some ids, newest first, also archived and fetched ones."""
+    left = set(ids)
+
+    def wanted(checkpoint: Checkpoint) -> bool:
+        if checkpoint.id not in left:
+            return False
+        left.remove(checkpoint.id)
+        return True
+
+    return [*own_turns(catalog, catalog.everything(), now, wanted)]
+
+
 def with_details(
     repository: Repository,
     found: Sequence[Turn],

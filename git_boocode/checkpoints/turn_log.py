@@ -10,9 +10,7 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from datetime import date
 from functools import cached_property
-from heapq import merge
 from itertools import count, islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.checkpoints.operation_log import (
@@ -181,7 +179,12 @@ class TurnLog:
         self._current = CurrentTree(repository)
         self._skipped: set[str] = set()
         self._since, self._until = _times(repository, request)
-        self._noted = _noted_turns(repository, request)
+        self._noted: dict[str, NotedTurn] = {}
+        if request.commits:
+            # Only here.
+            from git_boocode.checkpoints.commit_notes import turns_of_commits
+
+            self._noted = turns_of_commits(repository, request.commits)
         self._found: set[str] = set()
         self._names: dict[str, str] = {}
         self._number = count()
@@ -351,9 +354,7 @@ class TurnLog:
     def _entries(self) -> Iterator[Checkpoint | Unusable]:
         request, catalog = self._request, self.catalog
         if request.commits:
-            local = catalog.newest_first(everywhere=True)
-            others = (catalog.archived(everywhere=True), catalog.fetched())
-            return merge(local, *others, key=attrgetter("id"), reverse=True)
+            return catalog.everything()
         if request.remotes or request.remote is not None:
             return catalog.fetched(request.remote)
         if request.archived:
@@ -411,18 +412,6 @@ def _checked(catalog: Catalog, request: LogRequest) -> LogRequest:
         if done.status:
             raise regex_refused(done.status, os.fsdecode(done.stderr))
     return request
-
-
-def _noted_turns(repository: Repository, request: LogRequest) -> dict[str, NotedTurn]:
-    """By id, the turns that wrote lines of a range of commits."""
-    if not request.commits:
-        return {}
-    # Only here.
-    from git_boocode.checkpoints.commit_notes import attribute
-
-    found = attribute(repository, [request.commits], dry_run=True)
-    every = (each.turn for noted in found for ranges in noted.files.values() for each in ranges)
-    return {turn.id: turn for turn in every}
 
 
 def _times(repository: Repository, request: LogRequest) -> list[float | None]:

@@ -32,6 +32,7 @@ _BEGINNING = 4096  # bytes of a page, which contain its title
 
 
 @click.command(cls=Command)
+@click.argument("commits", required=False, metavar="[<range>]")
 @option(
     "-o, --output <file>",
     "Write the page to this file, '-' for standard output, and do not open it.",
@@ -51,12 +52,21 @@ _BEGINNING = 4096  # bytes of a page, which contain its title
     default=_MOST,
 )
 @json_option
-def view(output: str | None, serve: bool, port: int | None, no_open: bool, max_count: int) -> int:
+def view(
+    commits: str | None,
+    output: str | None,
+    serve: bool,
+    port: int | None,
+    no_open: bool,
+    max_count: int,
+) -> int:
     """Show the turns of all sessions and worktrees as a page in the browser.
 
     The page is one file that needs no network. Each turn has its prompt, its diff, and the command
-    that goes back to before it. A page that is served follows new turns, and can restore.
+    that goes back to before it. A page that is served follows new turns, and can restore. With a
+    range of commits, such as main..topic, it has the turns that wrote lines of these.
     """
+    refuse_together(("<range>", commits is not None), ("--serve", serve))
     refuse_together(("--output", output is not None), ("--serve", serve))
     refuse_together(("--output -", output == "-"), ("--json", wants_json()))
     if port is not None and not serve:
@@ -71,7 +81,7 @@ def view(output: str | None, serve: bool, port: int | None, no_open: bool, max_c
 
         return serve_page(repository, most, port or 0, opens=not no_open)
     with progress(repository, "reading the turns"):
-        data = page_data(repository, most)
+        data = page_data(repository, most, commits or "")
         page = page_html(data, served=False)
     turns = len(data["turns"])
     if output == "-":

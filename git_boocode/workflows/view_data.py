@@ -19,6 +19,7 @@ from itertools import accumulate, groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.commit_notes import turns_of_commits
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
     logged_operations,
@@ -31,6 +32,7 @@ from git_boocode.checkpoints.turn_changes import (
     FileCache,
     TurnDetails,
     TurnFile,
+    named_turns,
     newest_everywhere,
     with_details,
 )
@@ -77,9 +79,12 @@ class _TurnTime(NamedTuple):
     session: str
 
 
-def page_data(repository: Repository, most: int) -> JsonObject:
-    """All that a page needs which nothing serves; `most` limits the number of turns."""
-    data = _data(repository, most, DiffLimits(), {})
+def page_data(repository: Repository, most: int, commits: str = "") -> JsonObject:
+    """All that a page needs which nothing serves; `most` limits the number of turns.
+
+    With a range of `commits`, only the turns that wrote lines of them.
+    """
+    data = _data(repository, most, DiffLimits(), {}, commits)
     newest = [turn for turn in data["turns"][:_BLAMED_FILES] if turn["here"]]
     paths = dict.fromkeys(path for turn in newest for path in turn["paths"])
     return {**data, "blame": _blame_some(repository, paths)}
@@ -180,10 +185,15 @@ def _blame_json(lines: Sequence[BlamedLine], *, cut: bool) -> JsonObject:
     return {"lines": [line.text for line in lines], "ranges": ranges, "cut": cut}
 
 
-def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCache) -> JsonObject:
+def _data(
+    repository: Repository, most: int, limits: DiffLimits, cache: FileCache, commits: str = ""
+) -> JsonObject:
     with temporary_objects(repository):
-        catalog = Catalog(repository)
-        found = newest_everywhere(catalog, CurrentTree(repository), most + 1)
+        catalog, now = Catalog(repository), CurrentTree(repository)
+        if commits:
+            found = named_turns(catalog, now, turns_of_commits(repository, commits))
+        else:
+            found = newest_everywhere(catalog, now, most + 1)
         rows = with_details(repository, found[:most], limits, cache)
     events, short = _events(repository, rows), ShortIds(repository.store)
     safety = catalog.safety(everywhere=True)
@@ -208,7 +218,9 @@ def _data(repository: Repository, most: int, limits: DiffLimits, cache: FileCach
         "generated_at": time.time(),
         "more": len(found) > most,
         "turns": turns,
-        "operations": _operations(catalog, [*filter(catalog.is_ours, safety)], turns),
+        "operations": (
+            [] if commits else _operations(catalog, [*filter(catalog.is_ours, safety)], turns)
+        ),
     }
     if limits != _ROWS_ONLY:
         data["details"] = {

@@ -220,6 +220,8 @@ def test_the_turns_of_a_range_of_commits(repo: Repo) -> None:
     assert listed("HEAD~3..HEAD~2") == ["one"]
     assert listed("HEAD~3..HEAD", "--", "g") == []
     assert listed("-n", "1", "HEAD~3..HEAD", "--", "f") == ["three"]
+    page = repo.boocode("view", "HEAD~2..HEAD", "--output", "pr.html", "--json").json
+    assert page["turns"] == 2
     repo.boocode("attribute", "HEAD~3..HEAD")
     repo.boocode("drop", "@~1")
     answer = repo.boocode("log", "HEAD~2..HEAD", "--json").json

@@ -6,6 +6,8 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from heapq import merge
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from git_boocode.repo.durable import read_private, sync, sync_path
@@ -158,6 +160,15 @@ class Catalog(EntryCatalog[Checkpoint]):
             refs.sort(key=lambda ref: ref.id, reverse=True)
         # A remote's name may be the prefix of another one: `team`, `team/alice`.
         return self.entries(ref for ref in refs if remote in (None, remote_of(ref.name)))
+
+    def everything(self) -> Iterator[Checkpoint | Unusable]:
+        """The checkpoints of all worktrees, the archived and the fetched ones, newest first.
+
+        One may come several times; that of the log comes first.
+        """
+        local = self.newest_first(everywhere=True)
+        others = (self.archived(everywhere=True), self.fetched())
+        return merge(local, *others, key=attrgetter("id"), reverse=True)
 
     def matching(self, name: str) -> list[Ref]:
         """See `EntryCatalog.matching`; of several refs with the same id, only the preferred one.
