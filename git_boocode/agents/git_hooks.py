@@ -20,6 +20,8 @@ from git_boocode.repo.repository import Repository
 
 SETTING = "boocode.gitHooks"
 POST_COMMIT, POST_REWRITE = "post-commit", "post-rewrite"
+MESSAGE = "prepare-commit-msg"
+_TEMPLATE, _TRAILER, _NONE = "template", "trailer", "none"
 _REBASES = ("rebase-merge", "rebase-apply")
 _SHORT = 10
 _LONGEST = 60
@@ -57,10 +59,13 @@ EVENTS: Mapping[str, Callable[[Repository, Sequence[str]], str]] = {
     POST_COMMIT: lambda _, __: "",
 }
 """By event, the label for a repository and git's arguments; empty for no checkpoint."""
+ALL_EVENTS = (*EVENTS, MESSAGE)
 
 
 def chosen_events(config: Config) -> tuple[str, ...]:
     """The events that `boocode.gitHooks` names, in the order of `EVENTS`; by default all.
+
+    And the one that prepares messages, if `boocode.commitMessage` asks for that.
 
     Raises FatalError (`bad_config`) if it names something else.
     """
@@ -72,7 +77,8 @@ def chosen_events(config: Config) -> tuple[str, ...]:
                 code="bad_config",
                 hints=(f"separate these by spaces: {' '.join(EVENTS)}",),
             )
-    return tuple(event for event in EVENTS if event in words)
+    message = [MESSAGE] if _message_form(config) != _NONE else []
+    return (*(event for event in EVENTS if event in words), *message)
 
 
 def run_git_hook(
@@ -83,27 +89,29 @@ def run_git_hook(
     It runs in the current directory, as git runs hooks, and takes no lock of git's: the user's
     index is only read. Raises UsageError for an unknown hook, and BoocodeError if it fails.
     """
-    arguments = list(arguments)
-    if event not in EVENTS:
+    if event not in ALL_EVENTS:
         hint = f"these take checkpoints: {' '.join(EVENTS)}"
         raise UsageError(f"unknown git hook '{event}'", hints=(hint,))
-    repository = repository or Repository.discover()
+    repository, arguments = repository or Repository.discover(), list(arguments)
     from git_boocode.repo.lock import inside_restore
 
-    words = _words(repository.config)
+    words = [*_words(repository.config), MESSAGE]
     if event not in words or inside_restore(repository.state_dir):
         return
-    if event == POST_COMMIT:
+    is_made = event == POST_REWRITE and arguments[:1] not in ([], ["amend"], ["rebase"])
+    if event == MESSAGE:
+        _prepare_message(repository, arguments)
+    elif event == POST_COMMIT or is_made:
         # What a rebase commits is noted at its end.
-        if POST_REWRITE not in words or _rebased_onto(repository) is None:
+        if is_made or POST_REWRITE not in words or _rebased_onto(repository) is None:
             _note(repository, arguments or ("HEAD",))
-        return
-    if event == POST_REWRITE and arguments[:1] not in ([], ["amend"], ["rebase"]):
-        _note(repository, arguments)
-        return
-    label = EVENTS[event](repository, arguments)
-    if not label:
-        return
+    elif label := EVENTS[event](repository, arguments):
+        _take(repository, event, label)
+        if event == POST_REWRITE:
+            _note_rewritten(repository, amended=arguments[:1] == ["amend"], words=words)
+
+
+def _take(repository: Repository, event: str, label: str) -> None:
     from git_boocode.checkpoints.capture import Request, capture, prune_daily
     from git_boocode.repo.head import operation_in_progress
 
@@ -113,8 +121,15 @@ def run_git_hook(
     request = Request(label=f"{label}{during}", trigger=event, only_if_changed=True)
     capture(repository, request._replace(patience=_PATIENCE))
     prune_daily(repository)
-    if event == POST_REWRITE:
-        _note_rewritten(repository, amended=arguments[:1] == ["amend"], words=words)
+
+
+def _prepare_message(repository: Repository, arguments: Sequence[str]) -> None:
+    form = _message_form(repository.config)
+    if form != _NONE:
+        # Importing it would delay all other hooks.
+        from git_boocode.agents.commit_message import prepare_message
+
+        prepare_message(repository, arguments, with_trailers=form == _TRAILER)
 
 
 def _note(repository: Repository, commits: Sequence[str]) -> None:
@@ -129,10 +144,11 @@ def _note_rewritten(repository: Repository, *, amended: bool, words: Sequence[st
     """Let another process note the commits that an amend or a rebase has made."""
     onto = _rebased_onto(repository)
     # After an amend, git has called the other hook as well.
-    made = f"{onto}..HEAD" if onto else "HEAD" if amended and POST_COMMIT not in words else ""
-    if made:
+    if onto or (amended and POST_COMMIT not in words):
         from git_boocode.agents.config_program import installed_program
 
+        head = repository.git.line("rev-parse", "HEAD")
+        made = f"{onto}..{head}" if onto else head
         start_detached((*installed_program(), "hook", "git", POST_REWRITE, made))
 
 
@@ -144,6 +160,10 @@ def _rebased_onto(repository: Repository) -> str | None:
             with open(path, encoding="ascii") as file:
                 return file.read().strip()
     return None
+
+
+def _message_form(config: Config) -> str:
+    return config.word("boocode.commitMessage", (_TEMPLATE, _TRAILER, _NONE), _NONE)
 
 
 def _words(config: Config) -> list[str]:

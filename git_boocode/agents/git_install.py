@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, read_file
-from git_boocode.agents.git_hooks import EVENTS, POST_COMMIT, chosen_events
+from git_boocode.agents.git_hooks import ALL_EVENTS, EVENTS, POST_COMMIT, chosen_events
 from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink
@@ -102,7 +102,7 @@ def plan_git_hooks(repository: Repository, *, remove: bool) -> list[FileEdit]:
     if wanted and not configured:
         _refuse_shared(repository, directory)
     edits: list[FileEdit] = []
-    for event in EVENTS:
+    for event in ALL_EVENTS:
         if os.path.realpath(directory) != os.path.realpath(usual):
             edits += _plan_removal(repository, event, os.path.join(usual, event))
         path = os.path.join(directory, event)
@@ -117,12 +117,14 @@ def git_hooks_status(repository: Repository) -> list[GitHookState]:
     directory = os.path.dirname(repository.hook_path("pre-commit"))
     is_read = git_version(repository) >= _CONFIGURED_SINCE
     states = []
-    for event in EVENTS:
+    for event in ALL_EVENTS:
         found = _status_in_config(repository, event, there, is_read=is_read)
         if found is None or not is_read:
             in_file = _status_in_file(repository, event, os.path.join(directory, event))
             found = found if found and in_file.state == _MISSING else in_file
-        states.append(found._replace(chosen=event in chosen))
+        # What is opt-in is listed only where it is wanted, or left over.
+        if event in (*EVENTS, *chosen) or found.state != _MISSING:
+            states.append(found._replace(chosen=event in chosen))
     return states
 
 
@@ -132,7 +134,7 @@ def _call(event: str) -> str:
     if event == POST_COMMIT:
         # Nobody waits for it, so HEAD may have moved on before it starts.
         head = "boocode_commit=$(git rev-parse -q --verify HEAD) || :"
-        return f'{head}; {command} "$boocode_commit" </dev/null >/dev/null 2>&1 &'
+        return f'{head}; {command} "$boocode_commit" </dev/null >/dev/null 2>&1 & :'
     call = f'{command} "$@" </dev/null >/dev/null 2>&1 || :'
     if event == "post-checkout":
         # Git runs this hook for each checked-out file; skip those calls without starting Python.
@@ -318,7 +320,7 @@ def _configured_command(event: str) -> str:
 def _plan_config(repository: Repository, wanted: Sequence[str]) -> list[FileEdit]:
     changes = []
     there = _configured(repository)
-    for event in EVENTS:
+    for event in ALL_EVENTS:
         section = f"hook.boocode-{event}"
         right = {f"{section}.event": event, f"{section}.command": _configured_command(event)}
         for key, value in right.items():

@@ -99,8 +99,11 @@ class Attributor:
         """Whether any turn is recorded."""
         return bool(self._turns)
 
-    def attribute(self, identifier: str) -> Attribution:
-        """The lines that a commit adds against all its parents, and that turns wrote."""
+    def attribute(self, identifier: str, *, is_next: bool = False) -> Attribution:
+        """The lines that a commit adds against all its parents, and that turns wrote.
+
+        `is_next` is whether it is about to be made in this worktree.
+        """
         store, git = self._repository.store, self._repository.git
         commit = store.commit(identifier)
         if commit is None or not self._turns:
@@ -113,7 +116,8 @@ class Attributor:
         paths = sorted({each for path, (_, names) in added.items() for each in (path, *names)})
         chains = [_Chain(self, history, paths) for history in self._histories]
         chains = [chain for chain in chains if chain.versions]
-        placed = [(chain, at) for chain in chains if (at := chain.place_of(commit.id)) >= 0]
+        places = ((chain, chain.place_of(commit.id, is_next=is_next)) for chain in chains)
+        placed = [(chain, at) for chain, at in places if at >= 0]
         matcher = _Matcher(self._repository, chains, commit.tree)
         found = matcher.writers(added, placed)
         files = {path: self._ranges(writers) for path, writers in found.items() if writers}
@@ -322,7 +326,7 @@ class _Chain:
         # A clock that stands still proves nothing.
         return email == mine and (is_during or any(when == time for time, _ in base))
 
-    def place_of(self, commit: str) -> int:
+    def place_of(self, commit: str, *, is_next: bool) -> int:
         """The number of the state after which a commit was made in the worktree; -1 if unknown."""
         git = self._repository.git
         form = ("log", f"-{_NEWEST_MOVES}", "--format=%H %T %ct %ce", commit, "--")
@@ -330,6 +334,8 @@ class _Chain:
         before = {each.partition(" ")[0] for each in older}
         on_it = (n for n, entry in enumerate(self._states) if (entry.head or "") in {"", *before})
         number = max(on_it, default=-1)
+        if is_next:
+            return number if self._moves and number + 1 == len(self._states) else -1
         if number < 0 or not self._is_made(
             row.split(" ", 3), number + 1, self._states[number].head
         ):

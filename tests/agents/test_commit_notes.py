@@ -7,7 +7,7 @@ import time
 
 from git_boocode.agents.git_hooks import run_git_hook
 from tests.agents.hooks_kit import install
-from tests.agents.kit import fire, prompted, turn
+from tests.agents.kit import fire, prompted, taken, turn
 from tests.repo_kit import Repo
 
 
@@ -66,3 +66,41 @@ def test_a_commit_without_turns_has_no_note(repo: Repo) -> None:
     repo.git("config", "--unset", "boocode.gitHooks")
     run_git_hook("post-commit", ())
     assert noted(repo) == {"f": [(2, 2)]}
+
+
+def committed(repo: Repo, *words: str) -> str:
+    """Commit and return what the message was before the editor could change it."""
+    (repo.top / "../editor").write_text(
+        '#!/bin/sh\ncp "$1" "$0.seen"\n[ -s "$1" ] && echo done >"$1"\n'
+    )
+    (repo.top / "../editor").chmod(0o755)
+    repo.git("-c", f"core.editor={repo.top.parent}/editor", "commit", "-q", *words)
+    return repo.git("log", "-1", "--format=%B")
+
+
+def test_the_message_of_a_commit_is_prepared_as_wanted(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    seen = repo.top.parent / "editor.seen"
+    repo.git("config", "boocode.commitMessage", "template")
+    install("pre-commit")
+    turn(repo, prompt="add b\nand no more")
+    repo.write("f", "a\nb\n")
+    end(repo)
+    repo.write("f", "a\nb\nby hand\n")
+    identifier = taken(repo)[0]["id"]
+    repo.git("add", "f")
+    assert committed(repo) == "done\n\n"
+    assert "#   claude-code: add b\n#     f: 1 line\n" in seen.read_text()
+    assert committed(repo, "--amend", "-m", "plain") == "plain\n\n"
+    repo.git("config", "boocode.commitMessage", "trailer")
+    trailer = f"\n\nAgent-Turn: {identifier}\n\n"
+    assert committed(repo, "--amend", "--no-edit") == f"plain{trailer}"
+    repo.git("reset", "-q", "--soft", "HEAD~1")
+    assert committed(repo, "-m", "new") == f"new{trailer}"
+    repo.write("f", "c\n")
+    assert committed(repo, "-a", "-m", "by hand") == "by hand\n\n"
+    repo.git("config", "boocode.commitMessage", "nonsense")
+    assert committed(repo, "--amend", "-m", "anyway") == "anyway\n\n"
+    repo.git("config", "--unset", "boocode.commitMessage")
+    install("pre-commit")
+    assert not (repo.top / ".git/hooks/prepare-commit-msg").exists()
