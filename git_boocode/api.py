@@ -55,8 +55,8 @@ from git_boocode.repo.errors import ArgumentError, from_os, refuse_combined, ref
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_parts, restore_with_edits
-from git_boocode.workflows.fork import ForkRequest, ForkResult
-from git_boocode.workflows.fork import fork as fork_turn
+from git_boocode.workflows.fork_turn import ForkRequest, ForkResult
+from git_boocode.workflows.fork_turn import fork as fork_turn
 from git_boocode.workflows.take_back import NO_TURN, TakeBackRequest, take_back
 from git_boocode.workflows.turn_conflicts import TurnConflict
 

@@ -535,3 +535,23 @@ def test_one_path_may_be_given_alone(repo: Repo) -> None:
     git_boocode.propose([EDIT, {**EDIT, "path": "b.py"}])
     assert [file.path for file in git_boocode.status(paths="b.py")] == ["b.py"]
     assert git_boocode.sync(paths="a.py").statuses == {"a.py": "M"}
+
+
+def test_a_turn_is_forked_with_its_conversation(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    repo.write("b", "untracked\n")
+    taken = git_boocode.checkpoint(str(repo.top), chat="c", message="m1")
+    made = git_boocode.fork(
+        taken.id,
+        str(repo.top),
+        directory=str(tmp_path / "fork"),
+        branch="attempt",
+        callback=lambda event: {"resume": ["host", event["fork"]["worktree"]]},
+    )
+    assert (made.worktree, made.branch) == (str(tmp_path / "fork"), "attempt")
+    assert made.conversation is not None
+    assert made.conversation.resume == ("host", made.worktree)
+    assert (tmp_path / "fork/b").read_text() == "untracked\n"
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.fork(taken.id, str(repo.top), directory=made.worktree)
+    assert caught.value.code == "exists"

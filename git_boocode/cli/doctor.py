@@ -136,7 +136,7 @@ def _forks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     if not os.path.lexists(os.path.join(repository.common_state_dir, FORK_LOCK)):
         return
     from git_boocode.checkpoints.new_worktree import fork_lock, leftovers, remove_leftover
-    from git_boocode.workflows.fork import roll_back_conversation
+    from git_boocode.workflows.fork_turn import roll_back_conversation
 
     with suppress(RefusedError), fork_lock(repository, patience=_PATIENCE if fix else 0):
         for left in [*leftovers(repository)]:

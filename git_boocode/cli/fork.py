@@ -20,8 +20,8 @@ from git_boocode.cli.output import (
 from git_boocode.repo.errors import ArgumentError
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
-from git_boocode.workflows import fork as service
-from git_boocode.workflows.fork import ForkRequest, ForkResult
+from git_boocode.workflows import fork_turn as service
+from git_boocode.workflows.fork_turn import ForkRequest, ForkResult
 
 
 @click.command(cls=Command)

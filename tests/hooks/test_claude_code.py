@@ -13,7 +13,7 @@ import pytest
 
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.fork import ForkRequest, fork
+from git_boocode.workflows.fork_turn import ForkRequest, fork
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, undone
 from tests.checkpoints.kit import take as take_checkpoint
 from tests.hooks.kit import (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.fork import ForkRequest, fork
+from git_boocode.workflows.fork_turn import ForkRequest, fork
 from tests.checkpoints.kit import back, interrupted, redone, seen, sound, take, undone
 from tests.hooks.kit import callback, failing, failing_afterwards, faulty, refused
 from tests.kill_kit import killed_at

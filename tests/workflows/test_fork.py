@@ -17,7 +17,7 @@ from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.fork import ForkedConversation, ForkRequest, ForkResult, fork
+from git_boocode.workflows.fork_turn import ForkedConversation, ForkRequest, ForkResult, fork
 from git_boocode.workflows.view_data import page_data
 from tests.checkpoints.kit import seen, take
 from tests.checkpoints.states import STATES, mutate
