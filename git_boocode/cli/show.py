@@ -127,6 +127,10 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     lines += [_row("shared", shared)] if shared else []
     ref = printable(meta.part("head", "ref") or "detached")
     lines.append(_row("head", f"{ref} {found.head or '(unborn)'}"))
+    if origin := meta.table("forked_from"):
+        end = "the end of " if origin.get("after") else ""
+        where = f"{end}{origin.get('turn')}, worktree {origin.get('worktree')}"
+        lines.append(_row("forked from", printable(where)))
     if table := meta.table("meta"):
         lines.append(_row("meta", printable(json.dumps(table))))
     if base := meta.part("partial", "base"):

@@ -79,6 +79,9 @@ def test_the_end_of_a_turn(repo: Repo, tmp_path: Path) -> None:
     assert result.checkpoint is not None
     origin = {"turn": turn.id, "worktree": "main", "after": True}
     assert result.checkpoint.meta.values["forked_from"] == origin
+    shown = repo.boocode("show", result.checkpoint.id).out
+    assert f"forked from the end of {turn.id}, worktree main\n" in shown
+    assert "(write b)\n" in repo.boocode("log", "--all").out
 
 
 def nothing_made(repo: Repo, tmp_path: Path) -> None:
