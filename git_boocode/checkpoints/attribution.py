@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.line_changes import (
@@ -93,6 +94,7 @@ class Attributor:
                     if any(begin.meta.text(key) for key in _WHO):
                         self._turns[begin.id] = begin
         self._moves: list[_Move] | None = None
+        self._texts: dict[str, list[bytes]] = {}
 
     @property
     def has_turns(self) -> bool:
@@ -118,7 +120,7 @@ class Attributor:
         chains = [chain for chain in chains if chain.versions]
         places = ((chain, chain.place_of(commit.id, is_next=is_next)) for chain in chains)
         placed = [(chain, at) for chain, at in places if at >= 0]
-        matcher = _Matcher(self._repository, chains, commit.tree)
+        matcher = _Matcher(self, chains, commit.tree)
         found = matcher.writers(added, placed)
         files = {path: self._ranges(writers) for path, writers in found.items() if writers}
         return Attribution(identifier, files)
@@ -134,6 +136,16 @@ class Attributor:
         return sorted(ranges, key=lambda each: each.first)
 
     # What chains ask.
+
+    def texts(self, blobs: Iterable[str]) -> dict[str, list[bytes]]:
+        """The lines of blobs, without their endings; none of what is missing."""
+        wanted = [*dict.fromkeys(blobs)]
+        missing = [blob for blob in wanted if blob not in self._texts]
+        contents = self._repository.store.blobs([each for each in missing if each.strip("0")])
+        found = iter(contents)
+        for blob in missing:
+            self._texts[blob] = _split((next(found) if blob.strip("0") else b"") or b"")
+        return {blob: self._texts[blob] for blob in wanted}
 
     @property
     def repository(self) -> Repository:
@@ -225,6 +237,8 @@ class _Chain:
             for tree, other in sources if None in writers else ():
                 self._fill(writers, path, steps.get((tree, self.trees[number]), {}), other)
             writer = self._writer(number - 1, path) if number and None in writers else ""
+            if writer:
+                self._fill_returned(writers, path, change.id)
             version = _Version(number, change.id, [writer if w is None else w for w in writers])
             found.append((path, version))
         for path, version in found:
@@ -245,6 +259,28 @@ class _Chain:
         for new, before in kept_lines(change.hunks or () if change else (), len(writers)):
             if writers[new] is None:
                 writers[new] = known[before] if before < len(known) else ""
+
+    def _fill_returned(self, writers: list[str | None], path: str, blob: str) -> None:
+        """Give lines that no turn had removed the writers that they had before, as of a stash."""
+        versions = self.versions.get(path, [])
+        if len(versions) < 2:
+            return
+        texts = self._asked.texts([blob, *(version.blob for version in versions)])
+        mine, newest = texts[blob], set(texts[versions[-1].blob])
+        counts = Counter(mine)
+        for older, following in [*pairwise(versions)][::-1]:
+            old = texts[older.blob]
+            gone = set(old).difference(texts[following.blob], newest).intersection(mine)
+            is_known = len(old) == len(older.writers)
+            if not gone or not is_known or self.is_turns(following.number - 1, path):
+                continue
+            theirs, last = Counter(old), -1
+            for new, text in enumerate(mine):
+                is_next = last >= 0 and old[last + 1 : last + 2] == [text]
+                is_sure = text in gone and counts[text] == theirs[text] == 1 and _WORD.search(text)
+                last = old.index(text) if is_sure else last + 1 if is_next else -1
+                if last >= 0 and writers[new] is None:
+                    writers[new] = older.writers[last]
 
     def at(self, path: str, number: int) -> _Version | None:
         """The version of a file in a state."""
@@ -383,8 +419,9 @@ class _Candidate(NamedTuple):
 class _Matcher:
     """Finds in the versions of files the lines of a commit."""
 
-    def __init__(self, repository: Repository, chains: Sequence[_Chain], tree: str) -> None:
-        self._repository = repository
+    def __init__(self, asked: Attributor, chains: Sequence[_Chain], tree: str) -> None:
+        self._asked = asked
+        self._repository = asked.repository
         self._chains = chains
         self._tree = tree
         self._blobs: dict[str, str] = {}
@@ -434,13 +471,7 @@ class _Matcher:
         entries = self._repository.store.tree(self._tree, sorted(added))
         self._blobs = {path: entry.id for path, entry in entries.items()}
         versions = [v for chain in self._chains for each in chain.versions.values() for v in each]
-        blobs = {v.blob for v in versions if v.blob.strip("0")}
-        wanted = sorted(blobs | set(self._blobs.values()))
-        return {
-            name: _split(content)
-            for name, content in zip(wanted, self._repository.store.blobs(wanted), strict=True)
-            if content is not None
-        }
+        return self._asked.texts([*self._blobs.values(), *(version.blob for version in versions)])
 
     def _tips(self, path: str, added: _Added, texts: Mapping[str, list[bytes]]) -> list[_Candidate]:
         """The versions in which to look for lines, the best one first."""

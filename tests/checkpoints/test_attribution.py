@@ -86,6 +86,18 @@ def test_a_removed_line_that_is_typed_again_has_no_turn(repo: Repo) -> None:
     assert written() == {}
 
 
+def test_what_a_turn_takes_from_a_stash_is_not_its_own(repo: Repo) -> None:
+    repo.commit("base", f="a\nb\n")
+    turn(repo, "one", f="a\none\nb\n")
+    repo.git("stash", "-q")
+    begun = begin("two")
+    repo.git("stash", "pop", "-q")
+    repo.write("f", "a\none\nb\ntwo\n")
+    end(begun)
+    repo.commit("both")
+    assert written() == {"f": [(2, 2, "one"), (4, 4, "two")]}
+
+
 def test_a_commit_of_a_running_turn_and_an_amended_part(repo: Repo) -> None:
     repo.commit("base", f="a\n", g="x\n")
     begun = begin("one")
