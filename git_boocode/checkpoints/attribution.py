@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.line_changes import (
@@ -208,11 +207,16 @@ class _Chain:
         self._numbers = {entry.commit.id: number for number, entry in enumerate(self._states)}
         self.trees = [entry.tree for entry in self._states]
         self.versions: dict[str, list[_Version]] = {}
+        # By path, lines that are gone without a turn having removed them, with the last version.
+        self._removed: dict[str, dict[bytes, _Version]] = {}
+        self._turns: dict[tuple[int, str], str] = {}
         pairs = [*zip([self._repository.empty_tree, *self.trees], self.trees, strict=False)]
         steps = line_changes(self._repository.git, pairs, paths)
         sources = self._other_sources(pairs, steps)
         more = [(tree, self.trees[n]) for n, each in sources.items() for tree, _ in each]
         steps = {**line_changes(self._repository.git, more, paths), **steps}
+        changes = (change for found in steps.values() for change in found.values())
+        asked.texts(change.id for change in changes if change.path in paths)
         for number, pair in enumerate(pairs):
             self._step(number, steps.get(pair, {}), sources.get(number, []), steps)
 
@@ -242,6 +246,7 @@ class _Chain:
             version = _Version(number, change.id, [writer if w is None else w for w in writers])
             found.append((path, version))
         for path, version in found:
+            self._note_removed(version, path)
             self.versions.setdefault(path, []).append(version)
 
     def _fill(
@@ -262,25 +267,34 @@ class _Chain:
 
     def _fill_returned(self, writers: list[str | None], path: str, blob: str) -> None:
         """Give lines that no turn had removed the writers that they had before, as of a stash."""
-        versions = self.versions.get(path, [])
-        if len(versions) < 2:
+        removed = self._removed.get(path)
+        if not removed:
             return
-        texts = self._asked.texts([blob, *(version.blob for version in versions)])
-        mine, newest = texts[blob], set(texts[versions[-1].blob])
+        mine = self._asked.texts([blob])[blob]
         counts = Counter(mine)
-        for older, following in [*pairwise(versions)][::-1]:
-            old = texts[older.blob]
-            gone = set(old).difference(texts[following.blob], newest).intersection(mine)
-            is_known = len(old) == len(older.writers)
-            if not gone or not is_known or self.is_turns(following.number - 1, path):
-                continue
+        back = {removed[text].number: removed[text] for text in counts if text in removed}
+        for _, older in sorted(back.items(), reverse=True):
+            old = self._asked.texts([older.blob])[older.blob]
             theirs, last = Counter(old), -1
             for new, text in enumerate(mine):
                 is_next = last >= 0 and old[last + 1 : last + 2] == [text]
-                is_sure = text in gone and counts[text] == theirs[text] == 1 and _WORD.search(text)
+                is_back = removed.get(text) is older and counts[text] == theirs[text] == 1
+                is_sure = is_back and _WORD.search(text)
                 last = old.index(text) if is_sure else last + 1 if is_next else -1
                 if last >= 0 and writers[new] is None:
                     writers[new] = older.writers[last]
+
+    def _note_removed(self, version: _Version, path: str) -> None:
+        """Note which lines of a file a new version lacks without a turn having removed them."""
+        older, removed = self.at(path, version.number), self._removed.setdefault(path, {})
+        texts = self._asked.texts([version.blob, *([older.blob] if older else [])])
+        for text in texts[version.blob] if removed else ():
+            removed.pop(text, None)
+        if older is None or len(texts[older.blob]) != len(older.writers):
+            return
+        if not self.is_turns(version.number - 1, path):
+            gone = set(texts[older.blob]).difference(texts[version.blob])
+            removed.update(dict.fromkeys(gone, older))
 
     def at(self, path: str, number: int) -> _Version | None:
         """The version of a file in a state."""
@@ -288,8 +302,14 @@ class _Chain:
         return next(earlier, None)
 
     def _writer(self, interval: int, path: str) -> str:
-        turn = self.history.timeline.writer(interval, path)
+        turn = self._turn(interval, path)
         return turn if self._asked.is_turn(turn) else ""
+
+    def _turn(self, interval: int, path: str) -> str:
+        """The turn of anyone that wrote to a file in the interval after a state."""
+        if (interval, path) not in self._turns:
+            self._turns[interval, path] = self.history.timeline.writer(interval, path)
+        return self._turns[interval, path]
 
     def _other_sources(
         self, pairs: Sequence[Pair], steps: Mapping[Pair, Mapping[str, FileChange]]
@@ -396,7 +416,7 @@ class _Chain:
 
     def is_turns(self, interval: int, path: str) -> bool:
         """Whether a turn wrote to a file in the interval after a state."""
-        return bool(self.history.timeline.writer(interval, path))
+        return bool(self._turn(interval, path))
 
 
 def _count(change: FileChange, old: int) -> int:
