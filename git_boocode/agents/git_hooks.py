@@ -55,8 +55,8 @@ EVENTS: Mapping[str, Callable[[Repository, Sequence[str]], str]] = {
     "pre-rebase": _rebase,
     "post-checkout": _checkout,
     POST_REWRITE: lambda _, given: f"after {'an amend' if given[:1] == ['amend'] else 'a rebase'}",
-    "post-merge": lambda _, given: f"after a {'squash ' if given[:1] == ['1'] else ''}merge",
     POST_COMMIT: lambda _, __: "",
+    "post-merge": lambda _, given: f"after a {'squash ' if given[:1] == ['1'] else ''}merge",
 }
 """By event, the label for a repository and git's arguments; empty for no checkpoint."""
 ALL_EVENTS = (*EVENTS, MESSAGE)
