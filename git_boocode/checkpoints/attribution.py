@@ -158,7 +158,15 @@ class Attributor:
     def moves(self) -> list[_Move]:
         """Where HEAD of this worktree moved, oldest first, as far as its reflog says."""
         if self._moves is None:
-            form = ("log", "-g", f"-{_NEWEST_MOVES}", "--date=unix", "--format=%H %gd %gs", "HEAD")
+            form = (
+                "log",
+                "--no-show-signature",
+                "-g",
+                f"-{_NEWEST_MOVES}",
+                "--date=unix",
+                "--format=%H %gd %gs",
+                "HEAD",
+            )
             listed = self._repository.git.attempt(*form, "--").stdout.decode("utf-8", "replace")
             found = (_MOVE.fullmatch(line) for line in listed.split("\n"))
             moves = [_Move(m[1], int(m[2]), m[3].startswith(_COMMITTED)) for m in found if m]
@@ -334,7 +342,14 @@ class _Chain:
 
     def _foreign(self, number: int, old: str | None, new: str) -> Iterator[tuple[str, int | None]]:
         """Commits that came to a state from elsewhere, and states in which they were before."""
-        form = ("log", "--topo-order", "--format=%H %T %ct %ce", new, *([f"^{old}"] if old else []))
+        form = (
+            "log",
+            "--no-show-signature",
+            "--topo-order",
+            "--format=%H %T %ct %ce",
+            new,
+            *([f"^{old}"] if old else []),
+        )
         listed = self._repository.git.attempt(*form, "--").stdout.decode("utf-8", "replace")
         rows = [row.split(" ", 3) for row in listed.split("\n") if row]
         seen = {entry.head: n for n, entry in enumerate(self._states[:number])}
@@ -374,7 +389,15 @@ class _Chain:
         if number == len(self._states):
             return False
         # Elsewhere only the committer and the time are known.
-        form = ("show", "-s", "--format=%ct %ce", state.commit.id, *([old] if old else []), "--")
+        form = (
+            "show",
+            "-s",
+            "--no-show-signature",
+            "--format=%ct %ce",
+            state.commit.id,
+            *([old] if old else []),
+            "--",
+        )
         rows = self._repository.git.line(*form).split("\n")
         (_, mine), *base = (line.split(" ", 1) for line in rows)
         begun, ended = (time_of(self._states[n].meta.text("id")) for n in (number - 1, number))
@@ -385,7 +408,14 @@ class _Chain:
     def place_of(self, commit: str, *, is_next: bool) -> int:
         """The number of the state after which a commit was made in the worktree; -1 if unknown."""
         git = self._repository.git
-        form = ("log", f"-{_NEWEST_MOVES}", "--format=%H %T %ct %ce", commit, "--")
+        form = (
+            "log",
+            "--no-show-signature",
+            f"-{_NEWEST_MOVES}",
+            "--format=%H %T %ct %ce",
+            commit,
+            "--",
+        )
         row, *older = git.attempt(*form).stdout.decode("utf-8", "replace").split("\n")[:-1]
         before = {each.partition(" ")[0] for each in older}
         on_it = (n for n, entry in enumerate(self._states) if (entry.head or "") in {"", *before})

@@ -161,7 +161,7 @@ def _trace(repository: Repository, commit: str, files: CommitNote) -> dict[str, 
     # Only where lines are attributed.
     from uuid import NAMESPACE_URL, uuid5
 
-    when = repository.git.line("show", "-s", "--format=%ct", commit, "--")
+    when = repository.git.line("show", "-s", "--no-show-signature", "--format=%ct", commit, "--")
     turns = sorted({each.turn for ranges in files.values() for each in ranges})
     rows = [
         {

@@ -168,7 +168,7 @@ def _commit(repository: Repository, name: str) -> CommitTarget | None:
         [noted] = attribute(repository, [name], dry_run=True)
     except (RefusedError, ValueError):
         return None
-    form = ("show", "-s", "--format=%P%x00%s", noted.commit, "--")
+    form = ("show", "-s", "--no-show-signature", "--format=%P%x00%s", noted.commit, "--")
     parents, _, subject = repository.git.line(*form).partition("\0")
     before = parents.split()[0] if parents else repository.empty_tree
     return CommitTarget(noted, before, subject)
