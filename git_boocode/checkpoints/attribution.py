@@ -26,7 +26,7 @@ from git_boocode.checkpoints.line_changes import (
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_work import RecordedHistory
 from git_boocode.repo.ids import time_of
-from git_boocode.repo.layout import CHECKPOINTS, REMOTES
+from git_boocode.repo.layout import CHECKPOINTS, REMOTE_TURN_ENDS, REMOTES
 from git_boocode.repo.repository import Repository
 
 _REGULAR = ("100644", "100755")
@@ -366,7 +366,9 @@ class _Chain:
     def _moves(self) -> list[int]:
         """By state, the number of the move that HEAD had made last; empty if unknown."""
         newest, moves = self._states[-1], self._asked.moves()
-        if newest.remote or newest.meta.worktree_key != self._repository.worktree_key or not moves:
+        is_fetched = newest.ref.startswith((REMOTES, REMOTE_TURN_ENDS))
+        is_here = newest.meta.worktree_key == self._repository.worktree_key
+        if is_fetched or not is_here or not moves:
             return []
         found = [len(moves) - 1]
         for state in reversed(self._states):
@@ -398,7 +400,11 @@ class _Chain:
             *([old] if old else []),
             "--",
         )
-        rows = self._repository.git.line(*form).split("\n")
+        done = self._repository.git.attempt(*form)
+        if done.status:
+            # A shallow clone may lack the base.
+            return False
+        rows = done.stdout.decode("utf-8", "replace").split("\n")[:-1]
         (_, mine), *base = (line.split(" ", 1) for line in rows)
         begun, ended = (time_of(self._states[n].meta.text("id")) for n in (number - 1, number))
         is_during = begun - _CLOCK_ERROR <= int(when) <= ended + _CLOCK_ERROR

@@ -120,11 +120,16 @@ def test_a_clone_with_fetched_turns_answers_the_same(repo: Repo, tmp_path: Path)
     turn(repo, "one", f="a\none\nb\n")
     repo.git("mv", "f", "renamed")
     repo.commit("renamed", renamed="a\none\nb\nby hand\n")
+    begun = begin("two")
+    repo.commit("during a turn", g="early\n")
+    repo.write("g", "early\nlate\n")
+    end(begun)
     clone = Repo(tmp_path / "clone")
     repo.git("clone", "-q", str(repo.top), str(clone.top))
     assert written(top=clone.top) == {}
     assert clone.boocode("fetch").code == 0
-    assert written() == written(top=clone.top) == {"renamed": [(2, 2, "one")]}
+    assert written("HEAD~1") == written("HEAD~1", clone.top) == {"renamed": [(2, 2, "one")]}
+    assert written() == written(top=clone.top) == {"g": [(1, 1, "two")]}
 
 
 def test_a_note_is_an_agent_trace_record(repo: Repo) -> None:
