@@ -12,14 +12,14 @@ import os
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import accumulate, groupby, islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.commit_notes import turns_of_commits
+from git_boocode.checkpoints.commit_notes import NotedCommit, NotedTurn, attribute
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
     logged_operations,
@@ -82,10 +82,11 @@ class _TurnTime(NamedTuple):
 def page_data(repository: Repository, most: int, commits: str = "") -> JsonObject:
     """All that a page needs which nothing serves; `most` limits the number of turns.
 
-    With a range of `commits`, only the turns that wrote lines of them.
+    With a range of `commits`, only the turns that wrote lines of them, also those that only notes
+    name, and the commits themselves.
     """
     data = _data(repository, most, DiffLimits(), {}, commits)
-    newest = [turn for turn in data["turns"][:_BLAMED_FILES] if turn["here"]]
+    newest = [turn for turn in data["turns"][:_BLAMED_FILES] if turn["here"] or commits]
     paths = dict.fromkeys(path for turn in newest for path in turn["paths"])
     return {**data, "blame": _blame_some(repository, paths)}
 
@@ -190,8 +191,9 @@ def _data(
 ) -> JsonObject:
     with temporary_objects(repository):
         catalog, now = Catalog(repository), CurrentTree(repository)
+        noted = attribute(repository, [commits], dry_run=True) if commits else []
         if commits:
-            found = named_turns(catalog, now, turns_of_commits(repository, commits))
+            found = named_turns(catalog, now, _paths_by_turn(noted))
         else:
             found = newest_everywhere(catalog, now, most + 1)
         rows = with_details(repository, found[:most], limits, cache)
@@ -210,13 +212,17 @@ def _data(
     for turn in turns:
         if beside := attempts.get(turn["id"]):
             turn["attempts"] = beside
+    only_noted = _only_noted(noted, {each.checkpoint.id for each in found})
+    turns += [{**row, "short": short(row["id"])} for row in only_noted]
+    if only_noted:
+        turns = sorted(turns, key=itemgetter("id"), reverse=True)[:most]
     sizes = accumulate(len(turn["prompt"]) for turn in turns)
     for turn, size in zip(turns, sizes, strict=True):
         turn["prompt"] = turn["prompt"] if size <= _PROMPTS_SIZE else ""
     data = {
         "repository": os.path.basename(repository.worktree),
         "generated_at": time.time(),
-        "more": len(found) > most,
+        "more": len(found) + len(only_noted) > most,
         "turns": turns,
         "operations": (
             [] if commits else _operations(catalog, [*filter(catalog.is_ours, safety)], turns)
@@ -227,7 +233,62 @@ def _data(
             row.checkpoint.id: _details_json(row, each)
             for row, each in zip(rows, events, strict=True)
         }
+    if commits:
+        data["range"] = {"name": commits, "commits": _commits_json(repository, noted)}
     return data
+
+
+def _paths_by_turn(noted: Sequence[NotedCommit]) -> dict[str, list[str]]:
+    """By the id of a turn, the files of which it wrote lines in some commits."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for commit in noted:
+        for path, ranges in commit.files.items():
+            for each in ranges:
+                found[each.turn.id][path] = None
+    return {turn: [*paths] for turn, paths in found.items()}
+
+
+def _only_noted(noted: Sequence[NotedCommit], here: Container[str]) -> list[JsonObject]:
+    """The rows of the turns that only the notes of commits name."""
+    paths = _paths_by_turn(noted)
+    every = (each.turn for commit in noted for ranges in commit.files.values() for each in ranges)
+    turns = {turn.id: turn for turn in every if turn.id not in here}
+    return [_noted_row(turn, paths[turn.id][:_MOST_PATHS]) for turn in turns.values()]
+
+
+def _noted_row(turn: NotedTurn, paths: Sequence[str]) -> JsonObject:
+    nothing = dict.fromkeys(("prompt", "branch", "worktree", "remote", "command", "end"), "")
+    unknown = dict.fromkeys(("ended", "files", "added", "removed"))
+    no = dict.fromkeys(("here", "in_turn", "reverted"), False)
+    none = dict.fromkeys(("edits", "refusals"), 0)
+    about = {"id": turn.id, "label": turn.prompt, "agent": turn.agent, "session": turn.session}
+    more = {"started": time_of(turn.id), "paths": [*paths], "noted": True}
+    return {**about, **nothing, **unknown, **no, **none, **more}
+
+
+def _commits_json(repository: Repository, noted: Sequence[NotedCommit]) -> list[JsonObject]:
+    """Commits, newest first, with the number of lines that they add, and those that turns wrote."""
+    output = repository.git.run(
+        *("log", "--no-walk=unsorted", "--stdin", "--root", "--numstat", "-M", "--no-ext-diff"),
+        *("--no-textconv", "--ignore-submodules=all", "--no-color", "--no-show-signature"),
+        "--format=%x00%H %h %s",
+        stdin="".join(f"{each.commit}\n" for each in reversed(noted)).encode(),
+    )
+    files = {each.commit: each.files for each in noted}
+    found = []
+    for record in os.fsdecode(output).split("\0")[1:] if noted else ():
+        about, *rows = record.split("\n")
+        commit, short, subject = about.split(" ", 2)
+        counts = (row.partition("\t")[0] for row in rows)
+        lines = [
+            {"path": path, "start": each.first, "end": each.last, "turn": each.turn.id}
+            for path, ranges in files[commit].items()
+            for each in ranges
+        ]
+        added = sum(int(count) for count in counts if count.isdecimal())
+        row = {"id": commit, "short": short, "subject": subject, "added": added, "lines": lines}
+        found.append(row)
+    return found
 
 
 def _operations(
@@ -284,13 +345,15 @@ def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
     checkpoint, counts = row.checkpoint, row.counts
     texts = {key: checkpoint.texts[key] for key in ("label", "prompt", "agent", "session")}
     ref = checkpoint.meta.part("head", "ref") or ""
+    here = catalog.is_ours(checkpoint) and not checkpoint.remote
     return {
         "id": checkpoint.id,
         **texts,
         "branch": ref.removeprefix("refs/heads/"),
         "worktree": checkpoint.meta.worktree_name,
-        "here": catalog.is_ours(checkpoint),
-        "command": command_back(checkpoint, here=catalog.is_ours(checkpoint)),
+        "remote": checkpoint.remote,
+        "here": here,
+        "command": command_back(checkpoint, here=here),
         "started": row.started,
         "ended": row.ended,
         "end": row.turn.end,
@@ -305,10 +368,15 @@ def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
 
 
 def command_back(checkpoint: Checkpoint, *, here: bool) -> str:
-    """The command that goes back to before a turn; empty if it cannot be typed safely."""
+    """The command that goes back to before a turn, or shows a fetched one.
+
+    It is empty if it cannot be typed safely.
+    """
     # A line that is pasted into a terminal must not contain control characters.
     if not ID.fullmatch(checkpoint.id):
         return ""
+    if checkpoint.remote:
+        return shell_command("git", "boocode", "show", checkpoint.id)
     words = ("boocode", "restore", checkpoint.id)
     if here:
         return shell_command("git", *words)

@@ -387,3 +387,36 @@ def test_a_turn_with_a_later_change_goes_back_with_that(page: Browser, repo: Rep
         page.one("#confirm").click()
         page.one("#undo")
         assert repo.read("a") == b"one\n"
+
+
+def test_the_page_of_a_range_is_about_its_commits(page: Browser, repo: Repo) -> None:
+    repo.commit("base", a="1\n")
+    take(label=f"write it {HOSTILE}", agent="claude-code")
+    repo.commit(f"first {HOSTILE}", a="1\ntwo\n", **{f"{HOSTILE.replace('/', '')}\n": "new\n"})
+    take(label="next", agent="claude-code")
+    repo.commit("second", a="1\ntwo\nthree\n")
+    page.open(written(repo, "HEAD~2..HEAD"))
+    before = page.run(COUNTS)
+    assert page.texts("#repository")[0].endswith(" HEAD~2..HEAD")
+    assert page.texts("#turn > .facts span") == ["2 commits", "3 lines added", "3 by 2 turns"]
+    subjects = page.texts(".commits .subject")
+    assert subjects[0] == "second"
+    assert subjects[1].startswith("first </script><img src=x onerror=alert(1)>")
+    page.all(".commits button")[1].click()
+    assert page.one("#turn h2").text.startswith("write it </script>")
+    assert page.texts(".commits .places li")[-1] == "a: line 2"
+    page.press(ESCAPE)
+    assert page.texts(".commits .subject") == subjects
+    assert page.run(COUNTS) == before
+    page.look(PHONE, dark=True)
+    assert page.texts(".commits .subject") == subjects
+    repo.boocode("attribute", "HEAD~2..HEAD")
+    for each in repo.git("for-each-ref", "--format=%(refname)", "refs/boocode").split():
+        repo.git("update-ref", "-d", each)
+    page.open(written(repo, "HEAD~2..HEAD"))
+    assert page.texts("#turn > .facts span") == ["2 commits", "3 lines added", "3 by 2 turns"]
+    page.all(".row")[0].click()
+    assert page.texts(".row .facts span")[0] == "known from notes only"
+    assert page.texts(".commits .places li") == ["a: line 3"]
+    page.open(written(repo, "HEAD..HEAD"))
+    assert page.texts("#empty") == ["No turn wrote lines of these commits."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -377,3 +378,45 @@ def test_what_was_reverted_and_restored_is_among_the_turns(repo: Repo) -> None:
     ]
     assert data["operations"][1]["targets"] == [{"short": first.id[:13], "label": "first"}]
     assert row_data(Repository.discover(), 1, {})["operations"] == data["operations"]
+
+
+def test_a_range_has_its_commits_and_the_turns_that_only_notes_name(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("base", f="a\n")
+    for name in ("one", "two"):
+        take(label=name, agent="claude-code", session=name)
+        repo.commit(name, f=f"{repo.read('f').decode()}{name}\nnext to {name}\n")
+    repo.boocode("checkpoint", "-m", "by hand follows")
+    by_hand = repo.commit("by hand", g="1\n2\n3\n")
+    repo.boocode("attribute", "HEAD~3..HEAD")
+    first, second = (repo.git("rev-parse", f"HEAD~{number}").strip() for number in (2, 1))
+    repo.git("clone", "-q", "--bare", ".", str(tmp_path / "remote"))
+    repo.git("remote", "add", "origin", str(tmp_path / "remote"))
+    assert repo.boocode("push", "--yes").code == 0
+    repo.git("clone", "-q", str(tmp_path / "remote"), str(tmp_path / "clone"))
+    clone = Repo(tmp_path / "clone")
+    clone.git("fetch", "-q", "origin", "refs/notes/boocode:refs/notes/boocode")
+
+    def of_range(top: Path) -> dict[str, Any]:
+        monkeypatch.chdir(top)
+        return page_data(Repository.discover(), 100, "HEAD~3..HEAD")
+
+    recorded, noted = of_range(repo.top), of_range(clone.top)
+    assert recorded["range"] == noted["range"]
+    rows = [(row["id"], row["added"]) for row in noted["range"]["commits"]]
+    assert rows == [(by_hand, 3), (second, 2), (first, 2)]
+    [_, _, lines] = [row["lines"] for row in noted["range"]["commits"]]
+    [one] = [turn["id"] for turn in recorded["turns"] if turn["label"] == "one"]
+    assert lines == [{"path": "f", "start": 2, "end": 3, "turn": one}]
+    keys = ("label", "agent", "session", "paths")
+    expected = [[name, "claude-code", name, ["f"]] for name in ("two", "one")]
+    for data in (recorded, noted):
+        assert [[turn[key] for key in keys] for turn in data["turns"]][-2:] == expected
+    assert [turn.get("noted") for turn in noted["turns"]] == [True, True]
+    assert clone.boocode("fetch").code == 0
+    fetched = of_range(clone.top)
+    keys = ("remote", "here", "command")
+    shown = ["origin", False, f"git boocode show {one}"]
+    assert [fetched["turns"][-1][key] for key in keys] == shown
+    assert fetched["blame"]["f"]["ranges"][1]["label"] == "one"

@@ -43,6 +43,7 @@ const labelOf = (turn) => turn.label
 
 function changesOf(turn) {
   if (turn.in_turn) return [make("span", {}, "taken during a turn")];
+  if (turn.noted) return [make("span", {}, "known from notes only")];
   if (turn.files === null) return [make("span", {}, "changes unknown")];
   if (turn.files === 0) return [make("span", {}, "no changes")];
   return [
@@ -76,11 +77,15 @@ function operationOf({ command, partial, targets, time }) {
   return make("li", { class: "operation" }, make("span", {}, done), timeOf(time));
 }
 
-const groupOf = (turn) => JSON.stringify([turn.session, turn.agent, turn.branch, turn.worktree]);
+const groupOf = (turn) => JSON.stringify([turn.session, turn.agent, turn.branch, turn.worktree, turn.remote]);
+
+function placeOf(turn) {
+  if (turn.remote) return `remote ${turn.remote}`;
+  return turn.here || !turn.worktree ? "" : `worktree ${turn.worktree}`;
+}
 
 function headingOf(turn) {
-  const parts = [turn.session ? `session ${oneLine(turn.session).slice(0, 12)}` : "", turn.branch];
-  if (!turn.here) parts.push(`worktree ${turn.worktree}`);
+  const parts = [turn.session ? `session ${oneLine(turn.session).slice(0, 12)}` : "", turn.branch, placeOf(turn)];
   return make("h2", { title: turn.session }, make("b", {}, turn.agent ? oneLine(turn.agent) : "by hand"),
     parts.filter(Boolean).map((part) => make("span", {}, oneLine(part))));
 }
@@ -117,7 +122,7 @@ function drawScopes() {
   const scope = element("scope");
   const before = scope.value;
   const options = new Map([["", "All sessions"]]);
-  const worktrees = new Set(data.turns.map((turn) => turn.worktree));
+  const worktrees = new Set(data.turns.map((turn) => turn.worktree).filter(Boolean));
   if (worktrees.size > 1) {
     for (const name of worktrees) options.set(`worktree ${name}`, `worktree ${oneLine(name)}`);
   }
@@ -145,7 +150,7 @@ function filter() {
     section.hidden = !section.querySelector("li:not(.operation, [hidden])");
   }
   element("empty").hidden = shown > 0;
-  if (!data.turns.length) element("empty").textContent = "No turn was recorded yet.";
+  if (!data.turns.length) element("empty").textContent = data.range ? "No turn wrote lines of these commits." : "No turn was recorded yet.";
   const all = counted(data.turns.length, "turn");
   const older = data.more ? ", older ones left out" : "";
   element("summary").textContent = shown === data.turns.length ? all + older : `${shown.toLocaleString()} of ${all}`;
@@ -156,7 +161,7 @@ function filter() {
 async function detailsOf(id) {
   if (data.served) return ask(`turn/${encodeURIComponent(id)}`);
   details ??= embedded("details");
-  return details[id];
+  return details[id] ?? { files: null, edits: [], refusals: [] };
 }
 
 async function openTurn(id, focus = true) {
@@ -214,7 +219,54 @@ function closeTurn() {
 }
 
 function drawNothing() {
-  element("turn").replaceChildren(make("p", { class: "empty" }, "Choose a turn to see what it changed."));
+  const text = make("p", { class: "empty" }, "Choose a turn to see what it changed.");
+  element("turn").replaceChildren(...(data.range ? rangeParts(data.range) : [text]));
+}
+
+// The commits of a range.
+
+const linesIn = (commit, id) => commit.lines.filter((each) => each.turn === id);
+const sizeOf = (lines) => lines.reduce((sum, each) => sum + each.end - each.start + 1, 0);
+const turnNamed = (id) => data.turns.find((turn) => turn.id === id);
+
+function rangeParts({ name, commits }) {
+  const turns = new Set(commits.flatMap((commit) => commit.lines.map((each) => each.turn)));
+  const written = sizeOf(commits.flatMap((commit) => commit.lines));
+  const added = commits.reduce((sum, commit) => sum + commit.added, 0);
+  return [
+    make("div", { class: "heading" }, make("h2", {}, oneLine(name))),
+    make("p", { class: "facts" },
+      make("span", {}, counted(commits.length, "commit")),
+      make("span", {}, `${counted(added, "line")} added`),
+      make("span", {}, `${written.toLocaleString()} by ${counted(turns.size, "turn")}`)),
+    make("ol", { class: "commits" }, commits.map(commitOf)),
+  ];
+}
+
+function commitOf(commit) {
+  const turns = [...new Set(commit.lines.map((each) => each.turn))];
+  return make("li", {},
+    make("span", { class: "facts" }, make("code", { title: commit.id }, commit.short),
+      make("span", { class: "plus" }, `+${commit.added.toLocaleString()}`)),
+    make("span", { class: "subject" }, oneLine(commit.subject)),
+    turns.length ? null : make("span", { class: "facts" }, "no lines of turns"),
+    turns.map((id) => {
+      const turn = turnNamed(id);
+      const count = make("span", {}, counted(sizeOf(linesIn(commit, id)), "line"));
+      return make("span", { class: "facts" }, count, turn
+        ? make("button", { type: "button", onclick: () => openTurn(id) }, labelOf(turn)) : make("code", {}, id));
+    }));
+}
+
+function commitsOf(turn) {
+  const commits = (data.range?.commits ?? []).filter((commit) => linesIn(commit, turn.id).length);
+  if (!commits.length) return null;
+  const places = (commit) => linesIn(commit, turn.id).map(({ path, start, end }) =>
+    make("li", {}, `${oneLine(path)}: ${start === end ? `line ${start}` : `lines ${start}–${end}`}`));
+  return make("div", {}, make("h3", {}, `Its lines in ${oneLine(data.range.name)}`),
+    make("ol", { class: "commits" }, commits.map((commit) => make("li", {},
+      make("code", { title: commit.id }, commit.short), " ", make("span", { class: "subject" }, oneLine(commit.subject)),
+      make("ul", { class: "places" }, places(commit))))));
 }
 
 function turnParts(turn, found) {
@@ -228,10 +280,11 @@ function turnParts(turn, found) {
       make("span", { title: ago(turn.started) }, new Date(turn.started * 1000).toLocaleString()), ends, changesOf(turn),
       turn.session ? make("span", {}, `session ${oneLine(turn.session)}`) : null,
       turn.branch ? make("span", {}, `branch ${oneLine(turn.branch)}`) : null,
-      turn.here ? null : make("span", {}, `worktree ${oneLine(turn.worktree)}`)),
+      placeOf(turn) ? make("span", {}, oneLine(placeOf(turn))) : null),
     turn.prompt && turn.prompt.trim() !== turn.label ? make("p", { class: "prompt" }, turn.prompt) : null,
     backOf(turn),
     attemptsOf(turn),
+    commitsOf(turn),
     remarkOf(turn),
     ...eventsOf(turn, found),
     ...filesOf(turn, found),
@@ -272,7 +325,7 @@ function remarkOf(turn) {
     now: "The end of this turn was not recorded: what changed until now is shown.",
     "": "The end of this turn is not known.",
   };
-  return turn.end in remarks ? make("p", { class: "remark" }, remarks[turn.end]) : null;
+  return !turn.noted && turn.end in remarks ? make("p", { class: "remark" }, remarks[turn.end]) : null;
 }
 
 function eventsOf(turn, found) {
@@ -301,6 +354,9 @@ function editText(edit) {
 }
 
 function filesOf(turn, found) {
+  if (turn.noted) {
+    return [make("p", { class: "remark" }, "The turn itself was not here when the page was written: this is what notes of commits say.")];
+  }
   if (found.files === null) {
     const tooMuch = "This turn changed too much to show here.";
     const unknown = turn.files === null ? "What this turn changed is not known." : tooMuch;
@@ -339,7 +395,7 @@ function fileParts(turn, file) {
   const diff = diffOf(file, turn);
   place.append(...diff);
   blamed ??= embedded("blame");
-  const canBlame = file.action !== "delete" && turn.here && file.added !== null && (data.served || Object.hasOwn(blamed, file.path));
+  const canBlame = file.action !== "delete" && (turn.here || data.range) && file.added !== null && (data.served || Object.hasOwn(blamed, file.path));
   const tools = make("div", { class: "tools" });
   if (data.served && turn.here) {
     const paths = [file.source, file.path].filter(Boolean);
@@ -465,8 +521,10 @@ function onKey(event) {
   event.preventDefault();
 }
 
-document.title = `${oneLine(data.repository)} – git boocode`;
-element("repository").textContent = oneLine(data.repository);
+const pageName = [data.repository, data.range?.name].filter(Boolean).map(oneLine).join(" ");
+document.title = `${pageName} – git boocode`;
+document.body.classList.toggle("range", Boolean(data.range));
+element("repository").textContent = pageName;
 element("generated").textContent = data.served ? "Live" : `Written ${new Date(data.generated_at * 1000).toLocaleString()}`;
 element("search").addEventListener("input", filter);
 element("scope").addEventListener("change", filter);
