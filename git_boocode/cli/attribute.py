@@ -6,6 +6,7 @@ import click
 
 from git_boocode.checkpoints.commit_notes import NotedCommit
 from git_boocode.checkpoints.commit_notes import attribute as attribute_commits
+from git_boocode.cli.candidates import commits as commit_names
 from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     counted,
@@ -25,7 +26,7 @@ from git_boocode.repo.store import ShortIds
 
 
 @click.command(cls=Command)
-@click.argument("commits", nargs=-1, metavar="[<commit> | <range>]...")
+@click.argument("commits", nargs=-1, metavar="[<commit> | <range>]...", shell_complete=commit_names)
 @option("-n, --dry-run", "Only show who wrote what; write no notes.")
 @json_option
 def attribute(commits: tuple[str, ...], dry_run: bool) -> int:

@@ -91,6 +91,25 @@ def remotes(_: click.Context, __: click.Parameter, begun: str) -> list[Completio
     return [_item(name) for name in names if name and name.startswith(begun)]
 
 
+def branches(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer the branches of the repository."""
+    return [_item(name) for name in _refs("refs/heads") if name.startswith(begun)]
+
+
+def commits(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Offer HEAD, branches and tags, also as the second commit of a range."""
+    first, dots, second = begun.rpartition("..")
+    names = ("HEAD", *_refs("refs/heads", "refs/remotes", "refs/tags"))
+    return [_item(first + dots + name) for name in names if name.startswith(second)]
+
+
+def _refs(*prefixes: str) -> list[str]:
+    from git_boocode.repo.repository import Repository
+
+    form = "--format=%(refname:lstrip=2)"
+    return Repository.discover().git.line("for-each-ref", form, *prefixes).split()
+
+
 def checkpoints(
     context: click.Context, argument: click.Parameter, begun: str
 ) -> list[CompletionItem]:
@@ -150,11 +169,13 @@ def _files_in(begun: str) -> list[CompletionItem]:
 def checkpoint_or_edit(
     context: click.Context, argument: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """Offer checkpoints, their files, and with some characters of an id edit records, too."""
+    """Offer checkpoints, their files, and with some characters also edit records and commits."""
     if ":" in begun:
         return _files_in(begun)
     found = checkpoints(context, argument, begun)
-    return found if not begun or begun.startswith("@") else found + edits(context, argument, begun)
+    if not begun or begun.startswith("@"):
+        return found
+    return [*found, *edits(context, argument, begun), *commits(context, argument, begun)]
 
 
 def or_paths(complete: Callback, most: int) -> Callback:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from git_boocode.cli.candidates import callbacks, checkpoints
+from git_boocode.cli.candidates import branches, callbacks, checkpoints
 from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     label_of,
@@ -30,7 +30,11 @@ from git_boocode.workflows.fork_turn import ForkRequest, ForkResult
     "directory", metavar="[<directory>]", required=False, type=click.Path(readable=False)
 )
 @option("--after", "Fork the state at the end of the turn, instead of the beginning.")
-@option("-b, --branch <branch>", "Create this branch there, instead of a detached HEAD.")
+@option(
+    "-b, --branch <branch>",
+    "Create this branch there, instead of a detached HEAD.",
+    shell_complete=branches,
+)
 @option("--no-conversation", "Fork files and staging only; do not call the callback.")
 @option(
     "--callback <file>|<name>",

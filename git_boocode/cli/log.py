@@ -15,7 +15,7 @@ import click
 from git_boocode.checkpoints.operation_log import LoggedOperation, target_checkpoints
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog
 from git_boocode.checkpoints.turn_log import ListedTurn, LogRequest, TurnLog
-from git_boocode.cli.candidates import agents, paths, remotes
+from git_boocode.cli.candidates import agents, commits, or_paths, remotes
 from git_boocode.cli.diff import diff_into
 from git_boocode.cli.framework import (
     AtLeast,
@@ -124,7 +124,12 @@ class _Shown(NamedTuple):
 @option("--remotes", "List checkpoints fetched from any remote instead.")
 @option("--archived", "List checkpoints that restores archived instead.")
 @option("--edits", "List the applied edits instead.")
-@click.argument("pathspecs", nargs=-1, metavar="[<range>] [--] [<path>...]", shell_complete=paths)
+@click.argument(
+    "pathspecs",
+    nargs=-1,
+    metavar="[<range>] [--] [<path>...]",
+    shell_complete=or_paths(commits, 1),
+)
 @json_option
 def log(
     oneline: bool,

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from git_boocode.cli.candidates import commits as commit_names
 from git_boocode.cli.candidates import paths
 from git_boocode.cli.framework import AtLeast, Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
@@ -32,7 +33,7 @@ _BEGINNING = 4096  # bytes of a page, which contain its title
 
 
 @click.command(cls=Command)
-@click.argument("commits", required=False, metavar="[<range>]")
+@click.argument("commits", required=False, metavar="[<range>]", shell_complete=commit_names)
 @option(
     "-o, --output <file>",
     "Write the page to this file, '-' for standard output, and do not open it.",

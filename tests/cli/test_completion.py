@@ -163,6 +163,19 @@ def test_ranges_of_checkpoints(turns: Repo) -> None:
     assert found["@~1..@"] == described(turns, "diff", "")["@"]
 
 
+def test_branches_and_commits(turns: Repo) -> None:
+    turns.git("branch", "topic/one")
+    turns.git("tag", "v1")
+    assert offered(turns, "fork", "@", "-b", "t") == ["topic/one"]
+    assert offered(turns, "fork", "") == ["@", "@~1", "@~2"]
+    assert offered(turns, "attribute", "") == ["HEAD", "main", "topic/one", "v1"]
+    assert offered(turns, "attribute", "main", "main..t") == ["main..topic/one"]
+    assert offered(turns, "view", "main...to") == ["main...topic/one"]
+    assert offered(turns, "show", "HE") == ["HEAD"]
+    assert "main..topic/one" in offered(turns, "log", "main..t")
+    assert offered(turns, "log", "--", "t") == [PATHS]
+
+
 def test_edits_and_remotes(turns: Repo) -> None:
     found = described(turns, "rewind", "")
     assert list(found) == ["@", PATHS]
