@@ -47,9 +47,11 @@ def attribute(commits: tuple[str, ...], dry_run: bool) -> int:
         if each.files:
             print_text(style(f"commit {each.commit}", "yellow"))
             print_text("".join(f"  {line}\n" for line in noted_lines(each, short)))
-    written = sum(each.written for each in found)
-    done = "would note" if dry_run else "noted"
-    print_feedback(f"{done} {counted(written, 'commit')} of {len(found)}", dry_run=dry_run)
+    written, attributed = sum(each.written for each in found), sum(bool(e.files) for e in found)
+    rest = (("already noted", attributed - written), ("no turns", len(found) - attributed))
+    why = ", ".join(f"{name}: {number}" for name, number in rest if number)
+    done = f"{'would note' if dry_run else 'noted'} {counted(written, 'commit')} of {len(found)}"
+    print_feedback(f"{done} ({why})" if why else done, dry_run=dry_run)
     return 0
 
 

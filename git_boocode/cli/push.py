@@ -33,6 +33,7 @@ from git_boocode.repo.layout import REMOTE_PROPOSALS
 from git_boocode.repo.remotes import INSIDE_PUSH
 from git_boocode.repo.repository import Repository
 
+_NOTES = "the notes of commits"
 _READABLE = "whoever can read that remote can read them"
 
 
@@ -127,8 +128,8 @@ def _rows(rejected: Iterable[Rejected]) -> list[dict[str, str]]:
 
 def _about_notes(done: Pushed | Fetched) -> dict[str, object]:
     """What a JSON answer says of the notes of commits; nothing if there were none."""
-    told = {"notes": done.notes, "rejected_notes": done.rejected_notes}
-    return {key: value for key, value in told.items() if value}
+    values = {"notes": done.notes, "rejected_notes": done.rejected_notes}
+    return {key: value for key, value in values.items() if value}
 
 
 def _print_pushed(pushed: Pushed, *, hints: bool) -> None:
@@ -142,13 +143,11 @@ def _print_pushed(pushed: Pushed, *, hints: bool) -> None:
     lines += [f" * {identifier} (proposal)" for identifier in pushed.proposals]
     for line in first_lines(lines):
         print_feedback(line, dry_run=pushed.dry_run)
-    if lines:
+    went = [all_counted(pushed.ids, pushed.proposals, ends), _NOTES * pushed.notes]
+    if any(went):
         verb = "would push" if pushed.dry_run else "pushed"
-        number = all_counted(pushed.ids, pushed.proposals, ends)
+        number = " and ".join(filter(None, went))
         print_feedback(f"{verb} {number} to {remote}", dry_run=pushed.dry_run)
-    elif pushed.notes:
-        verb = "would push" if pushed.dry_run else "pushed"
-        print_feedback(f"{verb} the notes of commits to {remote}", dry_run=pushed.dry_run)
     elif not (pushed.rejected or pushed.rejected_proposals or pushed.rejected_turn_ends):
         print_feedback(f"nothing to push: {remote} has them all", dry_run=pushed.dry_run)
     if pushed.rejected_notes:
@@ -240,11 +239,11 @@ def _print_fetched(fetched: Fetched) -> None:
     ):
         for line in first_lines([f"{mark} {identifier}{note}" for identifier in ids]):
             print_feedback(line, dry_run=fetched.dry_run)
-    come = all_counted([*fetched.ids, *fetched.moved], fetched.proposals, ends)
+    number = all_counted([*fetched.ids, *fetched.moved], fetched.proposals, ends)
+    come = " and ".join(filter(None, (number, _NOTES * fetched.notes)))
     gone = all_counted(fetched.pruned, fetched.pruned_proposals)
     fetch, prune = ("would fetch", "would prune") if fetched.dry_run else ("fetched", "pruned")
     done = [f"{fetch} {come} from {remote}"] if come else []
-    done += [f"{fetch} the notes of commits from {remote}"] if fetched.notes and not come else []
     done += [f"{prune} {gone} of {remote}"] if gone else []
     summary = "; ".join(done) or f"nothing to fetch: what {remote} has is here"
     print_feedback(summary, dry_run=fetched.dry_run)
