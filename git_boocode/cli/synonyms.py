@@ -7,7 +7,9 @@ from difflib import get_close_matches
 
 _ACCEPT = "'git boocode accept' writes what is proposed to the files"
 _APPLY = "'git boocode apply-edit' applies a model's edit"
+_ATTRIBUTE = "'git boocode attribute' notes which turns wrote the lines of commits"
 _BEGIN = "'git boocode turn begin' takes a checkpoint and marks a turn as running"
+_BLAME = "'git boocode blame <path>' shows which turn wrote each line"
 _CHECKPOINT = "'git boocode checkpoint' records the worktree and the staging area"
 _CONFIG = "'git config boocode.<name> <value>' changes a setting; 'git boocode help' lists them"
 _DIFF = "'git boocode diff' shows what changed since the newest checkpoint"
@@ -27,6 +29,7 @@ _PRUNE = "'git boocode prune' deletes checkpoints that are too old or too many"
 _READ = "'git boocode read <path>' prints the lines of a file and its version"
 _RESTORE = "'git boocode restore <checkpoint>' takes files, staging and conversation back"
 _REVERT = "'git boocode revert <turn>' takes back what a turn changed, and keeps all other work"
+_REVIEW = "'git boocode view <base>..<head>' shows the turns in a range of commits"
 _RUNNING = "'git boocode turn status' shows the running turn"
 _SERVE = "'git boocode serve --install <agent>' has an agent or editor start the MCP server"
 _SHOW = "'git boocode show <checkpoint>' shows a checkpoint and what it changes"
@@ -62,6 +65,9 @@ OF_BOOCODE = {
     "cat": (_READ, _SHOW),
     "inspect": (_SHOW,),
     **dict.fromkeys(("browse", "gui", "instaweb", "timeline", "ui", "web"), (_VIEW,)),
+    **dict.fromkeys(("pr", "review"), (_REVIEW,)),
+    **dict.fromkeys(("annotate", "author", "who"), (_BLAME,)),
+    **dict.fromkeys(("attribution", "note", "notes", "trace"), (_ATTRIBUTE,)),
     "agents": (_STATUS,),
     **dict.fromkeys(("daemon", "lsp", "mcp", "register", "server"), (_SERVE,)),
     **dict.fromkeys(("info", "overview"), (_OVERVIEW,)),
