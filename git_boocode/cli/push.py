@@ -127,7 +127,7 @@ def _rows(rejected: Iterable[Rejected]) -> list[dict[str, str]]:
 
 
 def _about_notes(done: Pushed | Fetched) -> dict[str, object]:
-    """What a JSON answer says of the notes of commits; nothing if there were none."""
+    """The keys of a JSON answer about the notes of commits; none if there were no notes."""
     values = {"notes": done.notes, "rejected_notes": done.rejected_notes}
     return {key: value for key, value in values.items() if value}
 

@@ -79,13 +79,13 @@ function operationOf({ command, partial, targets, time }) {
 
 const groupOf = (turn) => JSON.stringify([turn.session, turn.agent, turn.branch, turn.worktree, turn.remote]);
 
-function placeOf(turn) {
+function sourceOf(turn) {
   if (turn.remote) return `remote ${turn.remote}`;
   return turn.here || !turn.worktree ? "" : `worktree ${turn.worktree}`;
 }
 
 function headingOf(turn) {
-  const parts = [turn.session ? `session ${oneLine(turn.session).slice(0, 12)}` : "", turn.branch, placeOf(turn)];
+  const parts = [turn.session ? `session ${oneLine(turn.session).slice(0, 12)}` : "", turn.branch, sourceOf(turn)];
   return make("h2", { title: turn.session }, make("b", {}, turn.agent ? oneLine(turn.agent) : "by hand"),
     parts.filter(Boolean).map((part) => make("span", {}, oneLine(part))));
 }
@@ -280,7 +280,7 @@ function turnParts(turn, found) {
       make("span", { title: ago(turn.started) }, new Date(turn.started * 1000).toLocaleString()), ends, changesOf(turn),
       turn.session ? make("span", {}, `session ${oneLine(turn.session)}`) : null,
       turn.branch ? make("span", {}, `branch ${oneLine(turn.branch)}`) : null,
-      placeOf(turn) ? make("span", {}, oneLine(placeOf(turn))) : null),
+      sourceOf(turn) ? make("span", {}, oneLine(sourceOf(turn))) : null),
     turn.prompt && turn.prompt.trim() !== turn.label ? make("p", { class: "prompt" }, turn.prompt) : null,
     backOf(turn),
     attemptsOf(turn),
@@ -355,7 +355,7 @@ function editText(edit) {
 
 function filesOf(turn, found) {
   if (turn.noted) {
-    return [make("p", { class: "remark" }, "The turn itself was not here when the page was written: this is what notes of commits say.")];
+    return [make("p", { class: "remark" }, "This turn was not in the repository when the page was written; only the notes of commits name it.")];
   }
   if (found.files === null) {
     const tooMuch = "This turn changed too much to show here.";
