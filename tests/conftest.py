@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,6 @@ from tests.memory import use_memory
 from tests.repo_kit import Repo, sealed_environment
 
 use_memory()
-
-# Without compiled files, every worker would rewrite the assertions of all tests again, and every
-# program that a test starts would be compiled again.
-sys.dont_write_bytecode = False
 
 # A parent such as `nohup` ignores these signals, and every program that a test starts would too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -55,6 +51,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         top, *_ = item.path.relative_to(Path(__file__).parent).parts
         if top in ("benchmarks", "hooks", "hostile") and not item.get_closest_marker("quick"):
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the collected tests, which stay to the end, from garbage collection."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 TOP = Path(__file__).parents[1]
@@ -27,7 +27,6 @@ SOURCES = {
     path.relative_to(TOP): path.read_text(encoding="utf-8")
     for path in sorted((TOP / "git_boocode").rglob("*.py"))
 }
-TREES = {path: ast.parse(source) for path, source in SOURCES.items()}
 NAMES = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES}
 
 
@@ -35,14 +34,17 @@ def layer_of(path: Path) -> str:
     return path.parts[1].removesuffix(".py")
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> list[str]:
     """What a module imports, wherever in the module it does so."""
-    for node in ast.walk(TREES[path]):
+    names: list[str] = []
+    for node in ast.walk(ast.parse(SOURCES[path])):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} uses a relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
+    return names
 
 
 def modules_imported(path: Path) -> set[Path]:
