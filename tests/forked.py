@@ -8,6 +8,7 @@ settles at its very start is that of the server, such as the encoding of the loc
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import signal
@@ -29,6 +30,8 @@ _LARGEST = 1 << 20
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from tests.forked import _serve; _serve()"
 _lock = Lock()
 _server: list[tuple[subprocess.Popen[bytes], str]] = []
+_running: dict[int, socket.socket] = {}
+"""What the server has started, and who waits for it."""
 
 
 def run_forked(
@@ -168,17 +171,17 @@ def _stop() -> None:
 
 def _serve() -> NoReturn:
     _load()
+    # A collection in a process would copy the pages of everything that the server has loaded.
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, _report_ended)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(sys.argv[2])
         listening.listen(64)
         print("ready", flush=True)
         while True:
             connection, _ = listening.accept()
-            with connection:
-                if os.fork() == 0:
-                    listening.close()
-                    _attend(connection)
-            _reap()
+            _start(connection, listening)
 
 
 def _load() -> None:
@@ -191,27 +194,34 @@ def _load() -> None:
             import_module(name.removesuffix(".__init__"))
 
 
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return
-
-
-def _attend(connection: socket.socket) -> NoReturn:
-    """Start what was asked for, and tell how it ended."""
+def _start(connection: socket.socket, listening: socket.socket) -> None:
+    """Start what is asked for; `_report_ended` reports how it ends."""
     request, streams, _, _ = socket.recv_fds(connection, _LARGEST, _STREAMS)
+    # It must not end before it is among those that run.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     child = os.fork()
     if child == 0:
-        connection.close()
+        for server_end in (listening, connection, *_running.values()):
+            server_end.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         _become(json.loads(request), streams)
+    _running[child] = connection
     for stream in streams:
         os.close(stream)
-    connection.send(str(child).encode())
-    _, status = os.waitpid(child, 0)
-    connection.send(str(os.waitstatus_to_exitcode(status)).encode())
-    os._exit(0)
+    with suppress(OSError):
+        connection.send(str(child).encode())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+
+
+def _report_ended(*_: object) -> None:
+    while _running:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if not child:
+            return
+        # Nobody may wait for it any more.
+        with suppress(OSError), _running.pop(child) as connection:
+            connection.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def _become(request: dict[str, Any], streams: list[int]) -> NoReturn:
