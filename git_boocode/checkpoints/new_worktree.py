@@ -1,7 +1,7 @@
 """Make a linked worktree in the state of a checkpoint: all of it, or nothing.
 
-It is made in a directory of its own beside its place, and moved there when it is complete. Git
-lists it from the beginning, so that the next fork, or `doctor`, finds what a killed one left.
+It is made in a directory of its own beside its place, and moved there when it is complete. A note
+in the repository lets the next fork, or `doctor`, find what a killed one left.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from git_boocode.checkpoints.restore.request import IGNORED, RestoreRequest
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.checkpoints.worktree_place import cannot_create, refuse_existing
 from git_boocode.repo.durable import (
     make_state_dir,
     read_private_json,
@@ -55,41 +56,60 @@ class NewWorktree(NamedTuple):
     branch: str = ""  # empty to detach HEAD
     forked_from: Mapping[str, Any] = {}
     label: str = ""
+    request: Sequence[object] = ()  # recognises the same command after a kill, as JSON
 
 
 class MadeWorktree(NamedTuple):
-    """A new worktree: its first checkpoint, and the paths that could not be made, and why."""
+    """A new worktree, and what became of the conversation."""
 
-    checkpoint: Checkpoint
-    kept: Sequence[Skipped]
+    checkpoint: str  # the id of the first one there
+    kept: Sequence[Skipped]  # the paths that could not be made, and why
+    conversation: Mapping[str, Any] | None
+
+
+class InterruptedFork(NamedTuple):
+    """What a fork makes, noted before it does, so that nothing is left if it is killed."""
+
+    request: Sequence[object]
+    path: str
+    making: str  # where the worktree is made: its name, in a directory of its own
+    created: Sequence[str]  # the directories above it that did not exist, outermost first
+    branch: str
+    head: str | None
+    event: Mapping[str, Any] = {}  # that of the callback, once it was called
+    made: MadeWorktree | None = None  # once the worktree only has to be moved
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the worktree is in its place, and only git may not know."""
+        return self.made is not None and not os.path.lexists(self.making)
+
+    def note(self, repository: Repository) -> None:
+        """Write this down."""
+        data = json.dumps(self._asdict()).encode("ascii")
+        write_private(os.path.join(repository.common_state_dir, FORK_NOTE), data)
+
+    def forget(self, repository: Repository) -> None:
+        """Remove what `note` has written, and the empty directory."""
+        remove_directories([os.path.dirname(self.making)])
+        remove(os.path.join(repository.common_state_dir, FORK_NOTE))
 
 
 # Before anything is made.
 
 
-def refuse_taken(repository: Repository, path: str) -> None:
-    """Refuse the path of a new worktree that exists (`exists`), or is in a git directory."""
-    if os.path.lexists(path):
-        raise RefusedError(
-            f"'{path}' exists already",
-            code="exists",
-            hints=("name a directory that does not exist",),
-        )
-    git_dir = repository.common_dir
-    inside = os.path.join(path, "").startswith(os.path.join(git_dir, ""))
-    if inside or ".git" in path.split(os.sep):
-        raise RefusedError(
-            f"'{path}' is inside of a git directory",
-            code="outside_worktree",
-            hints=("name a directory beside the worktree",),
-        )
+def refuse_branch(
+    repository: Repository, branch: str, interrupted: InterruptedFork | None = None
+) -> None:
+    """Refuse the name of a new branch that exists (`exists`) or that no branch can have.
 
-
-def refuse_branch(repository: Repository, branch: str) -> None:
-    """Refuse the name of a new branch that exists (`exists`) or that no branch can have."""
+    A branch of an interrupted fork does not count: it is removed first.
+    """
     git = repository.git
     if git.attempt("check-ref-format", "--branch", branch).status or branch.startswith("@"):
         raise RefusedError(f"'{branch}' is not a valid branch name", code="invalid_input")
+    if interrupted and interrupted.branch == branch and _has_made_branch(repository, interrupted):
+        return
     if not git.attempt("show-ref", "--verify", "--quiet", f"refs/heads/{branch}").status:
         raise RefusedError(
             f"a branch named '{branch}' exists already",
@@ -115,38 +135,44 @@ def refuse_incomplete(repository: Repository, state: Checkpoint) -> None:
 
 # Making it.
 
-Converse = Callable[[str, Callable[[Mapping[str, Any]], None]], None]
-"""Copies the conversation to the worktree with a git directory.
+ForkConversation = Callable[[str, Callable[[Mapping[str, Any]], None]], Mapping[str, Any] | None]
+"""Copies the conversation to the worktree with a git directory, and returns what became of it.
 
 It calls the function with the event of its callback, before that can leave anything.
 """
 
 
-def make_worktree(
-    repository: Repository, new: NewWorktree, converse: Converse, roll_back: RollBack
-) -> MadeWorktree:
-    """Make a worktree; see `NewWorktree`. The caller has made sure that it can be made.
+@contextmanager
+def fork_lock(repository: Repository, patience: float = PATIENCE) -> Iterator[int]:
+    """Hold the lock of forks, of which one is made at a time; yields its descriptor."""
+    path = os.path.join(repository.common_state_dir, FORK_LOCK)
+    with file_lock(path, patience=patience) as lock:
+        yield lock
 
-    `converse` is called when the files are there, before the last step. RefusedError (`exists`,
-    `locked`) and FatalError if it cannot be made; then nothing remains of it.
+
+def make_worktree(
+    repository: Repository,
+    lock: int,
+    new: NewWorktree,
+    fork_conversation: ForkConversation,
+    roll_back: RollBack,
+) -> MadeWorktree:
+    """Make a worktree; see `NewWorktree`.
+
+    The caller holds the lock of forks, has made sure that the worktree can be made, and that no
+    interrupted fork is left. The conversation is forked when the files are there, before the last
+    step. RefusedError (`exists`, `locked`) and FatalError if it cannot be made; then nothing
+    remains of it.
     """
-    with fork_lock(repository) as lock:
-        for left in leftovers(repository):
-            remove_leftover(repository, left, roll_back)
-        _remove_empty(os.path.dirname(new.path))
-        missing = missing_directories([new.path])
-        making = _Making(repository, new)
-        try:
-            forked = making.add(lock)
-            kept = _fill(forked, new.state)
-            converse(forked.git_dir, making.note)
-            return MadeWorktree(making.finish(), kept)
-        except BaseException:
-            for left in leftovers(repository):
-                remove_leftover(repository, left, roll_back)
-            remove(os.path.dirname(making.path))
-            remove_directories(reversed(missing))
-            raise
+    making = _Making(repository, new)
+    try:
+        forked = making.add(lock)
+        kept = _fill(forked, new.state)
+        return making.finish(kept, fork_conversation(forked.git_dir, making.note_event))
+    except BaseException:
+        if left := interrupted_fork(repository):
+            resolve_fork(repository, left, roll_back)
+        raise
 
 
 class _Making:
@@ -156,38 +182,42 @@ class _Making:
         self._repository = repository
         self._new = new
         parent, name = os.path.split(new.path)
-        self.path = os.path.join(parent, f"{FORKING}{os.urandom(8).hex()}", name)
+        self._fork = InterruptedFork(
+            new.request,
+            new.path,
+            os.path.join(parent, f"{FORKING}{os.urandom(8).hex()}", name),
+            missing_directories([new.path]),
+            new.branch,
+            new.state.head,
+        )
 
     def add(self, lock: int) -> Repository:
         """Add the worktree, without files."""
-        new, head = self._new, self._new.state.head
-        make_directories(os.path.dirname(self.path))
+        new, head, path = self._new, self._new.state.head, self._fork.making
+        self._fork.note(self._repository)
+        try:
+            make_directories(path)
+        except OSError as error:
+            raise cannot_create(new.path, error) from error
         git = self._repository.git.keeping_lock(lock)
         commit = head or new.state.commit.id
-        git.run("worktree", "add", "--no-checkout", "--detach", self.path, commit)
-        self._forked = _linked(self._repository, self.path)
+        git.run("worktree", "add", "--no-checkout", "--detach", path, commit)
+        self._forked = _linked(self._repository, path)
         self._forked.recorded_path = new.path
         make_state_dir(self._forked.state_dir)
-        self.note({})
         if head is None:
             # Git before 2.42 adds no worktree on an unborn branch.
             self._switch(new.branch or os.path.basename(new.path))
         return self._forked
 
-    def note(self, event: Mapping[str, Any]) -> None:
-        """Note what has to be removed if this process is killed."""
-        new = self._new
-        about = {
-            "path": new.path,
-            "making": self.path,
-            "branch": new.branch,
-            "head": new.state.head,
-            "event": event,
-        }
-        data = json.dumps(about).encode("ascii")
-        write_private(os.path.join(self._forked.state_dir, FORK_NOTE), data)
+    def note_event(self, event: Mapping[str, Any]) -> None:
+        """Note the event of the callback, for its rollback if this process is killed."""
+        self._fork = self._fork._replace(event=event)
+        self._fork.note(self._repository)
 
-    def finish(self) -> Checkpoint:
+    def finish(
+        self, kept: Sequence[Skipped], conversation: Mapping[str, Any] | None
+    ) -> MadeWorktree:
         """Create the branch, take the first checkpoint, and move the worktree to its place."""
         new, forked = self._new, self._forked
         if new.branch and new.state.head:
@@ -204,20 +234,17 @@ class _Making:
             label=new.label, trigger=TRIGGER, allow_home=True, forked_from=new.forked_from
         )
         checkpoint = capture(forked, about).checkpoint
-        refuse_taken(self._repository, new.path)
-        os.rename(self.path, new.path)
-        _settle(self._repository, forked.git_dir, self.path, new.path)
-        return checkpoint
+        made = MadeWorktree(checkpoint.id, kept, conversation)
+        self._fork = self._fork._replace(made=made)
+        self._fork.note(self._repository)
+        refuse_existing(new.path)
+        os.rename(self._fork.making, new.path)
+        self._repository.git.run("worktree", "repair", new.path)
+        self._fork.forget(self._repository)
+        return made
 
     def _switch(self, branch: str) -> None:
         self._forked.git.run("symbolic-ref", "-m", _REFLOG, "HEAD", f"refs/heads/{branch}")
-
-
-def _remove_empty(parent: str) -> None:
-    """Remove the directories of forks that were killed before git added their worktrees."""
-    for name in os.listdir(parent) if os.path.isdir(parent) else ():
-        if name.startswith(FORKING):
-            remove_directories([os.path.join(parent, name)])
 
 
 def _linked(repository: Repository, path: str) -> Repository:
@@ -254,64 +281,40 @@ def _fill(forked: Repository, state: Checkpoint) -> list[Skipped]:
     return [*kept.values()]
 
 
-def _settle(repository: Repository, git_dir: str, old: str, path: str) -> None:
-    """Let git know where a worktree was moved, and forget that it was being made."""
-    repository.git.run("worktree", "repair", path)
-    if os.path.basename(os.path.dirname(old)).startswith(FORKING):
-        remove_directories([os.path.dirname(old)])
-    remove(os.path.join(git_dir, PRIVATE, FORK_NOTE))
-
-
 # What killed forks left.
 
 
-class Leftover(NamedTuple):
-    """A worktree that a killed fork left: its git directory, and where the worktree was made.
-
-    `moved_to` is its place, if it is complete there and only git does not know; else empty.
-    """
-
-    git_dir: str
-    path: str
-    moved_to: str
-    note: Mapping[str, Any]
-
-
-@contextmanager
-def fork_lock(repository: Repository, patience: float = PATIENCE) -> Iterator[int]:
-    """Hold the lock of forks; yields its descriptor."""
-    path = os.path.join(repository.common_state_dir, FORK_LOCK)
-    with file_lock(path, patience=patience) as lock:
-        yield lock
+def interrupted_fork(repository: Repository) -> InterruptedFork | None:
+    """The fork that was killed, if any; the caller holds the lock of forks."""
+    path = os.path.join(repository.common_state_dir, FORK_NOTE)
+    note = read_private_json(path, largest=None)
+    if not isinstance(note, dict) or {*note} != {*InterruptedFork._fields}:
+        return None
+    fork = InterruptedFork(**note)
+    if fork.made:
+        identifier, kept, conversation = fork.made
+        made = MadeWorktree(identifier, [Skipped(*each) for each in kept], conversation)
+        fork = fork._replace(made=made)
+    return fork
 
 
-def leftovers(repository: Repository) -> Iterator[Leftover]:
-    """The worktrees that killed forks left; the caller holds the lock of forks."""
-    linked = os.path.join(repository.common_dir, "worktrees")
-    for name in sorted(os.listdir(linked)) if os.path.isdir(linked) else ():
-        git_dir = os.path.join(linked, name)
-        found = read_private_json(os.path.join(git_dir, PRIVATE, FORK_NOTE))
-        note = found if isinstance(found, dict) else {}
-        made = os.path.dirname(os.path.normpath(os.path.join(git_dir, _gitdir(git_dir))))
-        is_held = os.path.basename(os.path.dirname(made)).startswith(FORKING)
-        path = str(note.get("path", ""))
-        is_there = bool(path) and os.path.lexists(os.path.join(path, ".git"))
-        if is_held and not os.path.lexists(made) and is_there:
-            yield Leftover(git_dir, made, path, note)
-        elif is_held:
-            yield Leftover(git_dir, made, "", note)
-        elif note:
-            yield Leftover(git_dir, str(note.get("making", "")), made, note)
+def resolve_fork(repository: Repository, fork: InterruptedFork, roll_back: RollBack) -> None:
+    """Remove what a killed fork left, or complete its last step; the caller holds the lock."""
+    if fork.is_complete:
+        # The user may have moved or removed it since.
+        if os.path.lexists(os.path.join(fork.path, ".git")):
+            repository.git.attempt("worktree", "repair", fork.path)
+    else:
+        if fork.event:
+            roll_back(fork.event)
+        if git_dir := _git_dir(repository, fork):
+            _remove_worktree(repository, fork, git_dir)
+        remove_directories([fork.making, os.path.dirname(fork.making), *reversed(fork.created)])
+    fork.forget(repository)
 
 
-def remove_leftover(repository: Repository, left: Leftover, roll_back: RollBack) -> None:
-    """Remove what a killed fork left, or complete its last step."""
-    if left.moved_to:
-        _settle(repository, left.git_dir, left.path, left.moved_to)
-        return
-    state_dir = os.path.join(left.git_dir, PRIVATE)
-    if event := left.note.get("event"):
-        roll_back(event)
+def _remove_worktree(repository: Repository, fork: InterruptedFork, git_dir: str) -> None:
+    state_dir = os.path.join(git_dir, PRIVATE)
     if os.path.isdir(state_dir):
         # Its git may be running.
         with worktree_lock(state_dir, shared=False, patience=PATIENCE):
@@ -323,16 +326,35 @@ def remove_leftover(repository: Repository, left: Leftover, roll_back: RollBack)
             if not isinstance(each, Unusable) and key and each.meta.worktree_key == key
         ]
         catalog.store.update_refs(own)
-    branch, head = left.note.get("branch"), left.note.get("head")
-    if branch and head and _content(left.git_dir, "HEAD") == f"ref: refs/heads/{branch}":
-        repository.git.attempt("update-ref", "-d", f"refs/heads/{branch}", str(head))
-    remove(os.path.dirname(left.path))
-    remove(left.git_dir)
+    if fork.head and _has_made_branch(repository, fork):
+        repository.git.attempt("update-ref", "-d", f"refs/heads/{fork.branch}", fork.head)
+    # In a copy of the repository, the worktree is that of the original.
+    link = os.path.join(fork.making, ".git")
+    if not os.path.lexists(link) or _linked(repository, fork.making).git_dir == git_dir:
+        remove(os.path.dirname(fork.making))
+    remove(git_dir)
 
 
-def _gitdir(git_dir: str) -> str:
-    """Where git looks for the `.git` of a linked worktree."""
-    return _content(git_dir, "gitdir")
+def _has_made_branch(repository: Repository, fork: InterruptedFork) -> bool:
+    """Whether HEAD of an incomplete fork shows that it is the one that created its branch."""
+    if not fork.branch or not fork.head or fork.is_complete:
+        return False
+    git_dir = _git_dir(repository, fork)
+    if not git_dir or _content(git_dir, "HEAD") != f"ref: refs/heads/{fork.branch}":
+        return False
+    found = repository.git.attempt("rev-parse", "--verify", "-q", f"refs/heads/{fork.branch}")
+    return os.fsdecode(found.stdout).strip() == fork.head
+
+
+def _git_dir(repository: Repository, fork: InterruptedFork) -> str:
+    """The git directory of an incomplete fork; empty if git has not added it."""
+    linked = os.path.join(repository.common_dir, "worktrees")
+    for name in sorted(os.listdir(linked)) if os.path.isdir(linked) else ():
+        git_dir = os.path.join(linked, name)
+        link = os.path.normpath(os.path.join(git_dir, _content(git_dir, "gitdir")))
+        if link == os.path.join(fork.making, ".git"):
+            return git_dir
+    return ""
 
 
 def _content(git_dir: str, name: str) -> str:

@@ -37,7 +37,7 @@ from git_boocode.proposals.proposal import Proposals
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
-from git_boocode.repo.layout import EDIT_NOTE, EDITS, FORK_LOCK, RESTORE_NOTE
+from git_boocode.repo.layout import EDIT_NOTE, EDITS, FORK_NOTE, RESTORE_NOTE
 from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -132,20 +132,22 @@ def _in_worktree(
 
 
 def _forks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    """The worktrees that killed forks left; none while a fork is running."""
-    if not os.path.lexists(os.path.join(repository.common_state_dir, FORK_LOCK)):
+    """The worktree that a killed fork left; none while a fork is running."""
+    if not os.path.lexists(os.path.join(repository.common_state_dir, FORK_NOTE)):
         return
-    from git_boocode.checkpoints.new_worktree import fork_lock, leftovers, remove_leftover
+    from git_boocode.checkpoints.new_worktree import fork_lock, interrupted_fork, resolve_fork
     from git_boocode.workflows.fork_turn import roll_back_conversation
 
     with suppress(RefusedError), fork_lock(repository, patience=_PATIENCE if fix else 0):
-        for left in [*leftovers(repository)]:
-            does, done = ("completes it", "it was completed") if left.moved_to else _REMOVAL
-            message = f"a fork was interrupted while its worktree '{left.path}' was made"
+        if fork := interrupted_fork(repository):
+            does, done = ("completes it", "it was completed") if fork.is_complete else _REMOVAL
+            message = f"a fork was interrupted while its worktree '{fork.path}' was made"
             remedy = f"'git boocode doctor --fix' {does}, and so does the next fork"
-            roll_back = partial(roll_back_conversation, repository)
-            repair = partial(remove_leftover, repository, left, roll_back)
-            finding = Finding("leftover_fork", message, (left.git_dir,), remedy)
+            paths = (fork.path if fork.is_complete else os.path.dirname(fork.making),)
+            repair = partial(
+                resolve_fork, repository, fork, partial(roll_back_conversation, repository)
+            )
+            finding = Finding("leftover_fork", message, paths, remedy)
             yield finding.repaired(repair, done, fix=fix)
 
 

@@ -201,10 +201,17 @@ def _in_use(repository: Repository, ref: str) -> str:
 
 def worktrees(repository: Repository) -> Iterator[tuple[str, str]]:
     """The path of each worktree, and the branch that it has checked out; empty for none."""
+    for worktree in listed_worktrees(repository):
+        yield worktree.get("worktree", ""), worktree.get("branch", "")
+
+
+def listed_worktrees(repository: Repository) -> list[dict[str, str]]:
+    """The attributes of each worktree, the main one first, as `git worktree list` has them."""
     listing = repository.git.line("worktree", "list", "--porcelain")
-    for worktree in listing.split("\n\n"):
-        lines = dict(line.partition(" ")[::2] for line in worktree.split("\n"))
-        yield lines.get("worktree", ""), lines.get("branch", "")
+    return [
+        dict(line.partition(" ")[::2] for line in worktree.split("\n"))
+        for worktree in listing.split("\n\n")
+    ]
 
 
 def _content(git_dir: str, name: str) -> str:

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from git_boocode.agents.registry import find_agent
 from git_boocode.checkpoints.callback import Callback, HostFunction, find_callback
 from git_boocode.checkpoints.capture import write_state
 from git_boocode.checkpoints.new_worktree import (
+    InterruptedFork,
+    MadeWorktree,
     NewWorktree,
+    fork_lock,
+    interrupted_fork,
     make_worktree,
     refuse_branch,
     refuse_incomplete,
-    refuse_taken,
+    resolve_fork,
 )
 from git_boocode.checkpoints.restore.conversation import callback_of, conversation_of
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
 from git_boocode.checkpoints.turns import NOW, end_is_unknown, turn_of
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
+from git_boocode.checkpoints.worktree_place import default_place, refuse_place
 from git_boocode.repo.entries import Metadata, Unusable
-from git_boocode.repo.errors import BoocodeError, refuse_combined, shell_command
-from git_boocode.repo.head import worktrees
-from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
+from git_boocode.repo.errors import BoocodeError, RefusedError, refuse_combined, shell_command
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, FORK_NOTE
 from git_boocode.repo.lock import scratch_directory, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -55,7 +60,7 @@ class ForkRequest(NamedTuple):
 class ForkedConversation(NamedTuple):
     """What became of the conversation: the command that goes on with it, or `why` it was left."""
 
-    resume: tuple[str, ...] = ()
+    resume: Sequence[str] = ()
     session: str = ""  # the id of the copy, if the callback has it
     message: str = ""  # what the callback has to say
     why: str = ""
@@ -115,58 +120,109 @@ def fork(repository: Repository, name: str, request: ForkRequest) -> ForkResult:
     that cannot be copied does not prevent a fork.
     """
     catalog = Catalog(repository)
-    turn = catalog.find(name)
-    path = _path(repository, turn, request)
-    refuse_taken(repository, path)
-    if request.branch:
-        refuse_branch(repository, request.branch)
-    with worktree_lock(
-        repository.state_dir, shared=True, patience=_PATIENCE, read_only=request.dry_run
-    ):
-        state = _end_of(catalog, turn) if request.after else turn
+    plan = _Plan(catalog, catalog.find(name), request)
+    lock = partial(worktree_lock, repository.state_dir, shared=True, patience=_PATIENCE)
+    if request.dry_run:
+        left = _interrupted(repository)
+        with lock(read_only=True):
+            return plan.checked(left)
+    with fork_lock(repository) as descriptor:
+        if left := interrupted_fork(repository):
+            is_done = plan.is_done(left)
+            resolve_fork(repository, left, partial(roll_back_conversation, repository))
+            if is_done:
+                return plan.completed(left)
+        with lock():
+            return plan.carry_out(descriptor)
+
+
+def _interrupted(repository: Repository) -> InterruptedFork | None:
+    """The fork that was killed, for a dry run, which creates no lock."""
+    with suppress(RefusedError):
+        if os.path.lexists(os.path.join(repository.common_state_dir, FORK_NOTE)):
+            with fork_lock(repository, patience=0):
+                return interrupted_fork(repository)
+    return None
+
+
+class _Plan:
+    """How a turn is forked, and where to."""
+
+    def __init__(self, catalog: Catalog, turn: Checkpoint, request: ForkRequest) -> None:
+        repository = catalog.repository
+        self._catalog = catalog
+        self._turn = turn
+        self._request = request
+        self._short = ShortIds(repository.store)(turn.id)
+        self._default = default_place(repository, self._short)
+        given = request.directory
+        if given:
+            given = os.path.abspath(os.path.join(repository.directory, given))
+            parent, name = os.path.split(given)
+            given = os.path.join(os.path.realpath(parent), name)
+        self._path = given or self._default
+        self._identity = [turn.id, given, request.after, request.branch, request.conversation]
+
+    def checked(self, left: InterruptedFork | None) -> ForkResult:
+        """What would be made, if it can be; see `fork`."""
+        if left and self.is_done(left):
+            return self.completed(left)
+        return self._result(self._check(left).head)
+
+    def _check(self, left: InterruptedFork | None = None) -> Checkpoint:
+        """The state to fork, if it can be forked once what a killed fork left is removed."""
+        repository, request = self._catalog.repository, self._request
+        refuse_place(repository, self._path, self._default)
+        if request.branch:
+            refuse_branch(repository, request.branch, left)
+        state = _end_of(self._catalog, self._turn) if request.after else self._turn
         refuse_incomplete(repository, state)
-        branch = request.branch
-        if not state.head:
-            branch = branch or os.path.basename(path)
-        result = ForkResult(turn, path, state.head, branch, request.after, request.dry_run)
-        if request.dry_run:
-            return result
-        label, short = turn.meta.text("label"), ShortIds(catalog.store)(turn.id)
+        return state
+
+    def is_done(self, left: InterruptedFork) -> bool:
+        """Whether the same command was killed in its last step, when all was made."""
+        return left.is_complete and left.request == self._identity
+
+    def completed(self, left: InterruptedFork) -> ForkResult:
+        """The result of a fork that is done."""
+        self._path = left.path
+        return self._result(left.head, left.made)
+
+    def carry_out(self, lock: int) -> ForkResult:
+        """Make the fork; the caller holds the lock of forks."""
+        state, turn, request = self._check(), self._turn, self._request
+        label = turn.meta.text("label")
         new = NewWorktree(
-            path,
+            self._path,
             state,
             request.branch,
             {"turn": turn.id, "worktree": turn.meta.worktree_name, "after": request.after},
-            f"fork of {short}" + (f" ({label})" if label else ""),
+            f"fork of {self._short}" + (f" ({label})" if label else ""),
+            self._identity,
         )
-        talk = _Talk(catalog, request, turn, new)
-        made = make_worktree(repository, new, talk.copy, talk.roll_back)
-    return ForkResult(
-        turn,
-        path,
-        state.head,
-        branch,
-        request.after,
-        dry_run=False,
-        checkpoint=made.checkpoint,
-        conversation=talk.copied,
-        kept=tuple(made.kept),
-    )
+        copy = _ConversationCopy(self._catalog, request, turn, new)
+        made = make_worktree(self._catalog.repository, lock, new, copy.make, copy.roll_back)
+        return self._result(state.head, made)
 
-
-def _path(repository: Repository, turn: Checkpoint, request: ForkRequest) -> str:
-    """The place of the new worktree, without symlinks above it."""
-    if request.directory:
-        given = os.path.abspath(os.path.join(repository.directory, request.directory))
-        return os.path.join(os.path.realpath(os.path.dirname(given)), os.path.basename(given))
-    main = os.path.realpath(next(worktrees(repository))[0])
-    short = ShortIds(repository.store)(turn.id)
-    beside = f"{main.removesuffix('.git')}-{short}"
-    number, path = 1, beside
-    while os.path.lexists(path):
-        number += 1
-        path = f"{beside}-{number}"
-    return path
+    def _result(self, head: str | None, made: MadeWorktree | None = None) -> ForkResult:
+        branch, dry_run = self._request.branch, self._request.dry_run
+        result = ForkResult(
+            self._turn,
+            self._path,
+            head,
+            branch if head else branch or os.path.basename(self._path),
+            self._request.after,
+            dry_run,
+        )
+        if made is None or dry_run:
+            return result
+        said = made.conversation
+        return replace(
+            result,
+            checkpoint=self._catalog.find(made.checkpoint),
+            conversation=None if said is None else ForkedConversation(**said),
+            kept=tuple(made.kept),
+        )
 
 
 def _end_of(catalog: Catalog, turn: Checkpoint) -> Checkpoint:
@@ -189,8 +245,8 @@ def _end_of(catalog: Catalog, turn: Checkpoint) -> Checkpoint:
 # The conversation.
 
 
-class _Talk:
-    """The conversation of a fork; `copied` is what became of it."""
+class _ConversationCopy:
+    """The copy of the conversation for a fork."""
 
     def __init__(
         self, catalog: Catalog, request: ForkRequest, turn: Checkpoint, new: NewWorktree
@@ -200,15 +256,18 @@ class _Talk:
         self._turn = turn
         self._new = new
         self._called: tuple[str, Callback] | None = None  # the callback, and the id of its event
-        self.copied: ForkedConversation | None = None
 
-    def copy(self, git_dir: str, note: Callable[[Mapping[str, Any]], None]) -> None:
+    def make(
+        self, git_dir: str, note: Callable[[Mapping[str, Any]], None]
+    ) -> Mapping[str, Any] | None:
         """Copy the conversation, as it was at the state of the fork, to the new worktree."""
-        if self._request.conversation:
-            try:
-                self.copied = self._copy(git_dir, note)
-            except BoocodeError as error:
-                self.copied = ForkedConversation(why=error.message)
+        if not self._request.conversation:
+            return None
+        try:
+            copied = self._copy(git_dir, note)
+        except BoocodeError as error:
+            copied = ForkedConversation(why=error.message)
+        return copied and copied._asdict()
 
     def _copy(
         self, git_dir: str, note: Callable[[Mapping[str, Any]], None]

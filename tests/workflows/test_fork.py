@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,11 @@ import pytest
 from git_boocode.checkpoints import new_worktree
 from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.capture import capture_turn_end, read_staging
+from git_boocode.checkpoints.new_worktree import InterruptedFork
 from git_boocode.checkpoints.restore.commands import restore
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Checkpoint
-from git_boocode.repo.errors import FatalError
+from git_boocode.repo.errors import FatalError, RefusedError
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.fork_turn import ForkedConversation, ForkRequest, ForkResult, fork
 from git_boocode.workflows.view_data import page_data
@@ -103,45 +107,108 @@ def test_refusals_make_nothing(repo: Repo, tmp_path: Path) -> None:
     for arguments, code in (
         ([turn.id, str(tmp_path / "empty")], "exists"),
         ([turn.id, ".git/fork"], "outside_worktree"),
+        ([turn.id, "fork"], "invalid_input"),
+        ([turn.id, "a/fork"], "invalid_input"),
         ([turn.id, str(tmp_path / "fork"), "-b", "main"], "exists"),
         ([turn.id, str(tmp_path / "fork"), "-b", "a..b"], "invalid_input"),
         (["nothing", str(tmp_path / "fork")], "not_found"),
     ):
-        done = repo.boocode("fork", *arguments, "--json")
-        assert (done.code, done.json["error"]["code"]) == (1, code)
-        nothing_made(repo, tmp_path)
+        for only in ([], ["--dry-run"]):
+            done = repo.boocode("fork", *arguments, *only, "--json")
+            assert (done.code, done.json["error"]["code"]) == (1, code)
+            nothing_made(repo, tmp_path)
     (repo.top / ".git/objects" / blob[:2] / blob[2:]).unlink()
     done = repo.boocode("fork", turn.id, str(tmp_path / "fork"), "--json")
     assert (done.code, done.json["error"]["code"]) == (128, "missing_objects")
     nothing_made(repo, tmp_path)
 
 
+def test_a_directory_inside_of_the_worktree_must_be_ignored(repo: Repo) -> None:
+    repo.commit("base", a="a\n")
+    turn = take()
+    done = repo.boocode("fork", "@", "attempts/one")
+    assert f"'{repo.top}/attempts/one' is inside of the worktree '{repo.top}'" in done.err
+    assert re.search(rf"works: \.\./{repo.top.name}-{turn.id[:8]}", done.err)
+    repo.write(".git/info/exclude", "attempts/\n")
+    assert repo.boocode("fork", "@", "attempts/one").code == 0
+    assert repo.git("status", "--porcelain") == ""
+    assert Repo(repo.top / "attempts/one").boocode("fork", turn.id, "two").code == 1
+
+
+def test_a_worktree_that_git_knows_is_not_made_twice(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    take()
+    top = tmp_path / "fork"
+    forked("@", top)
+    shutil.rmtree(top)
+    done = repo.boocode("fork", "@", str(top))
+    assert "although it is missing" in done.err
+    repo.git(*shlex.split(done.err.rpartition("with: git ")[2]))
+    forked("@", top)
+    assert repo.git("worktree", "list").count("\n") == 2
+
+
+def test_without_a_directory_it_is_outside_of_everything(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    repo.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
+    repo.git("-C", str(tmp_path / "bare.git"), "worktree", "add", "-q", str(tmp_path / "linked"))
+    about = ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add")
+    repo.git(*about, str(tmp_path / "bare.git"), "libs/part")
+    repo.git("commit", "-q", "-m", "part")
+    places = {repo.top: repo.top, tmp_path / "linked": tmp_path / "bare"}
+    places[repo.top / "libs/part"] = repo.top.parent / "part"
+    for top, named in places.items():
+        turn = Repo(top).boocode("checkpoint", "--json").json["id"]
+        for number in ("", "-2"):
+            answer = Repo(top).boocode("fork", turn, "--json").json
+            assert re.fullmatch(rf"{named}-{turn[:8]}[-0-9a-f]*{number}", answer["worktree"])
+            assert Repo(Path(answer["worktree"])).git("status", "--porcelain") == ""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("call", ["mkdir", "rename", "rmdir", "unlink", "write"])
-def test_nothing_is_left_of_a_killed_fork(repo: Repo, tmp_path: Path, call: str) -> None:
+@pytest.mark.parametrize("repaired", [False, True])
+@pytest.mark.parametrize("call", ["mkdir", "rename", "rmdir", "unlink", "replace"])
+def test_a_fork_that_was_killed_succeeds_when_it_is_repeated(
+    repo: Repo, tmp_path: Path, call: str, *, repaired: bool
+) -> None:
     repo.commit("base", a="a\n")
     repo.write("b", "untracked\n")
     turn = take()
     before = seen(repo)
+    top = tmp_path / "forks/of it/fork"
     number = 1
-    while killed_at(call, number, lambda: forked(turn.id, tmp_path / "fork", branch="topic")):
+    while killed_at(call, number, lambda: forked(turn.id, top, branch="topic")):
         assert seen(repo) == before
-        if (tmp_path / "fork").exists():
-            complete_at(repo, tmp_path / "fork")
-            break
-        repo.boocode("doctor", "--fix")
-        nothing_made(repo, tmp_path)
+        if repaired:
+            repo.boocode("doctor", "--fix")
+        if top.exists():
+            # Only the last step was missing.
+            assert repaired is (repo.boocode("doctor").code == 0)
+        elif repaired:
+            nothing_made(repo, tmp_path)
+        if not (repaired and top.exists()):
+            complete(repo, forked(turn.id, top, branch="topic"))
+        repo.git("worktree", "remove", "--force", str(top))
+        repo.git("branch", "-D", "topic")
+        for left in repo.git("for-each-ref", "--format=%(refname)", "refs/boocode").split():
+            if turn.id not in left:
+                repo.git("update-ref", "-d", left)
+        shutil.rmtree(tmp_path / "forks")
         number += 1
     assert number > 1
 
 
-def complete_at(repo: Repo, top: Path) -> None:
-    """A fork that was killed in its last step is complete, once that is repaired."""
-    assert repo.boocode("doctor", "--fix").code == 0
+def complete(repo: Repo, result: ForkResult) -> None:
+    """A fork is what it would be if none had been killed."""
     assert repo.boocode("doctor").code == 0
+    top = Path(result.worktree)
     assert Repo(top).git("status", "--porcelain") == "?? b\n"
-    assert f"worktree {top}\n" in repo.git("worktree", "list", "--porcelain")
+    assert Repo(top).git("branch", "--show-current") == "topic\n"
+    assert repo.git("worktree", "list", "--porcelain").count(f"worktree {top}\n") == 1
+    assert repo.git("worktree", "list").count("\n") == 2
     assert [path.name for path in top.parent.iterdir() if "fork" in path.name] == [top.name]
+    assert result.checkpoint is not None
+    assert result.checkpoint.id in Repo(top).boocode("log", "--json").out
 
 
 def test_a_fork_that_is_killed_in_its_last_step_is_complete(
@@ -149,26 +216,45 @@ def test_a_fork_that_is_killed_in_its_last_step_is_complete(
 ) -> None:
     repo.commit("base", a="a\n")
     repo.write("b", "untracked\n")
+    turn = take(chat="c", message="m1")
+
+    def host(_: object) -> dict[str, Any]:
+        return {"resume": ["host", "c2"]}
+
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(InterruptedFork, "forget", lambda *_: os._exit(0))
+        forked(turn.id, tmp_path / "fork", branch="topic", callback=host)
+    os.waitpid(child, 0)
+    result = forked(turn.id, tmp_path / "fork", branch="topic", callback=host)
+    complete(repo, result)
+    assert result.command == f"cd {tmp_path}/fork && host c2"
+    with pytest.raises(RefusedError, match="exists already"):
+        forked(turn.id, tmp_path / "fork", branch="topic", callback=host)
+
+
+def test_the_next_fork_removes_what_a_killed_one_left(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("base", a="a\n")
     turn = take()
     child = os.fork()
     if child == 0:
-        monkeypatch.setattr(new_worktree, "_settle", lambda *_: os._exit(0))
-        forked(turn.id, tmp_path / "fork", branch="topic")
+        monkeypatch.setattr(new_worktree, "capture", lambda *_: os._exit(0))
+        forked(turn.id, tmp_path / "new/fork", branch="topic")
     os.waitpid(child, 0)
-    complete_at(repo, tmp_path / "fork")
-
-
-def test_the_next_fork_removes_what_a_killed_one_left(repo: Repo, tmp_path: Path) -> None:
-    repo.commit("base", a="a\n")
-    turn = take()
-    assert killed_at("rename", 3, lambda: forked(turn.id, tmp_path / "fork", branch="topic"))
     assert repo.git("worktree", "list").count("\n") == 2
+    assert repo.git("branch", "--list", "topic") != ""
     found = repo.boocode("doctor", "--json").json["findings"]
     assert [each["kind"] for each in found] == ["leftover_fork"]
-    forked(turn.id, tmp_path / "fork", branch="topic")
+    command = ("fork", turn.id, str(tmp_path / "new/fork"), "-b", "topic")
+    assert repo.boocode(*command, "--dry-run").code == 0
     assert repo.git("worktree", "list").count("\n") == 2
-    assert sorted(path.name for path in tmp_path.iterdir() if "fork" in path.name) == ["fork"]
-    assert Repo(tmp_path / "fork").git("branch", "--show-current") == "topic\n"
+    forked(turn.id, tmp_path / "other/fork", branch="topic")
+    assert repo.git("worktree", "list").count("\n") == 2
+    assert not (tmp_path / "new").exists()
+    assert Repo(tmp_path / "other/fork").git("branch", "--show-current") == "topic\n"
+    assert repo.boocode(*command, "--dry-run", "--json").json["error"]["code"] == "exists"
 
 
 def forked_by(host: HostFunction, top: Path, **options: object) -> ForkedConversation | None:
