@@ -31,6 +31,7 @@ from git_boocode.repo.repository import Repository
 
 _REGULAR = ("100644", "100755")
 _WHO = ("agent", "session", "chat")
+_TURN_BEGIN = "turn"  # the trigger of `turn begin`, with which a host says nothing of these
 _WORD = re.compile(rb"\w|[^\x00-\x7f]")
 # Messages in the reflog of HEAD of commits whose content was new in the worktree.
 _COMMITTED = ("commit: ", "commit (initial): ", "commit (amend): ", "commit (merge): ")
@@ -90,7 +91,8 @@ class Attributor:
             for state in history.timeline.states:
                 if state.turn in history.timeline.spans and state.turn not in self._turns:
                     begin = history.begin(state.turn)
-                    if any(begin.meta.text(key) for key in _WHO):
+                    is_begun = begin.meta.text("trigger") == _TURN_BEGIN
+                    if is_begun or any(begin.meta.text(key) for key in _WHO):
                         self._turns[begin.id] = begin
         self._moves: list[_Move] | None = None
         self._texts: dict[str, list[bytes]] = {}

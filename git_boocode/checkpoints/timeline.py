@@ -233,15 +233,24 @@ class Timeline:
     def writer(self, interval: int, path: str) -> str:
         """The turn that changed a path in the interval after a state; empty for none, or unclear.
 
-        Of several turns of a session, the one that began last.
+        Of several turns of a session, the one that began last. Without sessions, one whose end was
+        recorded: a checkpoint in it, such as that of a git hook, began no other one.
         """
+
+        def rank(span: TurnSpan) -> tuple[bool, int]:
+            return span.session == NO_SESSION and not self._is_ended(span), -span.first
+
         open_turns = (span for span in self.spans.values() if span.is_open(interval))
-        for span in sorted(open_turns, key=lambda span: -span.first):
+        for span in sorted(open_turns, key=rank):
             share = self.share(span.turn, interval)
             edited = any(path in edit.paths for edit in share.edits)
             if edited or share.owner(path) == MINE:
                 return span.turn
         return ""
+
+    def _is_ended(self, span: TurnSpan) -> bool:
+        """Whether the end of a turn was recorded."""
+        return span.last < len(self.states) and self.states[span.last].turn == span.turn
 
     def _beside(self, span: TurnSpan, interval: int) -> list[TurnSpan]:
         """The turns of other sessions that were open in an interval."""
