@@ -13,9 +13,9 @@ from git_boocode.agents.config_files import Baseline, ConfigFile, Wanted
 from git_boocode.agents.own_hooks import is_own_program
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import shipped_file
+from git_boocode.repo.process import isolated_command
 
 _NAME = "git-boocode"
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def install(file: ConfigFile, data: bytes | None, wanted: Wanted) -> tuple[bytes, frozenset[str]]:
@@ -82,11 +82,6 @@ def installed_program() -> tuple[str, ...]:
         is_everyones = os.path.dirname(found) in everyones_path()
         program = ("git", "boocode") if is_everyones else (found,)
     return program
-
-
-def isolated_command() -> tuple[str, ...]:
-    """What runs this program with this Python, and nothing that a worktree brings along."""
-    return (sys.executable, "-I", os.path.join(_PACKAGE, "__main__.py"))
 
 
 def everyones_path() -> list[str]:

@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from git_boocode.checkpoints.turn_commits import POST_COMMIT, TURN, commits_of_turn
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.ids import OBJECT_ID
-from git_boocode.repo.layout import CHECKPOINTS, REMOTES
-from git_boocode.repo.process import start_detached
+from git_boocode.repo.layout import ATTRIBUTION_LOCK, CHECKPOINTS, REMOTES
 from git_boocode.repo.repository import Repository
 
 SETTING = "boocode.gitHooks"
-POST_COMMIT, POST_REWRITE = "post-commit", "post-rewrite"
+POST_REWRITE = "post-rewrite"
 MESSAGE = "prepare-commit-msg"
 _TEMPLATE, _TRAILER, _NONE = "template", "trailer", "none"
 _REBASES = ("rebase-merge", "rebase-apply")
@@ -27,6 +27,8 @@ _SHORT = 10
 _LONGEST = 60
 # Seconds to wait for a restore; one that takes longer waits for the host, and has its safety copy.
 _PATIENCE = 0.5
+BACKGROUND_LIMIT = 60.0
+"""The least time limit of a hook for which nobody waits, in seconds."""
 
 
 def _rebase(_: Repository, arguments: Sequence[str]) -> str:
@@ -98,17 +100,20 @@ def run_git_hook(
     words = [*_words(repository.config), MESSAGE]
     if event not in words or inside_restore(repository.state_dir):
         return
-    is_made = event == POST_REWRITE and arguments[:1] not in ([], ["amend"], ["rebase"])
     if event == MESSAGE:
         _prepare_message(repository, arguments)
-    elif event == POST_COMMIT or is_made:
-        # What a rebase commits is noted at its end.
-        if is_made or POST_REWRITE not in words or _rebased_onto(repository) is None:
-            _note(repository, arguments or ("HEAD",))
+    elif runs_in_background(event, arguments):
+        _note(repository, _made(repository, event, arguments, words))
     elif label := EVENTS[event](repository, arguments):
         _take(repository, event, label)
         if event == POST_REWRITE:
             _note_rewritten(repository, amended=arguments[:1] == ["amend"], words=words)
+
+
+def runs_in_background(event: str, arguments: Sequence[str]) -> bool:
+    """Whether nobody waits for a hook, which only notes who wrote commits."""
+    is_rewritten = event == POST_REWRITE and arguments[:1] not in ([], ["amend"], ["rebase"])
+    return event == POST_COMMIT or is_rewritten
 
 
 def _take(repository: Repository, event: str, label: str) -> None:
@@ -132,12 +137,30 @@ def _prepare_message(repository: Repository, arguments: Sequence[str]) -> None:
         prepare_message(repository, arguments, with_trailers=form == _TRAILER)
 
 
+def _made(
+    repository: Repository, event: str, arguments: Sequence[str], words: Sequence[str]
+) -> Sequence[str]:
+    """The commits to note: those of the arguments, of a turn that has ended, or HEAD."""
+    turn = "".join(arguments[:1])
+    if turn.startswith(TURN):
+        return commits_of_turn(repository, turn.removeprefix(TURN))
+    if event == POST_COMMIT and POST_REWRITE in words and _rebased_onto(repository):
+        # What a rebase commits is noted at its end.
+        return ()
+    return arguments or ("HEAD",)
+
+
 def _note(repository: Repository, commits: Sequence[str]) -> None:
     """Note which turns wrote the lines of commits; costs next to nothing without turns."""
-    if any(repository.store.refs(below, newest=1) for below in (CHECKPOINTS, REMOTES)):
+    has_turns = any(repository.store.refs(below, newest=1) for below in (CHECKPOINTS, REMOTES))
+    if commits and has_turns:
         from git_boocode.checkpoints.commit_notes import attribute
+        from git_boocode.repo.lock import file_lock
 
-        attribute(repository, commits)
+        path = os.path.join(repository.common_state_dir, ATTRIBUTION_LOCK)
+        # The note of who saw fewer states must not replace that of who saw more.
+        with file_lock(path, patience=BACKGROUND_LIMIT):
+            attribute(repository, commits)
 
 
 def _note_rewritten(repository: Repository, *, amended: bool, words: Sequence[str]) -> None:
@@ -145,11 +168,9 @@ def _note_rewritten(repository: Repository, *, amended: bool, words: Sequence[st
     onto = _rebased_onto(repository)
     # After an amend, git has called the other hook as well.
     if onto or (amended and POST_COMMIT not in words):
-        from git_boocode.agents.config_program import installed_program
-
         head = repository.git.line("rev-parse", "HEAD")
         made = f"{onto}..{head}" if onto else head
-        start_detached((*installed_program(), "hook", "git", POST_REWRITE, made))
+        repository.start_detached("hook", "git", POST_REWRITE, made)
 
 
 def _rebased_onto(repository: Repository) -> str | None:

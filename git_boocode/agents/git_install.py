@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, read_file
-from git_boocode.agents.git_hooks import ALL_EVENTS, EVENTS, POST_COMMIT, chosen_events
+from git_boocode.agents.git_hooks import ALL_EVENTS, EVENTS, chosen_events
+from git_boocode.checkpoints.turn_commits import POST_COMMIT
 from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.files import Symlink

@@ -157,13 +157,13 @@ class HookContext:
         self._is_configured = False
         self._worktree = self._state_dir = ""
 
-    def apply_timeout(self, repository: Repository) -> None:
-        """Apply the time limit that the first repository configures."""
+    def apply_timeout(self, repository: Repository, *, least: float = 0.0) -> None:
+        """Apply the time limit that the first repository configures, or a longer one."""
         if self._is_configured or self.limit is None:
             return
         self._is_configured = True
         with self.noting():
-            self.seconds = hook_timeout(repository.config)
+            self.seconds = max(least, hook_timeout(repository.config))
             self.limit.change(self.seconds)
 
     def enter(self, repository: Repository | None) -> None:
@@ -243,9 +243,10 @@ def _serve_git(context: HookContext, enter: Callable[[], None], arguments: Seque
         raise FatalError("no git hook is named", code="unknown_event")
     repository = Repository.discover()
     context.enter(repository)
-    context.apply_timeout(repository)
-    from git_boocode.agents.git_hooks import run_git_hook
+    from git_boocode.agents.git_hooks import BACKGROUND_LIMIT, run_git_hook, runs_in_background
 
+    is_alone = runs_in_background(context.event, [*arguments])
+    context.apply_timeout(repository, least=BACKGROUND_LIMIT if is_alone else 0.0)
     run_git_hook(context.event, arguments, repository)
 
 

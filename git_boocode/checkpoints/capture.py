@@ -17,6 +17,7 @@ from git_boocode.checkpoints.store.catalog import (
     Checkpoint,
     with_proof,
 )
+from git_boocode.checkpoints.turn_commits import attribute_later
 from git_boocode.checkpoints.worktree.scan import WorktreeScan, is_reachable
 from git_boocode.checkpoints.worktree.snapshot import (
     IndexCache,
@@ -254,8 +255,13 @@ def capture_turn_end(repository: Repository, begun: str, trigger: str) -> bool:
 
     `begun` is the id of the checkpoint at which the turn began; a later end replaces an earlier
     one. Returns whether there is such a checkpoint in the log. Raises as `capture` does.
+
+    The commits that were made during the turn are attributed again, in the background.
     """
-    return _capture_in_turn(repository, begun, Request(ends=begun, trigger=trigger))
+    is_recorded = _capture_in_turn(repository, begun, Request(ends=begun, trigger=trigger))
+    if is_recorded:
+        attribute_later(repository, begun)
+    return is_recorded
 
 
 def capture_tool_state(repository: Repository, call: ToolCall, trigger: str) -> bool:

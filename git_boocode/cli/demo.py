@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
-from git_boocode.agents.config_program import isolated_command
 from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import config_here, output_style, print_json, print_text, wants_json
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.files import shipped_file
+from git_boocode.repo.process import isolated_command
 
 _REPORT = """\
 def summary(rows):

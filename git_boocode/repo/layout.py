@@ -47,13 +47,14 @@ NEWEST_ID = "newest-id"
 ORIGIN_KEY = "origin-key"
 PRUNING_STAMP = "last-prune"
 NOTES_LOCK = "notes.lock"
+ATTRIBUTION_LOCK = "attribution.lock"
 HOOK_LOG = "hooks.log"
 REFUSAL_LOG = "refusals.log"
 FILES = (
     *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
     *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, HOOK_IDLE, INDEX_CACHE, INDEX_CACHE_NOTE),
     *(PROPOSALS_INDEX, FORK_NOTE, FORK_LOCK, PAGE, NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
-    NOTES_LOCK,
+    *(NOTES_LOCK, ATTRIBUTION_LOCK),
     *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1")),
 )
 

@@ -20,6 +20,7 @@ from git_boocode.repo.git import (
 )
 from git_boocode.repo.layout import PRIVATE
 from git_boocode.repo.messages import DUBIOUS_OWNERSHIP, failure_reason, says
+from git_boocode.repo.process import isolated_command, start_detached
 
 _L = TypeVar("_L", bound="Location")
 _QUESTIONS = (
@@ -215,6 +216,10 @@ class Location:
         git = Git(self.worktree, self._environment())
         # Not `--path-format=absolute`, which fails if `core.hooksPath` is /dev/null.
         return os.path.join(self.worktree, git.line("rev-parse", "--git-path", f"hooks/{name}"))
+
+    def start_detached(self, *words: str) -> None:
+        """Let this program run in the worktree, with arguments, in the background."""
+        start_detached((*isolated_command(), *words), self.worktree, self._environment())
 
     def _environment(self) -> dict[str, str]:
         location = {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.worktree}

@@ -14,13 +14,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from threading import Event, Thread, current_thread, main_thread
 from typing import Any, NoReturn
 
 from git_boocode.repo.errors import CommandError
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 # The part of a time limit that is reserved for the rollback, and its maximum in seconds.
@@ -300,16 +301,25 @@ def _ps(*options: str) -> list[str]:
     return process.communicate()[0].splitlines()
 
 
-def start_detached(command: Sequence[str]) -> None:
+def isolated_command() -> tuple[str, ...]:
+    """What runs this program with this Python, and nothing that a worktree brings along."""
+    return (sys.executable, "-I", os.path.join(_PACKAGE, "__main__.py"))
+
+
+def start_detached(command: Sequence[str], directory: str, environ: Mapping[str, str]) -> None:
     """Start a program that nobody waits for, in a session of its own, and without any streams."""
     import subprocess
 
-    subprocess.Popen(
-        command,
+    # It is the child of a shell that has ended, so that a host is left without a zombie.
+    subprocess.run(
+        ("sh", "-c", '"$@" &', "sh", *command),
+        cwd=directory,
+        env=environ,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        check=False,
     )
 
 

@@ -54,6 +54,40 @@ def test_after_a_commit_amend_and_rebase(repo: Repo) -> None:
     assert awaited(repo) == {"f": [(4, 4)]}
 
 
+def test_commits_in_a_turn_once_it_has_ended(repo: Repo) -> None:
+    repo.commit("base", f="a\n")
+    install()
+
+    def tool(event: str, call: str) -> None:
+        payload = {**prompted(repo), "tool_name": "Bash", "tool_use_id": call, "tool_input": {}}
+        fire(repo, "claude-code", event, payload=payload)
+
+    turn(repo)
+    tool("PreToolUse", "t1")
+    repo.commit("c1", f="a\n1\n")
+    assert awaited(repo) == {"f": [(2, 2)]}
+    repo.commit("c2", f="a\n1\n2\n")
+    repo.commit("c3", new="3\n")
+    tool("PostToolUse", "t1")
+    tool("PreToolUse", "t2")
+    repo.write("f", "a\n1\n2\n4\n")
+    tool("PostToolUse", "t2")
+    repo.commit("c4", f="a\n1\n2\n4\n")
+    repo.commit("c5", f="a\n1\n2\n4\n5\n")
+    end(repo)
+    assert awaited(repo, "HEAD~3") == {"f": [(3, 3)]}
+    lines = [{"f": [(2, 2)]}, {"new": [(1, 1)]}, {"f": [(4, 4)]}, {"f": [(5, 5)]}]
+    assert [noted(repo, f"HEAD~{number}") for number in (4, 2, 1, 0)] == lines
+    repo.commit("by hand", f="a\n1\n2\n4\n5\nby hand\n")
+    assert repo.boocode("turn", "begin", "-m", "more").code == 0
+    for number in range(3):
+        repo.commit("turn", more="more\n" * (number + 1))
+    assert repo.boocode("turn", "end").code == 0
+    assert awaited(repo, "HEAD~1") == {"more": [(2, 2)]}
+    lines = [{}, {"more": [(1, 1)]}, {"more": [(3, 3)]}]
+    assert [noted(repo, f"HEAD~{number}") for number in (3, 2, 0)] == lines
+
+
 def test_a_commit_without_turns_has_no_note(repo: Repo) -> None:
     repo.commit("base", f="a\n")
     run_git_hook("post-commit", ())
