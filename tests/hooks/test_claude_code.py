@@ -408,11 +408,29 @@ def test_a_fork_is_a_session_of_the_new_worktree(
     assert answer["conversation"] == {"forked": True, "session": session, "message": ""}
     assert answer["resume"] == ["claude", "--resume", session]
     [made] = (sealed / ".claude/projects").glob(f"*/{session}.jsonl")
-    assert made.read_bytes() == BEFORE
+    assert made.read_bytes() == BEFORE.replace(SESSION.encode(), session.encode())
     name = re.sub("[^a-zA-Z0-9]", "-", str(top))
     assert made.parent.name[:200] == name[:200]
     assert len(made.parent.name) == len(name) if length < 200 else len(made.parent.name) > 201
     scene.untouched()
+
+
+def test_lines_of_a_fork_name_its_session_and_its_directory(
+    repo: Repo, sealed: Path, tmp_path: Path
+) -> None:
+    scene = Scene(repo, sealed)
+    said = f'"sessionId":"{SESSION}", "cwd":"/work/shop"'
+    prompt = line("A", None, cwd="/work/shop", text=said)
+    answer = line("B", "A", "assistant", cwd="/work/shop/sub")
+    scene.path.write_bytes(prompt + answer + line("C", "B", cwd="/work/shopping"))
+    top = tmp_path / "the fork"
+    result = repo.boocode("fork", "@", str(top), "--after", "--json").json
+    session = result["conversation"]["session"]
+    [made] = (sealed / ".claude/projects").glob(f"*/{session}.jsonl")
+    rows = [json.loads(each) for each in made.read_text().splitlines()]
+    assert {each["sessionId"] for each in rows} == {session}
+    assert [each["cwd"] for each in rows] == [str(top), f"{top}/sub", "/work/shopping"]
+    assert rows[0]["text"] == said
 
 
 def test_a_killed_fork_leaves_no_session(repo: Repo, sealed: Path, tmp_path: Path) -> None:
