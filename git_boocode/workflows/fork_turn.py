@@ -24,6 +24,7 @@ from git_boocode.checkpoints.new_worktree import (
     resolve_fork,
 )
 from git_boocode.checkpoints.restore.conversation import callback_of, conversation_of
+from git_boocode.checkpoints.restore.request import RestoreHost
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
 from git_boocode.checkpoints.turns import NOW, end_is_unknown, turn_of
 from git_boocode.checkpoints.worktree.indexer import Skipped
@@ -191,13 +192,14 @@ class _Plan:
     def carry_out(self, lock: int) -> ForkResult:
         """Make the fork; the caller holds the lock of forks."""
         state, turn, request = self._check(), self._turn, self._request
-        label = turn.meta.text("label")
+        label, worktree = turn.meta.text("label"), turn.meta.worktree_name
+        end = "the end of " if request.after else ""
         new = NewWorktree(
             self._path,
             state,
             request.branch,
-            {"turn": turn.id, "worktree": turn.meta.worktree_name, "after": request.after},
-            f"fork of {self._short}" + (f" ({label})" if label else ""),
+            {"turn": turn.id, "worktree": worktree, "after": request.after},
+            f"fork of {end}{self._short} of worktree {worktree}" + (f" ({label})" if label else ""),
             self._identity,
         )
         copy = _ConversationCopy(self._catalog, request, turn, new)
@@ -276,7 +278,7 @@ class _ConversationCopy:
         following = self._following() if self._request.after else None
         cut_at = following or self._turn
         callback = find_callback(repository, self._request.callback, callback_of(host, cut_at))
-        why = "" if callback else _no_callback(cut_at)
+        why = "" if callback else _no_callback(host, cut_at)
         if (callback or why) and not is_taken_here(repository, cut_at):
             why = "nothing proves that the turn was recorded in this repository"
         if why or callback is None:
@@ -341,7 +343,7 @@ def roll_back_conversation(repository: Repository, event: Mapping[str, Any]) -> 
             callback._replace(event=event).roll_back("the fork was interrupted")
 
 
-def _no_callback(checkpoint: Checkpoint) -> str:
+def _no_callback(host: RestoreHost, checkpoint: Checkpoint) -> str:
     """Why no callback is called; empty if there is no conversation."""
     meta = checkpoint.meta
     agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
@@ -351,6 +353,10 @@ def _no_callback(checkpoint: Checkpoint) -> str:
         return f"{agent.title} keeps it where no callback can copy it"
     if transcript and not os.path.isfile(transcript):
         return f"its transcript '{transcript}' is gone"
-    if agent is not None:
+    if agent is None:
+        return "no callback is configured"
+    if not (store := host.callbacks[agent.name].store):
+        return "the checkpoint names no transcript"
+    if not meta.text("message"):
         return "the checkpoint does not say how far it had gone"
-    return "no callback is configured"
+    return f"its database '{store}' is gone"

@@ -85,7 +85,10 @@ def test_the_end_of_a_turn(repo: Repo, tmp_path: Path) -> None:
     assert result.checkpoint.meta.values["forked_from"] == origin
     shown = repo.boocode("show", result.checkpoint.id).out
     assert f"forked from the end of {turn.id}, worktree main\n" in shown
-    assert "(write b)\n" in repo.boocode("log", "--all").out
+    assert re.search(
+        rf"fork of the end of {turn.id[:8]}[-0-9a-f]* of worktree main \(write b\)\n",
+        repo.boocode("log", "--all").out,
+    )
 
 
 def nothing_made(repo: Repo, tmp_path: Path) -> None:
@@ -298,6 +301,10 @@ def test_a_host_that_cannot_fork_does_not_prevent_it(repo: Repo, tmp_path: Path)
     assert "KeyError" in reasons[0]
     assert "named no command" in reasons[1]
     assert reasons[2] == "too long"
+    about = ("--agent", "claude-code", "--session", "s", "--message", "m1")
+    repo.boocode("checkpoint", *about)
+    done = repo.boocode("fork", "@", str(tmp_path / "unnamed"))
+    assert "not forked: the checkpoint names no transcript\n" in done.err
     repo.git("config", "boocode.callback", "/bin/false")
     done = repo.boocode("fork", "@", str(tmp_path / "last"))
     assert done.code == 0
