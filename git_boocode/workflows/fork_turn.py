@@ -121,13 +121,15 @@ def fork(repository: Repository, name: str, request: ForkRequest) -> ForkResult:
     that cannot be copied does not prevent a fork.
     """
     catalog = Catalog(repository)
-    plan = _Plan(catalog, catalog.find(name), request)
+    turn = catalog.find(name)
     lock = partial(worktree_lock, repository.state_dir, shared=True, patience=_PATIENCE)
     if request.dry_run:
         left = _interrupted(repository)
         with lock(read_only=True):
-            return plan.checked(left)
+            return _Plan(catalog, turn, request).checked(left)
     with fork_lock(repository) as descriptor:
+        # Another fork may have just taken the default directory.
+        plan = _Plan(catalog, turn, request)
         if left := interrupted_fork(repository):
             is_done = plan.is_done(left)
             resolve_fork(repository, left, partial(roll_back_conversation, repository))

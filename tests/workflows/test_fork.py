@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,17 @@ def test_without_a_directory_it_is_outside_of_everything(repo: Repo, tmp_path: P
             answer = Repo(top).boocode("fork", turn, "--json").json
             assert re.fullmatch(rf"{named}-{turn[:8]}[-0-9a-f]*{number}", answer["worktree"])
             assert Repo(Path(answer["worktree"])).git("status", "--porcelain") == ""
+
+
+def test_forks_at_the_same_time(repo: Repo) -> None:
+    repo.commit("base", a="a\n")
+    take()
+    with ThreadPoolExecutor() as pool:
+        calls = [pool.submit(repo.boocode, "fork", "@", "-b", f"b{n // 2}") for n in range(4)]
+    done = [call.result() for call in calls]
+    assert sorted(each.code for each in done) == [0, 0, 1, 1]
+    assert sum("already" in each.err for each in done) == 2
+    assert repo.git("worktree", "list").count("\n") == 3
 
 
 @pytest.mark.slow
