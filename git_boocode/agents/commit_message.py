@@ -1,7 +1,8 @@
 """Prepare the message of a commit: which turns wrote what is staged, as comments or trailers.
 
-`boocode.commitMessage` asks for it. A message is only prepared, never checked, and what goes wrong
-leaves it as it is.
+`boocode.commitMessage` asks for it. What goes wrong leaves the message as it is. One that is empty
+until somebody writes it gets no trailers, with which git would not take it for empty any more: they
+are comments until it has been written.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from collections.abc import Sequence
 from git_boocode.checkpoints.attribution import Attribution, Attributor
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.config import FALLBACK_IDENTITY, Config
+from git_boocode.repo.durable import is_regular
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 
 _TRAILER = "Agent-Turn"
-# With any other, git would keep our comments.
-_STRIPPING = ("", "default", "strip", "scissors")
+# With any other, git keeps comments; with `scissors`, those that are not below its line.
+_STRIPPING = ("", "default", "strip")
+# As git writes it, behind whatever begins a comment.
+_SCISSORS = re.compile(rb"(\S+) -{24} >8 -{24}\n")
+_PROPOSAL = f"   {_TRAILER}: "  # in a comment
+_SIGN_OFF = b"Signed-off-by: "
 _LONGEST = 72
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -33,21 +39,40 @@ def prepare_message(
     Without trailers, it gets comments, if it is about to be edited and has not come from elsewhere.
     """
     path, source = (*arguments, "", "")[:2]
-    is_new = source in ("", "template") and os.environ.get("GIT_EDITOR") != ":"
-    mark = _comment_mark(repository.config)
-    if not path or not (with_trailers or (is_new and mark)):
+    path = os.path.join(repository.worktree, path)
+    lines = _lines_of(path)
+    mark = _comment_mark(repository.config, lines)
+    is_edited = os.environ.get("GIT_EDITOR") != ":"
+    text = _text(lines, mark)
+    is_new = source in ("", "template") or not text
+    if with_trailers and is_new and source == "template" and text != _template(repository, mark):
+        # Whether anything is added to the file of `git commit -t` cannot be known later.
+        return
+    # Where comments are kept, git does not take such a message for empty, either.
+    is_kept = is_edited and not mark and not _strips(repository.config)
+    is_direct = with_trailers and (is_kept or not is_new)
+    if not is_direct and not (is_new and is_edited and mark):
         return
     # As git names a commit that is amended.
     found = _attribution(repository, amended=[*arguments[1:3]] == ["commit", "HEAD"])
     if not found.files:
         return
-    path = os.path.join(repository.worktree, path)
-    if with_trailers:
-        trailers = [f"--trailer={_TRAILER}: {turn.id}" for turn in found.turns]
-        options = ("--in-place", "--if-exists=addIfDifferent", *trailers)
-        repository.git.run("interpret-trailers", *options, "--", path)
+    if is_direct:
+        _add_trailers(repository, path, [turn.id for turn in found.turns])
     else:
-        _add_comments(path, mark, found)
+        _add_comments(path, lines, mark, _trailers(found) if with_trailers else _about(found))
+
+
+def finish_message(repository: Repository, path: str) -> None:
+    """Add the trailers that comments propose to a message that was written; for `commit-msg`."""
+    path = os.path.join(repository.worktree, path)
+    lines = _lines_of(path)
+    mark = _comment_mark(repository.config, lines)
+    begin = mark + _PROPOSAL.encode()
+    turns = [line[len(begin) :].strip().decode() for line in lines if line.startswith(begin)]
+    text = _text(lines, mark)
+    if mark and turns and text and text != _template(repository, mark):
+        _add_trailers(repository, path, turns)
 
 
 def _attribution(repository: Repository, *, amended: bool) -> Attribution:
@@ -69,31 +94,94 @@ def _attribution(repository: Repository, *, amended: bool) -> Attribution:
         git = repository.git.bind("core.splitIndex=false", GIT_INDEX_FILE=copy)
         tree = git.line("write-tree")
         head = repository.store.commit("HEAD")
-        parents = (head.parents if amended else (head.id,)) if head else ()
+        parents = (head.parents if amended else (head.id, *_merged(repository))) if head else ()
         store, by = repository.store, FALLBACK_IDENTITY
         commit = store.write_commit(tree, parents, "staged", by, time.time())
         return Attributor(repository).attribute(commit, is_next=True)
 
 
-def _comment_mark(config: Config) -> bytes:
-    """What begins a comment in a message; empty if it is unknown, or comments are kept."""
-    mark = config.text("core.commentString") or config.text("core.commentChar") or "#"
-    is_kept = (config.text("commit.cleanup") or "").lower() not in _STRIPPING
-    return b"" if is_kept or mark == "auto" else os.fsencode(mark)
+def _merged(repository: Repository) -> list[str]:
+    """The commits that are being merged."""
+    path = os.path.join(repository.git_dir, "MERGE_HEAD")
+    return [line.decode().strip() for line in _lines_of(path)] if is_regular(path) else []
 
 
-def _add_comments(path: str, mark: bytes, found: Attribution) -> None:
-    """Add comments before those of git, or at the end."""
+def _lines_of(path: str) -> list[bytes]:
     with open(path, "rb") as file:
-        lines = file.read().splitlines(keepends=True)
-    at = next((n for n, line in enumerate(lines) if line.startswith(mark)), len(lines))
-    made = [b"%s %s\n" % (mark, line.encode()) if line else mark + b"\n" for line in _about(found)]
-    if at == len(lines) and lines and not lines[-1].endswith(b"\n"):
-        lines[-1] += b"\n"
+        return file.read().splitlines(keepends=True)
+
+
+def _cut_at(lines: Sequence[bytes]) -> int | None:
+    """The number of the line below which git ignores everything; None if there is none."""
+    return next((n for n, line in enumerate(lines) if _SCISSORS.fullmatch(line)), None)
+
+
+def _comment_mark(config: Config, lines: Sequence[bytes]) -> bytes:
+    """What begins a comment in a message; empty if it is unknown, or comments are kept."""
+    cut = _cut_at(lines)
+    if cut is not None:
+        return lines[cut].split(b" ")[0]
+    several = os.fsencode(config.text("core.commentString") or "")
+    mark = several or os.fsencode(config.text("core.commentChar") or "#")
+    # Git before 2.45 does not know that setting.
+    is_known = not several or any(line.startswith(several) for line in lines)
+    return mark if is_known and mark != b"auto" and _strips(config) else b""
+
+
+def _strips(config: Config) -> bool:
+    return (config.text("commit.cleanup") or "").lower() in _STRIPPING
+
+
+def _text(lines: Sequence[bytes], mark: bytes) -> list[bytes]:
+    """The lines of a message that git would not take for empty."""
+    kept = lines[: _cut_at(lines)]
+    comments = (mark, _SIGN_OFF) if mark else (_SIGN_OFF,)
+    return [line.rstrip() for line in kept if line.strip() and not line.startswith(comments)]
+
+
+def _template(repository: Repository, mark: bytes) -> list[bytes] | None:
+    """The text of the user's template, with which git takes a message for empty."""
+    name = repository.config.text("commit.template")
+    path = os.path.join(repository.worktree, os.path.expanduser(name)) if name else ""
+    return _text(_lines_of(path), mark) if is_regular(os.path.realpath(path)) else None
+
+
+def _add_trailers(repository: Repository, path: str, turns: Sequence[str]) -> None:
+    trailers = [f"--trailer={_TRAILER}: {turn}" for turn in turns]
+    options = ("--in-place", "--no-divider", "--if-exists=addIfDifferent")
+    repository.git.run("interpret-trailers", *options, *trailers, "--", path)
+
+
+def _add_comments(path: str, lines: list[bytes], mark: bytes, about: Sequence[str]) -> None:
+    """Add comments below the line that git cuts at, or before the comments at the end."""
+    made = [b"%s %s\n" % (mark, line.encode()) for line in about]
+    cut = _cut_at(lines)
+    if cut is not None:
+        at = cut + 1
+        # What git says of that line.
+        while lines[at : at + 1] and lines[at].startswith(mark) and lines[at].strip() != mark:
+            at += 1
+        made = [mark + b"\n", *made]
+        if lines[at : at + 1] != [mark + b"\n"]:
+            made.append(mark + b"\n")
+    else:
+        at = len(lines)
+        while at and lines[at - 1].startswith(mark):
+            at -= 1
+        if at == len(lines) and lines and not lines[-1].endswith(b"\n"):
+            lines[-1] += b"\n"
+        made = [*([] if lines[:at] else [b"\n"]), *made, mark + b"\n"]
     aside = f"{path}.boocode"
     with open(aside, "wb") as file:
-        file.writelines((*lines[:at], *([] if lines[:at] else [b"\n"]), *made, *lines[at:]))
+        file.writelines((*lines[:at], *made, *lines[at:]))
     os.replace(aside, path)
+
+
+def _trailers(found: Attribution) -> list[str]:
+    return [
+        "Trailers for the turns of agents that wrote staged lines:",
+        *(f"{_PROPOSAL[1:]}{turn.id}" for turn in found.turns),
+    ]
 
 
 def _about(found: Attribution) -> list[str]:
@@ -105,7 +193,7 @@ def _about(found: Attribution) -> list[str]:
             if count:
                 shown = _CONTROL.sub("?", path).encode("utf-8", "replace").decode()
                 lines.append(f"    {shown}: {count} line{'s' * (count > 1)}")
-    return [*lines, ""]
+    return lines
 
 
 def _title(turn: Checkpoint) -> str:

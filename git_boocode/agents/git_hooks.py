@@ -20,8 +20,10 @@ from git_boocode.repo.repository import Repository
 
 SETTING = "boocode.gitHooks"
 POST_REWRITE = "post-rewrite"
-MESSAGE = "prepare-commit-msg"
+MESSAGE, FINISHED_MESSAGE = "prepare-commit-msg", "commit-msg"
 _TEMPLATE, _TRAILER, _NONE = "template", "trailer", "none"
+_MESSAGES = {_NONE: (), _TEMPLATE: (MESSAGE,), _TRAILER: (MESSAGE, FINISHED_MESSAGE)}
+"""The hooks for each form."""
 _REBASES = ("rebase-merge", "rebase-apply")
 _SHORT = 10
 _LONGEST = 60
@@ -61,13 +63,13 @@ EVENTS: Mapping[str, Callable[[Repository, Sequence[str]], str]] = {
     "post-merge": lambda _, given: f"after a {'squash ' if given[:1] == ['1'] else ''}merge",
 }
 """By event, the label for a repository and git's arguments; empty for no checkpoint."""
-ALL_EVENTS = (*EVENTS, MESSAGE)
+ALL_EVENTS = (*EVENTS, MESSAGE, FINISHED_MESSAGE)
 
 
 def chosen_events(config: Config) -> tuple[str, ...]:
     """The events that `boocode.gitHooks` names, in the order of `EVENTS`; by default all.
 
-    And the one that prepares messages, if `boocode.commitMessage` asks for that.
+    And those that prepare messages, if `boocode.commitMessage` asks for that.
 
     Raises FatalError (`bad_config`) if it names something else.
     """
@@ -79,7 +81,7 @@ def chosen_events(config: Config) -> tuple[str, ...]:
                 code="bad_config",
                 hints=(f"separate these by spaces: {' '.join(EVENTS)}",),
             )
-    message = [MESSAGE] if _message_form(config) != _NONE else []
+    message = _MESSAGES[_message_form(config)]
     return (*(event for event in EVENTS if event in words), *message)
 
 
@@ -97,11 +99,11 @@ def run_git_hook(
     repository, arguments = repository or Repository.discover(), list(arguments)
     from git_boocode.repo.lock import inside_restore
 
-    words = [*_words(repository.config), MESSAGE]
+    words = [*_words(repository.config), MESSAGE, FINISHED_MESSAGE]
     if event not in words or inside_restore(repository.state_dir):
         return
-    if event == MESSAGE:
-        _prepare_message(repository, arguments)
+    if event in (MESSAGE, FINISHED_MESSAGE):
+        _prepare_message(repository, event, arguments)
     elif runs_in_background(event, arguments):
         _note(repository, _made(repository, event, arguments, words))
     elif label := EVENTS[event](repository, arguments):
@@ -128,13 +130,17 @@ def _take(repository: Repository, event: str, label: str) -> None:
     prune_daily(repository)
 
 
-def _prepare_message(repository: Repository, arguments: Sequence[str]) -> None:
+def _prepare_message(repository: Repository, event: str, arguments: Sequence[str]) -> None:
     form = _message_form(repository.config)
-    if form != _NONE:
-        # Importing it would delay all other hooks.
-        from git_boocode.agents.commit_message import prepare_message
+    if event not in _MESSAGES[form] or not arguments:
+        return
+    # Importing it would delay all other hooks.
+    from git_boocode.agents.commit_message import finish_message, prepare_message
 
+    if event == MESSAGE:
         prepare_message(repository, arguments, with_trailers=form == _TRAILER)
+    else:
+        finish_message(repository, arguments[0])
 
 
 def _made(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from git_boocode.agents.config_program import installed_command
 from git_boocode.agents.file_edits import FileEdit, read_file
-from git_boocode.agents.git_hooks import ALL_EVENTS, EVENTS, chosen_events
+from git_boocode.agents.git_hooks import ALL_EVENTS, EVENTS, FINISHED_MESSAGE, chosen_events
 from git_boocode.checkpoints.turn_commits import POST_COMMIT
 from git_boocode.repo.durable import is_blocked
 from git_boocode.repo.errors import RefusedError
@@ -137,6 +137,9 @@ def _call(event: str) -> str:
         head = "boocode_commit=$(git rev-parse -q --verify HEAD) || :"
         return f'{head}; {command} "$boocode_commit" </dev/null >/dev/null 2>&1 & :'
     call = f'{command} "$@" </dev/null >/dev/null 2>&1 || :'
+    if event == FINISHED_MESSAGE:
+        # Most messages propose no trailers; skip them without starting Python.
+        return f'! grep -q "   Agent-Turn: " "${{1-}}" || {call}'
     if event == "post-checkout":
         # Git runs this hook for each checked-out file; skip those calls without starting Python.
         return f'[ "${{3-}}" = 0 ] || [ "${{1-}}" = "${{2-}}" ] || {call}'

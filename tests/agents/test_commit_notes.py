@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from git_boocode.agents.git_hooks import run_git_hook
 from tests.agents.hooks_kit import install
 from tests.agents.kit import fire, prompted, taken, turn
@@ -138,3 +140,49 @@ def test_the_message_of_a_commit_is_prepared_as_wanted(repo: Repo) -> None:
     repo.git("config", "--unset", "boocode.commitMessage")
     install("pre-commit")
     assert not (repo.top / ".git/hooks/prepare-commit-msg").exists()
+
+
+@pytest.mark.slow
+def test_comments_do_not_stay_in_a_message_nor_keep_an_empty_one(repo: Repo) -> None:
+    editor, template = repo.top.parent / "editor", repo.top.parent / "template"
+    template.write_text("\n# Why?\nSubject\n\n# How?\n")
+
+    def commit(text: str, *words: str) -> str:
+        editor.write_text(
+            f'#!/bin/sh\ncp "$1" "$0.seen"\nprintf "{text}" | cat - "$1" >"$0.new"\n'
+            'cp "$0.new" "$1"\n'
+        )
+        editor.chmod(0o755)
+        repo.git("-c", f"core.editor={editor}", "commit", "-q", *words, check=False)
+        made = repo.git("log", "-1", "--format=%B").strip()
+        if made != "base":
+            repo.git("reset", "-q", "--soft", "HEAD~1")
+        return made
+
+    repo.commit("base", f="a\n")
+    turn(repo, prompt="add b")
+    repo.write("f", "a\nb\n")
+    end(repo)
+    repo.git("add", "f")
+    trailer = f"Agent-Turn: {taken(repo)[0]['id']}"
+    for form, more in (("template", ""), ("trailer", f"\n\n{trailer}")):
+        repo.git("config", "boocode.commitMessage", form)
+        install("pre-commit")
+        for words in ("", "-v", "--cleanup=scissors", "-v --cleanup=scissors"):
+            assert commit("done\n", *words.split()) == f"done{more}"
+            seen = (editor.parent / "editor.seen").read_text()
+            assert "turns of agents" in seen.partition(" >8 ")[2 if words else 0]
+            assert commit("", *words.split()) == "base"
+        assert commit("", "-m", "") == commit("", "-s") == "base"
+        repo.git("config", "commit.template", str(template))
+        assert commit("") == "base"
+        made = commit("done\n")
+        assert made.startswith("done\n\nSubject")
+        assert made.endswith(trailer if more else "Subject")
+        assert commit("", "-t", str(editor)) == "base"
+        for key, value in (("core.commentChar", ";"), ("core.commentChar", "auto")):
+            repo.git("config", key, value)
+            assert commit("") == "base"
+            assert "agents" not in commit("done\n")
+        repo.git("config", "--unset", "core.commentChar")
+        repo.git("config", "--unset", "commit.template")
