@@ -339,10 +339,12 @@ def _has_made_branch(repository: Repository, fork: InterruptedFork) -> bool:
     """Whether HEAD of an incomplete fork shows that it is the one that created its branch."""
     if not fork.branch or not fork.head or fork.is_complete:
         return False
-    git_dir = _git_dir(repository, fork)
-    if not git_dir or _content(git_dir, "HEAD") != f"ref: refs/heads/{fork.branch}":
+    head = f"worktrees/{os.path.basename(_git_dir(repository, fork))}/HEAD"
+    branch = f"refs/heads/{fork.branch}"
+    found = repository.git.attempt("symbolic-ref", "-q", head)
+    if os.fsdecode(found.stdout).strip() != branch:
         return False
-    found = repository.git.attempt("rev-parse", "--verify", "-q", f"refs/heads/{fork.branch}")
+    found = repository.git.attempt("rev-parse", "--verify", "-q", branch)
     return os.fsdecode(found.stdout).strip() == fork.head
 
 
@@ -350,15 +352,9 @@ def _git_dir(repository: Repository, fork: InterruptedFork) -> str:
     """The git directory of an incomplete fork; empty if git has not added it."""
     linked = os.path.join(repository.common_dir, "worktrees")
     for name in sorted(os.listdir(linked)) if os.path.isdir(linked) else ():
-        git_dir = os.path.join(linked, name)
-        link = os.path.normpath(os.path.join(git_dir, _content(git_dir, "gitdir")))
-        if link == os.path.join(fork.making, ".git"):
+        git_dir = path = os.path.join(linked, name)
+        with suppress(OSError), open(f"{path}/gitdir", errors="surrogateescape") as file:
+            path = os.path.normpath(os.path.join(git_dir, file.read().removesuffix("\n")))
+        if path == os.path.join(fork.making, ".git"):
             return git_dir
-    return ""
-
-
-def _content(git_dir: str, name: str) -> str:
-    path = os.path.join(git_dir, name)
-    with suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.read().removesuffix("\n")
     return ""
