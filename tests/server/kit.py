@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.forked import ForkedProcess
-from tests.repo_kit import Repo
+from tests.repo_kit import BOOCODE, Repo
 
 LIMIT = 30.0
 """Seconds to wait for a message; far more than any answer takes on a busy machine."""
@@ -283,10 +283,16 @@ def serving(
     cwd: str | Path,
     roots: Sequence[Any] | None = None,
     env: Mapping[str, str] | None = None,
-    program: Sequence[str] = ("git-boocode",),
+    program: Sequence[str] = (),
 ) -> Iterator[Client]:
-    """A server that has been started, with its client; at the end, it must not have failed."""
-    client = _started([*program, "serve", *options], cwd, roots, {**os.environ, **(env or {})})
+    """A server, by default a forked one, with its client; at the end, it must not have failed."""
+    environment = {**os.environ, **(env or {})}
+    process = (
+        _started([*program, "serve", *options], cwd, environment)
+        if program
+        else ForkedProcess(BOOCODE, ("serve", *options), cwd, environment)
+    )
+    client = Client(process, roots)
     try:
         yield client
         _check_end(client)
@@ -294,12 +300,9 @@ def serving(
         client.close()
 
 
-def _started(
-    command: Sequence[str], cwd: str | Path, roots: Sequence[Any] | None, env: Mapping[str, str]
-) -> Client:
+def _started(command: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -> Process:
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
-    return Client(process, roots)
+    return subprocess.Popen(command, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
 
 
 def _check_end(client: Client) -> None:
@@ -319,7 +322,7 @@ class SharedServer:
     def begin(self, *roots: Any) -> Client:
         """Begin a session whose client has named its roots."""
         if self._client is None:
-            self._client = _started(["git-boocode", "serve"], "/", (), self._env)
+            self._client = Client(_started(["git-boocode", "serve"], "/", self._env), ())
         self._client.roots = roots
         self._client.begin()
         asked = self._client.read()

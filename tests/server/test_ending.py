@@ -337,7 +337,7 @@ def test_a_server_that_is_killed(work: Repo, serve: Serve, delay: float) -> None
 def test_nothing_but_protocol_on_standard_output(
     work: Repo, serve: Serve, env: dict[str, str]
 ) -> None:
-    client = serve(env=env)
+    client = serve(env=env, program=["git-boocode"])
     client.begin()
     client.succeed("apply_edit", **edit("a", "two", "zwei"))
     client.succeed("checkpoint", label="ä")

@@ -53,7 +53,7 @@ def run(client: Client, count: int) -> None:
 
 
 def test_ten_thousand_requests(work: Repo, serve: Serve) -> None:
-    client = serve()
+    client = serve(program=["git-boocode"])
     client.begin()
     run(client, 2_000)
     before, files = resident(client), descriptors(client)
@@ -69,7 +69,7 @@ def test_a_repository_that_changes_all_the_time(work: Repo, serve: Serve) -> Non
     # Git reads the objects: libgit2 opens no partial clone.
     work.git("config", "extensions.partialClone", "origin")
     work.git("config", "core.repositoryFormatVersion", "1")
-    client = serve()
+    client = serve(program=["git-boocode"])
     client.begin()
     client.succeed("checkpoint")
     for number in range(60):
