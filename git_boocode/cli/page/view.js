@@ -79,6 +79,8 @@ function operationOf({ command, partial, targets, time }) {
 
 const groupOf = (turn) => JSON.stringify([turn.session, turn.agent, turn.branch, turn.worktree, turn.remote]);
 
+const agentOf = (turn) => oneLine(turn.agent) || (turn.noted ? "unknown agent" : "by hand");
+
 function sourceOf(turn) {
   if (turn.remote) return `remote ${turn.remote}`;
   return turn.here || !turn.worktree ? "" : `worktree ${turn.worktree}`;
@@ -86,7 +88,7 @@ function sourceOf(turn) {
 
 function headingOf(turn) {
   const parts = [turn.session ? `session ${oneLine(turn.session).slice(0, 12)}` : "", turn.branch, sourceOf(turn)];
-  return make("h2", { title: turn.session }, make("b", {}, turn.agent ? oneLine(turn.agent) : "by hand"),
+  return make("h2", { title: turn.session }, make("b", {}, agentOf(turn)),
     parts.filter(Boolean).map((part) => make("span", {}, oneLine(part))));
 }
 
@@ -276,7 +278,7 @@ function turnParts(turn, found) {
       make("h2", { class: turn.label ? "" : "none" }, turn.label || "no label"),
       make("button", { type: "button", "aria-label": "Close this turn", onclick: closeTurn }, "×")),
     make("p", { class: "facts" },
-      make("span", {}, turn.agent ? oneLine(turn.agent) : "by hand"),
+      make("span", {}, agentOf(turn)),
       make("span", { title: ago(turn.started) }, new Date(turn.started * 1000).toLocaleString()), ends, changesOf(turn),
       turn.session ? make("span", {}, `session ${oneLine(turn.session)}`) : null,
       turn.branch ? make("span", {}, `branch ${oneLine(turn.branch)}`) : null,
