@@ -1,72 +1,53 @@
-"""Notes at `refs/notes/boocode`: which turn wrote which lines of a commit, in Agent Trace 0.1.
+"""Which turns wrote the lines of commits, as noted at `refs/notes/boocode`.
 
-A note is one JSON object of https://agent-trace.dev, with a conversation for each file and turn.
-Its `related` resource of type `turn` is `urn:uuid:<id of the turn>`; what is known of the turn is
-in the `metadata`. The same lines give the same bytes, on every machine.
+The turns that are recorded here are the truth, see `attribution`. Of turns that are gone, or were
+never here, what notes say of them is kept: the note of the commit itself, and then those of commits
+that it replaces, see `replaced_commits`. No line counts that the commit does not add.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from git_boocode import __version__
 from git_boocode.checkpoints.attribution import Attribution, Attributor
-from git_boocode.checkpoints.line_changes import ranges_of
+from git_boocode.checkpoints.replaced_commits import AddedLines, ReplacedCommits, added_lines
+from git_boocode.checkpoints.store.agent_trace import (
+    LARGEST_NOTE,
+    TOO_LARGE,
+    CommitNote,
+    NotedTurn,
+    Range,
+    Trace,
+    common,
+    note_bytes,
+    timestamp,
+    united,
+    without,
+)
 from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.store.notes import Note, NotesError, read_notes, write_notes
 from git_boocode.repo.errors import RefusedError, shortened
-from git_boocode.repo.ids import ID
-from git_boocode.repo.layout import COMMIT_NOTES, NOTES_LOCK
-from git_boocode.repo.lock import file_lock
+from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 
-_VERSION = "0.1.0"
-_OWN = "dev.git-boocode"
-_TURN = "urn:uuid:"
-_MESSAGE = "Notes of git boocode\n"
-_PATIENCE = 30.0  # seconds
-_MOST_LINES = 1_000_000  # of a file in a note
 _TEXTS = ("agent", "session", "label", "created_at")
-
-
-class NotedTurn(NamedTuple):
-    """What a note says of a turn; `prompt` is the first line, or the label."""
-
-    id: str
-    agent: str = ""
-    session: str = ""
-    prompt: str = ""
-    created_at: str = ""
-
-
-class NotedRange(NamedTuple):
-    """Lines of a file in a commit, 1-based and inclusive, that a turn wrote."""
-
-    first: int
-    last: int
-    turn: NotedTurn
-
-    def as_json(self) -> dict[str, object]:
-        """The lines and the turn."""
-        turn = {"turn": self.turn.id, **{k: v or None for k, v in self.turn._asdict().items()}}
-        del turn["id"]
-        return {"start_line": self.first, "end_line": self.last, **turn}
-
-
-CommitNote = Mapping[str, Sequence[NotedRange]]
-"""The ranges of a commit by path; empty for none."""
+_ATTEMPTS = 5
 
 
 class NotedCommit(NamedTuple):
-    """A commit with its ranges, the note that has them, and whether that is new or another one."""
+    """A commit with its ranges, the note that has them, and whether that is new or another one.
+
+    `trace` is None for no note. `problem` is why an earlier one was not read.
+    """
 
     commit: str
     files: CommitNote
     trace: dict[str, Any] | None
     written: bool
+    problem: str = ""
 
     def as_json(self) -> dict[str, object]:
         """The commit in the JSON answer of `attribute`."""
@@ -79,6 +60,7 @@ class NotedCommit(NamedTuple):
             "written": self.written,
             "files": files,
             "trace": self.trace,
+            **({"problem": self.problem} if self.problem else {}),
         }
 
 
@@ -91,184 +73,164 @@ def commits_of(repository: Repository, names: Sequence[str]) -> list[str]:
     for name in names:
         is_range = ".." in name
         command = ("rev-list", "--reverse") if is_range else ("rev-parse", "--verify", "-q")
-        asked = name if is_range else f"{name}^{{commit}}"
-        done = repository.git.attempt(*command, "--end-of-options", asked)
-        if done.status:
-            raise RefusedError(f"'{shortened(name)}' is not a commit or range", code="not_found")
+        revision = [name, "--"] if is_range else [f"{name}^{{commit}}"]
+        done = repository.git.attempt(*command, "--end-of-options", *revision)
         lines = os.fsdecode(done.stdout).split()
-        found |= dict.fromkeys(line for line in lines if line != "--end-of-options")
+        ids = [line for line in lines if line not in ("--end-of-options", "--")]
+        # `^main` leads to a commit, but names none.
+        if done.status or not all(map(OBJECT_ID.fullmatch, ids)):
+            raise RefusedError(f"'{shortened(name)}' is not a commit or range", code="not_found")
+        found |= dict.fromkeys(ids)
     return [*found]
 
 
 def attribute(
-    repository: Repository, names: Sequence[str], *, dry_run: bool = False
+    repository: Repository,
+    names: Sequence[str],
+    *,
+    rewritten: Iterable[tuple[str, str]] = (),
+    dry_run: bool = False,
 ) -> list[NotedCommit]:
-    """Attribute commits, and write the notes of those that turns wrote lines of."""
+    """Attribute commits, and write the notes of those that turns wrote lines of.
+
+    `rewritten` are commits that an amend or a rebase replaced, with the new ones. RefusedError if a
+    name is not that of commits (`not_found`), or if others write notes for long (`locked`,
+    `conflict`); NotesError if the notes are damaged, but not in a dry run.
+    """
     commits = commits_of(repository, names)
-    attributor = Attributor(repository)
-    made = {each: attributor.attribute(each) for each in commits} if attributor.has_turns else {}
-    before = read_notes(repository, commits)
-    found, new = [], dict[str, bytes]()
-    for commit in commits:
-        files = _with_known(made.get(commit), before.get(commit), attributor)
-        trace = _trace(repository, commit, files) if files else None
-        content = _bytes(trace) if trace else b""
-        if trace and content != _bytes(before.get(commit)):
-            new[commit] = content
-        found.append(NotedCommit(commit, files, trace, written=commit in new))
-    if new and not dry_run:
-        write_notes(repository, new)
-    return found
+    attribution = _Attribution(repository, commits)
+    for _ in range(_ATTEMPTS):
+        try:
+            known, problem = read_notes(repository, commits), ""
+        except NotesError as error:
+            if not dry_run:
+                raise
+            known, problem = {}, error.message
+        replaced = None if problem else ReplacedCommits(repository, commits, rewritten)
+        found = attribution.noted(known, replaced)
+        if problem:
+            found = [each._replace(problem=problem) for each in found]
+        changes = {
+            each.commit: note_bytes(each.trace) if each.trace else None
+            for each in found
+            if each.written
+        }
+        if dry_run or not changes or not write_notes(repository, changes, known):
+            return found
+    raise RefusedError(
+        "other processes change the notes of the same commits",
+        code="conflict",
+        hints=("try again when they have finished",),
+    )
 
 
-def turns_of_commits(repository: Repository, commits: str) -> dict[str, NotedTurn]:
-    """By id, the turns that wrote lines of a commit or a range of commits."""
+def turns_of_commits(
+    repository: Repository, commits: str
+) -> tuple[dict[str, NotedTurn], list[str]]:
+    """By id, the turns that wrote lines of a commit or a range; and which notes were not read."""
     found = attribute(repository, [commits], dry_run=True)
     every = (each.turn for noted in found for ranges in noted.files.values() for each in ranges)
-    return {turn.id: turn for turn in every}
+    return {turn.id: turn for turn in every}, problems_of(found)
 
 
-def _with_known(
-    made: Attribution | None, before: Mapping[str, Any] | None, attributor: Attributor
-) -> CommitNote:
-    """The ranges of a commit, and of its earlier note those of turns that are gone by now."""
-    lines: dict[str, dict[int, NotedTurn]] = {}
-    for path, old in ranges_of_note(before).items():
-        gone = (each for each in old if not attributor.is_turn(each.turn.id))
-        lines[path] = {n: e.turn for e in gone for n in range(e.first, e.last + 1)}
-    for path, new in (made.files if made else {}).items():
-        known = lines.setdefault(path, {})
-        known |= {n: _noted(e.turn) for e in new for n in range(e.first, e.last + 1)}
-    return {path: _ranges(lines[path]) for path in sorted(lines) if lines[path]}
+def problems_of(found: Iterable[NotedCommit]) -> list[str]:
+    """Which notes of commits were not read, and why."""
+    return [*dict.fromkeys(each.problem for each in found if each.problem)]
 
 
-def _ranges(lines: Mapping[int, NotedTurn]) -> list[NotedRange]:
-    found = []
-    for turn in dict.fromkeys(lines.values()):
-        numbers = sorted(number for number, each in lines.items() if each == turn)
-        found += [NotedRange(first, last, turn) for first, last in ranges_of(numbers)]
-    return sorted(found)
+class _Attribution:
+    """What the turns that are here say of commits, to which notes add what they know."""
+
+    def __init__(self, repository: Repository, commits: Sequence[str]) -> None:
+        self._repository = repository
+        self._commits = commits
+        self._attributor = Attributor(repository)
+        # What these add is not known.
+        self._cut = _shallow_commits(repository)
+        self._made: dict[str, Trace] = {}
+        if self._attributor.has_turns:
+            for commit in commits:
+                if commit not in self._cut:
+                    self._made[commit] = _trace_of(self._attributor.attribute(commit))
+
+    def noted(
+        self, known: Mapping[str, Note], replaced: ReplacedCommits | None
+    ) -> list[NotedCommit]:
+        """The commits with their ranges."""
+        traces = {
+            commit: self._with_notes(commit, known.get(commit, Note()), replaced)
+            for commit in self._commits
+        }
+        times = _times(self._repository, [each for each in traces if traces[each].claims])
+        found = []
+        for commit, trace in traces.items():
+            note, dated = known.get(commit, Note()), trace._replace(timestamp=times.get(commit, ""))
+            # What only other programs have noted is left as it is.
+            is_ours = any(each.claims for each in (trace, *note.traces))
+            json = dated.as_json(commit) if is_ours and (trace.claims or trace.others) else None
+            content = note_bytes(json) if json else b""
+            is_new = is_ours and content != note.content
+            problem, is_written = note.problem, is_new and commit not in self._cut
+            if len(content) > LARGEST_NOTE:
+                problem, is_written = f"the note of commit {commit} would be {TOO_LARGE}", False
+            found.append(NotedCommit(commit, trace.files, json, is_written, problem))
+        return found
+
+    def _with_notes(self, commit: str, note: Note, replaced: ReplacedCommits | None) -> Trace:
+        """The record of a commit, with what notes say of turns that are gone."""
+        own, made = note.own(commit) or Trace(), self._made.get(commit, Trace())
+        found = made._replace(others=own.others, metadata=own.metadata)
+        copied = note.copied(commit)
+        if replaced is None or not (own.claims or copied or replaced.notes):
+            return found
+        added = added_lines(self._repository, commit)
+        found = found.merged(self._left(own, found, added))
+        if any(without(each.lines, _claimed(found, path)) for path, each in added.items()):
+            for trace in replaced.traces(commit, copied, added):
+                found = found.merged(self._left(trace, found, added))
+        return found
+
+    def _left(self, trace: Trace, known: Trace, added: Mapping[str, AddedLines]) -> Trace:
+        """The lines of turns that are gone, without those of which more is known."""
+        claims = dict[str, dict[str, Sequence[Range]]]()
+        for path in trace.claims.keys() & added.keys():
+            lines = without(added[path].lines, _claimed(known, path))
+            for turn, ranges in trace.claims[path].items():
+                if not self._attributor.is_turn(turn) and (left := common(ranges, lines)):
+                    claims.setdefault(path, {})[turn] = left
+        return Trace(claims=claims, turns=trace.turns)
+
+
+def _claimed(trace: Trace, path: str) -> list[Range]:
+    return united(each for ranges in trace.claims.get(path, {}).values() for each in ranges)
+
+
+def _trace_of(attribution: Attribution) -> Trace:
+    claims = dict[str, dict[str, list[Range]]]()
+    for path, ranges in attribution.files.items():
+        for each in ranges:
+            claims.setdefault(path, {}).setdefault(each.turn.id, []).append((each.first, each.last))
+    return Trace(claims=claims, turns={turn.id: _noted(turn) for turn in attribution.turns})
 
 
 def _noted(turn: Checkpoint) -> NotedTurn:
-    agent, session, label, created_at = (turn.meta.text(key) for key in _TEXTS)
-    prompt = turn.meta.text("prompt").strip().partition("\n")[0].strip() or label
-    return NotedTurn(turn.id, agent, session, prompt, created_at)
+    texts = {key: turn.meta.text(key) for key in _TEXTS}
+    prompt = turn.meta.text("prompt").strip() or texts.pop("label")
+    return NotedTurn.of(turn.id, {**texts, "prompt": prompt})
 
 
-def _trace(repository: Repository, commit: str, files: CommitNote) -> dict[str, Any]:
-    """The Agent Trace record of a commit."""
-    # Only where lines are attributed.
-    from uuid import NAMESPACE_URL, uuid5
-
-    when = repository.git.line("show", "-s", "--no-show-signature", "--format=%ct", commit, "--")
-    turns = sorted({each.turn for ranges in files.values() for each in ranges})
-    rows = [
-        {
-            "path": path,
-            "conversations": [
-                {
-                    "contributor": {"type": "ai"},
-                    "ranges": [
-                        {"start_line": each.first, "end_line": each.last}
-                        for each in ranges
-                        if each.turn == turn
-                    ],
-                    "related": [{"type": "turn", "url": f"{_TURN}{turn.id}"}],
-                }
-                for turn in turns
-                if any(each.turn == turn for each in ranges)
-            ],
-        }
-        for path, ranges in files.items()
-    ]
-    about = {t.id: {k: v for k, v in t._asdict().items() if v and k != "id"} for t in turns}
-    return {
-        "version": _VERSION,
-        "id": str(uuid5(NAMESPACE_URL, json.dumps([commit, rows]))),
-        "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(when))),
-        "vcs": {"type": "git", "revision": commit},
-        "tool": {"name": "git-boocode", "version": __version__},
-        "files": rows,
-        "metadata": {_OWN: {"turns": about}},
-    }
-
-
-def _bytes(trace: Mapping[str, Any] | None) -> bytes:
-    return json.dumps(trace, indent=1).encode("ascii") + b"\n" if trace else b""
-
-
-# Reading and writing.
-
-
-def read_notes(repository: Repository, commits: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The notes of commits, without those that are no such JSON object."""
-    wanted = dict.fromkeys(commits)
-    if not repository.store.refs(COMMIT_NOTES):
+def _times(repository: Repository, commits: Sequence[str]) -> dict[str, str]:
+    """When commits were made."""
+    if not commits:
         return {}
-    listed = repository.git.attempt("notes", f"--ref={COMMIT_NOTES}", "list").stdout.decode()
-    rows = (line.split(" ") for line in listed.splitlines())
-    blobs = {commit: blob for blob, commit in rows if commit in wanted}
-    contents = repository.store.blobs([*blobs.values()])
-    found = {}
-    for commit, content in zip(blobs, contents, strict=True):
-        try:
-            note = json.loads(content or b"")
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(note, dict) and isinstance(note.get("files"), list):
-            found[commit] = note
-    return found
+    form = ("log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %ct", "--stdin")
+    given = "".join(f"{commit}\n" for commit in commits).encode()
+    rows = (line.split(" ") for line in repository.git.line(*form, stdin=given).split("\n"))
+    return {commit: timestamp(int(seconds)) for commit, seconds in rows}
 
 
-def ranges_of_note(note: Mapping[str, Any] | None) -> CommitNote:
-    """The ranges of turns in a note, which may be of any program's making."""
-    found: dict[str, list[NotedRange]] = {}
-    metadata = _table(_table(note or {}, "metadata"), _OWN)
-    turns = _table(metadata, "turns")
-    for file in _rows(note or {}, "files"):
-        path = file.get("path")
-        for conversation in _rows(file, "conversations"):
-            turn = _turn_of(conversation, turns)
-            if turn is None or not isinstance(path, str):
-                continue
-            for row in _rows(conversation, "ranges"):
-                first, last = row.get("start_line"), row.get("end_line")
-                if type(first) is int and type(last) is int and 0 < first <= last < _MOST_LINES:
-                    found.setdefault(path, []).append(NotedRange(first, last, turn))
-    return {path: sorted(ranges) for path, ranges in found.items()}
-
-
-def _turn_of(conversation: Mapping[str, Any], turns: Mapping[str, Any]) -> NotedTurn | None:
-    for row in _rows(conversation, "related"):
-        url = row.get("url")
-        if isinstance(url, str) and ID.fullmatch(identifier := url.removeprefix(_TURN)):
-            about = _table(turns, identifier)
-            keys = NotedTurn._fields[1:]
-            texts = {key: str(about[key]) for key in keys if isinstance(about.get(key), str)}
-            return NotedTurn(identifier, **texts)
-    return None
-
-
-def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = values.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _rows(values: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
-    found = values.get(key)
-    return (row for row in (found if isinstance(found, list) else ()) if isinstance(row, dict))
-
-
-def write_notes(repository: Repository, notes: Mapping[str, bytes]) -> None:
-    """Add notes to commits, or replace theirs, all at once; git keeps the fanout of the tree."""
-    path = os.path.join(repository.common_state_dir, NOTES_LOCK)
-    identity = repository.config.identity()
-    with file_lock(path, patience=_PATIENCE):
-        tips = repository.store.refs(COMMIT_NOTES)
-        by = f"{identity.name} <{identity.email}> {int(time.time())} +0000"
-        head = f"commit {COMMIT_NOTES}\ncommitter {by}\ndata {len(_MESSAGE)}\n{_MESSAGE}"
-        parts = [os.fsencode(head + "".join(f"from {tip.target}\n" for tip in tips))]
-        for commit, content in notes.items():
-            parts.append(b"N inline %s\ndata %d\n%s\n" % (commit.encode(), len(content), content))
-        repository.git.run("fast-import", "--quiet", stdin=b"".join(parts))
+def _shallow_commits(repository: Repository) -> set[str]:
+    """The commits whose parents a shallow clone lacks."""
+    with suppress(FileNotFoundError), open(f"{repository.common_dir}/shallow") as file:
+        return set(file.read().split())
+    return set()

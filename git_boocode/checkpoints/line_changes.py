@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -21,6 +22,7 @@ _PAIR = re.compile(rb"^([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n", re.MULTILINE)
 _PART = re.compile(
     rb"^(?:(diff --git )|(Binary files )|@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@)", re.MULTILINE
 )
+_WORD = re.compile(rb"\w|[^\x00-\x7f]")
 _UNENDED = b"\n\\ No newline"
 _MOST_PATHS = 500  # on a command line
 
@@ -138,6 +140,25 @@ def kept_lines(hunks: Sequence[Hunk], count: int) -> Iterator[tuple[int, int]]:
             yield new, old
             new, old = new + 1, old + 1
         old, new = old + hunk.old_count, new + hunk.new_count
+
+
+def kept_runs(
+    hunks: Sequence[Hunk], old: Sequence[bytes], new: Sequence[bytes]
+) -> Iterator[tuple[int, int, int]]:
+    """The lines that hunks leave and that are surely the same: new number, old one, count.
+
+    That are those beside one with a word that occurs once in both files.
+    """
+    counts, before = Counter(new), Counter(old)
+    start, size, is_sure = (0, 0), 0, False
+    for at in (*kept_lines(hunks, len(new)), (-1, -1)):
+        if at != (start[0] + size, start[1] + size):
+            if is_sure:
+                yield *start, size
+            start, size, is_sure = at, 0, False
+        size += 1
+        text = new[at[0]]
+        is_sure = is_sure or (counts[text] == before[text] == 1 and bool(_WORD.search(text)))
 
 
 def ranges_of(numbers: Iterable[int]) -> list[tuple[int, int]]:

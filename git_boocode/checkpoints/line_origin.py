@@ -12,15 +12,18 @@ from __future__ import annotations
 import os
 import re
 import time
+from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
-from git_boocode.checkpoints.commit_notes import NotedTurn, ranges_of_note, read_notes
 from git_boocode.checkpoints.overlaps import Overlaps
+from git_boocode.checkpoints.store.agent_trace import CommitNote, NotedTurn
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.store.notes import Note, NotesError, read_notes
 from git_boocode.checkpoints.timeline import BEGIN
 from git_boocode.checkpoints.turn_work import RecordedHistory
 from git_boocode.checkpoints.turns import RecordedStates
@@ -50,7 +53,7 @@ class LineOrigin(NamedTuple):
     that wrote it, which need not be here. Restoring `checkpoint` removes a line of the
     first two kinds. If no end of the turn was recorded, everything until the next checkpoint counts
     as the turn. If turns overlapped, `later` also is what no turn, or no single one, wrote; the
-    checkpoint is the latest one before it.
+    checkpoint is the latest one before it. `problem` is why the note of `commit` was not read.
     """
 
     source: str
@@ -59,6 +62,7 @@ class LineOrigin(NamedTuple):
     author: str = ""
     time: int = 0  # of the commit, in seconds since 1970
     noted: NotedTurn | None = None
+    problem: str = ""
 
 
 class BlamedLine(NamedTuple):
@@ -248,19 +252,23 @@ def _with_notes(
 ) -> list[BlamedLine]:
     """The lines; those of commits that have notes with what these say of them."""
     commits = {line.origin.commit for line, _ in found if line.origin.source == COMMIT}
-    notes = read_notes(repository, commits) if commits else {}
-    ranges = {
-        (commit, path): each
-        for commit, note in notes.items()
-        for path, each in ranges_of_note(note).items()
-    }
+    problem, notes, files = "", dict[str, Note](), dict[str, CommitNote]()
+    try:
+        notes = read_notes(repository, commits) if commits else {}
+    except NotesError as error:
+        problem = error.message
+    for commit, note in notes.items():
+        files[commit] = own.files if (own := note.own(commit)) else {}
     lines = []
     for line, (path, number) in found:
         origin = line.origin
-        known = ranges.get((origin.commit, path), ())
-        turn = next((each.turn for each in known if each.first <= number <= each.last), None)
-        if turn:
-            origin = origin._replace(source=NOTE, noted=turn)
+        if origin.source == COMMIT:
+            known = files.get(origin.commit, {}).get(path, ())
+            at = bisect(known, number, key=attrgetter("first")) - 1
+            if at >= 0 and number <= known[at].last:
+                origin = origin._replace(source=NOTE, noted=known[at].turn)
+            note = notes.get(origin.commit, Note())
+            origin = origin._replace(problem=problem or note.problem)
         lines.append(line._replace(origin=origin))
     return lines
 

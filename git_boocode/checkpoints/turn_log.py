@@ -33,7 +33,7 @@ from git_boocode.repo.remotes import named_remote
 from git_boocode.repo.repository import Repository
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.commit_notes import NotedTurn
+    from git_boocode.checkpoints.store.agent_trace import NotedTurn
 
 # A screenful first, then larger and larger pages: each costs a git process.
 _FIRST_PAGE = 32
@@ -169,6 +169,7 @@ class TurnLog:
     Creating it may raise RefusedError, if git rejects a pathspec, a regex or the name of a remote;
     so may `pages`, if a search takes too much time or memory.
     `missing` is the number of turns that could not be searched so far; see also `warnings`.
+    `unread_notes` says which notes of commits were not read, and why.
     """
 
     def __init__(self, repository: Repository, request: LogRequest) -> None:
@@ -180,11 +181,12 @@ class TurnLog:
         self._skipped: set[str] = set()
         self._since, self._until = _times(repository, request)
         self._noted: dict[str, NotedTurn] = {}
+        self.unread_notes: list[str] = []
         if request.commits:
             # Only here.
             from git_boocode.checkpoints.commit_notes import turns_of_commits
 
-            self._noted = turns_of_commits(repository, request.commits)
+            self._noted, self.unread_notes = turns_of_commits(repository, request.commits)
         self._found: set[str] = set()
         self._names: dict[str, str] = {}
         self._number = count()

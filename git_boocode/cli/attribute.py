@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from git_boocode.checkpoints.commit_notes import NotedCommit
+from git_boocode.checkpoints.commit_notes import NotedCommit, problems_of
 from git_boocode.checkpoints.commit_notes import attribute as attribute_commits
 from git_boocode.cli.candidates import commits as commit_names
 from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     counted,
+    first_lines,
     output_style,
     print_feedback,
     print_json,
@@ -18,6 +19,7 @@ from git_boocode.cli.output import (
     progress,
     quote_path,
     wants_json,
+    warn,
 )
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.ids import SHORT_ID
@@ -47,8 +49,16 @@ def attribute(commits: tuple[str, ...], dry_run: bool) -> int:
         if each.files:
             print_text(style(f"commit {each.commit}", "yellow"))
             print_text("".join(f"  {line}\n" for line in noted_lines(each, short)))
-    written, attributed = sum(each.written for each in found), sum(bool(e.files) for e in found)
-    rest = (("already noted", attributed - written), ("no turns", len(found) - attributed))
+    for problem in first_lines(problems_of(found)):
+        warn(problem)
+    attributed = [each for each in found if each.files]
+    written = sum(each.written for each in attributed)
+    removed = sum(each.written for each in found) - written
+    rest = (
+        ("already noted", len(attributed) - written),
+        ("note removed", removed),
+        ("no turns", len(found) - len(attributed) - removed),
+    )
     why = ", ".join(f"{name}: {number}" for name, number in rest if number)
     done = f"{'would note' if dry_run else 'noted'} {counted(written, 'commit')} of {len(found)}"
     print_feedback(f"{done} ({why})" if why else done, dry_run=dry_run)

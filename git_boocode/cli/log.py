@@ -31,6 +31,7 @@ from git_boocode.cli.output import (
     Style,
     counted,
     encode_text,
+    first_lines,
     output_style,
     paged,
     print_hints,
@@ -185,6 +186,8 @@ def _warn(turns: TurnLog) -> None:
         warn(f"not counted: {quote_path(path)}: {reason}")
     if turns.missing:
         warn(f"{counted(turns.missing, 'turn')} could not be searched: objects are missing")
+    for line in first_lines(turns.unread_notes):
+        warn(line)
 
 
 def _list_edits(repository: Repository, request: LogRequest, shown: _Shown) -> int:

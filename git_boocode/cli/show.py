@@ -19,6 +19,7 @@ from git_boocode.cli.framework import Command, json_option, option, refuse_toget
 from git_boocode.cli.output import (
     Style,
     encode_text,
+    first_lines,
     label_of,
     output_style,
     paged,
@@ -27,6 +28,7 @@ from git_boocode.cli.output import (
     progress,
     quote_path,
     wants_json,
+    warn,
 )
 from git_boocode.cli.turn_rows import Dates, counts_text, edit_state, fitted, prompt_lines
 from git_boocode.editing.records import EditRecord
@@ -153,6 +155,8 @@ def _show_file(repository: Repository, found: FileTarget) -> int:
 
 def _show_commit(repository: Repository, found: CommitTarget, *, stat: bool) -> int:
     lines = noted_lines(found.noted, ShortIds(repository.store))
+    if found.noted.problem:
+        warn(found.noted.problem)
     rows = [_row("subject", printable(found.subject)), *(_row("turns", line) for line in lines)]
     body = "".join(rows if lines else [*rows, _row("turns", "none wrote any of its lines")])
     arguments = [*(["--stat"] if stat else []), found.before, found.noted.commit, "--"]
@@ -235,6 +239,9 @@ def blame(path: str, lines: str) -> int:
             )
             place = style(f"{name:<{SHORT_ID}} ({about})", "yellow")
             stream.write(encode_text(f"{place} {printable(line.text)}\n"))
+    problems = dict.fromkeys(line.origin.problem for line in found)
+    for problem in first_lines([each for each in problems if each]):
+        warn(problem)
     return 0
 
 

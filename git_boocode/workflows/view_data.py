@@ -19,13 +19,14 @@ from itertools import accumulate, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.commit_notes import NotedCommit, NotedTurn, attribute
+from git_boocode.checkpoints.commit_notes import NotedCommit, attribute
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
     logged_operations,
     reverted_turns,
     target_checkpoints,
 )
+from git_boocode.checkpoints.store.agent_trace import NotedTurn
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import (
     DiffLimits,

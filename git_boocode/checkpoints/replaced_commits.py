@@ -1,0 +1,134 @@
+"""What notes say of commits that others have replaced, in terms of the lines of the new ones.
+
+That is only asked for turns that are gone. Lines are the same in a file that does not differ from
+that of a commit in the reflogs, and, where git says which commit was rewritten, if they surely are
+lines of its file. Of all other lines, nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from git_boocode.checkpoints.line_changes import FileChange, kept_runs, line_changes
+from git_boocode.checkpoints.store.agent_trace import Range, Trace, common, united
+from git_boocode.checkpoints.store.notes import Note, notes_tip, read_notes
+from git_boocode.repo.repository import Repository
+
+_REGULAR = ("100644", "100755")
+_MOST_REPLACED = 1000  # commits of the reflogs
+
+
+class AddedLines(NamedTuple):
+    """Lines that a commit adds to a file, with its blob."""
+
+    blob: str
+    lines: Sequence[Range]
+
+
+def added_lines(repository: Repository, identifier: str) -> dict[str, AddedLines]:
+    """The lines that a commit adds against all its parents, by path."""
+    store = repository.store
+    commit = store.commit(identifier)
+    if commit is None:
+        return {}
+    trees = [parent.tree for parent in store.commits(commit.parents) if parent]
+    pairs = [(tree, commit.tree) for tree in trees or [repository.empty_tree]]
+    changes = line_changes(repository.git, pairs)
+    first, *others = (changes.get(pair, {}) for pair in pairs)
+    found = {}
+    for path, change in first.items():
+        lines = _added(change)
+        for other in others:
+            lines = common(lines, _added(other[path]) if path in other else [])
+        if lines:
+            found[path] = AddedLines(change.id, lines)
+    return found
+
+
+def _added(change: FileChange) -> list[Range]:
+    hunks = (change.hunks or ()) if change.mode in _REGULAR else ()
+    return [(hunk.new + 1, hunk.new + hunk.new_count) for hunk in hunks if hunk.new_count]
+
+
+class ReplacedCommits:
+    """The notes of commits that some commits have replaced; read if they are needed."""
+
+    def __init__(
+        self, repository: Repository, commits: Sequence[str], rewritten: Iterable[tuple[str, str]]
+    ) -> None:
+        self._repository = repository
+        self._commits = commits
+        self._rewritten = [*rewritten]
+        self._known: dict[str, Note] | None = None
+
+    @cached_property
+    def notes(self) -> Mapping[str, Note]:
+        """The notes of commits that were rewritten, or are only in the reflogs, newest first."""
+        if notes_tip(self._repository) is None:
+            return {}
+        options = (f"-n{_MOST_REPLACED}", "--ignore-missing", "--reflog", "--stdin")
+        given = "".join(f"^{commit}\n" for commit in self._commits).encode()
+        listed = self._repository.git.attempt("rev-list", *options, stdin=given).stdout
+        old = [*(old for old, _ in self._rewritten), *os.fsdecode(listed).split()]
+        return read_notes(self._repository, old)
+
+    def traces(
+        self, commit: str, copied: Mapping[str, Trace], added: Mapping[str, AddedLines]
+    ) -> Iterator[Trace]:
+        """What is known of a commit from those that it replaced.
+
+        `copied` are records of other commits, by commit, that git has added to its note.
+        """
+        rewritten = (old for old, new in self._rewritten if new == commit)
+        for old in dict.fromkeys((*copied, *rewritten)):
+            trace = copied.get(old) or self.notes.get(old, Note()).own(old)
+            if trace:
+                yield from self._of_rewritten(old, trace, commit, added)
+        yield from self._of_equal_files(added)
+
+    def _of_rewritten(
+        self, old: str, trace: Trace, commit: str, added: Mapping[str, AddedLines]
+    ) -> Iterator[Trace]:
+        trees = [found.tree for found in self._repository.store.commits([old, commit]) if found]
+        if len(trees) < 2:
+            return
+        pair = (trees[0], trees[1])
+        changes = line_changes(self._repository.git, [pair]).get(pair, {})
+        for path in added:
+            change = changes.get(path)
+            if claims := trace.claims.get(change.source if change else path):
+                runs = self._kept(change)
+                moved = {turn: _moved(ranges, runs) for turn, ranges in claims.items()}
+                yield trace._replace(claims={path: moved})
+
+    def _kept(self, change: FileChange | None) -> Sequence[tuple[int, int, int]] | None:
+        """The lines that are surely those of the old file; None for all."""
+        if change is None or change.hunks == ():
+            return None
+        contents = self._repository.store.blobs([change.old_id, change.id])
+        old, new = ((content or b"").split(b"\n") for content in contents)
+        return [*kept_runs(change.hunks, old, new)] if change.hunks else []
+
+    def _of_equal_files(self, added: Mapping[str, AddedLines]) -> Iterator[Trace]:
+        owns = [(old, trace) for old, note in self.notes.items() if (trace := note.own(old))]
+        files = [
+            (old, trace, path) for old, trace in owns for path in trace.claims if path in added
+        ]
+        found = self._repository.store.lookup([f"{old}:{path}" for old, _, path in files])
+        for (_, trace, path), blob in zip(files, found, strict=True):
+            if blob and blob.id == added[path].blob:
+                yield trace._replace(claims={path: trace.claims[path]})
+
+
+def _moved(ranges: Sequence[Range], runs: Sequence[tuple[int, int, int]] | None) -> Sequence[Range]:
+    """Lines of an old file by their numbers in the new one."""
+    if runs is None:
+        return ranges
+    return united(
+        (first + new - old, last + new - old)
+        for new, old, count in runs
+        for first, last in common(ranges, [(old + 1, old + count)])
+    )
