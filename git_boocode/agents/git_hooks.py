@@ -15,7 +15,7 @@ from git_boocode.checkpoints.turn_commits import POST_COMMIT, TURN, commits_of_t
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.ids import OBJECT_ID
-from git_boocode.repo.layout import ATTRIBUTION_LOCK, CHECKPOINTS, REMOTES
+from git_boocode.repo.layout import ATTRIBUTION_LOCK, CHECKPOINTS, COMMIT_NOTES, REMOTES
 from git_boocode.repo.repository import Repository
 
 SETTING = "boocode.gitHooks"
@@ -25,6 +25,9 @@ _TEMPLATE, _TRAILER, _NONE = "template", "trailer", "none"
 _MESSAGES = {_NONE: (), _TEMPLATE: (MESSAGE,), _TRAILER: (MESSAGE, FINISHED_MESSAGE)}
 """The hooks for each form."""
 _REBASES = ("rebase-merge", "rebase-apply")
+_REWRITTEN = ("rewritten-list", "rewritten")  # what git passes to the hook
+_PAIR = ":"
+_MOST_PAIRS = 1000  # on a command line
 _SHORT = 10
 _LONGEST = 60
 # Seconds to wait for a restore; one that takes longer waits for the host, and has its safety copy.
@@ -156,37 +159,51 @@ def _made(
     return arguments or ("HEAD",)
 
 
-def _note(repository: Repository, commits: Sequence[str]) -> None:
-    """Note which turns wrote the lines of commits; costs next to nothing without turns."""
-    has_turns = any(repository.store.refs(below, newest=1) for below in (CHECKPOINTS, REMOTES))
-    if commits and has_turns:
+def _note(repository: Repository, names: Sequence[str]) -> None:
+    """Note which turns wrote the lines of commits; costs next to nothing without turns.
+
+    Among the names may be pairs of a rewritten commit and the new one.
+    """
+    commits = [name for name in names if _PAIR not in name]
+    rewritten = [(old, new) for old, is_pair, new in (n.partition(_PAIR) for n in names) if is_pair]
+    known = (CHECKPOINTS, REMOTES, COMMIT_NOTES)
+    if commits and any(repository.store.refs(below, newest=1) for below in known):
         from git_boocode.checkpoints.commit_notes import attribute
         from git_boocode.repo.lock import file_lock
 
         path = os.path.join(repository.common_state_dir, ATTRIBUTION_LOCK)
         # The note of who saw fewer states must not replace that of who saw more.
         with file_lock(path, patience=BACKGROUND_LIMIT):
-            attribute(repository, commits)
+            attribute(repository, commits, rewritten=rewritten)
 
 
 def _note_rewritten(repository: Repository, *, amended: bool, words: Sequence[str]) -> None:
     """Let another process note the commits that an amend or a rebase has made."""
     onto = _rebased_onto(repository)
-    # After an amend, git has called the other hook as well.
-    if onto or (amended and POST_COMMIT not in words):
+    # After an amend, git has called the other hook as well; but notes of the old commit may count,
+    # and git may have copied them since (`notes.rewriteRef`).
+    if onto or (amended and (POST_COMMIT not in words or repository.store.refs(COMMIT_NOTES))):
         head = repository.git.line("rev-parse", "HEAD")
         made = f"{onto}..{head}" if onto else head
-        repository.start_detached("hook", "git", POST_REWRITE, made)
+        pairs = [] if amended else _rebase_file(repository, *_REWRITTEN).split("\n")
+        if amended:
+            old = repository.git.attempt("rev-parse", "-q", "--verify", "HEAD@{1}").stdout.decode()
+            pairs = [f"{old.strip()} {head}"] if old else []
+        rewritten = [pair.replace(" ", _PAIR) for pair in pairs[-_MOST_PAIRS:] if pair]
+        repository.start_detached("hook", "git", POST_REWRITE, made, *rewritten)
 
 
-def _rebased_onto(repository: Repository) -> str | None:
+def _rebased_onto(repository: Repository) -> str:
     """The commit on which a rebase puts others, in whose hooks it still is recorded."""
-    for name in _REBASES:
-        with suppress(OSError):
-            path = os.path.join(repository.git_dir, name, "onto")
-            with open(path, encoding="ascii") as file:
-                return file.read().strip()
-    return None
+    return _rebase_file(repository, "onto")
+
+
+def _rebase_file(repository: Repository, *names: str) -> str:
+    """What git has recorded of a rebase under one of some names; empty for nothing."""
+    for path in (os.path.join(each, name) for each in _REBASES for name in names):
+        with suppress(OSError), open(f"{repository.git_dir}/{path}", encoding="ascii") as file:
+            return file.read().strip()
+    return ""
 
 
 def _message_form(config: Config) -> str:
