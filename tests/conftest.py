@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from pytest_git import GitRepo
 
 from tests.memory import use_memory
-from tests.repo_kit import Repo, sealed_environment
+from tests.repo_kit import DEFAULTS, Repo, sealed_environment
 
 use_memory()
 
@@ -58,14 +63,16 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tests have their home directories; pytest would list them all to number the next."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def sealed(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
+def sealed(request: pytest.FixtureRequest, homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own, a fixed identity, fixed dates, and no inherited GIT_ variable."""
-    home = tmp_path_factory.mktemp("home")
+    home = Path(tempfile.mkdtemp(dir=homes))
     environment = sealed_environment(home)
     for mark, key in (("ref_files", "GIT_DEFAULT_REF_FORMAT"), ("sha1", "GIT_DEFAULT_HASH")):
         if request.node.get_closest_marker(mark):
@@ -77,10 +84,31 @@ def sealed(
     return home
 
 
+@pytest.fixture(scope="session")
+def empty_repository() -> Iterator[Callable[..., Path]]:
+    """Creates an empty repository, once for each of the defaults that git takes from variables."""
+    with ExitStack() as stack:
+
+        @cache
+        def create(*defaults: str | None) -> Path:
+            top = Path(stack.enter_context(GitRepo()).workspace)
+            for sample in top.glob(".git/hooks/*.sample"):
+                sample.unlink()
+            return top
+
+        yield create
+
+
 @pytest.fixture
-def repo(sealed: Path, git_repo: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo]:
+def repo(
+    sealed: Path,
+    workspace: Any,
+    empty_repository: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Repo]:
     """A new, empty repository; the test runs inside it."""
-    top = Path(os.path.realpath(git_repo.workspace))
+    top = Path(os.path.realpath(workspace.workspace))
+    shutil.copytree(empty_repository(*map(os.environ.get, DEFAULTS)), top, dirs_exist_ok=True)
     monkeypatch.chdir(top)
     yield Repo(top)
     # A test may have left a directory that cannot be entered; the workspace must go all the same.

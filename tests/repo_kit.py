@@ -29,7 +29,8 @@ LIMITED = pytest.mark.skipif(
 _AT_THE_START = ("PYTHON", "LANG", "LC_", "PATH")
 
 
-_KEPT = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")  # see CONTRIBUTING.md
+DEFAULTS = ("GIT_DEFAULT_REF_FORMAT", "GIT_DEFAULT_HASH")
+"""Of new repositories, from the environment; see CONTRIBUTING.md."""
 _DROPPED = ("GIT_", "XDG_", "LC_", "CLAUDE", "_GIT_BOOCODE", "PYTHONDONTWRITE")
 _SEALED = {
     # No colour but where a test asks for it.
@@ -53,7 +54,7 @@ def sealed_environment(home: Path) -> dict[str, str]:
     Nothing else that git or git-boocode heeds is inherited. `home` gets a configuration for git.
     """
     (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n")
-    kept = {k: v for k, v in os.environ.items() if k in _KEPT or not k.startswith(_DROPPED)}
+    kept = {k: v for k, v in os.environ.items() if k in DEFAULTS or not k.startswith(_DROPPED)}
     # `git boocode` must find the program under test, installed beside this interpreter.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     own = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "PATH": path}
