@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from git_boocode.agents.payload import caller_of, parse_payload
@@ -87,7 +87,6 @@ def test_a_home_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caller_of(parse_payload(payload), "UserPromptSubmit", {}).name == "codex"
 
 
-@settings(max_examples=40)
 @given(ANYTHING, st.sampled_from(["", "UserPromptSubmit", "stop", "nothing"]))
 def test_any_object_has_a_caller(values: dict[str, Any], event: str) -> None:
     payload = parse_payload(json.dumps(values).encode())

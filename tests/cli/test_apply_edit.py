@@ -158,12 +158,12 @@ def test_git_applies_the_diff_of_a_dry_run(repo: Repo) -> None:
         assert answer.code == 0, name
         wanted = repo.files()
         assert wanted != before, name
-        command = ["git-boocode", "apply-edit", "-n", "--diff"]
         repo.git("reset", "-q", "--hard")
         repo.git("clean", "-fdq")
-        done = subprocess.run(command, input=given.encode(), capture_output=True, check=True)
+        shown = repo.boocode("apply-edit", "-n", "--diff", stdin=given)
+        assert shown.code == 0, name
         diffs = "".join(file["diff"] for file in answer.json["files"])
-        for diff in (done.stdout, diffs.encode("utf-8", "surrogateescape")):
+        for diff in (os.fsencode(shown.out), diffs.encode("utf-8", "surrogateescape")):
             assert repo.files() == before, name
             subprocess.run(["git", "apply", "--index"], input=diff, check=True)
             assert (repo.files(), repo.git("diff", "--stat")) == (wanted, ""), name

@@ -87,12 +87,17 @@ def constant(where: str, given: ast.expr) -> str | bytes | None:
 
 
 @cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+@cache
 def static() -> list[Use]:
     return list(_static())
 
 
 def _static() -> Iterator[Use]:
-    trees = {file: ast.parse(file.read_text()) for file in FILES}
+    trees = {file: tree_of(file) for file in FILES}
     methods_by_file = {file: attributes(tree) for file, tree in trees.items()}
     everywhere = methods_by_file.values()
     for file, tree in trees.items():
@@ -124,9 +129,8 @@ def test_no_pattern_backtracks_without_bound() -> None:
 def test_patterns_are_constants() -> None:
     found = set()
     for file in FILES:
-        tree = ast.parse(file.read_text())
         where = file.relative_to(TOP).with_suffix("").as_posix()
-        inside = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        inside = [node for node in ast.walk(tree_of(file)) if isinstance(node, ast.FunctionDef)]
         for function in inside:
             found |= {
                 file.relative_to(TOP).as_posix()

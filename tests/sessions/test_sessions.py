@@ -12,7 +12,7 @@ import pytest
 
 from tests.sessions.transcript import TRANSCRIPTS, rerun
 
-_EVERYDAY = ("by-hand", "day-with-an-agent", "drifted-edit", "one-turn-back")
+_EVERYDAY = ("by-hand", "day-with-an-agent", "drifted-edit")
 
 
 def _session(path: Path) -> object:
