@@ -53,7 +53,7 @@ class NewWorktree(NamedTuple):
 
     path: str  # absolute, without symlinks
     state: Checkpoint
-    branch: str = ""  # empty to detach HEAD
+    branch: str = ""  # empty to detach HEAD, which an unborn branch does not allow
     forked_from: Mapping[str, Any] = {}
     label: str = ""
     request: Sequence[object] = ()  # recognises the same command after a kill, as JSON
@@ -101,21 +101,32 @@ class InterruptedFork(NamedTuple):
 def refuse_branch(
     repository: Repository, branch: str, interrupted: InterruptedFork | None = None
 ) -> None:
-    """Refuse the name of a new branch that exists (`exists`) or that no branch can have.
+    """Refuse the name of a new branch that is taken (`exists`) or that no branch can have.
 
     A branch of an interrupted fork does not count: it is removed first.
     """
     git = repository.git
     if git.attempt("check-ref-format", "--branch", branch).status or branch.startswith("@"):
-        raise RefusedError(f"'{branch}' is not a valid branch name", code="invalid_input")
-    if interrupted and interrupted.branch == branch and _has_made_branch(repository, interrupted):
-        return
-    if not git.attempt("show-ref", "--verify", "--quiet", f"refs/heads/{branch}").status:
         raise RefusedError(
-            f"a branch named '{branch}' exists already",
-            code="exists",
-            hints=("name another branch, or omit -b to detach HEAD",),
+            f"'{branch}' is not a valid branch name",
+            code="invalid_input",
+            hints=("name another branch with -b <branch>",),
         )
+    parts = branch.split("/")
+    above = ["/".join(parts[:number]) for number in range(1, len(parts))]
+    patterns = [f"refs/heads/{each}" for each in (*above, branch)]
+    found = git.line("for-each-ref", "--format=%(refname)", *patterns).splitlines()
+    names = {each.removeprefix("refs/heads/") for each in found}
+    if interrupted and _has_made_branch(repository, interrupted):
+        names.discard(interrupted.branch)
+    for name in sorted(names):
+        # A branch cannot be a directory of another one.
+        if name in above or f"{name}/".startswith(f"{branch}/"):
+            raise RefusedError(
+                f"a branch named '{name}' exists already",
+                code="exists",
+                hints=("name another branch with -b <branch>",),
+            )
 
 
 def refuse_incomplete(repository: Repository, state: Checkpoint) -> None:
@@ -201,13 +212,17 @@ class _Making:
             raise cannot_create(new.path, error) from error
         git = self._repository.git.keeping_lock(lock)
         commit = head or new.state.commit.id
-        git.run("worktree", "add", "--no-checkout", "--detach", path, commit)
+        words = ("worktree", "add", "--no-checkout", "--detach", path, commit)
+        done = git.attempt(*words)
+        if done.status:
+            stderr = os.fsdecode(done.stderr).replace(path, new.path)
+            raise GitError(words, done.status, stderr)
         self._forked = _linked(self._repository, path)
         self._forked.recorded_path = new.path
         make_state_dir(self._forked.state_dir)
         if head is None:
             # Git before 2.42 adds no worktree on an unborn branch.
-            self._switch(new.branch or os.path.basename(new.path))
+            self._switch(new.branch)
         return self._forked
 
     def note_event(self, event: Mapping[str, Any]) -> None:

@@ -176,9 +176,9 @@ class _Plan:
         """The state to fork, if it can be forked once what a killed fork left is removed."""
         repository, request = self._catalog.repository, self._request
         refuse_place(repository, self._path, self._default)
-        if request.branch:
-            refuse_branch(repository, request.branch, left)
         state = _end_of(self._catalog, self._turn) if request.after else self._turn
+        if branch := self._branch(state.head):
+            refuse_branch(repository, branch, left)
         refuse_incomplete(repository, state)
         return state
 
@@ -199,7 +199,7 @@ class _Plan:
         new = NewWorktree(
             self._path,
             state,
-            request.branch,
+            self._branch(state.head),
             {"turn": turn.id, "worktree": worktree, "after": request.after},
             f"fork of {end}{self._short} of worktree {worktree}" + (f" ({label})" if label else ""),
             self._identity,
@@ -208,13 +208,17 @@ class _Plan:
         made = make_worktree(self._catalog.repository, lock, new, copy.make, copy.roll_back)
         return self._result(state.head, made)
 
+    def _branch(self, head: str | None) -> str:
+        """The new branch; empty to detach HEAD, which must name a commit then."""
+        return self._request.branch or ("" if head else os.path.basename(self._path))
+
     def _result(self, head: str | None, made: MadeWorktree | None = None) -> ForkResult:
-        branch, dry_run = self._request.branch, self._request.dry_run
+        dry_run = self._request.dry_run
         result = ForkResult(
             self._turn,
             self._path,
             head,
-            branch if head else branch or os.path.basename(self._path),
+            self._branch(head),
             self._request.after,
             dry_run,
         )

@@ -114,6 +114,7 @@ def test_refusals_make_nothing(repo: Repo, tmp_path: Path) -> None:
         ([turn.id, "fork"], "invalid_input"),
         ([turn.id, "a/fork"], "invalid_input"),
         ([turn.id, str(tmp_path / "fork"), "-b", "main"], "exists"),
+        ([turn.id, str(tmp_path / "fork"), "-b", "main/more"], "exists"),
         ([turn.id, str(tmp_path / "fork"), "-b", "a..b"], "invalid_input"),
         (["nothing", str(tmp_path / "fork")], "not_found"),
     ):
@@ -137,6 +138,22 @@ def test_a_directory_inside_of_the_worktree_must_be_ignored(repo: Repo) -> None:
     assert repo.boocode("fork", "@", "attempts/one").code == 0
     assert repo.git("status", "--porcelain") == ""
     assert Repo(repo.top / "attempts/one").boocode("fork", turn.id, "two").code == 1
+
+
+def test_an_unborn_branch_has_the_name_of_the_directory(repo: Repo, tmp_path: Path) -> None:
+    repo.write("a", "a\n")
+    take()
+    refused = repo.boocode("fork", "@", str(tmp_path / "a b"))
+    assert (refused.code, refused.err.splitlines()[0]) == (
+        1,
+        "error: 'a b' is not a valid branch name",
+    )
+    assert forked("@", tmp_path / "fork").branch == "fork"
+    repo.commit("base")
+    repo.git("branch", "more")
+    assert repo.boocode("fork", "@", str(tmp_path / "more")).code == 1
+    assert forked("@", tmp_path / "more", branch="less").branch == "less"
+    assert Repo(tmp_path / "more").git("status", "--porcelain") == "?? a\n"
 
 
 def test_a_worktree_that_git_knows_is_not_made_twice(repo: Repo, tmp_path: Path) -> None:
