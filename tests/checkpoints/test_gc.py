@@ -120,7 +120,7 @@ def whole(repo: Repo) -> None:
     assert not list((repo.top / ".git/objects").glob("tmp_*"))
 
 
-@pytest.mark.parametrize("command", [REPACK, GC])
+@pytest.mark.parametrize("command", [GC, pytest.param(REPACK, marks=pytest.mark.slow)])
 def test_git_prunes_before_the_ref_is_written(
     repo: Repo, act: Callable[[], Result], command: str
 ) -> None:

@@ -103,24 +103,21 @@ def test_the_json_answer(repo: Repo, turns: list[str]) -> None:
 # Names and paths.
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["@~2", "made"],
-        ["@~2", "--", "made"],
-        ["label:first", "made"],
-        ["--session", "s1", "made"],
-        ["--agent", "claude-code", "--", "made"],
-        ["@~2", "@~1", "ma*"],
-    ],
-)
-def test_paths_limit_a_revert(repo: Repo, turns: list[str], arguments: list[str]) -> None:
+def test_paths_limit_a_revert(repo: Repo, turns: list[str]) -> None:
     assert turns
-    done = repo.boocode("revert", *arguments)
-    assert done.code == 0
-    assert done.out.splitlines()[0] == " D made"
-    assert not (repo.top / "made").exists()
-    assert lines(repo) == {2: "first", 7: "second", 12: "first"}
+    for arguments in (
+        ("@~2", "made"),
+        ("@~2", "--", "made"),
+        ("label:first", "made"),
+        ("--session", "s1", "made"),
+        ("--agent", "claude-code", "--", "made"),
+        ("@~2", "@~1", "ma*"),
+    ):
+        repo.write("made", "made\n")
+        done = repo.boocode("revert", *arguments)
+        assert (done.code, done.out.splitlines()[0]) == (0, " D made"), arguments
+        assert not (repo.top / "made").exists(), arguments
+        assert lines(repo) == {2: "first", 7: "second", 12: "first"}, arguments
 
 
 def test_paths_are_those_of_the_directory(repo: Repo, turns: list[str]) -> None:
@@ -519,48 +516,36 @@ def test_conflict_markers(repo: Repo, turns: list[str]) -> None:
 # Options that do not fit together, and a running turn.
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (["--markers"], "--markers needs --merge"),
-        (["--expect", "1"], "--expect needs --hunk"),
-        (["--hunk", "1", "-p"], "options '--hunk' and '--patch' cannot be used together"),
-        (
-            ["--hunk", "1", "--merge", "--markers"],
-            "options '--hunk' and '--markers' cannot be used together",
-        ),
-        (["-p", "--json"], "options '--patch' and '--json' cannot be used together"),
-        (
-            ["--hunk", "0"],
-            "invalid value for '--hunk': '0' is not a whole number of at least 1",
-        ),
-        (
-            ["--force", "nothing"],
-            "invalid value for '--force': 'nothing' is not one of shared, running-turn",
-        ),
-        (["--session", "s"], "'--session' and turns cannot be used together"),
-        (["--agent", "a"], "'--agent' and turns cannot be used together"),
-    ],
-)
-def test_options_that_do_not_fit_together(
-    repo: Repo, turns: list[str], options: list[str], problem: str
-) -> None:
+def test_options_that_do_not_fit_together(repo: Repo, turns: list[str]) -> None:
     before = seen(repo)
-    refused = repo.boocode("revert", turns[0], *options)
-    assert refused.code == 129
-    message = (
-        json.loads(refused.out)["error"]["message"]
-        if "--json" in options
-        else refused.err.splitlines()[0].removeprefix("error: ")
-    )
-    assert (message, seen(repo)) == (problem, before)
+    for typed, problem in {
+        "--markers": "--markers needs --merge",
+        "--expect 1": "--expect needs --hunk",
+        "--hunk 1 -p": "options '--hunk' and '--patch' cannot be used together",
+        "--hunk 1 --merge --markers": "options '--hunk' and '--markers' cannot be used together",
+        "-p --json": "options '--patch' and '--json' cannot be used together",
+        "--hunk 0": "invalid value for '--hunk': '0' is not a whole number of at least 1",
+        "--force nothing": (
+            "invalid value for '--force': 'nothing' is not one of shared, running-turn"
+        ),
+        "--session s": "'--session' and turns cannot be used together",
+        "--agent a": "'--agent' and turns cannot be used together",
+    }.items():
+        refused = repo.boocode("revert", turns[0], *typed.split())
+        message = (
+            json.loads(refused.out)["error"]["message"]
+            if "--json" in typed
+            else refused.err.splitlines()[0].removeprefix("error: ")
+        )
+        assert (refused.code, message) == (129, problem), typed
+    assert seen(repo) == before
 
 
-@pytest.mark.parametrize("option", ["--session", "--agent"])
-def test_an_empty_name_is_not_everything(repo: Repo, turns: list[str], option: str) -> None:
+def test_an_empty_name_is_not_everything(repo: Repo, turns: list[str]) -> None:
     assert turns
-    refused = repo.boocode("revert", "-n", option, "")
-    assert (refused.code, refused.err.splitlines()[0]) == (129, f"error: '{option}' is empty")
+    for option in ("--session", "--agent"):
+        refused = repo.boocode("revert", "-n", option, "")
+        assert (refused.code, refused.err.splitlines()[0]) == (129, f"error: '{option}' is empty")
 
 
 def test_a_running_turn_is_not_disturbed(repo: Repo, turns: list[str]) -> None:

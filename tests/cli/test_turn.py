@@ -104,22 +104,13 @@ def test_a_redo_is_refused_while_a_turn_runs(work: Repo) -> None:
     assert work.boocode("redo", *anyway).code == 0
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *(("log",), ("checkpoint",), ("turn", "status"), ("restore", "-n", "@")),
-        ("apply-edit", "--path", "a", "--old", "three", "--new", "four"),
-        *(
-            pytest.param(command, marks=pytest.mark.slow)
-            for command in (
-                *(("show", "@"), ("diff",), ("blame", "a"), ("status",)),
-                *(("doctor",), ("locate", "a"), ("rewind", "-n")),
-            )
-        ),
-    ],
-)
-def test_everything_else_works_while_a_turn_runs(work: Repo, command: tuple[str, ...]) -> None:
-    assert work.boocode(*command, stdin="three").code == 0
+def test_everything_else_works_while_a_turn_runs(work: Repo) -> None:
+    for command in (
+        *("log", "checkpoint", "turn status", "restore -n @", "show @", "diff", "blame a"),
+        *("status", "doctor", "locate a", "rewind -n"),
+        "apply-edit --path a --old three --new four",
+    ):
+        assert work.boocode(*command.split(), stdin="three").code == 0, command
 
 
 @pytest.mark.slow

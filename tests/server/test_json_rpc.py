@@ -165,7 +165,9 @@ def megabytes(client: Client, field: str) -> float:
 
 
 @pytest.mark.parametrize("value", [b"0", b'"ab"', b'{"a":[]}', b'"\\\\"'])
-@pytest.mark.parametrize("start", [b"[", PING[:-1] % 1 + b',"params":{"a":['])
+@pytest.mark.parametrize(
+    "start", [PING[:-1] % 1 + b',"params":{"a":[', pytest.param(b"[", marks=pytest.mark.slow)]
+)
 def test_many_values_take_little_memory(own_client: Client, value: bytes, start: bytes) -> None:
     size = 3 << 20
     own_client.ask("tools/list")  # loads what a thread loads after the start
