@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from git_boocode.checkpoints.line_changes import FileChange, kept_runs, line_changes
 from git_boocode.checkpoints.store.agent_trace import Range, Trace, common, united
 from git_boocode.checkpoints.store.notes import Note, notes_tip, read_notes
+from git_boocode.checkpoints.tree_lines import TreeFileChange, changed_lines, kept_runs
 from git_boocode.repo.repository import Repository
 
 _REGULAR = ("100644", "100755")
@@ -36,7 +36,7 @@ def added_lines(repository: Repository, identifier: str) -> dict[str, AddedLines
         return {}
     trees = [parent.tree for parent in store.commits(commit.parents) if parent]
     pairs = [(tree, commit.tree) for tree in trees or [repository.empty_tree]]
-    changes = line_changes(repository.git, pairs)
+    changes = changed_lines(repository.git, pairs)
     first, *others = (changes.get(pair, {}) for pair in pairs)
     found = {}
     for path, change in first.items():
@@ -48,7 +48,7 @@ def added_lines(repository: Repository, identifier: str) -> dict[str, AddedLines
     return found
 
 
-def _added(change: FileChange) -> list[Range]:
+def _added(change: TreeFileChange) -> list[Range]:
     hunks = (change.hunks or ()) if change.mode in _REGULAR else ()
     return [(hunk.new + 1, hunk.new + hunk.new_count) for hunk in hunks if hunk.new_count]
 
@@ -96,7 +96,7 @@ class ReplacedCommits:
         if len(trees) < 2:
             return
         pair = (trees[0], trees[1])
-        changes = line_changes(self._repository.git, [pair]).get(pair, {})
+        changes = changed_lines(self._repository.git, [pair]).get(pair, {})
         for path in added:
             change = changes.get(path)
             if claims := trace.claims.get(change.source if change else path):
@@ -104,7 +104,7 @@ class ReplacedCommits:
                 moved = {turn: _moved(ranges, runs) for turn, ranges in claims.items()}
                 yield trace._replace(claims={path: moved})
 
-    def _kept(self, change: FileChange | None) -> Sequence[tuple[int, int, int]] | None:
+    def _kept(self, change: TreeFileChange | None) -> Sequence[tuple[int, int, int]] | None:
         """The lines that are surely those of the old file; None for all."""
         if change is None or change.hunks == ():
             return None

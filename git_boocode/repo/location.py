@@ -199,8 +199,18 @@ class Location:
 
         A worktree that was deleted by hand is included until `git worktree prune` removes it.
         """
+        return {*self.worktree_heads()}
+
+    def worktree_heads(self) -> dict[str, str]:
+        """By the key of a worktree, git's name for its HEAD."""
         linked = zip(self._linked(), self.state_dirs()[1:], strict=True)
-        return {_MAIN, *(worktree_id(state) or self._linked_name(name) for name, state in linked)}
+        return {
+            _MAIN: f"{_MAIN}-worktree/HEAD",
+            **{
+                worktree_id(state) or self._linked_name(name): f"worktrees/{name}/HEAD"
+                for name, state in linked
+            },
+        }
 
     def state_dirs(self) -> list[str]:
         """The private directories of all worktrees, the main one first; they need not exist yet."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from git_boocode.checkpoints.blob_lines import has_word
 from git_boocode.checkpoints.store.catalog import without_index
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git, nul_records
@@ -22,12 +23,15 @@ _PAIR = re.compile(rb"^([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n", re.MULTILINE)
 _PART = re.compile(
     rb"^(?:(diff --git )|(Binary files )|@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@)", re.MULTILINE
 )
-_WORD = re.compile(rb"\w|[^\x00-\x7f]")
 _UNENDED = b"\n\\ No newline"
 _MOST_PATHS = 500  # on a command line
 
 
-class Hunk(NamedTuple):
+REGULAR = ("100644", "100755")
+"""The modes of files that have lines."""
+
+
+class LineHunk(NamedTuple):
     """Lines that replace others: 0-based first line and number of the old and the new ones."""
 
     old: int
@@ -36,7 +40,7 @@ class Hunk(NamedTuple):
     new_count: int
 
 
-class FileChange(NamedTuple):
+class TreeFileChange(NamedTuple):
     """How a file differs between two trees; `hunks` is None for a binary file.
 
     The ids are those of the blobs, zeros where there is none; `source` is its path in the old tree.
@@ -47,28 +51,29 @@ class FileChange(NamedTuple):
     mode: str
     old_id: str
     id: str
-    hunks: tuple[Hunk, ...] | None = ()
+    hunks: tuple[LineHunk, ...] | None = ()
 
 
-Pair = tuple[str, str]
+TreePair = tuple[str, str]
 """An old and a new tree."""
 
 
-def line_changes(
-    git: Git, pairs: Iterable[Pair], paths: Sequence[str] = ()
-) -> dict[Pair, dict[str, FileChange]]:
+def changed_lines(
+    git: Git, pairs: Iterable[TreePair], paths: Sequence[str] = ()
+) -> dict[TreePair, dict[str, TreeFileChange]]:
     """What differs between pairs of trees, by path; `paths` are literal, none for all.
 
     The last line of a file is the same with and without a newline.
     """
     wanted = [*dict.fromkeys(pair for pair in pairs if pair[0] != pair[1])]
+    found: dict[TreePair, dict[str, TreeFileChange]] = {pair: {} for pair in wanted}
     if not wanted:
-        return {}
-    named = [] if len(paths) > _MOST_PATHS else paths
+        return found
     request = "".join(f"{old} {new}\n" for old, new in wanted).encode()
     quiet = without_index(git).bind(GIT_LITERAL_PATHSPECS="1")
+    # A file may be renamed to any of the paths, so that they cannot be compared in parts.
+    named = [] if len(paths) > _MOST_PATHS else paths
     output = quiet.run(*_COMMAND, "--", *named, stdin=request)
-    found: dict[Pair, dict[str, FileChange]] = {pair: {} for pair in wanted}
     starts = [*_PAIR.finditer(output)]
     ends = [*(each.start() for each in starts[1:]), len(output)]
     for start, end in zip(starts, ends, strict=True):
@@ -77,7 +82,7 @@ def line_changes(
     return found
 
 
-def _changes(output: bytes) -> Iterator[FileChange]:
+def _changes(output: bytes) -> Iterator[TreeFileChange]:
     raw, separator, patch = output.partition(b"\0\0")
     if not separator:
         return
@@ -87,7 +92,7 @@ def _changes(output: bytes) -> Iterator[FileChange]:
         _, mode, old_id, identifier, letter = about.removeprefix(":").split(" ")
         source = next(records)
         path = next(records) if letter.startswith("R") else source
-        changes.append(FileChange(path, source, mode, old_id, identifier))
+        changes.append(TreeFileChange(path, source, mode, old_id, identifier))
     hunks = _patches(patch)
     if len(hunks) != len(changes):
         raise FatalError("git's diff cannot be read", code="bug")
@@ -95,9 +100,9 @@ def _changes(output: bytes) -> Iterator[FileChange]:
         yield change._replace(hunks=None if lines is None else tuple(lines))
 
 
-def _patches(patch: bytes) -> list[list[Hunk] | None]:
+def _patches(patch: bytes) -> list[list[LineHunk] | None]:
     """The hunks of each file; None for a binary one."""
-    hunks: list[list[Hunk] | None] = []
+    hunks: list[list[LineHunk] | None] = []
     parts = [*_PART.finditer(patch)]
     ends = [*(part.start() for part in parts[1:]), len(patch)]
     for part, end in zip(parts, ends, strict=True):
@@ -110,11 +115,11 @@ def _patches(patch: bytes) -> list[list[Hunk] | None]:
     return hunks
 
 
-def _hunks(part: re.Match[bytes], body: bytes) -> Iterator[Hunk]:
+def _hunks(part: re.Match[bytes], body: bytes) -> Iterator[LineHunk]:
     """A hunk, which is divided if the old file's last line only got a newline, or lost it."""
     old, old_count, new, new_count = (1 if n is None else int(n) for n in part.groups()[2:])
     # Git names the line before, where there are none.
-    whole = Hunk(old - (old_count > 0), old_count, new - (new_count > 0), new_count)
+    whole = LineHunk(old - (old_count > 0), old_count, new - (new_count > 0), new_count)
     lines = body.split(b"\n")[1:] if _UNENDED in body else []
     removed = [line[1:] for line in lines if line.startswith(b"-")]
     added = [line[1:] for line in lines if line.startswith(b"+")]
@@ -122,20 +127,20 @@ def _hunks(part: re.Match[bytes], body: bytes) -> Iterator[Hunk]:
         yield whole
     elif removed[-1] in added:
         at = added.index(removed[-1])
-        yield Hunk(whole.old, old_count - 1, whole.new, at)
-        yield Hunk(whole.old + old_count, 0, whole.new + at + 1, new_count - at - 1)
+        yield LineHunk(whole.old, old_count - 1, whole.new, at)
+        yield LineHunk(whole.old + old_count, 0, whole.new + at + 1, new_count - at - 1)
     elif added[-1] in removed:
         at = len(removed) - 1 - removed[::-1].index(added[-1])
-        yield Hunk(whole.old, at, whole.new, new_count - 1)
-        yield Hunk(whole.old + at + 1, old_count - at - 1, whole.new + new_count, 0)
+        yield LineHunk(whole.old, at, whole.new, new_count - 1)
+        yield LineHunk(whole.old + at + 1, old_count - at - 1, whole.new + new_count, 0)
     else:
         yield whole
 
 
-def kept_lines(hunks: Sequence[Hunk], count: int) -> Iterator[tuple[int, int]]:
+def kept_lines(hunks: Sequence[LineHunk], count: int) -> Iterator[tuple[int, int]]:
     """The lines that hunks leave, of `count` new ones, each with its old number; from 0."""
     old = new = 0
-    for hunk in (*hunks, Hunk(0, 0, count, 0)):
+    for hunk in (*hunks, LineHunk(0, 0, count, 0)):
         while new < hunk.new:
             yield new, old
             new, old = new + 1, old + 1
@@ -143,7 +148,7 @@ def kept_lines(hunks: Sequence[Hunk], count: int) -> Iterator[tuple[int, int]]:
 
 
 def kept_runs(
-    hunks: Sequence[Hunk], old: Sequence[bytes], new: Sequence[bytes]
+    hunks: Sequence[LineHunk], old: Sequence[bytes], new: Sequence[bytes]
 ) -> Iterator[tuple[int, int, int]]:
     """The lines that hunks leave and that are surely the same: new number, old one, count.
 
@@ -158,7 +163,7 @@ def kept_runs(
             start, size, is_sure = at, 0, False
         size += 1
         text = new[at[0]]
-        is_sure = is_sure or (counts[text] == before[text] == 1 and bool(_WORD.search(text)))
+        is_sure = is_sure or (counts[text] == before[text] == 1 and has_word(text))
 
 
 def ranges_of(numbers: Iterable[int]) -> list[tuple[int, int]]:

@@ -1,0 +1,258 @@
+"""Where HEAD of a worktree was at its recorded states, and which commits were made between them.
+
+The worktree's reflog says it by the order of its moves, not by times, which are those of commits
+and may be any. Elsewhere, only the committer and the time of a commit are known.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.turn_work import RecordedHistory
+from git_boocode.repo.ids import time_of
+from git_boocode.repo.layout import REMOTE_TURN_ENDS, REMOTES
+from git_boocode.repo.repository import Repository
+
+_FORM = "--format=%H %T %ct %ce"
+_MOVE = re.compile(r"([0-9a-f]+) \S*HEAD@\{(\d+)\} (.*)")
+# Messages in the reflog of HEAD of commits whose content was new in the worktree.
+_COMMITTED = ("commit: ", "commit (initial): ", "commit (amend): ", "commit (merge): ")
+# And of those that were made here, of whatever content.
+_MADE = re.compile(
+    r"(commit|cherry-pick|revert|am|rebase|pull|merge)\b"
+    r"(?!.*(\((start|finish|abort)\)|: Fast-forward))"
+)
+_NEWEST = 1000  # moves of HEAD, and commits of a history
+_MOST_NAMES = 50
+_CLOCK_ERROR = 2  # seconds
+
+
+class ListedCommit(NamedTuple):
+    """A commit, its tree, and when (seconds since 1970) and by whose address it was committed."""
+
+    id: str
+    tree: str
+    time: int
+    email: str
+
+
+class ListedMove(NamedTuple):
+    """A move of HEAD: the commit at which it was then, and whether it was made by that move.
+
+    `is_new` is whether its content was new, too: it was not picked from elsewhere.
+    """
+
+    commit: str
+    time: int
+    is_made: bool
+    is_new: bool
+
+
+class CommitLists:
+    """Commits of a repository, and the moves of HEAD of its worktrees, each read once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._between: dict[tuple[str, str | None], list[ListedCommit]] = {}
+        self._moves: dict[str, list[ListedMove]] = {}
+
+    def between(self, new: str, old: str | None) -> list[ListedCommit]:
+        """The commits that can be reached from one and not from another, in topological order."""
+        if (new, old) not in self._between:
+            without = [f"^{old}"] if old else []
+            self._between[new, old] = self._listed("log", "--topo-order", new, *without)
+        return self._between[new, old]
+
+    def newest(self, commit: str) -> list[ListedCommit]:
+        """A commit, and the newest ones before it."""
+        return self._listed("log", f"-{_NEWEST}", commit)
+
+    def shown(self, *commits: str) -> list[ListedCommit]:
+        """These commits; none if one of them is missing, as the base in a shallow clone may be."""
+        return self._listed("show", "-s", *commits)
+
+    def is_ancestor(self, commit: str, other: str) -> bool:
+        """Whether a commit is another one or can be reached from it."""
+        done = self.repository.git.attempt("merge-base", "--is-ancestor", commit, other)
+        return done.status == 0
+
+    def _listed(self, command: str, *arguments: str) -> list[ListedCommit]:
+        form = (command, "--no-show-signature", _FORM, *arguments, "--")
+        done = self.repository.git.attempt(*form)
+        lines = done.stdout.decode("utf-8", "replace").split("\n") if not done.status else []
+        rows = (line.split(" ", 3) for line in lines if line)
+        return [ListedCommit(name, tree, int(when), email) for name, tree, when, email in rows]
+
+    def moves(self, worktree_key: str) -> list[ListedMove]:
+        """Where HEAD of a worktree moved, oldest first, as far as its reflog says."""
+        if worktree_key not in self._moves:
+            name = self._heads.get(worktree_key)
+            self._moves[worktree_key] = self._listed_moves(name) if name else []
+        return self._moves[worktree_key]
+
+    def _listed_moves(self, head: str) -> list[ListedMove]:
+        form = ("log", "--no-show-signature", "-g", f"-{_NEWEST}", "--date=unix")
+        done = self.repository.git.attempt(*form, "--format=%H %gd %gs", head, "--")
+        lines = done.stdout.decode("utf-8", "replace").split("\n")
+        found = [
+            ListedMove(
+                move[1], int(move[2]), bool(_MADE.match(move[3])), move[3].startswith(_COMMITTED)
+            )
+            for line in lines
+            if (move := _MOVE.fullmatch(line))
+        ]
+        return found[::-1]
+
+    @cached_property
+    def _heads(self) -> dict[str, str]:
+        return self.repository.worktree_heads()
+
+
+class HeadHistory:
+    """The states of one worktree, and the moves of its HEAD between them.
+
+    A state's number is that of `RecordedHistory.state`.
+    """
+
+    def __init__(self, lists: CommitLists, history: RecordedHistory) -> None:
+        self._lists = lists
+        self._repository = lists.repository
+        self.states = [history.state(n) for n in range(len(history.timeline.states))]
+
+    @cached_property
+    def _moves(self) -> list[ListedMove]:
+        """The moves of HEAD; empty if unknown."""
+        newest = self.states[-1]
+        is_fetched = newest.ref.startswith((REMOTES, REMOTE_TURN_ENDS))
+        return [] if is_fetched else self._lists.moves(newest.meta.worktree_key)
+
+    @cached_property
+    def _last_moves(self) -> list[int]:
+        """By state, the number of the move that HEAD had made last; empty if unknown."""
+        moves = self._moves
+        if not moves:
+            return []
+        found = [len(moves) - 1]
+        for state in reversed(self.states):
+            until = int(_time(state)) + 1
+            at = found[-1]
+            while at >= 0 and (moves[at].commit != state.head or moves[at].time > until):
+                at -= 1
+            # What is not in the reflog was before all of it, or moved by other means.
+            found.append(at if at >= 0 or state.head is None else found[-1])
+        return found[::-1]
+
+    def moves_after(self, number: int) -> list[ListedMove]:
+        """The moves of HEAD between a state and the next one, if known."""
+        if not self._last_moves:
+            return []
+        first, last = self._last_moves[number : number + 2]
+        return self._moves[first + 1 : last + 1]
+
+    def foreign(self, number: int) -> Iterator[tuple[str, int | None]]:
+        """Trees of commits that came to a state from elsewhere, since the state before.
+
+        Each with the state at which HEAD was at it, if it was; of the others, the newest one.
+        """
+        old, new = self.states[number - 1].head, self.states[number].head
+        if not new or new == old:
+            return
+        rows = self._lists.between(new, old)
+        seen = {entry.head: n for n, entry in enumerate(self.states[:number])}
+        foreign = [row for row in rows if row.id in seen or not self._is_new(row, number)]
+        if not rows:
+            # HEAD moved back.
+            foreign = self._lists.shown(new)
+        for row in foreign:
+            if row.id in seen:
+                yield self.states[seen[row.id]].tree, seen[row.id]
+        if foreign:
+            yield foreign[0].tree, None
+
+    def held_blobs(self, number: int, path: str) -> list[str]:
+        """The blobs of a file that git had in commits and the index between a state and the next.
+
+        In those at which HEAD was, as far as known.
+        """
+        names = [move.commit for move in self.moves_after(number)][-_MOST_NAMES:]
+        for entry in self.states[number : number + 2]:
+            index = entry.meta.part("index", "tree")
+            names += [each for each in (entry.head, index) if each]
+        found = self._repository.store.lookup([f"{name}:{path}" for name in dict.fromkeys(names)])
+        return [*dict.fromkeys(info.id for info in found if info and info.kind == "blob")]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the reflog says how HEAD moved."""
+        return bool(self._moves)
+
+    def own(self, number: int) -> set[str]:
+        """The commits made in the worktree after a state.
+
+        Where the reflog is unknown: what can be reached from where HEAD was later, and not from
+        where it was at the state.
+        """
+        if self._moves:
+            moves = self._moves[self._last_moves[number] + 1 :]
+            return {move.commit for move in moves if move.is_made}
+        old = self.states[number].head
+        later = sorted({entry.head for entry in self.states[number + 1 :] if entry.head})
+        reached = (self._lists.between(each, old) for each in later)
+        return {row.id for rows in reached for row in rows}
+
+    def former(self, number: int) -> set[str]:
+        """The commits at which HEAD was up to a state, as far as known."""
+        moves = self._moves[: self._last_moves[number] + 1] if self._moves else []
+        heads = (entry.head for entry in self.states[: number + 1] if entry.head)
+        return {*heads, *(move.commit for move in moves)}
+
+    def time_after(self, number: int) -> float:
+        """When the state after a state was recorded (seconds since 1970); infinite for the last."""
+        following = self.states[number + 1 : number + 2]
+        return _time(following[0]) if following else math.inf
+
+    def _is_new(self, row: ListedCommit, number: int) -> bool:
+        """Whether a commit was made between a state and the one before, of new content."""
+        if self._last_moves:
+            moves = self.moves_after(number - 1)
+            return any(move.is_new and move.commit == row.id for move in moves)
+        if number == len(self.states):
+            return False
+        state = self.states[number - 1]
+        listed = self._lists.shown(state.commit.id, *([state.head] if state.head else []))
+        if not listed:
+            return False
+        mine, *base = listed
+        begun, ended = _time(state), _time(self.states[number])
+        is_during = begun - _CLOCK_ERROR <= row.time <= ended + _CLOCK_ERROR
+        # A clock that stands still proves nothing.
+        return row.email == mine.email and (is_during or any(row.time == b.time for b in base))
+
+    def place_of(self, history: list[ListedCommit], *, is_next: bool) -> int:
+        """The number of the state after which a commit was made in the worktree; -1 if unknown.
+
+        `history` has the commit, and those before it. `is_next` is whether the next one is meant,
+        which is about to be made on it in this worktree.
+        """
+        commit, before = history[0], {row.id for row in history[1:]}
+        on_it = (n for n, entry in enumerate(self.states) if (entry.head or "") in {"", *before})
+        number = max(on_it, default=-1)
+        if is_next:
+            here = self._repository.worktree_key
+            is_here = bool(self._moves) and self.states[-1].meta.worktree_key == here
+            return number if is_here and number + 1 == len(self.states) else -1
+        if number < 0 or not self._is_new(commit, number + 1):
+            return -1
+        if number + 1 < len(self.states):
+            after = self.states[number + 1].head
+            return number if after and self._lists.is_ancestor(commit.id, after) else -1
+        return number
+
+
+def _time(state: Checkpoint) -> float:
+    return time_of(state.meta.text("id"))

@@ -1,0 +1,268 @@
+"""The lines of files in the recorded states of one worktree, with the turns that wrote them.
+
+The states are one line of history, in which a line belongs to the interval in which it first
+appears; `timeline` says which turn wrote in it. What a restore, a commit made elsewhere or a stash
+brought has the writer that it had there, if that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from git_boocode.checkpoints.blob_lines import BlobLines, shared_lines
+from git_boocode.checkpoints.head_moves import HeadHistory
+from git_boocode.checkpoints.held_lines import HeldLines
+from git_boocode.checkpoints.tree_lines import (
+    REGULAR,
+    TreeFileChange,
+    TreePair,
+    changed_lines,
+    kept_lines,
+)
+from git_boocode.checkpoints.turn_work import RecordedHistory
+from git_boocode.repo.repository import Repository
+
+NO_TURN = ""
+UNCLEAR = "?"
+"""Instead of a turn: of several that may have written a line."""
+_MOST_SOURCES = 8
+Writers = list[str]
+"""By line of a file, the id of the turn that wrote it, NO_TURN or UNCLEAR."""
+
+
+class FileVersion(NamedTuple):
+    """A file from a state on, by the state's number."""
+
+    number: int
+    blob: str
+    writers: Writers
+
+
+class StateLines:
+    """The recorded states of one worktree, with the writers of the lines of some files."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        history: RecordedHistory,
+        heads: HeadHistory,
+        held: HeldLines,
+        blobs: BlobLines,
+        turns: Collection[str],
+    ) -> None:
+        self.history = history
+        self.heads = heads
+        self._held = held
+        self._blobs = blobs
+        self._known_turns = turns
+        self.trees = [entry.tree for entry in heads.states]
+        self.versions: dict[str, list[FileVersion]] = {}
+        # By path, lines that are gone without a turn having removed them, with the last version.
+        self._removed: dict[str, dict[bytes, FileVersion]] = {}
+        self._turns: dict[tuple[int, str], str] = {}
+        pairs = [*zip([repository.empty_tree, *self.trees], self.trees, strict=False)]
+        steps = changed_lines(repository.git, pairs, held.paths)
+        sources = self._other_sources(pairs, steps)
+        more = [(tree, self.trees[n]) for n, each in sources.items() for tree, _ in each]
+        steps = {**changed_lines(repository.git, more, held.paths), **steps}
+        changes = (change for found in steps.values() for change in found.values())
+        blobs.read(change.id for change in changes if change.path in held.paths)
+        for number, pair in enumerate(pairs):
+            self._step(number, steps.get(pair, {}), sources.get(number, []), steps)
+
+    def _other_sources(
+        self, pairs: Sequence[TreePair], steps: Mapping[TreePair, Mapping[str, TreeFileChange]]
+    ) -> dict[int, list[tuple[str, int | None]]]:
+        """From where else a state may have lines, if any appear in it: trees, and their states.
+
+        That is what a restore took, and commits that were not made in the worktree just then.
+        """
+        numbers = {entry.commit.id: number for number, entry in enumerate(self.heads.states)}
+        found = {}
+        for number in range(1, len(pairs)):
+            if not steps.get(pairs[number]):
+                continue
+            known = self.history.restored_from(number - 1)
+            restored = [numbers[each] for each in known if each in numbers]
+            sources: list[tuple[str, int | None]] = [(self.trees[n], n) for n in restored]
+            sources += self.heads.foreign(number)
+            if sources:
+                # The last one is the newest that is known from nowhere else.
+                found[number] = [*sources[: _MOST_SOURCES - 1], *sources[_MOST_SOURCES - 1 :][-1:]]
+        return found
+
+    def _step(
+        self,
+        number: int,
+        changes: Mapping[str, TreeFileChange],
+        sources: Sequence[tuple[str, int | None]],
+        steps: Mapping[TreePair, Mapping[str, TreeFileChange]],
+    ) -> None:
+        """Add the versions of the files that differ in a state from the one before."""
+        found = []
+        for path, change in changes.items():
+            if path not in self._held.paths or change.mode not in (*REGULAR, "000000"):
+                continue
+            old = self.at(change.source, number - 1)
+            known = old.writers if old and old.blob == change.old_id else []
+            count = _count(change, len(known))
+            writers: list[str | None] = [None] * count
+            for new, before in kept_lines(change.hunks or (), count):
+                writers[new] = known[before] if before < len(known) else NO_TURN
+            for tree, other in sources if None in writers else ():
+                self._fill(writers, path, steps.get((tree, self.trees[number]), {}), other)
+            if not change.old_id.strip("0"):
+                self._fill_renamed(writers, change.id, number, changes.values())
+            left = [n for n, writer in enumerate(writers) if writer is None]
+            given = self.writers_after(number - 1, path, change.id, left) if number else {}
+            version = [
+                given.get(n, NO_TURN) if writer is None else writer
+                for n, writer in enumerate(writers)
+            ]
+            found.append((path, FileVersion(number, change.id, version)))
+        for path, added in found:
+            self._note_removed(added, path)
+            self.versions.setdefault(path, []).append(added)
+
+    def _fill(
+        self,
+        writers: list[str | None],
+        path: str,
+        changes: Mapping[str, TreeFileChange],
+        other: int | None,
+    ) -> None:
+        """Give lines that came from elsewhere the writers that they have there, if known."""
+        change = changes.get(path)
+        source = change.source if change else path
+        version = self.at(source, other) if other is not None else None
+        known = version.writers if version else []
+        for new, before in kept_lines(change.hunks or () if change else (), len(writers)):
+            if writers[new] is None:
+                writers[new] = known[before] if before < len(known) else NO_TURN
+
+    def _fill_renamed(
+        self,
+        writers: list[str | None],
+        blob: str,
+        number: int,
+        changes: Iterable[TreeFileChange],
+    ) -> None:
+        """Give lines of a new file that a removed one had the writers that they had there.
+
+        If most of a file differs when it is renamed, git sees no rename.
+        """
+        for change in changes:
+            removed = self.at(change.path, number - 1) if not change.mode.strip("0") else None
+            left = [n for n, writer in enumerate(writers) if writer is None]
+            if removed and left:
+                texts = self._blobs.of(removed.blob)
+                shared = shared_lines(self._blobs.of(blob), texts, left, {*texts})
+                for new, old in shared.items():
+                    writers[new] = removed.writers[old] if old < len(removed.writers) else NO_TURN
+
+    def writers_after(
+        self, number: int, path: str, blob: str, lines: Sequence[int]
+    ) -> dict[int, str]:
+        """The writers of lines of a blob that appear in a file after a state, by their numbers."""
+        writer = self._writer(number, path)
+        if not writer or not lines or not blob.strip("0"):
+            return {}
+        found = self._returned(path, blob, lines)
+        left = [line for line in lines if line not in found]
+        for line, is_sure in self._held.brought_in(self.heads, number, path, blob, left):
+            found[line] = NO_TURN if is_sure else UNCLEAR
+        return {**dict.fromkeys(lines, writer), **found}
+
+    def _returned(self, path: str, blob: str, lines: Sequence[int]) -> dict[int, str]:
+        """The former writers of lines that no turn had removed, as of a stash."""
+        removed = self._removed.get(path)
+        if not removed:
+            return {}
+        texts, found = self._blobs.of(blob), dict[int, str]()
+        known = (removed[texts[line]] for line in lines if texts[line] in removed)
+        back = {version.number: version for version in known}
+        for _, older in sorted(back.items(), reverse=True):
+            anchors = {text for text, version in removed.items() if version is older}
+            left = [line for line in lines if line not in found]
+            shared = shared_lines(texts, self._blobs.of(older.blob), left, anchors)
+            found |= {new: older.writers[old] for new, old in shared.items()}
+        return found
+
+    def _note_removed(self, version: FileVersion, path: str) -> None:
+        """Note which lines of a file a new version lacks without a turn having removed them."""
+        older, removed = self.at(path, version.number), self._removed.setdefault(path, {})
+        texts = self._blobs.read([version.blob, *([older.blob] if older else [])])
+        for text in texts[version.blob] if removed else ():
+            removed.pop(text, None)
+        if older is None or len(texts[older.blob]) != len(older.writers):
+            return
+        if not self.is_turns(version.number - 1, path):
+            gone = set(texts[older.blob]).difference(texts[version.blob])
+            removed.update(dict.fromkeys(gone, older))
+
+    def at(self, path: str, number: int) -> FileVersion | None:
+        """The version of a file in a state."""
+        earlier = (each for each in reversed(self.versions.get(path, ())) if each.number <= number)
+        return next(earlier, None)
+
+    def candidates(self, path: str, wanted: Collection[bytes]) -> Iterator[Candidate]:
+        """The versions of a file that have wanted lines of turns.
+
+        What a turn removed before it was committed or staged cannot be what a commit has.
+        """
+        lost: set[bytes] = set()
+        following: FileVersion | None = None
+        for version in reversed(self.versions.get(path, ())):
+            texts = self._blobs.of(version.blob)
+            lost.intersection_update(texts)
+            if following:
+                gone = {text for text in texts if text in wanted}
+                gone -= {*self._blobs.of(following.blob)}
+                lost |= self._lost(path, following.number - 1, gone)
+            following = version
+            written = frozenset(
+                text
+                for text, writer in zip(texts, version.writers, strict=False)
+                if writer and text in wanted and text not in lost
+            )
+            if written and len(texts) == len(version.writers):
+                yield Candidate(self, path, version, texts, written)
+
+    def _lost(self, path: str, interval: int, gone: set[bytes]) -> set[bytes]:
+        """The lines that a turn removed in an interval, and that git had nowhere then."""
+        if not gone or not self.is_turns(interval, path):
+            return set()
+        blobs = self.heads.held_blobs(interval, path)
+        return gone - {text for lines in self._blobs.read(blobs).values() for text in lines}
+
+    def is_turns(self, interval: int, path: str) -> bool:
+        """Whether a turn wrote to a file in the interval after a state."""
+        return bool(self._turn(interval, path))
+
+    def _writer(self, interval: int, path: str) -> str:
+        turn = self._turn(interval, path)
+        return turn if turn in self._known_turns else NO_TURN
+
+    def _turn(self, interval: int, path: str) -> str:
+        """The turn of anyone that wrote to a file in the interval after a state."""
+        if (interval, path) not in self._turns:
+            self._turns[interval, path] = self.history.timeline.writer(interval, path)
+        return self._turns[interval, path]
+
+
+class Candidate(NamedTuple):
+    """A version of a file that may have led to a commit's."""
+
+    states: StateLines
+    path: str
+    version: FileVersion
+    texts: list[bytes]
+    written: frozenset[bytes]  # the lines of turns that a commit may still have
+
+
+def _count(change: TreeFileChange, old: int) -> int:
+    """The number of lines of a file after a change."""
+    if change.mode not in REGULAR or change.hunks is None:
+        return 0
+    return old + sum(hunk.new_count - hunk.old_count for hunk in change.hunks)
