@@ -1,4 +1,7 @@
-"""What a hook costs at every turn, beside a checkpoint and Python's own start: whole processes."""
+"""What hooks cost: at every turn, beside a checkpoint and Python's own start, and at a commit.
+
+All are whole processes.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,22 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.benchmarks.checkpoints.worktree import OURS, Worktree, git, newest_checkpoints, sealed
-from tests.benchmarks.measure import Candidate, machine, print_table, side_by_side
+from tests.benchmarks.measure import (
+    Candidate,
+    machine,
+    print_table,
+    processor_time,
+    side_by_side,
+)
 
 SIZES = (20, 50_000)
 _PASS = "python -c pass"
+_COMMIT = "git commit"
 _CHECKPOINT = "checkpoint, after a turn"
 _TURN = ("hook", "claude-code", "UserPromptSubmit")
 _TOOL = ("hook", "claude-code", "PreToolUse")
@@ -22,11 +33,12 @@ _TRANSCRIPT_LINES = 20_000
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Print a table per size; the arguments are other sizes."""
+    """Print the tables of each size; the arguments are other sizes."""
     print(machine(), flush=True)
     with sealed():
         for size in map(int, arguments or map(str, SIZES)):
             report(size, rounds=15 if size <= 1_000 else 7)
+            report_commits(size, turns=50, rounds=7)
 
 
 def report(size: int, rounds: int) -> None:
@@ -37,6 +49,29 @@ def report(size: int, rounds: int) -> None:
         times = side_by_side(candidates(worktree, Path(home)), rounds)
     title = f"{size:,} files, {len(worktree.changing)} changed and {len(worktree.adding)} new"
     print_table(title, times, {"x pass": _PASS, "x checkpoint": _CHECKPOINT})
+
+
+def report_commits(size: int, turns: int, rounds: int) -> None:
+    """Print what our hooks add to a commit of one file, after turns that were committed."""
+    with tempfile.TemporaryDirectory() as top:
+        worktree = Worktree(top, size, changed=1, added=0)
+        calls = _Calls(worktree)
+        for _ in range(turns):
+            calls.turn_to_commit()
+            git(top, "commit", "-qam", "turn")
+        commits = {
+            _COMMIT: calls.committing(),
+            f"{_COMMIT}, and pre-commit": calls.committing("pre-commit"),
+            f"{_COMMIT}, and post-commit": calls.committing("post-commit"),
+        }
+        waits = side_by_side(commits, rounds)
+        commits["post-commit, in the background"] = calls.noting()
+        used = side_by_side(commits, rounds, processor_time)
+    title = f"{size:,} files, {turns} turns, a commit of one file: how long git takes"
+    print_table(title, waits, f"{_COMMIT}")
+    print_table(
+        "processor time", used, {"x plain": _COMMIT, "x hook": f"{_COMMIT}, and pre-commit"}
+    )
 
 
 def candidates(worktree: Worktree, home: Path) -> dict[str, Candidate]:
@@ -95,6 +130,43 @@ class _Calls:
     def taking(self, *command: str, payload: object = None) -> Candidate:
         """A run of what has to take a checkpoint, after a turn."""
         return Candidate(self.process(*command, payload=payload), self._turn, check=self._check)
+
+    def turn_to_commit(self) -> None:
+        """A turn that nobody has committed yet."""
+        payload = {"session_id": "s", "cwd": self._worktree.top, "prompt": "do it"}
+        self.process(*OURS, *_TURN, payload=payload)()
+        self._worktree.turn()
+        self.process(*OURS, *_END, payload=payload)()
+
+    def committing(self, *events: str) -> Candidate:
+        """A commit of a turn with our hooks on some events."""
+        return Candidate(
+            lambda: git(self._worktree.top, "commit", "-qam", "turn"),
+            before=lambda: self._prepare(*events),
+            after=self._await_note if "post-commit" in events else lambda: None,
+        )
+
+    def noting(self) -> Candidate:
+        """The hook after the commit of a turn, in the foreground."""
+
+        def commit() -> None:
+            self._prepare()
+            git(self._worktree.top, "commit", "-qam", "turn")
+
+        note = self.process(*OURS, "hook", "git", "post-commit", "HEAD")
+        return Candidate(note, before=commit, after=self._await_note)
+
+    def _prepare(self, *events: str) -> None:
+        top = self._worktree.top
+        git(top, "config", "boocode.gitHooks", " ".join(events) or "post-commit")
+        self.process(*OURS, "hooks", "install" if events else "uninstall", "--git")()
+        self.turn_to_commit()
+
+    def _await_note(self) -> None:
+        head, deadline = git(self._worktree.top, "rev-parse", "HEAD"), time.monotonic() + 30
+        while head not in git(self._worktree.top, "notes", "--ref=boocode", "list"):
+            assert time.monotonic() < deadline, "nothing was noted"
+            time.sleep(0.05)
 
     def check_end(self) -> None:
         """Whether the end of a turn was recorded."""

@@ -75,6 +75,9 @@ def test_checkpoints(worktree: Worktree, capsys: pytest.CaptureFixture[str]) -> 
 def test_hooks_and_proposals(capsys: pytest.CaptureFixture[str]) -> None:
     hooks.report(20, rounds=1)
     assert len(rows(capsys.readouterr().out)["hook before a turn"]) == 3
+    hooks.report_commits(20, turns=2, rounds=1)
+    shown = rows(capsys.readouterr().out)
+    assert len(shown["post-commit, in the background"]) == 3
     proposals.report(20, 5, rounds=1)
     assert len(rows(capsys.readouterr().out)["accept it"]) == 2
 
