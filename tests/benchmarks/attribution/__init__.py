@@ -5,27 +5,38 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.benchmarks.attribution import foreign, operations
+from tests.benchmarks.attribution.clones import judged_clones
 from tests.benchmarks.attribution.history import History
+from tests.benchmarks.attribution.hooked import judged_notes
 from tests.benchmarks.attribution.truth import MISSED, RIGHT, WRONG, Judgement
 from tests.benchmarks.checkpoints.worktree import sealed
 
 OPERATIONS = (*operations.OPERATIONS, *foreign.OPERATIONS)
+# The states around tool calls, which tell the work of two sessions apart, are not pushed.
+_PUSHED = tuple(each for each in OPERATIONS if each is not operations.two_sessions)
+_KINDS: Mapping[str, tuple[Callable[[Path, int], list[Judgement]], int]] = {
+    "": (lambda top, seed: built(top, seed).judged(), 200),
+    "clones": (lambda top, seed: judged_clones(built(top, seed, _PUSHED), top), 10),
+    "hooks": (lambda top, seed: judged_notes(top, seed, OPERATIONS), 20),
+}
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Print how many lines are attributed right: [-v] [number of histories [first seed]]."""
+    """Print how many lines are right: [-v] [hooks|clones] [number of histories [first seed]]."""
     is_verbose = "-v" in arguments
-    numbers = [int(each) for each in arguments if each != "-v"]
-    count, first = [*numbers, *(200, 0)[len(numbers) :]]
+    kind = next((each for each in arguments if each in _KINDS), "")
+    judge, usual = _KINDS[kind]
+    numbers = [int(each) for each in arguments if each.isdigit()]
+    count, first = [*numbers, *(usual, 0)[len(numbers) :]]
     every: list[Judgement] = []
     with sealed():
         for seed in range(first, first + count):
             with tempfile.TemporaryDirectory() as top:
-                found = built(Path(top).resolve(), seed).judged()
+                found = judge(Path(top).resolve(), seed)
             every += found
             bad = [each for each in found if each.verdict != RIGHT]
             if bad:

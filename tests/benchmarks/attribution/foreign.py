@@ -64,7 +64,7 @@ def _by_a_fork(history: History) -> Work:
     base = fork.head()
     turn = history.begin(fork, session="fork")
     commit = _write(history, fork, turn)
-    history.end(turn, fork, session="fork")
+    history.end(turn, fork)
     return _left(history, fork, Work(base, commit, fork.name))
 
 
@@ -301,7 +301,7 @@ def _turn_with(way: Way) -> Callable[[History], None]:
         if history.chance(0.75):
             history.end(turn)
         else:
-            history.is_open = True
+            history.leave(turn)
 
     return operation
 

@@ -31,6 +31,8 @@ class History:
     seconds; with an odd one, there are pauses.
     """
 
+    has_clock = True
+
     def __init__(self, top: Path, seed: int, recorder: Recorder | None = None) -> None:
         self.top = top
         self.random = random.Random(seed)
@@ -42,7 +44,9 @@ class History:
         self.is_open = False
         # The worktrees and clones of which a commit here may have lines.
         self.sources = {HERE}
-        self._has_pauses = bool(seed % 2)
+        self._sessions: dict[str, str] = {}
+        self._in_call = False
+        self._has_pauses = self.has_clock and bool(seed % 2)
         self._pause = 0
 
     def build(self, operations: Sequence[Callable[[History], None]], count: int) -> None:
@@ -53,11 +57,15 @@ class History:
                 made = [self.line(self.here, path, "", "base") for _ in range(12)]
                 self.here.write(path, made)
             self.commit("base")
+            self.prepare()
             for _ in range(count):
                 self.random.choice(operations)(self)
                 self.pass_time()
             self.by_hand("the last commit")
             self.commit("the last commit")
+
+    def prepare(self) -> None:
+        """What is to be done before the first operation."""
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
@@ -89,14 +97,28 @@ class History:
         if place in (None, self.here):
             self.is_open = False
         turn = self.recorder.begin(place or self.here, session)
+        self._sessions[turn] = session
         self.pass_time()
         return turn
 
-    def end(self, turn: str, place: Place | None = None, session: str = "") -> None:
+    def end(self, turn: str, place: Place | None = None) -> None:
         """Record the end of a turn."""
         self.pass_time()
-        self.recorder.end(place or self.here, turn, session)
+        self.recorder.end(place or self.here, turn, self._sessions[turn])
         self.pass_time()
+
+    def leave(self, turn: str) -> None:
+        """End a turn without recording that, unless this is always recorded."""
+        if self.recorder.records_ends:
+            self.end(turn)
+        else:
+            self.is_open = True
+
+    def call(self, turn: str, work: Callable[[], None], place: Place | None = None) -> None:
+        """Let a turn work in a tool call."""
+        self._in_call = True
+        self.recorder.call(place or self.here, turn, self._sessions[turn], work)
+        self._in_call = False
 
     def settle(self) -> None:
         """Record what a turn has left whose end is not recorded, before others write."""
@@ -112,6 +134,9 @@ class History:
 
     def edit(self, place: Place, turn: str, operation: str = "", paths: Sequence[str] = ()) -> None:
         """Change lines of some files, for a turn or by hand."""
+        if turn and self.recorder.with_tools and not self._in_call:
+            self.call(turn, lambda: self.edit(place, turn, operation, paths), place)
+            return
         known = paths or place.paths()
         for path in self.random.sample(known, min(self.random.randint(1, 2), len(known))):
             lines = place.read(path)

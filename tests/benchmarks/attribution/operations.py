@@ -26,7 +26,7 @@ def turn_without_end(history: History) -> None:
     if history.chance(0.4):
         history.commit("commit in a turn without end")
         history.edit(history.here, identifier)
-    history.is_open = True
+    history.leave(identifier)
 
 
 def turn_of_commits(history: History) -> None:
@@ -59,7 +59,7 @@ def turn_of_new_files(history: History) -> None:
     if history.chance(0.8):
         history.end(identifier)
     else:
-        history.is_open = True
+        history.leave(identifier)
 
 
 def turn_with_renames(history: History) -> None:
@@ -84,22 +84,21 @@ def turn_with_renames(history: History) -> None:
 def two_sessions(history: History) -> None:
     """Turns of two sessions at the same time, of which tool calls are recorded."""
     operation = "two sessions"
-    sessions = ("s1", "s2")
-    turns = [(history.begin(session=each), each) for each in sessions]
+    turns = [history.begin(session=each) for each in ("s1", "s2")]
     for _ in range(history.random.randint(3, 5)):
-        identifier, session = history.random.choice(turns)
+        identifier = history.random.choice(turns)
 
         def work(identifier: str = identifier) -> None:
             history.edit(history.here, identifier, operation)
             if history.chance(0.3):
                 history.commit(operation)
 
-        history.recorder.call(history.here, identifier, session, work)
+        history.call(identifier, work)
         history.pass_time()
         if history.chance(0.3):
             history.edit(history.here, "", "by hand beside two sessions")
-    for identifier, session in history.random.sample(turns, 2):
-        history.end(identifier, session=session)
+    for identifier in history.random.sample(turns, 2):
+        history.end(identifier)
 
 
 def by_hand(history: History) -> None:

@@ -18,7 +18,13 @@ AGENT = "claude-code"
 
 
 class Recorder(Protocol):
-    """What an agent or a person lets git-boocode record."""
+    """What an agent or a person lets git-boocode record.
+
+    `records_ends` is whether turns always have one, `with_tools` whether all they do is in a call.
+    """
+
+    records_ends: bool
+    with_tools: bool
 
     def begin(self, place: Place, session: str) -> str:
         """Record the beginning of a turn and return its id."""
@@ -35,6 +41,9 @@ class Recorder(Protocol):
 
 class DirectRecorder:
     """Records as one-shot commands do, with no hooks of git or an agent."""
+
+    records_ends = False
+    with_tools = False
 
     def begin(self, place: Place, session: str) -> str:
         """Record the beginning of a turn and return its id."""
