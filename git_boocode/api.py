@@ -636,8 +636,9 @@ def fork(
     detached, unless `branch` names a new one. `callback` is used instead of `boocode.callback`. A
     conversation that cannot be copied is no error: `conversation.why` of the result says why.
 
-    Raises RefusedError (`exists`: the directory or the branch exists), FatalError
-    (`missing_objects`: the turn is incomplete). Then nothing was made.
+    Raises RefusedError (`exists`: the directory or the branch exists, `invalid_input`: the
+    directory is inside of a worktree that does not ignore it), FatalError (`missing_objects`: the
+    turn is incomplete). Then nothing was made.
     """
     request = ForkRequest(
         directory=directory,

@@ -67,12 +67,12 @@ class MadeWorktree(NamedTuple):
     conversation: Mapping[str, Any] | None
 
 
-class InterruptedFork(NamedTuple):
+class ForkRecord(NamedTuple):
     """What a fork makes, noted before it does, so that nothing is left if it is killed."""
 
     request: Sequence[object]
     path: str
-    making: str  # where the worktree is made: its name, in a directory of its own
+    temporary_path: str  # where the worktree is made: its name, in a directory of its own
     created: Sequence[str]  # the directories above it that did not exist, outermost first
     branch: str
     head: str | None
@@ -82,7 +82,7 @@ class InterruptedFork(NamedTuple):
     @property
     def is_complete(self) -> bool:
         """Whether the worktree is in its place, and only git may not know."""
-        return self.made is not None and not os.path.lexists(self.making)
+        return self.made is not None and not os.path.lexists(self.temporary_path)
 
     def note(self, repository: Repository) -> None:
         """Write this down."""
@@ -91,7 +91,7 @@ class InterruptedFork(NamedTuple):
 
     def forget(self, repository: Repository) -> None:
         """Remove what `note` has written, and the empty directory."""
-        remove_directories([os.path.dirname(self.making)])
+        remove_directories([os.path.dirname(self.temporary_path)])
         remove(os.path.join(repository.common_state_dir, FORK_NOTE))
 
 
@@ -99,7 +99,7 @@ class InterruptedFork(NamedTuple):
 
 
 def refuse_branch(
-    repository: Repository, branch: str, interrupted: InterruptedFork | None = None
+    repository: Repository, branch: str, interrupted: ForkRecord | None = None
 ) -> None:
     """Refuse the name of a new branch that is taken (`exists`) or that no branch can have.
 
@@ -146,7 +146,7 @@ def refuse_incomplete(repository: Repository, state: Checkpoint) -> None:
 
 # Making it.
 
-ForkConversation = Callable[[str, Callable[[Mapping[str, Any]], None]], Mapping[str, Any] | None]
+CopyConversation = Callable[[str, Callable[[Mapping[str, Any]], None]], Mapping[str, Any] | None]
 """Copies the conversation to the worktree with a git directory, and returns what became of it.
 
 It calls the function with the event of its callback, before that can leave anything.
@@ -165,7 +165,7 @@ def make_worktree(
     repository: Repository,
     lock: int,
     new: NewWorktree,
-    fork_conversation: ForkConversation,
+    copy_conversation: CopyConversation,
     roll_back: RollBack,
 ) -> MadeWorktree:
     """Make a worktree; see `NewWorktree`.
@@ -175,25 +175,25 @@ def make_worktree(
     step. RefusedError (`exists`, `locked`) and FatalError if it cannot be made; then nothing
     remains of it.
     """
-    making = _Making(repository, new)
+    builder = _WorktreeBuilder(repository, new)
     try:
-        forked = making.add(lock)
+        forked = builder.add(lock)
         kept = _fill(forked, new.state)
-        return making.finish(kept, fork_conversation(forked.git_dir, making.note_event))
+        return builder.finish(kept, copy_conversation(forked.git_dir, builder.note_event))
     except BaseException:
         if left := interrupted_fork(repository):
             resolve_fork(repository, left, roll_back)
         raise
 
 
-class _Making:
+class _WorktreeBuilder:
     """A worktree that is being made, below a directory of its own."""
 
     def __init__(self, repository: Repository, new: NewWorktree) -> None:
         self._repository = repository
         self._new = new
         parent, name = os.path.split(new.path)
-        self._fork = InterruptedFork(
+        self._fork = ForkRecord(
             new.request,
             new.path,
             os.path.join(parent, f"{FORKING}{os.urandom(8).hex()}", name),
@@ -204,7 +204,7 @@ class _Making:
 
     def add(self, lock: int) -> Repository:
         """Add the worktree, without files."""
-        new, head, path = self._new, self._new.state.head, self._fork.making
+        new, head, path = self._new, self._new.state.head, self._fork.temporary_path
         self._fork.note(self._repository)
         try:
             make_directories(path)
@@ -253,7 +253,7 @@ class _Making:
         self._fork = self._fork._replace(made=made)
         self._fork.note(self._repository)
         refuse_existing(new.path)
-        os.rename(self._fork.making, new.path)
+        os.rename(self._fork.temporary_path, new.path)
         self._repository.git.run("worktree", "repair", new.path)
         self._fork.forget(self._repository)
         return made
@@ -299,13 +299,13 @@ def _fill(forked: Repository, state: Checkpoint) -> list[Skipped]:
 # What killed forks left.
 
 
-def interrupted_fork(repository: Repository) -> InterruptedFork | None:
+def interrupted_fork(repository: Repository) -> ForkRecord | None:
     """The fork that was killed, if any; the caller holds the lock of forks."""
     path = os.path.join(repository.common_state_dir, FORK_NOTE)
     note = read_private_json(path, largest=None)
-    if not isinstance(note, dict) or {*note} != {*InterruptedFork._fields}:
+    if not isinstance(note, dict) or {*note} != {*ForkRecord._fields}:
         return None
-    fork = InterruptedFork(**note)
+    fork = ForkRecord(**note)
     if fork.made:
         identifier, kept, conversation = fork.made
         made = MadeWorktree(identifier, [Skipped(*each) for each in kept], conversation)
@@ -313,7 +313,7 @@ def interrupted_fork(repository: Repository) -> InterruptedFork | None:
     return fork
 
 
-def resolve_fork(repository: Repository, fork: InterruptedFork, roll_back: RollBack) -> None:
+def resolve_fork(repository: Repository, fork: ForkRecord, roll_back: RollBack) -> None:
     """Remove what a killed fork left, or complete its last step; the caller holds the lock."""
     if fork.is_complete:
         # The user may have moved or removed it since.
@@ -324,11 +324,13 @@ def resolve_fork(repository: Repository, fork: InterruptedFork, roll_back: RollB
             roll_back(fork.event)
         if git_dir := _git_dir(repository, fork):
             _remove_worktree(repository, fork, git_dir)
-        remove_directories([fork.making, os.path.dirname(fork.making), *reversed(fork.created)])
+        remove_directories(
+            [fork.temporary_path, os.path.dirname(fork.temporary_path), *reversed(fork.created)]
+        )
     fork.forget(repository)
 
 
-def _remove_worktree(repository: Repository, fork: InterruptedFork, git_dir: str) -> None:
+def _remove_worktree(repository: Repository, fork: ForkRecord, git_dir: str) -> None:
     state_dir = os.path.join(git_dir, PRIVATE)
     if os.path.isdir(state_dir):
         # Its git may be running.
@@ -344,13 +346,13 @@ def _remove_worktree(repository: Repository, fork: InterruptedFork, git_dir: str
     if fork.head and _has_made_branch(repository, fork):
         repository.git.attempt("update-ref", "-d", f"refs/heads/{fork.branch}", fork.head)
     # In a copy of the repository, the worktree is that of the original.
-    link = os.path.join(fork.making, ".git")
-    if not os.path.lexists(link) or _linked(repository, fork.making).git_dir == git_dir:
-        remove(os.path.dirname(fork.making))
+    link = os.path.join(fork.temporary_path, ".git")
+    if not os.path.lexists(link) or _linked(repository, fork.temporary_path).git_dir == git_dir:
+        remove(os.path.dirname(fork.temporary_path))
     remove(git_dir)
 
 
-def _has_made_branch(repository: Repository, fork: InterruptedFork) -> bool:
+def _has_made_branch(repository: Repository, fork: ForkRecord) -> bool:
     """Whether HEAD of an incomplete fork shows that it is the one that created its branch."""
     if not fork.branch or not fork.head or fork.is_complete:
         return False
@@ -363,13 +365,13 @@ def _has_made_branch(repository: Repository, fork: InterruptedFork) -> bool:
     return os.fsdecode(found.stdout).strip() == fork.head
 
 
-def _git_dir(repository: Repository, fork: InterruptedFork) -> str:
+def _git_dir(repository: Repository, fork: ForkRecord) -> str:
     """The git directory of an incomplete fork; empty if git has not added it."""
     linked = os.path.join(repository.common_dir, "worktrees")
     for name in sorted(os.listdir(linked)) if os.path.isdir(linked) else ():
         git_dir = path = os.path.join(linked, name)
         with suppress(OSError), open(f"{path}/gitdir", errors="surrogateescape") as file:
             path = os.path.normpath(os.path.join(git_dir, file.read().removesuffix("\n")))
-        if path == os.path.join(fork.making, ".git"):
+        if path == os.path.join(fork.temporary_path, ".git"):
             return git_dir
     return ""

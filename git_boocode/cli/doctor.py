@@ -143,7 +143,7 @@ def _forks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
             does, done = ("completes it", "it was completed") if fork.is_complete else _REMOVAL
             message = f"a fork was interrupted while its worktree '{fork.path}' was made"
             remedy = f"'git boocode doctor --fix' {does}, and so does the next fork"
-            paths = (fork.path if fork.is_complete else os.path.dirname(fork.making),)
+            paths = (fork.path if fork.is_complete else os.path.dirname(fork.temporary_path),)
             repair = partial(
                 resolve_fork, repository, fork, partial(roll_back_conversation, repository)
             )

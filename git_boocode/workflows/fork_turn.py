@@ -13,7 +13,7 @@ from git_boocode.agents.registry import find_agent
 from git_boocode.checkpoints.callback import Callback, HostFunction, find_callback
 from git_boocode.checkpoints.capture import write_state
 from git_boocode.checkpoints.new_worktree import (
-    InterruptedFork,
+    ForkRecord,
     MadeWorktree,
     NewWorktree,
     fork_lock,
@@ -126,10 +126,10 @@ def fork(repository: Repository, name: str, request: ForkRequest) -> ForkResult:
     if request.dry_run:
         left = _interrupted(repository)
         with lock(read_only=True):
-            return _Plan(catalog, turn, request).checked(left)
+            return _ForkPlan(catalog, turn, request).checked(left)
     with fork_lock(repository) as descriptor:
         # Another fork may have just taken the default directory.
-        plan = _Plan(catalog, turn, request)
+        plan = _ForkPlan(catalog, turn, request)
         if left := interrupted_fork(repository):
             is_done = plan.is_done(left)
             resolve_fork(repository, left, partial(roll_back_conversation, repository))
@@ -139,7 +139,7 @@ def fork(repository: Repository, name: str, request: ForkRequest) -> ForkResult:
             return plan.carry_out(descriptor)
 
 
-def _interrupted(repository: Repository) -> InterruptedFork | None:
+def _interrupted(repository: Repository) -> ForkRecord | None:
     """The fork that was killed, for a dry run, which creates no lock."""
     with suppress(RefusedError):
         if os.path.lexists(os.path.join(repository.common_state_dir, FORK_NOTE)):
@@ -148,7 +148,7 @@ def _interrupted(repository: Repository) -> InterruptedFork | None:
     return None
 
 
-class _Plan:
+class _ForkPlan:
     """How a turn is forked, and where to."""
 
     def __init__(self, catalog: Catalog, turn: Checkpoint, request: ForkRequest) -> None:
@@ -166,13 +166,13 @@ class _Plan:
         self._path = given or self._default
         self._identity = [turn.id, given, request.after, request.branch, request.conversation]
 
-    def checked(self, left: InterruptedFork | None) -> ForkResult:
+    def checked(self, left: ForkRecord | None) -> ForkResult:
         """What would be made, if it can be; see `fork`."""
         if left and self.is_done(left):
             return self.completed(left)
         return self._result(self._check(left).head)
 
-    def _check(self, left: InterruptedFork | None = None) -> Checkpoint:
+    def _check(self, left: ForkRecord | None = None) -> Checkpoint:
         """The state to fork, if it can be forked once what a killed fork left is removed."""
         repository, request = self._catalog.repository, self._request
         refuse_place(repository, self._path, self._default)
@@ -182,11 +182,11 @@ class _Plan:
         refuse_incomplete(repository, state)
         return state
 
-    def is_done(self, left: InterruptedFork) -> bool:
+    def is_done(self, left: ForkRecord) -> bool:
         """Whether the same command was killed in its last step, when all was made."""
         return left.is_complete and left.request == self._identity
 
-    def completed(self, left: InterruptedFork) -> ForkResult:
+    def completed(self, left: ForkRecord) -> ForkResult:
         """The result of a fork that is done."""
         self._path = left.path
         return self._result(left.head, left.made)

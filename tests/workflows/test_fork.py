@@ -16,7 +16,7 @@ import pytest
 from git_boocode.checkpoints import new_worktree
 from git_boocode.checkpoints.callback import HostFunction
 from git_boocode.checkpoints.capture import capture_turn_end, read_staging
-from git_boocode.checkpoints.new_worktree import InterruptedFork
+from git_boocode.checkpoints.new_worktree import ForkRecord
 from git_boocode.checkpoints.restore.commands import restore
 from git_boocode.checkpoints.restore.request import RestoreRequest
 from git_boocode.checkpoints.store.catalog import Checkpoint
@@ -255,7 +255,7 @@ def test_a_fork_that_is_killed_in_its_last_step_is_complete(
 
     child = os.fork()
     if child == 0:
-        monkeypatch.setattr(InterruptedFork, "forget", lambda *_: os._exit(0))
+        monkeypatch.setattr(ForkRecord, "forget", lambda *_: os._exit(0))
         forked(turn.id, tmp_path / "fork", branch="topic", callback=host)
     os.waitpid(child, 0)
     result = forked(turn.id, tmp_path / "fork", branch="topic", callback=host)
