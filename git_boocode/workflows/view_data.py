@@ -330,10 +330,13 @@ def _attempts(newest_first: Sequence[Checkpoint]) -> dict[str, list[str]]:
             next_ids[before] = each.id
         latest[each.meta.worktree_key] = each.id
     found: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    states: dict[str, tuple[str, bool]] = {}
     for each in begun:
         if origin := each.meta.table("forked_from"):
-            state = str(origin.get("turn")), bool(origin.get("after"))
-            found[state].append(next_ids.get(each.id, each.id))
+            turn, after = str(origin.get("turn")), bool(origin.get("after"))
+            # A fork of a fork that has just begun.
+            states[each.id] = (turn, after) if after else states.get(turn, (turn, after))
+            found[states[each.id]].append(next_ids.get(each.id, each.id))
     known = {each.id for each in begun}
     groups = []
     for (turn, after), ids in found.items():
