@@ -281,8 +281,9 @@ class _ConversationCopy:
         self, git_dir: str, note: Callable[[Mapping[str, Any]], None]
     ) -> ForkedConversation | None:
         repository, host = self._catalog.repository, restore_host(self._catalog.repository)
-        following = self._following() if self._request.after else None
-        cut_at = following or self._turn
+        turn, end = self._origin()
+        following = self._following(turn, end) if end else None
+        cut_at = following or turn
         callback = find_callback(repository, self._request.callback, callback_of(host, cut_at))
         why = "" if callback else _no_callback(host, cut_at)
         if (callback or why) and not is_taken_here(repository, cut_at):
@@ -300,7 +301,7 @@ class _ConversationCopy:
                 "worktree": new.path,
                 "git_dir": git_dir,
                 "branch": new.branch or None,
-                "whole": self._request.after and following is None,
+                "whole": bool(end) and following is None,
             },
         }
         note(event)
@@ -315,10 +316,25 @@ class _ConversationCopy:
             return ForkedConversation(why=why)
         return ForkedConversation(words, answer.session, answer.message)
 
-    def _following(self) -> Checkpoint | None:
+    def _origin(self) -> tuple[Checkpoint, str]:
+        """The turn whose conversation is copied, and the id of its end if the copy goes up to that.
+
+        A fork begins with the conversation of the turn of which it is one.
+        """
+        turn = self._turn
+        end = self._new.state.meta.text("id") if self._request.after else ""
+        while origin := turn.meta.table("forked_from"):
+            found = self._catalog.find(str(origin.get("turn")))
+            if found.id >= turn.id:
+                # Nothing that was fetched may lead in a circle.
+                break
+            turn = found
+            end = _end_of(self._catalog, turn).meta.text("id") if origin.get("after") else ""
+        return turn, end
+
+    def _following(self, turn: Checkpoint, end: str) -> Checkpoint | None:
         """The next turn of the same conversation, before which the copy ends; None if none is."""
-        turn, found = self._turn, None
-        keys, end = ("agent", "session"), self._new.state.meta.text("id")
+        keys, found = ("agent", "session"), None
         if not turn.meta.text("session"):
             return None
         for entry in self._catalog.entries(self._catalog.store.refs(CHECKPOINTS, ARCHIVE)):

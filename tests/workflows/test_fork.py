@@ -396,9 +396,11 @@ def test_the_page_knows_the_attempts_at_one_turn(repo: Repo, tmp_path: Path) -> 
     forked(turn.id, tmp_path / "idle")
     idle = Repo(tmp_path / "idle").boocode("log", "--json").json["checkpoints"][0]["id"]
     forked(turn.id, tmp_path / "after", after=True)
+    forked(idle, tmp_path / "again")
+    again = Repo(tmp_path / "again").boocode("log", "--json").json["checkpoints"][0]["id"]
     turns = page_data(Repository.discover(), 100)["turns"]
     found = {each["id"]: each["attempts"] for each in turns if "attempts" in each}
-    tries = [turn.id, attempt, idle]
+    tries = [turn.id, attempt, idle, again]
     assert {each: found.pop(each) for each in tries} == dict.fromkeys(tries, tries)
     assert len(found) == 2
 
@@ -422,6 +424,29 @@ def test_a_copy_ends_with_the_turn_and_not_with_a_tool_of_it(repo: Repo, tmp_pat
     assert (tmp_path / "fork/a").read_text() == "written\n"
     assert [each["fork"]["whole"] for each in events] == [True, False]
     assert events[1]["message"] == "m3"
+
+
+def test_a_fork_of_a_fork_has_the_conversation_of_the_first_one(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("base", a="a\n")
+    about = {"chat": "c", "session": "s", "agent": "host"}
+    turn = take(message="m1", **about)
+    take(message="m2", **about)
+    events: list[dict[str, Any]] = []
+
+    def host(event: dict[str, Any]) -> dict[str, Any]:
+        events.append(event)
+        return {"resume": ["host"]}
+
+    for name, after in (("begin", False), ("end", True)):
+        forked(turn.id, tmp_path / name, callback=host, after=after)
+        monkeypatch.chdir(tmp_path / name)
+        result = forked("@", tmp_path / f"{name}-2", callback=host)
+        assert result.command.endswith("&& host")
+        monkeypatch.chdir(repo.top)
+    assert [each["message"] for each in events] == ["m1", "m1", "m2", "m2"]
+    assert [each["worktree"] for each in events[:2]] == [str(repo.top), str(tmp_path / "begin")]
 
 
 def test_a_fetched_turn_is_forked_without_its_conversation(repo: Repo, tmp_path: Path) -> None:
