@@ -1,14 +1,15 @@
 """Which turns wrote the lines of commits, as noted at `refs/notes/boocode`.
 
 The turns that are recorded here are the truth, see `attribution`. Of turns that are gone, or were
-never here, what notes say of them is kept: the note of the commit itself, and then those of commits
-that it replaces, see `replaced_commits`. No line counts that the commit does not add.
+fetched, or never here, what notes say of them is kept: the note of the commit itself, and then
+those of commits that it replaces, see `replaced_commits`. No line counts that the commit does not
+add.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.notes import Note, NotesError, read_notes, write_notes
 from git_boocode.repo.errors import RefusedError, shortened
 from git_boocode.repo.ids import OBJECT_ID
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
 from git_boocode.repo.repository import Repository
 
 _TEXTS = ("agent", "session", "label", "created_at")
@@ -147,6 +149,9 @@ class _Attribution:
         self._attributor = Attributor(repository)
         # What these add is not known.
         self._cut = _shallow_commits(repository)
+        # Of fetched turns, more may have been known where a note was made.
+        recorded = repository.store.refs(CHECKPOINTS, ARCHIVE)
+        self._recorded = {each.id for each in recorded if self._attributor.is_turn(each.id)}
         self._made: dict[str, Trace] = {}
         if self._attributor.has_turns:
             for commit in commits:
@@ -184,21 +189,25 @@ class _Attribution:
         if replaced is None or not (own.claims or copied or replaced.notes):
             return found
         added = added_lines(self._repository, commit)
-        found = found.merged(self._left(own, found, added))
+        recorded = self._recorded if commit in self._made else set()
+        found = found.merged(_left(own, found, added, recorded))
         if any(without(each.lines, _claimed(found, path)) for path, each in added.items()):
             for trace in replaced.traces(commit, copied, added):
-                found = found.merged(self._left(trace, found, added))
+                found = found.merged(_left(trace, found, added, recorded))
         return found
 
-    def _left(self, trace: Trace, known: Trace, added: Mapping[str, AddedLines]) -> Trace:
-        """The lines of turns that are gone, without those of which more is known."""
-        claims = dict[str, dict[str, Sequence[Range]]]()
-        for path in trace.claims.keys() & added.keys():
-            lines = without(added[path].lines, _claimed(known, path))
-            for turn, ranges in trace.claims[path].items():
-                if not self._attributor.is_turn(turn) and (left := common(ranges, lines)):
-                    claims.setdefault(path, {})[turn] = left
-        return Trace(claims=claims, turns=trace.turns)
+
+def _left(
+    trace: Trace, known: Trace, added: Mapping[str, AddedLines], recorded: Container[str]
+) -> Trace:
+    """The lines of turns that are not recorded here, without those of which more is known."""
+    claims = dict[str, dict[str, Sequence[Range]]]()
+    for path in trace.claims.keys() & added.keys():
+        lines = without(added[path].lines, _claimed(known, path))
+        for turn, ranges in trace.claims[path].items():
+            if turn not in recorded and (left := common(ranges, lines)):
+                claims.setdefault(path, {})[turn] = left
+    return Trace(claims=claims, turns=trace.turns)
 
 
 def _claimed(trace: Trace, path: str) -> list[Range]:

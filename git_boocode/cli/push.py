@@ -111,7 +111,7 @@ def push(
     }
     if not wants_json():
         _print_pushed(pushed, hints=not asked)
-    if pushed.rejected or pushed.rejected_proposals or pushed.rejected_turn_ends:
+    if any(_rejected_refs(pushed)):
         raise _refusal(pushed, answer)
     if wants_json():
         print_json({"ok": True, **answer})
@@ -148,7 +148,7 @@ def _print_pushed(pushed: Pushed, *, hints: bool) -> None:
         verb = "would push" if pushed.dry_run else "pushed"
         number = " and ".join(filter(None, went))
         print_feedback(f"{verb} {number} to {remote}", dry_run=pushed.dry_run)
-    elif not (pushed.rejected or pushed.rejected_proposals or pushed.rejected_turn_ends):
+    elif not (pushed.rejected_notes or any(_rejected_refs(pushed))):
         print_feedback(f"nothing to push: {remote} has them all", dry_run=pushed.dry_run)
     if pushed.rejected_notes:
         warn(f"the notes of commits were not pushed: {printable(pushed.rejected_notes)}")
@@ -157,10 +157,14 @@ def _print_pushed(pushed: Pushed, *, hints: bool) -> None:
         print_hints((content, _READABLE))
 
 
+def _rejected_refs(done: Pushed | Fetched) -> Sequence[Sequence[Rejected]]:
+    return (done.rejected, done.rejected_proposals, done.rejected_turn_ends)
+
+
 def _refusal(pushed: Pushed, answer: dict[str, object]) -> Exception:
     partly = (pushed.ids or pushed.proposals or pushed.turn_ends) and not pushed.dry_run
     kind = FatalError if partly else RefusedError
-    every = (pushed.rejected, pushed.rejected_proposals, pushed.rejected_turn_ends)
+    every = _rejected_refs(pushed)
     number = all_counted(*every)
     rejected = [*chain(*every)]
     refused = f"'{pushed.remote}' did not take {number}"
@@ -265,7 +269,7 @@ def _warn_of(fetched: Fetched, remote: str) -> None:
         warn(f"the notes of commits were not fetched: {printable(fetched.rejected_notes)}")
     if fetched.moved:
         warn(f"'{remote}' has other commits now for {counted(len(fetched.moved), 'checkpoint')}")
-    every = (fetched.rejected, fetched.rejected_proposals, fetched.rejected_turn_ends)
+    every = _rejected_refs(fetched)
     if rejected := [*chain(*every)]:
         skipped = all_counted(*every)
         warn(f"skipped {skipped} of '{remote}' that cannot be used")

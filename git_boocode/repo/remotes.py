@@ -164,15 +164,17 @@ class Transport:
             )
         return found
 
-    def fetch(self, ids: Sequence[str], into: Git) -> None:
+    def fetch(self, ids: Sequence[str], into: Git, *, unfiltered: bool = False) -> None:
         """Fetch and verify objects, with all that they refer to, using the git `into`.
 
-        No ref is written. ObjectsError if objects are missing on the remote or invalid; nothing is
+        A partial clone leaves out what it filters, unless `unfiltered`. No ref is written.
+        ObjectsError if objects are missing on the remote or invalid; nothing is
         fetched then.
         """
         git = self._git(into).bind(*_CHECKED)
         lines = "".join(f"{identifier}\n" for identifier in ids).encode()
-        done = self._run(git, *_FETCH, self._progress, "--", self._remote.address, stdin=lines)
+        options = [self._progress, *(["--no-filter"] if unfiltered else [])]
+        done = self._run(git, *_FETCH, *options, "--", self._remote.address, stdin=lines)
         if done.status == 0:
             return
         if flaw := bad_object(os.fsdecode(done.stderr)):

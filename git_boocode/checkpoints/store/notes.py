@@ -33,6 +33,7 @@ from git_boocode.repo.store import RefChange, retry_conflicts
 _PATIENCE = 30.0  # seconds
 _SHORT = 13  # characters of the name of a commit
 _MOST_BYTES = 64 << 20  # of notes at once
+_MISSING = "its object is not here"
 _MESSAGE = "Notes of git boocode\n"
 _HINT = f"to begin anew: git update-ref -d {COMMIT_NOTES}"
 # Several writers that are not ours would have to come just between reading and writing.
@@ -131,7 +132,7 @@ def _notes(repository: Repository, blobs: Sequence[str]) -> list[Note]:
 def _note(blob: str, size: int | None, content: bytes | None) -> Note:
     try:
         if size is None:
-            raise TraceError("its object is missing")
+            raise TraceError(_MISSING)
         if size > LARGEST_NOTE:
             raise TraceError(f"it is {TOO_LARGE}")
         if content is None:
@@ -167,58 +168,70 @@ def has_notes(repository: Repository, tip: str, *, of: str) -> bool:
     return not repository.git.attempt("merge-base", "--is-ancestor", of, tip).status
 
 
-def add_notes(repository: Repository, tip: str) -> None:
-    """Merge other notes into those of the repository; see `write_notes` for errors."""
-    _move(repository, lambda here: merged_notes(repository, here, tip))
+def add_notes(repository: Repository, tip: str) -> bool:
+    """Merge other notes into those here, and return whether any were new; errors: `write_notes`."""
+    return _move(repository, lambda here: merged_notes(repository, here, tip))
 
 
-def merged_notes(repository: Repository, here: str | None, there: str) -> str:
+def merged_notes(repository: Repository, tip: str | None, other: str) -> str:
     """A commit with the notes of two commits; one of these if that has all (NotesError)."""
-    theirs = _NotesTree.of(repository, there)
-    if here is None or has_notes(repository, there, of=here):
-        return there
-    if has_notes(repository, here, of=there):
-        return here
-    base = repository.git.attempt("merge-base", here, there).stdout.decode().strip()
-    ours, old = _NotesTree.of(repository, here), _NotesTree.of(repository, base or None)
-    changed = {
-        commit
-        for commit in {*theirs.blobs, *old.blobs}
-        if theirs.blobs.get(commit) not in (ours.blobs.get(commit), old.blobs.get(commit))
+    more = _NotesTree.of(repository, other)
+    if tip is None or has_notes(repository, other, of=tip):
+        return other
+    if has_notes(repository, tip, of=other):
+        return tip
+    common = repository.git.attempt("merge-base", tip, other).stdout.decode().strip()
+    tree, base = _NotesTree.of(repository, tip), _NotesTree.of(repository, common or None)
+    blobs = {
+        commit: (tree.blobs.get(commit), more.blobs.get(commit), base.blobs.get(commit))
+        for commit in {*more.blobs, *base.blobs}
     }
-    # Where only they have changed a note, theirs counts, also if they have removed it.
-    taken = {c for c in changed if ours.blobs.get(c) == old.blobs.get(c)}
-    both = [c for c in changed - taken if c in ours.blobs and c in theirs.blobs]
-    sides = [_notes(repository, [tree.blobs[c] for c in both]) for tree in (ours, theirs)]
-    changes: dict[str, bytes | str | None] = {c: theirs.blobs.get(c) for c in taken}
-    only_theirs = changed & theirs.blobs.keys() - ours.blobs.keys()
-    changes |= {commit: theirs.blobs[commit] for commit in only_theirs}
-    for commit, one, other in zip(both, *sides, strict=True):
-        changes[commit] = _united(commit, one, other)
-    return _commit(repository, [here, there], ours, changes)
+    # A note that one side has removed and the other one changed stays.
+    changes: dict[str, bytes | str | None] = {
+        commit: new
+        for commit, (blob, new, old) in blobs.items()
+        if new != blob and (blob == old or (blob is None and new != old))
+    }
+    both = {
+        commit: (blob, new)
+        for commit, (blob, new, old) in blobs.items()
+        if blob and new and len({blob, new, old}) == 3
+    }
+    sides = [_notes(repository, side) for side in zip(*both.values(), strict=True)]
+    for commit, *notes in zip(both, *sides, strict=True):
+        changes[commit] = _united(commit, notes)
+    return _commit(repository, [tip, other], tree, changes)
 
 
-def _united(commit: str, one: Note, other: Note) -> bytes | str:
+def _united(commit: str, notes: Sequence[Note]) -> bytes | str:
     """A note that has what two say, or the blob of the one to keep."""
-    traces = [trace for note in (one, other) if (trace := note.own(commit))]
-    if len(traces) == 2:
+    if any(note.problem == _MISSING for note in notes):
+        message = f"the notes of commit {commit[:_SHORT]} cannot be merged: {_MISSING}"
+        raise NotesError(message, code="missing_objects")
+    traces = [trace for note in notes if (trace := note.own(commit))]
+    if len(traces) > 1:
         united = note_bytes(traces[0].merged(traces[1]).as_json(commit))
         if len(united) <= LARGEST_NOTE:
             return united
-    return max(one, other, key=lambda note: (bool(note.own(commit)), note.blob)).blob
+    return max(notes, key=lambda note: (bool(note.own(commit)), note.blob)).blob
 
 
-def _move(repository: Repository, change: Callable[[str | None], str | None]) -> None:
-    """Move the ref of the notes to what a function makes of its target, one process at a time."""
+def _move(repository: Repository, change: Callable[[str | None], str | None]) -> bool:
+    """Move the ref of the notes to what a function makes of its target, one process at a time.
+
+    Returns whether that is another commit.
+    """
     with file_lock(os.path.join(repository.common_state_dir, NOTES_LOCK), patience=_PATIENCE):
 
-        def move() -> None:
+        def move() -> bool:
             tip = notes_tip(repository)
-            if (new := change(tip)) != tip:
-                _break_lock(repository)
-                repository.store.update_refs([RefChange(COMMIT_NOTES, new, tip)])
+            if (new := change(tip)) == tip:
+                return False
+            _break_lock(repository)
+            repository.store.update_refs([RefChange(COMMIT_NOTES, new, tip)])
+            return True
 
-        retry_conflicts(move, ("conflict", "locked"), _ATTEMPTS)
+        return retry_conflicts(move, ("conflict", "locked"), _ATTEMPTS)
 
 
 def _break_lock(repository: Repository) -> None:

@@ -30,26 +30,28 @@ def shares_notes(config: Config) -> bool:
 def push_notes(
     repository: Repository,
     transport: Transport,
-    there: Sequence[str | None],
+    listed: Sequence[str | None],
     *,
     verify: bool,
     dry_run: bool,
 ) -> tuple[bool, str]:
     """Push the notes that a remote does not have; whether they went, and why they did not.
 
-    `there` is where each of its addresses has them. What the remote has more is merged into what is
-    pushed, and into the notes here only once the remote has taken it.
+    `listed` is where each of its addresses has them. Notes that only the remote has are merged into
+    what is pushed, and into those here once the remote has accepted that.
     """
     here = notes_tip(repository)
-    if here is None or all(tip and _has(repository, tip, here) for tip in there):
+    if here is None or all(tip and _has(repository, tip, here) for tip in listed):
         return False, ""
     if dry_run:
         return True, ""
     new = here
     try:
-        with _received(repository, transport, filter(None, there)) as theirs:
-            for tip in theirs:
+        with _received(repository, transport, filter(None, listed)) as tips:
+            for tip in tips:
                 new = merged_notes(repository, new, tip)
+            if all(tip == new for tip in listed):
+                return False, ""
             answers = transport.push([f"{new}:{COMMIT_NOTES}"], verify=verify)
             is_taken = any(answer.flag not in "!=" for answer in answers)
             if is_taken and new != here:
@@ -71,14 +73,20 @@ def fetch_notes(
         return True, ""
     try:
         with _received(repository, transport, [tip]):
-            add_notes(repository, tip)
+            return add_notes(repository, tip), ""
     except (NotesError, ObjectsError) as error:
         return False, error.message
-    return True, ""
 
 
 def _has(repository: Repository, tip: str, other: str) -> bool:
-    return tip == other or has_notes(repository, tip, of=other)
+    are_here = _is_here(repository, tip) and _is_here(repository, other)
+    return tip == other or (are_here and has_notes(repository, tip, of=other))
+
+
+def _is_here(repository: Repository, tip: str) -> bool:
+    """Whether objects are here; not known of a partial clone, for which git would fetch some."""
+    is_partial = repository.config.section("remote", ".promisor")
+    return not is_partial and not repository.git.attempt("cat-file", "-e", tip).status
 
 
 @contextmanager
@@ -87,11 +95,11 @@ def _received(
 ) -> Iterator[list[str]]:
     """Fetch the objects of notes that are not here, and protect them until a ref names them."""
     wanted = [*dict.fromkeys(tips)]
-    missing = [tip for tip in wanted if repository.git.attempt("cat-file", "-e", tip).status]
+    missing = [tip for tip in wanted if not _is_here(repository, tip)]
     if not missing:
         yield wanted
         return
     with incoming(repository) as (git, release):
-        transport.fetch(missing, git)
+        transport.fetch(missing, git, unfiltered=True)
         release()
         yield wanted
