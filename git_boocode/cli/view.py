@@ -12,12 +12,14 @@ from git_boocode.cli.candidates import paths
 from git_boocode.cli.framework import AtLeast, Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
     counted,
+    first_lines,
     print_feedback,
     print_json,
     print_text,
     progress,
     quote_path,
     wants_json,
+    warn,
     warn_of_interruption,
 )
 from git_boocode.cli.view_page import PAGE_TITLE, open_in_browser, page_html
@@ -84,6 +86,8 @@ def view(
     with progress(repository, "reading the turns"):
         data = page_data(repository, most, commits or "")
         page = page_html(data, served=False)
+    for problem in first_lines(data.get("range", {}).get("problems", [])):
+        warn(problem)
     turns = len(data["turns"])
     if output == "-":
         print_text(page.decode())

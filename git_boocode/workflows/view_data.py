@@ -19,7 +19,7 @@ from itertools import accumulate, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.commit_notes import NotedCommit, attribute
+from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, problems_of
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
     logged_operations,
@@ -235,7 +235,8 @@ def _data(
             for row, each in zip(rows, events, strict=True)
         }
     if commits:
-        data["range"] = {"name": commits, "commits": _commits_json(repository, noted)}
+        about = {"commits": _commits_json(repository, noted), "problems": problems_of(noted)}
+        data["range"] = {"name": commits, **about}
     return data
 
 

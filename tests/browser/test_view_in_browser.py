@@ -418,5 +418,8 @@ def test_the_page_of_a_range_is_about_its_commits(page: Browser, repo: Repo) -> 
     page.all(".row")[0].click()
     assert page.texts(".row .facts span")[0] == "known from notes only"
     assert page.texts(".commits .places li") == ["a: line 3"]
+    repo.git("notes", "--ref=boocode", "add", "-f", "-m", '{"files": ' + "[" * 20_000, "HEAD")
+    page.open(written(repo, "HEAD~2..HEAD"))
+    assert "was not read" in page.one("#turn .warning").text
     page.open(written(repo, "HEAD..HEAD"))
     assert page.texts("#empty") == ["No turn wrote lines of these commits."]

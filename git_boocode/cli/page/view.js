@@ -231,7 +231,7 @@ const linesIn = (commit, id) => commit.lines.filter((each) => each.turn === id);
 const sizeOf = (lines) => lines.reduce((sum, each) => sum + each.end - each.start + 1, 0);
 const turnNamed = (id) => data.turns.find((turn) => turn.id === id);
 
-function rangeParts({ name, commits }) {
+function rangeParts({ name, commits, problems }) {
   const turns = new Set(commits.flatMap((commit) => commit.lines.map((each) => each.turn)));
   const written = sizeOf(commits.flatMap((commit) => commit.lines));
   const added = commits.reduce((sum, commit) => sum + commit.added, 0);
@@ -241,6 +241,7 @@ function rangeParts({ name, commits }) {
       make("span", {}, counted(commits.length, "commit")),
       make("span", {}, `${counted(added, "line")} added`),
       make("span", {}, `${written.toLocaleString()} by ${counted(turns.size, "turn")}`)),
+    ...problems.map((problem) => make("p", { class: "warning" }, oneLine(problem))),
     make("ol", { class: "commits" }, commits.map(commitOf)),
   ];
 }
