@@ -20,6 +20,7 @@ HERE = "here"
 # Lines that several write, as they have the same job.
 _COMMON = (b"import json", b"import os", b"import sys", b"from pathlib import Path", b"return None")
 _LONGEST_PAUSE = 900  # seconds
+_OLD_DATE = "2026-01-02T03:04:05Z"
 Turns = Mapping[str, Mapping[int, str]]
 """The turns of the lines of a commit, by path and number."""
 
@@ -27,8 +28,8 @@ Turns = Mapping[str, Mapping[int, str]]
 class History:
     """A repository with a main worktree, and others beside it, that operations change.
 
-    What a formatter or a person makes of a line is theirs. With an even seed, all happens in a few
-    seconds; with an odd one, there are pauses.
+    What a formatter or a person makes of a line is theirs. With an odd seed, there are pauses; with
+    others, all happens in a few seconds, and with every second of these, commits have an old date.
     """
 
     has_clock = True
@@ -47,6 +48,7 @@ class History:
         self._sessions: dict[str, str] = {}
         self._in_call = False
         self._has_pauses = self.has_clock and bool(seed % 2)
+        self._has_old_date = seed % 4 == 2
         self._pause = 0
 
     def build(self, operations: Sequence[Callable[[History], None]], count: int) -> None:
@@ -76,14 +78,19 @@ class History:
             patch("time.time_ns", lambda: nanoseconds() + self._pause * 10**9),
             patch.dict(os.environ),
         ):
+            if self._has_old_date:
+                self._set_date(_OLD_DATE)
             yield
 
     def pass_time(self) -> None:
         """Wait a moment, if there are any pauses."""
         if self._has_pauses:
             self._pause += self.random.randint(3, _LONGEST_PAUSE)
-            moment = f"{int(time.time())} +0000"
-            os.environ |= {"GIT_COMMITTER_DATE": moment, "GIT_AUTHOR_DATE": moment}
+            self._set_date(f"{int(time.time())} +0000")
+
+    @staticmethod
+    def _set_date(date: str) -> None:
+        os.environ |= {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
 
     def chance(self, probability: float) -> bool:
         """Whether something is to happen that happens with some probability."""
