@@ -242,10 +242,11 @@ class _Search:
 
     def _after(self, path: str, place: _Place, left: set[int]) -> dict[int, str]:
         """The writers of lines that appeared after the last state before the commit was made."""
-        change = self._change(path, place.tree)
-        lines = sorted(left & _lines_of(change)) if change else []
-        blob = self._ids.get(path, "")
-        found = place.states.writers_after(place.number, path, blob, lines)
+        changes = self._changes.get((place.tree, self._tree), {})
+        if path not in changes:
+            return {}
+        lines = sorted(left & _lines_of(changes[path]))
+        found = place.states.writers_after(place.number, changes[path], lines, changes)
         return {line: writer for line, writer in found.items() if writer}
 
     def _change(self, path: str, tree: str) -> TreeFileChange | None:

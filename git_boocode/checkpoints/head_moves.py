@@ -7,9 +7,12 @@ and may be any. Elsewhere, only the committer and the time of a commit are known
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
@@ -76,6 +79,16 @@ class CommitLists:
         """These commits; none if one of them is missing, as the base in a shallow clone may be."""
         return self._listed("show", "-s", *commits)
 
+    def written(self, commit: str) -> float:
+        """When git wrote a commit here, in seconds since 1970; 0 if no file of its own tells.
+
+        Dates in commits have no parts of seconds, and may be any.
+        """
+        path = os.path.join(self.repository.common_dir, "objects", commit[:2], commit[2:])
+        with suppress(OSError):
+            return os.stat(path).st_mtime
+        return 0.0
+
     def is_ancestor(self, commit: str, other: str) -> bool:
         """Whether a commit is another one or can be reached from it."""
         done = self.repository.git.attempt("merge-base", "--is-ancestor", commit, other)
@@ -137,11 +150,17 @@ class HeadHistory:
         moves = self._moves
         if not moves:
             return []
+        made = (self._lists.written(move.commit) if move.is_made else 0.0 for move in moves)
+        latest = [*accumulate(made, max)]
         found = [len(moves) - 1]
         for state in reversed(self.states):
-            until = int(_time(state)) + 1
+            time = _time(state)
             at = found[-1]
-            while at >= 0 and (moves[at].commit != state.head or moves[at].time > until):
+            while at >= 0 and (
+                moves[at].commit != state.head
+                or moves[at].time > int(time) + 1
+                or latest[at] > time
+            ):
                 at -= 1
             # What is not in the reflog was before all of it, or moved by other means.
             found.append(at if at >= 0 or state.head is None else found[-1])
@@ -210,6 +229,10 @@ class HeadHistory:
         moves = self._moves[: self._last_moves[number] + 1] if self._moves else []
         heads = (entry.head for entry in self.states[: number + 1] if entry.head)
         return {*heads, *(move.commit for move in moves)}
+
+    def written(self, commit: str) -> float:
+        """See `CommitLists.written`."""
+        return self._lists.written(commit)
 
     def time_after(self, number: int) -> float:
         """When the state after a state was recorded (seconds since 1970); infinite for the last."""

@@ -11,7 +11,6 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
@@ -107,7 +106,7 @@ class HeldLines:
         until = heads.time_after(number)
         if version.time >= int(until):
             # Within a second only this repository knows, and only of its own commits.
-            written = self._written(version.commit) if heads.is_known else math.inf
+            written = heads.written(version.commit) if heads.is_known else math.inf
             if version.time > until or written > until:
                 return False
         if not mine:
@@ -117,15 +116,8 @@ class HeldLines:
             return version.time < first.time
         if version.origin in {each.origin for each in mine}:
             return False
-        written, other = self._written(version.commit), self._written(first.commit)
+        written, other = heads.written(version.commit), heads.written(first.commit)
         return not heads.is_known or written <= other or not other
-
-    def _written(self, commit: str) -> float:
-        """When git wrote a commit here, in seconds since 1970; 0 if no file of its own tells."""
-        path = os.path.join(self._repository.common_dir, "objects", commit[:2], commit[2:])
-        with suppress(OSError):
-            return os.stat(path).st_mtime
-        return 0.0
 
     @cached_property
     def _held(self) -> dict[str, _Held]:

@@ -112,10 +112,8 @@ class StateLines:
                 writers[new] = known[before] if before < len(known) else NO_TURN
             for tree, other in sources if None in writers else ():
                 self._fill(writers, path, steps.get((tree, self.trees[number]), {}), other)
-            if not change.old_id.strip("0"):
-                self._fill_renamed(writers, change.id, number, changes.values())
             left = [n for n, writer in enumerate(writers) if writer is None]
-            given = self.writers_after(number - 1, path, change.id, left) if number else {}
+            given = self.writers_after(number - 1, change, left, changes) if number else {}
             version = [
                 given.get(n, NO_TURN) if writer is None else writer
                 for n, writer in enumerate(writers)
@@ -141,38 +139,47 @@ class StateLines:
             if writers[new] is None:
                 writers[new] = known[before] if before < len(known) else NO_TURN
 
-    def _fill_renamed(
-        self,
-        writers: list[str | None],
-        blob: str,
-        number: int,
-        changes: Iterable[TreeFileChange],
-    ) -> None:
-        """Give lines of a new file that a removed one had the writers that they had there.
-
-        If most of a file differs when it is renamed, git sees no rename.
-        """
-        for change in changes:
-            removed = self.at(change.path, number - 1) if not change.mode.strip("0") else None
-            left = [n for n, writer in enumerate(writers) if writer is None]
-            if removed and left:
-                texts = self._blobs.of(removed.blob)
-                shared = shared_lines(self._blobs.of(blob), texts, left, {*texts})
-                for new, old in shared.items():
-                    writers[new] = removed.writers[old] if old < len(removed.writers) else NO_TURN
-
     def writers_after(
-        self, number: int, path: str, blob: str, lines: Sequence[int]
+        self,
+        number: int,
+        change: TreeFileChange,
+        lines: Sequence[int],
+        changes: Mapping[str, TreeFileChange],
     ) -> dict[int, str]:
-        """The writers of lines of a blob that appear in a file after a state, by their numbers."""
+        """The writers of lines, by their numbers, that appear in a file after a state.
+
+        `changes` are all that happen then, among them that of the file.
+        """
+        path, blob, found = change.path, change.id, dict[int, str]()
+        if not change.old_id.strip("0"):
+            removed = [each for each in changes.values() if not each.mode.strip("0")]
+            found = self._moved(number, removed, blob, lines)
         writer = self._writer(number, path)
-        if not writer or not lines or not blob.strip("0"):
-            return {}
-        found = self._returned(path, blob, lines)
         left = [line for line in lines if line not in found]
+        if not writer or not left or not blob.strip("0"):
+            return found
+        found |= self._returned(path, blob, left)
+        left = [line for line in left if line not in found]
         for line, is_sure in self._held.brought_in(self.heads, number, path, blob, left):
             found[line] = NO_TURN if is_sure else UNCLEAR
         return {**dict.fromkeys(lines, writer), **found}
+
+    def _moved(
+        self, number: int, removed: Iterable[TreeFileChange], blob: str, lines: Sequence[int]
+    ) -> dict[int, str]:
+        """The writers of lines of a new file that removed ones had in a state.
+
+        If most of a file differs when it is renamed, git sees no rename.
+        """
+        found: dict[int, str] = {}
+        for change in removed:
+            texts = self._blobs.of(change.old_id)
+            left = [line for line in lines if line not in found]
+            old = self.at(change.path, number)
+            writers = old.writers if old and old.blob == change.old_id else []
+            for line, at in shared_lines(self._blobs.of(blob), texts, left, {*texts}).items():
+                found[line] = writers[at] if at < len(writers) else NO_TURN
+        return found
 
     def _returned(self, path: str, blob: str, lines: Sequence[int]) -> dict[int, str]:
         """The former writers of lines that no turn had removed, as of a stash."""
