@@ -60,7 +60,12 @@ def prepare_message(
     if is_direct:
         _add_trailers(repository, path, [turn.id for turn in found.turns])
     else:
-        _add_comments(path, lines, mark, _trailers(found) if with_trailers else _about(found))
+        lines = _with_comments(lines, mark, _trailers(found) if with_trailers else _about(found))
+        with scratch_directory(repository.state_dir) as scratch:
+            new = os.path.join(scratch, "message")
+            with open(new, "wb") as file:
+                file.writelines(lines)
+            os.replace(new, path)
 
 
 def finish_message(repository: Repository, path: str) -> None:
@@ -152,7 +157,7 @@ def _add_trailers(repository: Repository, path: str, turns: Sequence[str]) -> No
     repository.git.run("interpret-trailers", *options, *trailers, "--", path)
 
 
-def _add_comments(path: str, lines: list[bytes], mark: bytes, about: Sequence[str]) -> None:
+def _with_comments(lines: list[bytes], mark: bytes, about: Sequence[str]) -> list[bytes]:
     """Add comments below the line that git cuts at, or before the comments at the end."""
     made = [b"%s %s\n" % (mark, line.encode()) for line in about]
     cut = _cut_at(lines)
@@ -171,10 +176,7 @@ def _add_comments(path: str, lines: list[bytes], mark: bytes, about: Sequence[st
         if at == len(lines) and lines and not lines[-1].endswith(b"\n"):
             lines[-1] += b"\n"
         made = [*([] if lines[:at] else [b"\n"]), *made, mark + b"\n"]
-    aside = f"{path}.boocode"
-    with open(aside, "wb") as file:
-        file.writelines((*lines[:at], *made, *lines[at:]))
-    os.replace(aside, path)
+    return [*lines[:at], *made, *lines[at:]]
 
 
 def _trailers(found: Attribution) -> list[str]:
