@@ -8,6 +8,8 @@ import time
 import pytest
 
 from git_boocode.agents.git_hooks import run_git_hook
+from git_boocode.repo.layout import ATTRIBUTION_LOCK
+from git_boocode.repo.lock import file_lock
 from tests.agents.hooks_kit import install
 from tests.agents.kit import fire, prompted, taken, turn
 from tests.repo_kit import Repo
@@ -45,7 +47,10 @@ def test_after_a_commit_amend_and_rebase(repo: Repo) -> None:
     turn(repo)
     repo.write("f", "a\nb\nby the turn\n")
     end(repo)
-    repo.commit("turn")
+    with file_lock(str(repo.top / ".git/boocode" / ATTRIBUTION_LOCK), patience=0):
+        # Git does not wait for the hook, nor does who reads what git prints.
+        repo.commit("turn")
+        assert noted(repo) == {}
     assert awaited(repo) == {"f": [(3, 3)]}
     repo.git("commit", "-q", "--amend", "-m", "amended")
     assert awaited(repo) == {"f": [(3, 3)]}
