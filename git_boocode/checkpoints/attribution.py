@@ -110,7 +110,8 @@ class Attributor:
             return Attribution(identifier, {})
         paths = sorted({each for path, (_, names) in added.items() for each in (path, *names)})
         recorded = {entry.commit.id for _, heads in self._histories for entry in heads.states}
-        held = HeldLines(self._repository, self._blobs, paths, recorded)
+        stashed = {each for _, heads in self._histories for each in heads.stashed}
+        held = HeldLines(self._repository, self._blobs, paths, recorded, stashed)
         newest = self._commits.newest(commit.id)
         states, places = [], []
         for history, heads in self._histories:

@@ -34,7 +34,7 @@ from git_boocode.repo.entries import DAY, VERSION, Metadata, MetadataError
 from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError
 from git_boocode.repo.gc import pack_many_refs, protect_from_gc, publish
 from git_boocode.repo.git import GitError
-from git_boocode.repo.head import operation_in_progress
+from git_boocode.repo.head import operation_in_progress, stash_entries
 from git_boocode.repo.ids import OBJECT_ID, id_time, timestamp
 from git_boocode.repo.layout import CHECKPOINTS, PRUNING_STAMP, SAFETY, TOOL_STATES, TURN_ENDS
 from git_boocode.repo.lock import INSIDE_RESTORE, scratch_directory, worktree_lock
@@ -460,6 +460,7 @@ def write_state(
             "index": writer.index_json(snapshot),
             **(writer.exact(snapshot) if snapshot.exact else {}),
             "state": operation_in_progress(repository),
+            **({"stashes": stashes} if (stashes := stash_entries(repository)) else {}),
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
         }
     )

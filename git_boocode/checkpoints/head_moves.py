@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turn_work import RecordedHistory
-from git_boocode.repo.ids import time_of
+from git_boocode.repo.ids import OBJECT_ID, time_of
 from git_boocode.repo.layout import REMOTE_TURN_ENDS, REMOTES
 from git_boocode.repo.repository import Repository
 
@@ -63,6 +63,15 @@ class CommitLists:
         self.repository = repository
         self._between: dict[tuple[str, str | None], list[ListedCommit]] = {}
         self._moves: dict[str, list[ListedMove]] = {}
+        self._stashed: dict[str, frozenset[str]] = {}
+
+    def stashed(self, entries: Collection[str]) -> set[str]:
+        """The commits of stash entries, also of what was staged or untracked, if they exist."""
+        missing = [entry for entry in entries if entry not in self._stashed]
+        for entry, found in zip(missing, self.repository.store.commits(missing), strict=True):
+            ids = (entry, *found.parents[1:]) if found else ()
+            self._stashed[entry] = frozenset(ids)
+        return {commit for entry in entries for commit in self._stashed[entry]}
 
     def between(self, new: str, old: str | None) -> list[ListedCommit]:
         """The commits that can be reached from one and not from another, in topological order."""
@@ -211,24 +220,33 @@ class HeadHistory:
         return bool(self._moves)
 
     def own(self, number: int) -> set[str]:
-        """The commits made in the worktree after a state.
+        """The commits made in the worktree after a state, and those of stash entries.
 
         Where the reflog is unknown: what can be reached from where HEAD was later, and not from
         where it was at the state.
         """
+        stashed = self.stashed - self._stashed(self.states[: number + 1])
         if self._moves:
             moves = self._moves[self._last_moves[number] + 1 :]
-            return {move.commit for move in moves if move.is_made}
+            return {*stashed, *(move.commit for move in moves if move.is_made)}
         old = self.states[number].head
         later = sorted({entry.head for entry in self.states[number + 1 :] if entry.head})
         reached = (self._lists.between(each, old) for each in later)
-        return {row.id for rows in reached for row in rows}
+        return {*stashed, *(row.id for rows in reached for row in rows)}
 
     def former(self, number: int) -> set[str]:
-        """The commits at which HEAD was up to a state, as far as known."""
+        """The commits at which HEAD was up to a state, and those of stash entries, if known."""
         moves = self._moves[: self._last_moves[number] + 1] if self._moves else []
         heads = (entry.head for entry in self.states[: number + 1] if entry.head)
-        return {*heads, *(move.commit for move in moves)}
+        return {*heads, *(move.commit for move in moves), *self._stashed(self.states[: number + 1])}
+
+    @property
+    def stashed(self) -> set[str]:
+        """The commits of all stash entries that the states record."""
+        return self._stashed(self.states)
+
+    def _stashed(self, states: Iterable[Checkpoint]) -> set[str]:
+        return self._lists.stashed({entry for state in states for entry in _stashes(state)})
 
     def written(self, commit: str) -> float:
         """See `CommitLists.written`."""
@@ -275,6 +293,13 @@ class HeadHistory:
             after = self.states[number + 1].head
             return number if after and self._lists.is_ancestor(commit.id, after) else -1
         return number
+
+
+def _stashes(state: Checkpoint) -> list[str]:
+    """The stash entries that a state records."""
+    entries = state.meta.values.get("stashes")
+    ids = entries if isinstance(entries, list) else []
+    return [each for each in ids if isinstance(each, str) and OBJECT_ID.fullmatch(each)]
 
 
 def _time(state: Checkpoint) -> float:

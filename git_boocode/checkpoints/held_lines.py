@@ -50,8 +50,8 @@ class _Held(NamedTuple):
 class HeldLines:
     """The versions of some files in the commits of a repository; they are listed when asked for.
 
-    Those of `recorded` states do not count. Of many versions, the oldest are not read, so that what
-    only these had is taken for new.
+    Those of `recorded` states do not count. The commits `stashed` need no ref. Of many versions,
+    the oldest are not read, so that what only these had is taken for new.
     """
 
     def __init__(
@@ -60,11 +60,13 @@ class HeldLines:
         blobs: BlobLines,
         paths: Sequence[str],
         recorded: Collection[str],
+        stashed: Collection[str],
     ) -> None:
         self.paths = paths
         self._repository = repository
         self._blobs = blobs
         self._recorded = recorded
+        self._stashed = stashed
 
     def brought_in(
         self, heads: HeadHistory, number: int, path: str, blob: str, lines: Sequence[int]
@@ -104,7 +106,7 @@ class HeldLines:
         If that is unknown, it was, unless its commit is a copy of one of these.
         """
         until = heads.time_after(number)
-        if version.time >= int(until):
+        if version.time > until - 1:
             # Within a second only this repository knows, and only of its own commits.
             written = heads.written(version.commit) if heads.is_known else math.inf
             if version.time > until or written > until:
@@ -146,7 +148,7 @@ class HeldLines:
     def _listed(self) -> Iterator[tuple[str, _Holder]]:
         """The versions that commits made, each with the path."""
         git = self._repository.git.bind("log.showRoot=true", GIT_LITERAL_PATHSPECS="1")
-        output = git.run(*_LOG, "--", *self.paths)
+        output = git.run(*_LOG, *self._stashed, "--", *self.paths)
         commit, time, origin = "", 0, ""
         fields = iter(output.split(b"\0"))
         for field in fields:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from git_boocode.repo.durable import sync_refs
+from git_boocode.repo.durable import is_regular, sync_refs
 from git_boocode.repo.errors import NextStep, RefusedError, from_os, shell_command
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
@@ -23,6 +23,7 @@ _STATES = (
     ("REVERT_HEAD", "revert"),
     ("BISECT_LOG", "bisect"),
 )
+_NEWEST_ENTRIES = 8  # of the stash
 # The pseudorefs among them, which not every ref storage keeps in files.
 _STATE_REFS = ("CHERRY_PICK_HEAD", "REVERT_HEAD")
 
@@ -74,6 +75,20 @@ def operation_in_progress(repository: Repository) -> str | None:
         if name in present or os.path.exists(os.path.join(repository.git_dir, name)):
             return state
     return None
+
+
+def stash_entries(repository: Repository) -> list[str]:
+    """The commits of the newest stash entries, the newest first, as far as a plain file has them.
+
+    Once an entry is popped, nothing of git leads to its commit any more.
+    """
+    path = os.path.join(repository.common_dir, "logs", "refs", "stash")
+    if not (repository.has_plain_refs and is_regular(path)):
+        return []
+    with open(path, "rb") as file:
+        rows = [line.split(b" ", 2) for line in file.read().splitlines()[-_NEWEST_ENTRIES:]]
+    ids = [row[1].decode("ascii", "replace") for row in reversed(rows) if len(row) > 1]
+    return [each for each in ids if OBJECT_ID.fullmatch(each)]
 
 
 # Files in which an operation in progress records the branch that it will return to.
