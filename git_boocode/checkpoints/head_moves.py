@@ -23,9 +23,7 @@ from git_boocode.repo.repository import Repository
 
 _FORM = "--format=%H %T %ct %ce"
 _MOVE = re.compile(r"([0-9a-f]+) \S*HEAD@\{(\d+)\} (.*)")
-# Messages in the reflog of HEAD of commits whose content was new in the worktree.
-_COMMITTED = ("commit: ", "commit (initial): ", "commit (amend): ", "commit (merge): ")
-# And of those that were made here, of whatever content.
+# Messages in the reflog of HEAD of commits that were made in the worktree.
 _MADE = re.compile(
     r"(commit|cherry-pick|revert|am|rebase|pull|merge)\b"
     r"(?!.*(\((start|finish|abort)\)|: Fast-forward))"
@@ -47,7 +45,8 @@ class ListedCommit(NamedTuple):
 class ListedMove(NamedTuple):
     """A move of HEAD: the commit at which it was then, and whether it was made by that move.
 
-    `is_new` is whether its content was new, too: it was not picked from elsewhere.
+    `is_new` is whether git would hold its content elsewhere, too, if it was not new: it was made of
+    no patch.
     """
 
     commit: str
@@ -122,11 +121,10 @@ class CommitLists:
         done = self.repository.git.attempt(*form, "--format=%H %gd %gs", head, "--")
         lines = done.stdout.decode("utf-8", "replace").split("\n")
         found = [
-            ListedMove(
-                move[1], int(move[2]), bool(_MADE.match(move[3])), move[3].startswith(_COMMITTED)
-            )
+            ListedMove(move[1], int(move[2]), is_made, is_made and not move[3].startswith("am"))
             for line in lines
             if (move := _MOVE.fullmatch(line))
+            for is_made in [bool(_MADE.match(move[3]))]
         ]
         return found[::-1]
 

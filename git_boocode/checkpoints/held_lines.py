@@ -24,6 +24,7 @@ _LOG = (
     *("--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all", "--no-relative"),
     "--format=%x00%H %ct %at %ae %s",
     *("--exclude=refs/boocode/*", "--exclude=refs/notes/*", "--all", "--reflog"),
+    *("--ignore-missing", "FETCH_HEAD"),
 )
 # Fewer lines may be equal by chance, as when two agents try the same task.
 _LEAST_LINES = 3

@@ -145,6 +145,17 @@ def test_what_others_commit_meanwhile(
 
 
 @pytest.mark.slow
+def test_what_was_fetched_without_a_branch(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", f=BASE)
+    other = Repo(tmp_path / "other")
+    repo.git("clone", "-q", ".", str(other.top))
+    human(other)
+    repo.git("fetch", "-q", str(other.top))
+    found = bring_in(repo, git("merge", "-q", "--squash", "FETCH_HEAD"))
+    assert found == {"f": {"of the turn": "turn"}}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["ended", "open"])
 def test_a_revert_brings_back_what_a_person_removed(repo: Repo, *, is_recorded: bool) -> None:
     repo.commit("base", f=BASE, gone="one\ntwo\n")
