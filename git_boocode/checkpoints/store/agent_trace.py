@@ -18,7 +18,7 @@ from git_boocode.repo.ids import ID
 
 LARGEST_NOTE = 4 << 20  # bytes
 TOO_LARGE = f"larger than {LARGEST_NOTE >> 20} MiB"
-_MOST_RANGES = 100_000  # LARGEST_NOTE of ours has less
+_MOST_RANGES = 100_000  # git-boocode's notes of LARGEST_NOTE bytes have fewer
 _VERSION = "0.1.0"
 _OWN = "dev.git-boocode"
 _TURN = "urn:uuid:"

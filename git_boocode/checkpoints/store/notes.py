@@ -36,7 +36,7 @@ _MOST_BYTES = 64 << 20  # of notes at once
 _MISSING = "its object is not here"
 _MESSAGE = "Notes of git boocode\n"
 _HINT = f"to begin anew: git update-ref -d {COMMIT_NOTES}"
-# Several writers that are not ours would have to come just between reading and writing.
+# Several other programs would have to write just between reading and writing.
 _ATTEMPTS = 10
 
 NoteChanges = Mapping[str, bytes | None]
