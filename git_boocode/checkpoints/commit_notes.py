@@ -162,10 +162,7 @@ class _Attribution:
         self, known: Mapping[str, Note], replaced: ReplacedCommits | None
     ) -> list[NotedCommit]:
         """The commits with their ranges."""
-        traces = {
-            commit: self._with_notes(commit, known.get(commit, Note()), replaced)
-            for commit in self._commits
-        }
+        traces = self._with_notes(known, replaced)
         times = _times(self._repository, [each for each in traces if traces[each].claims])
         found = []
         for commit, trace in traces.items():
@@ -181,19 +178,29 @@ class _Attribution:
             found.append(NotedCommit(commit, trace.files, json, is_written, problem))
         return found
 
-    def _with_notes(self, commit: str, note: Note, replaced: ReplacedCommits | None) -> Trace:
-        """The record of a commit, with what notes say of turns that are gone."""
-        own, made = note.own(commit) or Trace(), self._made.get(commit, Trace())
-        found = made._replace(others=own.others, metadata=own.metadata)
-        copied = note.copied(commit)
-        if replaced is None or not (own.claims or copied or replaced.notes):
-            return found
-        added = added_lines(self._repository, commit)
-        recorded = self._recorded if commit in self._made else set()
-        found = found.merged(_left(own, found, added, recorded))
-        if any(without(each.lines, _claimed(found, path)) for path, each in added.items()):
-            for trace in replaced.traces(commit, copied, added):
-                found = found.merged(_left(trace, found, added, recorded))
+    def _with_notes(
+        self, known: Mapping[str, Note], replaced: ReplacedCommits | None
+    ) -> dict[str, Trace]:
+        """The records of the commits, with what notes say of turns that are not recorded here."""
+        found, noted = {}, []
+        for commit in self._commits:
+            note, made = known.get(commit, Note()), self._made.get(commit, Trace())
+            own = note.own(commit) or Trace()
+            found[commit] = made._replace(others=own.others, metadata=own.metadata)
+            if replaced and (own.claims or note.copied(commit) or replaced.notes):
+                noted.append(commit)
+        for commit, added in added_lines(self._repository, noted).items():
+            note, recorded = known.get(commit, Note()), self._recorded
+            if commit not in self._made:
+                recorded = set()
+            trace = found[commit]
+            trace = trace.merged(_left(note.own(commit) or Trace(), trace, added, recorded))
+            if replaced and any(
+                without(each.lines, _claimed(trace, path)) for path, each in added.items()
+            ):
+                for old in replaced.traces(commit, note.copied(commit), added):
+                    trace = trace.merged(_left(old, trace, added, recorded))
+            found[commit] = trace
         return found
 
 

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from git_boocode.checkpoints.blob_lines import split_lines
 from git_boocode.checkpoints.store.agent_trace import Range, Trace, common, united
 from git_boocode.checkpoints.store.notes import Note, notes_tip, read_notes
 from git_boocode.checkpoints.tree_lines import TreeFileChange, changed_lines, kept_runs
 from git_boocode.repo.repository import Repository
 
 _REGULAR = ("100644", "100755")
+_AT_ONCE = 50  # commits that are compared with their parents
 _MOST_REPLACED = 1000  # commits of the reflogs
 
 
@@ -28,16 +30,29 @@ class AddedLines(NamedTuple):
     lines: Sequence[Range]
 
 
-def added_lines(repository: Repository, identifier: str) -> dict[str, AddedLines]:
-    """The lines that a commit adds against all its parents, by path."""
-    store = repository.store
-    commit = store.commit(identifier)
-    if commit is None:
-        return {}
-    trees = [parent.tree for parent in store.commits(commit.parents) if parent]
-    pairs = [(tree, commit.tree) for tree in trees or [repository.empty_tree]]
-    changes = changed_lines(repository.git, pairs)
-    first, *others = (changes.get(pair, {}) for pair in pairs)
+def added_lines(repository: Repository, commits: Sequence[str]) -> dict[str, dict[str, AddedLines]]:
+    """By commit and path, the lines that commits add against all their parents."""
+    found = {}
+    for start in range(0, len(commits), _AT_ONCE):
+        some = [each for each in repository.store.commits(commits[start:][:_AT_ONCE]) if each]
+        parents = [*{parent for commit in some for parent in commit.parents}]
+        trees = {each.id: each.tree for each in repository.store.commits(parents) if each}
+        pairs = {
+            commit.id: [
+                (tree, commit.tree)
+                for tree in [trees[each] for each in commit.parents if each in trees]
+                or [repository.empty_tree]
+            ]
+            for commit in some
+        }
+        changes = changed_lines(repository.git, [pair for each in pairs.values() for pair in each])
+        for commit, each in pairs.items():
+            found[commit] = _added_to_all([changes.get(pair, {}) for pair in each])
+    return found
+
+
+def _added_to_all(changes: Sequence[Mapping[str, TreeFileChange]]) -> dict[str, AddedLines]:
+    first, *others = changes
     found = {}
     for path, change in first.items():
         lines = _added(change)
@@ -109,7 +124,7 @@ class ReplacedCommits:
         if change is None or change.hunks == ():
             return None
         contents = self._repository.store.blobs([change.old_id, change.id])
-        old, new = ((content or b"").split(b"\n") for content in contents)
+        old, new = (split_lines(content or b"") for content in contents)
         return [*kept_runs(change.hunks, old, new)] if change.hunks else []
 
     def _of_equal_files(self, added: Mapping[str, AddedLines]) -> Iterator[Trace]:
