@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -59,6 +60,45 @@ def test_after_a_commit_amend_and_rebase(repo: Repo) -> None:
     repo.commit("upstream", f="upstream\na\nb\n")
     repo.git("rebase", "-q", "other", "main")
     assert awaited(repo) == {"f": [(4, 4)]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("copied", [False, True])
+def test_amended_and_rebased_where_the_turns_are_gone(repo: Repo, *, copied: bool) -> None:
+    """Also if git copies the notes itself, beside our hooks."""
+    base = repo.commit("base", f="a\n")
+    install("post-commit", "post-rewrite")
+    if copied:
+        repo.git("config", "notes.rewriteRef", "refs/notes/*")
+    turn(repo)
+    repo.write("f", "a\nby the turn\nalso by the turn\n")
+    end(repo)
+    repo.commit("turn")
+    assert awaited(repo) == {"f": [(2, 3)]}
+    for name in repo.git("for-each-ref", "--format=%(refname)", "refs/boocode").split():
+        repo.git("update-ref", "-d", name)
+
+    def expect(ranges: list[tuple[int, int]]) -> None:
+        """Wait for the note of HEAD, which git may have made of that of another commit before."""
+        head, deadline = repo.git("rev-parse", "HEAD").strip(), time.monotonic() + 30
+        while time.monotonic() < deadline:
+            with suppress(ValueError):
+                text = repo.git("notes", "--ref=boocode", "show", check=False)
+                if json.loads(text)["vcs"]["revision"] == head and noted(repo) == {"f": ranges}:
+                    return
+            time.sleep(0.05)
+        raise AssertionError(text)
+
+    repo.git("commit", "-q", "--amend", "-m", "amended")
+    expect([(2, 3)])
+    repo.write("f", "by hand\na\nby the turn\nchanged by hand\n")
+    repo.git("commit", "-qa", "--amend", "-m", "amended again")
+    expect([(3, 3)])
+    repo.git("checkout", "-q", "-b", "other", base)
+    repo.commit("upstream", f="a\n\n\n\nupstream\n")
+    repo.git("rebase", "-q", "-X", "theirs", "other", "main")
+    number = repo.read("f").decode().split("\n").index("by the turn") + 1
+    expect([(number, number)])
 
 
 def test_commits_in_a_turn_once_it_has_ended(repo: Repo) -> None:
