@@ -32,7 +32,7 @@ def turns(repo: Repo) -> Repo:
 def test_a_turn_is_chosen_shown_and_restored(turns: Repo) -> None:
     terminal = Terminal("git-boocode", "restore")
     listed = terminal.wait_for(QUESTION).splitlines()
-    assert [re.sub("just now|[0-9] s ago", "TIME", " ".join(line.split())) for line in listed] == [
+    assert [re.sub(r"just now|\d+ s ago", "TIME", " ".join(line.split())) for line in listed] == [
         "@ TIME 1 file +1 −1 third",
         "@~1 TIME 2 files +2 −1 cursor second?[31m",
         "@~2 TIME 0 files +0 −0 claude-code first",
