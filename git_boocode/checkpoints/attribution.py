@@ -10,7 +10,9 @@ one of these answers is not sure, a line has no turn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.blob_lines import BlobLines
@@ -20,9 +22,11 @@ from git_boocode.checkpoints.state_lines import UNCLEAR, Candidate, StateLines
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.tree_lines import (
     REGULAR,
+    ChangedNames,
     TreeFileChange,
     TreePair,
     changed_lines,
+    changed_names,
     kept_runs,
     ranges_of,
 )
@@ -34,6 +38,7 @@ _WHO = ("agent", "session", "chat")
 _TURN_BEGIN = "turn"  # the trigger of `turn begin`, with which a host says nothing of these
 _MOST_CANDIDATES = 8
 _MOST_SOURCES = 8
+_MOST_REMOVED = 100
 
 _Added = Mapping[str, tuple[Sequence[int], Sequence[str]]]
 """By path, the lines that a commit adds, from 0, and other names that the file may have had."""
@@ -108,22 +113,34 @@ class Attributor:
         added = _added_lines(changed_lines(git, pairs), pairs)
         if not any(lines for lines, _ in added.values()):
             return Attribution(identifier, {})
-        paths = sorted({each for path, (_, names) in added.items() for each in (path, *names)})
+        names = {each for path, (_, names) in added.items() for each in (path, *names)}
+        newest = self._commits.newest(commit.id)
+        numbers = [heads.place_of(newest, is_next=is_next) for _, heads in self._histories]
+        for renamed, (_, heads), at in zip(self._renamed, self._histories, numbers, strict=True):
+            last = [(heads.states[at].tree, commit.tree)] if at >= 0 else []
+            names |= _former_names([*changed_names(git, last).values(), *renamed], names)
+        paths = sorted(names)
         recorded = {entry.commit.id for _, heads in self._histories for entry in heads.states}
         stashed = {each for _, heads in self._histories for each in heads.stashed}
         held = HeldLines(self._repository, self._blobs, paths, recorded, stashed)
-        newest = self._commits.newest(commit.id)
         states, places = [], []
-        for history, heads in self._histories:
+        for (history, heads), at in zip(self._histories, numbers, strict=True):
             lines = StateLines(self._repository, history, heads, held, self._blobs, self._turns)
-            at = heads.place_of(newest, is_next=is_next)
             if lines.versions:
                 states.append(lines)
             if at >= 0:
                 places.append(_Place(lines, at))
-        search = _Search(self._repository, self._blobs, commit.tree, added, states, places)
+        search = _Search(self._repository, self._blobs, commit.tree, added, paths, states, places)
         files = {path: self._ranges(writers) for path, writers in search.writers() if writers}
         return Attribution(identifier, files)
+
+    @cached_property
+    def _renamed(self) -> list[list[ChangedNames]]:
+        """By worktree, the names of files that come and go between its states, newest first."""
+        trees = [[entry.tree for entry in heads.states] for _, heads in self._histories]
+        pairs = [[*pairwise(each)] for each in trees]
+        found = changed_names(self._repository.git, (pair for each in pairs for pair in each))
+        return [[found[pair] for pair in reversed(each) if pair in found] for each in pairs]
 
     def _ranges(self, writers: Mapping[int, str]) -> list[AttributedRange]:
         ranges = []
@@ -150,6 +167,15 @@ def _added_lines(
         is_new = not change.old_id.strip("0")
         names = removed[:_MOST_SOURCES] if is_new else [change.source] * (change.source != path)
         found[path] = (sorted(lines), names)
+    return found
+
+
+def _former_names(newest_first: Iterable[ChangedNames], names: Collection[str]) -> set[str]:
+    """The names that files may have had before, in states whose files no commit needs to have."""
+    found = {*names}
+    for changed in newest_first:
+        if not found.isdisjoint(changed.added) and len(changed.removed) <= _MOST_REMOVED:
+            found |= changed.removed
     return found
 
 
@@ -180,6 +206,7 @@ class _Search:
         blobs: BlobLines,
         tree: str,
         added: _Added,
+        paths: Sequence[str],
         states: Sequence[StateLines],
         places: Sequence[_Place],
     ) -> None:
@@ -198,7 +225,6 @@ class _Search:
             for each in found
         ]
         pairs += [(place.tree, tree) for place in places]
-        paths = sorted({each for path, (_, names) in added.items() for each in (path, *names)})
         self._changes = changed_lines(repository.git, pairs, paths)
 
     def writers(self) -> Iterator[tuple[str, dict[int, str]]]:

@@ -157,8 +157,10 @@ class HeadHistory:
         moves = self._moves
         if not moves:
             return []
-        made = (self._lists.written(move.commit) if move.is_made else 0.0 for move in moves)
-        latest = [*accumulate(made, max)]
+        # A commit that is made again is written again.
+        made = {move.commit: number for number, move in enumerate(moves) if move.is_made}
+        written = {number: self._lists.written(commit) for commit, number in made.items()}
+        latest = [*accumulate((written.get(number, 0.0) for number in range(len(moves))), max)]
         found = [len(moves) - 1]
         for state in reversed(self.states):
             time = _time(state)

@@ -114,7 +114,7 @@ class HeldLines:
                 return False
         if not mine:
             return True
-        first = min(mine, key=lambda each: each.time)
+        first = min(mine, key=lambda each: (each.time, heads.written(each.commit)))
         if version.time != first.time:
             return version.time < first.time
         if version.origin in {each.origin for each in mine}:

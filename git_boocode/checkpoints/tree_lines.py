@@ -82,6 +82,35 @@ def changed_lines(
     return found
 
 
+class ChangedNames(NamedTuple):
+    """The paths that only the new one of two trees has, and those that only the old one has."""
+
+    added: set[str]
+    removed: set[str]
+
+
+def changed_names(git: Git, pairs: Iterable[TreePair]) -> dict[TreePair, ChangedNames]:
+    """Which files appear and disappear between pairs of trees."""
+    wanted = [*dict.fromkeys(pair for pair in pairs if pair[0] != pair[1])]
+    if not wanted:
+        return {}
+    request = "".join(f"{old} {new}\n" for old, new in wanted).encode()
+    command = ("diff-tree", "--stdin", "-r", "-z", "--no-renames", "--name-status")
+    output = without_index(git).run(*command, "--diff-filter=AD", stdin=request)
+    found: dict[TreePair, ChangedNames] = {}
+    names = ChangedNames(set(), set())
+    records = iter(nul_records(output.rstrip(b"\0") + b"\0"))
+    for record in records:
+        # The first status of a pair follows its ids, and these those of pairs without any.
+        ids, _, status = record.rpartition("\n")
+        if ids:
+            old, _, new = ids.rpartition("\n")[2].partition(" ")
+            names = found.setdefault((old, new), ChangedNames(set(), set()))
+        if status:
+            (names.added if status == "A" else names.removed).add(next(records))
+    return found
+
+
 def _changes(output: bytes) -> Iterator[TreeFileChange]:
     raw, separator, patch = output.partition(b"\0\0")
     if not separator:
