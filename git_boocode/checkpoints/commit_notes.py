@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.attribution import Attribution, Attributor
@@ -103,13 +104,13 @@ def attribute(
     attribution = _Attribution(repository, commits)
     for _ in range(_ATTEMPTS):
         try:
-            known, problem = read_notes(repository, commits), ""
+            notes, problem = read_notes(repository, commits), ""
         except NotesError as error:
             if not dry_run:
                 raise
-            known, problem = {}, error.message
+            notes, problem = {}, error.message
         replaced = None if problem else ReplacedCommits(repository, commits, rewritten)
-        found = attribution.noted(known, replaced)
+        found = attribution.noted(notes, replaced)
         if problem:
             found = [each._replace(problem=problem) for each in found]
         changes = {
@@ -117,7 +118,7 @@ def attribute(
             for each in found
             if each.written
         }
-        if dry_run or not changes or not write_notes(repository, changes, known):
+        if dry_run or not changes or not write_notes(repository, changes, notes):
             return found
     raise RefusedError(
         "other processes change the notes of the same commits",
@@ -159,14 +160,14 @@ class _Attribution:
                     self._made[commit] = _trace_of(self._attributor.attribute(commit))
 
     def noted(
-        self, known: Mapping[str, Note], replaced: ReplacedCommits | None
+        self, notes: Mapping[str, Note], replaced: ReplacedCommits | None
     ) -> list[NotedCommit]:
         """The commits with their ranges."""
-        traces = self._with_notes(known, replaced)
+        traces = self._with_notes(notes, replaced)
         times = _times(self._repository, [each for each in traces if traces[each].claims])
         found = []
         for commit, trace in traces.items():
-            note, dated = known.get(commit, Note()), trace._replace(timestamp=times.get(commit, ""))
+            note, dated = notes.get(commit, Note()), trace._replace(timestamp=times.get(commit, ""))
             # What only other programs have noted is left as it is.
             is_ours = any(each.claims for each in (trace, *note.traces))
             json = dated.as_json(commit) if is_ours and (trace.claims or trace.others) else None
@@ -179,38 +180,40 @@ class _Attribution:
         return found
 
     def _with_notes(
-        self, known: Mapping[str, Note], replaced: ReplacedCommits | None
+        self, notes: Mapping[str, Note], replaced: ReplacedCommits | None
     ) -> dict[str, Trace]:
         """The records of the commits, with what notes say of turns that are not recorded here."""
-        found, noted = {}, []
+        found = dict[str, Trace]()
         for commit in self._commits:
-            note, made = known.get(commit, Note()), self._made.get(commit, Trace())
-            own = note.own(commit) or Trace()
+            own = notes.get(commit, Note()).own(commit) or Trace()
+            made = self._made.get(commit, Trace())
             found[commit] = made._replace(others=own.others, metadata=own.metadata)
-            if replaced and (own.claims or note.copied(commit) or replaced.notes):
-                noted.append(commit)
+        if replaced is None:
+            return found
+        noted = self._commits if replaced.notes else [each for each in notes if notes[each].traces]
         for commit, added in added_lines(self._repository, noted).items():
-            note, recorded = known.get(commit, Note()), self._recorded
-            if commit not in self._made:
-                recorded = set()
-            trace = found[commit]
-            trace = trace.merged(_left(note.own(commit) or Trace(), trace, added, recorded))
-            if replaced and any(
-                without(each.lines, _claimed(trace, path)) for path, each in added.items()
-            ):
-                for old in replaced.traces(commit, note.copied(commit), added):
-                    trace = trace.merged(_left(old, trace, added, recorded))
-            found[commit] = trace
+            note = notes.get(commit, Note())
+            recorded = self._recorded if commit in self._made else set()
+            others = replaced.traces(commit, note.copied(commit), added)
+            for trace in chain([note.own(commit) or Trace()], others):
+                if not _is_complete(found[commit], added):
+                    left = _left(trace, found[commit], added, recorded)
+                    found[commit] = found[commit].merged(left)
         return found
 
 
+def _is_complete(trace: Trace, added: Mapping[str, AddedLines]) -> bool:
+    """Whether turns wrote all lines that a commit adds."""
+    return not any(without(each.lines, _claimed(trace, path)) for path, each in added.items())
+
+
 def _left(
-    trace: Trace, known: Trace, added: Mapping[str, AddedLines], recorded: Container[str]
+    trace: Trace, better: Trace, added: Mapping[str, AddedLines], recorded: Container[str]
 ) -> Trace:
-    """The lines of turns that are not recorded here, without those of which more is known."""
+    """The lines of turns that are not recorded here, without those of a better record."""
     claims = dict[str, dict[str, Sequence[Range]]]()
     for path in trace.claims.keys() & added.keys():
-        lines = without(added[path].lines, _claimed(known, path))
+        lines = without(added[path].lines, _claimed(better, path))
         for turn, ranges in trace.claims[path].items():
             if turn not in recorded and (left := common(ranges, lines)):
                 claims.setdefault(path, {})[turn] = left

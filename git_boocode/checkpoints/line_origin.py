@@ -263,10 +263,10 @@ def _with_notes(
     for line, (path, number) in found:
         origin = line.origin
         if origin.source == COMMIT:
-            known = files.get(origin.commit, {}).get(path, ())
-            at = bisect(known, number, key=attrgetter("first")) - 1
-            if at >= 0 and number <= known[at].last:
-                origin = origin._replace(source=NOTE, noted=known[at].turn)
+            ranges = files.get(origin.commit, {}).get(path, ())
+            at = bisect(ranges, number, key=attrgetter("first")) - 1
+            if at >= 0 and number <= ranges[at].last:
+                origin = origin._replace(source=NOTE, noted=ranges[at].turn)
             note = notes.get(origin.commit, Note())
             origin = origin._replace(problem=problem or note.problem)
         lines.append(line._replace(origin=origin))

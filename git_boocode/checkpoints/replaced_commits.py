@@ -1,6 +1,6 @@
 """What notes say of commits that others have replaced, in terms of the lines of the new ones.
 
-That is only asked for turns that are gone. Lines are the same in a file that does not differ from
+That only counts for turns that are gone. Lines are the same in a file that does not differ from
 that of a commit in the reflogs, and, where git says which commit was rewritten, if they surely are
 lines of its file. Of all other lines, nothing is known.
 """
@@ -77,7 +77,6 @@ class ReplacedCommits:
         self._repository = repository
         self._commits = commits
         self._rewritten = [*rewritten]
-        self._known: dict[str, Note] | None = None
 
     @cached_property
     def notes(self) -> Mapping[str, Note]:
