@@ -48,7 +48,7 @@ def test_after_a_commit_amend_and_rebase(repo: Repo) -> None:
     turn(repo)
     repo.write("f", "a\nb\nby the turn\n")
     end(repo)
-    with file_lock(str(repo.top / ".git/boocode" / ATTRIBUTION_LOCK), patience=0):
+    with file_lock(str(repo.top / ".git/boocode" / ATTRIBUTION_LOCK), patience=30):
         # Git does not wait for the hook, nor does who reads what git prints.
         repo.commit("turn")
         assert noted(repo) == {}

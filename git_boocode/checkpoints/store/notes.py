@@ -176,6 +176,8 @@ def add_notes(repository: Repository, tip: str) -> bool:
 def merged_notes(repository: Repository, tip: str | None, other: str) -> str:
     """A commit with the notes of two commits; one of these if that has all (NotesError)."""
     more = _NotesTree.of(repository, other)
+    if repository.store.lookup([other]) != repository.store.lookup([f"{other}^{{commit}}"]):
+        raise NotesError("the notes to merge are a tag, not a commit", code="notes")
     if tip is None or has_notes(repository, other, of=tip):
         return other
     if has_notes(repository, tip, of=other):
