@@ -12,8 +12,8 @@ import pytest
 from git_boocode.checkpoints.attribution import Attributor
 from git_boocode.checkpoints.capture import Request, capture, capture_turn_end
 from git_boocode.repo.repository import Repository
-from tests.benchmarks.attribution import built, operations
-from tests.benchmarks.attribution.truth import MOVED, RIGHT, WRONG
+from tests.benchmarks.attribution import built
+from tests.benchmarks.attribution.truth import RIGHT, WRONG
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -253,7 +253,7 @@ def test_the_turns_of_a_range_of_commits(repo: Repo) -> None:
 @pytest.mark.parametrize("seed", range(1000, 1010))
 def test_random_histories(repo: Repo, tmp_path: Path, seed: int) -> None:
     (tmp_path / "random").mkdir()
-    history = built(tmp_path / "random", seed, operations.OPERATIONS)
-    judged = [each for each in history.judged() if each.operation != MOVED]
+    history = built(tmp_path / "random", seed)
+    judged = history.judged()
     assert [each for each in judged if each.verdict == WRONG] == []
     assert sum(each.verdict == RIGHT for each in judged) >= 0.9 * len(judged)

@@ -16,8 +16,11 @@ from tests.benchmarks.attribution.truth import MISSED, RIGHT, WRONG, Judgement
 from tests.benchmarks.checkpoints.worktree import sealed
 
 OPERATIONS = (*operations.OPERATIONS, *foreign.OPERATIONS)
-# The states around tool calls, which tell the work of two sessions apart, are not pushed.
-_PUSHED = tuple(each for each in OPERATIONS if each is not operations.two_sessions)
+# Stashes, and the states around tool calls, which tell two sessions apart, are not pushed.
+_PUSHED = (
+    *(each for each in operations.OPERATIONS if each is not operations.two_sessions),
+    *(each for each in foreign.OPERATIONS if each not in foreign.OF_STASHES),
+)
 _KINDS: Mapping[str, tuple[Callable[[Path, int], list[Judgement]], int]] = {
     "": (lambda top, seed: built(top, seed).judged(), 200),
     "clones": (lambda top, seed: judged_clones(built(top, seed, _PUSHED), top), 10),

@@ -28,7 +28,9 @@ def judged_clones(history: History, top: Path) -> list[Judgement]:
     shared = Place(top / "shared.git", "shared")
     shared.git("init", "-q", "--bare")
     here.git("remote", "add", "shared", str(shared.top))
-    here.git("push", "-q", "--all", "shared")
+    here.git(
+        "push", "-q", "shared", "refs/heads/*:refs/heads/*", "refs/remotes/origin/*:refs/heads/*"
+    )
     _boocode(here, "attribute", *commits)
     _boocode(here, "push", "--all", "--yes", "shared")
 

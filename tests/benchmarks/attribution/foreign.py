@@ -345,4 +345,6 @@ def deleted_and_restored(history: History) -> None:
         history.end(identifier)
 
 
-OPERATIONS = (*(_turn_with(way) for way in WAYS), deleted_and_restored)
+_IN_TURNS = {way: _turn_with(way) for way in WAYS}
+OF_STASHES = [each for way, each in _IN_TURNS.items() if way.name.startswith("stash")]
+OPERATIONS = (*_IN_TURNS.values(), deleted_and_restored)
