@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.blob_lines import BlobLines
 from git_boocode.checkpoints.head_moves import CommitLists, HeadHistory
-from git_boocode.checkpoints.held_lines import HeldLines
+from git_boocode.checkpoints.held_lines import HeldLines, HeldVersions
 from git_boocode.checkpoints.state_lines import UNCLEAR, Candidate, StateLines
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.tree_lines import (
@@ -89,6 +89,13 @@ class Attributor:
             if history.timeline.states
         ]
         self._blobs = BlobLines(repository.store)
+        recorded = {entry.commit.id for _, heads in self._histories for entry in heads.states}
+        stashed = {each for _, heads in self._histories for each in heads.stashed}
+        self._held = HeldVersions(repository, recorded, stashed)
+
+    def expect(self, commits: Sequence[str]) -> None:
+        """Prepare to attribute several commits, with less work for each."""
+        self._held.expect(commits)
 
     @property
     def has_turns(self) -> bool:
@@ -120,9 +127,7 @@ class Attributor:
             last = [(heads.states[at].tree, commit.tree)] if at >= 0 else []
             names |= _former_names([*changed_names(git, last).values(), *renamed], names)
         paths = sorted(names)
-        recorded = {entry.commit.id for _, heads in self._histories for entry in heads.states}
-        stashed = {each for _, heads in self._histories for each in heads.stashed}
-        held = HeldLines(self._repository, self._blobs, paths, recorded, stashed)
+        held = HeldLines(self._held, self._blobs, paths)
         states, places = [], []
         for (history, heads), at in zip(self._histories, numbers, strict=True):
             lines = StateLines(self._repository, history, heads, held, self._blobs, self._turns)

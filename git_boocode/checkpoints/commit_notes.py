@@ -155,6 +155,7 @@ class _Attribution:
         self._recorded = {each.id for each in recorded if self._attributor.is_turn(each.id)}
         self._made: dict[str, Trace] = {}
         if self._attributor.has_turns:
+            self._attributor.expect(commits)
             for commit in commits:
                 if commit not in self._cut:
                     self._made[commit] = _trace_of(self._attributor.attribute(commit))

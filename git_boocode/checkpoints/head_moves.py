@@ -63,6 +63,7 @@ class CommitLists:
         self._between: dict[tuple[str, str | None], list[ListedCommit]] = {}
         self._moves: dict[str, list[ListedMove]] = {}
         self._stashed: dict[str, frozenset[str]] = {}
+        self._written: dict[str, float] = {}
 
     def stashed(self, entries: Collection[str]) -> set[str]:
         """The commits of stash entries, also of what was staged or untracked, if they exist."""
@@ -92,10 +93,12 @@ class CommitLists:
 
         Dates in commits have no parts of seconds, and may be any.
         """
-        path = os.path.join(self.repository.common_dir, "objects", commit[:2], commit[2:])
-        with suppress(OSError):
-            return os.stat(path).st_mtime
-        return 0.0
+        if commit not in self._written:
+            path = os.path.join(self.repository.common_dir, "objects", commit[:2], commit[2:])
+            self._written[commit] = 0.0
+            with suppress(OSError):
+                self._written[commit] = os.stat(path).st_mtime
+        return self._written[commit]
 
     def is_ancestor(self, commit: str, other: str) -> bool:
         """Whether a commit is another one or can be reached from it."""

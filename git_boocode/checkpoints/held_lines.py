@@ -17,12 +17,14 @@ from typing import NamedTuple
 from git_boocode.checkpoints.blob_lines import BlobLines, has_word, shared_lines
 from git_boocode.checkpoints.head_moves import HeadHistory
 from git_boocode.checkpoints.tree_lines import REGULAR
+from git_boocode.repo.git import nul_records
 from git_boocode.repo.repository import Repository
 
 _LOG = (
     *("log", "--no-show-signature", "--full-history", "-m", "-z"),
     *("--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all", "--no-relative"),
     "--format=%x00%H %ct %at %ae %s",
+    "-50000",  # commits
     *("--exclude=refs/boocode/*", "--exclude=refs/notes/*", "--all", "--reflog"),
     *("--ignore-missing", "FETCH_HEAD"),
 )
@@ -30,9 +32,10 @@ _LOG = (
 _LEAST_LINES = 3
 # Of versions of files that are read for one commit, the newest ones.
 _MOST_BYTES = 32 << 20
+_MOST_PATHS = 500  # on a command line
 
 
-class _Holder(NamedTuple):
+class HeldVersion(NamedTuple):
     """A version of a file that a commit has; a copy of the commit has the same `origin`."""
 
     commit: str
@@ -41,33 +44,75 @@ class _Holder(NamedTuple):
     blob: str
 
 
+class HeldVersions:
+    """The versions of files in the commits of a repository, listed once when they are asked for.
+
+    Those of `recorded` states do not count. The commits `stashed` need no ref.
+    """
+
+    def __init__(
+        self, repository: Repository, recorded: Collection[str], stashed: Collection[str]
+    ) -> None:
+        self.store = repository.store
+        self._git = repository.git.bind("log.showRoot=true", GIT_LITERAL_PATHSPECS="1")
+        self._recorded = recorded
+        self._stashed = stashed
+        self._listed: dict[str, list[HeldVersion]] = {}
+        self._expected: Sequence[str] = ()
+
+    def expect(self, commits: Sequence[str]) -> None:
+        """Prepare to be asked for the files that commits change, as all can be listed at once."""
+        self._expected = commits
+
+    def of(self, paths: Sequence[str]) -> dict[str, list[HeldVersion]]:
+        """The versions of files that commits made, the newest first."""
+        missing = {path for path in paths if path not in self._listed}
+        if missing and self._expected:
+            form = ("diff-tree", "--stdin", "-r", "-m", "--root", "-z", "--name-only")
+            request = "".join(f"{commit}\n" for commit in self._expected).encode()
+            output = self._git.run(*form, "--no-commit-id", "--no-relative", stdin=request)
+            missing |= {*nul_records(output)} - self._listed.keys()
+            self._expected = ()
+        if missing:
+            self._list(missing)
+        return {path: self._listed[path] for path in paths}
+
+    def _list(self, paths: Collection[str]) -> None:
+        self._listed |= {path: [] for path in paths}
+        named = sorted(paths) if len(paths) <= _MOST_PATHS else ()
+        output = self._git.run(*_LOG, *self._stashed, "--", *named)
+        commit, time, origin = "", 0, ""
+        fields = iter(output.split(b"\0"))
+        for field in fields:
+            if not field.strip():
+                continue
+            if field.lstrip(b"\n").startswith(b":"):
+                _, mode, _, blob, _ = field.decode("ascii").split(" ")
+                path = os.fsdecode(next(fields))
+                if path in paths and mode in REGULAR and commit not in self._recorded:
+                    self._listed[path].append(HeldVersion(commit, time, origin, blob))
+            else:
+                commit, when, origin = field.decode("utf-8", "replace").split(" ", 2)
+                time = int(when)
+
+
 class _Held(NamedTuple):
     """The versions of a file, the newest first, and by line the numbers of those that have it."""
 
-    versions: list[_Holder]
+    versions: list[HeldVersion]
     places: Mapping[bytes, Sequence[int]]
 
 
 class HeldLines:
-    """The versions of some files in the commits of a repository; they are listed when asked for.
+    """The lines of some files that git holds.
 
-    Those of `recorded` states do not count. The commits `stashed` need no ref. Of many versions,
-    the oldest are not read, so that what only these had is taken for new.
+    Of many versions, the oldest are not read, so that what only these had is taken for new.
     """
 
-    def __init__(
-        self,
-        repository: Repository,
-        blobs: BlobLines,
-        paths: Sequence[str],
-        recorded: Collection[str],
-        stashed: Collection[str],
-    ) -> None:
+    def __init__(self, versions: HeldVersions, blobs: BlobLines, paths: Sequence[str]) -> None:
         self.paths = paths
-        self._repository = repository
+        self._versions = versions
         self._blobs = blobs
-        self._recorded = recorded
-        self._stashed = stashed
 
     def brought_in(
         self, heads: HeadHistory, number: int, path: str, blob: str, lines: Sequence[int]
@@ -85,84 +130,75 @@ class HeldLines:
         for text in {texts[line] for line in lines if has_word(texts[line])}:
             places = held.places.get(text, ())
             mine = [held.versions[at] for at in places if held.versions[at].commit in own]
+            times = ((each.time, heads.written(each.commit)) for each in mine)
+            first, copied = min(times, default=None), {each.origin for each in mine}
             for at in places:
                 version = held.versions[at]
                 if version.commit in former or (
-                    version.commit not in own and self._is_before(version, mine, heads, number)
+                    version.commit not in own
+                    and self._is_in_time(version, heads, number)
+                    and (first is None or self._is_before(version, first, copied, heads))
                 ):
                     known[at].add(text)
         left = {*lines}
         for at, anchors in sorted(known.items()):
+            if not left:
+                break
             shared = shared_lines(texts, self._blobs.of(held.versions[at].blob), left, anchors)
             for run in _runs(shared):
-                is_sure = sum(has_word(texts[line]) for line in run) >= _LEAST_LINES
+                words = sum(has_word(texts[line]) for line in run)
+                is_sure = words >= _LEAST_LINES or len(run) == len(texts)
                 yield from ((line, is_sure) for line in run)
             left.difference_update(shared)
 
+    @staticmethod
+    def _is_in_time(version: HeldVersion, heads: HeadHistory, number: int) -> bool:
+        """Whether a version was committed before the state after a state."""
+        until = heads.time_after(number)
+        if version.time <= until - 1:
+            return True
+        # Within a second only this repository knows, and only of its own commits.
+        written = heads.written(version.commit) if heads.is_known else math.inf
+        return version.time <= until and written <= until
+
+    @staticmethod
     def _is_before(
-        self, version: _Holder, mine: Sequence[_Holder], heads: HeadHistory, number: int
+        version: HeldVersion,
+        first: tuple[int, float],
+        copied: Collection[str],
+        heads: HeadHistory,
     ) -> bool:
-        """Whether a version was committed before the next state and before all of others.
+        """Whether a version was committed before the first one of the worktree.
 
         If that is unknown, it was, unless its commit is a copy of one of these.
         """
-        until = heads.time_after(number)
-        if version.time > until - 1:
-            # Within a second only this repository knows, and only of its own commits.
-            written = heads.written(version.commit) if heads.is_known else math.inf
-            if version.time > until or written > until:
-                return False
-        if not mine:
-            return True
-        first = min(mine, key=lambda each: (each.time, heads.written(each.commit)))
-        if version.time != first.time:
-            return version.time < first.time
-        if version.origin in {each.origin for each in mine}:
+        time, other = first
+        if version.time != time:
+            return version.time < time
+        if version.origin in copied:
             return False
-        written, other = heads.written(version.commit), heads.written(first.commit)
-        return not heads.is_known or written <= other or not other
+        return not heads.is_known or not other or heads.written(version.commit) <= other
 
     @cached_property
     def _held(self) -> dict[str, _Held]:
         """The versions of each file that are read, the newest first."""
-        listed = [*self._listed()]
-        ids = [*dict.fromkeys(version.blob for _, version in listed)]
-        sizes, size = {}, 0
-        for identifier, info in zip(ids, self._repository.store.lookup(ids), strict=True):
+        listed = self._versions.of(self.paths)
+        ids = [*dict.fromkeys(each.blob for found in listed.values() for each in found)]
+        read, size = set(), 0
+        for identifier, info in zip(ids, self._versions.store.lookup(ids), strict=True):
             size += info.size if info else 0
             if info and size <= _MOST_BYTES:
-                sizes[identifier] = info.size
-        self._blobs.read(sizes)
-        versions: dict[str, list[_Holder]] = defaultdict(list)
-        for path, version in listed:
-            if version.blob in sizes:
-                versions[path].append(version)
-        return {path: _Held(found, self._places(found)) for path, found in versions.items()}
+                read.add(identifier)
+        self._blobs.read(read)
+        known = {path: [e for e in found if e.blob in read] for path, found in listed.items()}
+        return {path: _Held(found, self._places(found)) for path, found in known.items()}
 
-    def _places(self, versions: Sequence[_Holder]) -> dict[bytes, list[int]]:
+    def _places(self, versions: Sequence[HeldVersion]) -> dict[bytes, list[int]]:
         places: dict[bytes, list[int]] = defaultdict(list)
         for at, version in enumerate(versions):
             for text in {*self._blobs.of(version.blob)}:
                 places[text].append(at)
         return places
-
-    def _listed(self) -> Iterator[tuple[str, _Holder]]:
-        """The versions that commits made, each with the path."""
-        git = self._repository.git.bind("log.showRoot=true", GIT_LITERAL_PATHSPECS="1")
-        output = git.run(*_LOG, *self._stashed, "--", *self.paths)
-        commit, time, origin = "", 0, ""
-        fields = iter(output.split(b"\0"))
-        for field in fields:
-            if not field.strip():
-                continue
-            if field.lstrip(b"\n").startswith(b":"):
-                _, mode, _, blob, _ = field.decode("ascii").split(" ")
-                path = os.fsdecode(next(fields))
-                if mode in REGULAR and commit not in self._recorded:
-                    yield path, _Holder(commit, time, origin, blob)
-            else:
-                commit, when, origin = field.decode("utf-8", "replace").split(" ", 2)
-                time = int(when)
 
 
 def _runs(lines: Mapping[int, int]) -> Iterator[list[int]]:
