@@ -53,6 +53,7 @@ class ListedMove(NamedTuple):
     time: int
     is_made: bool
     is_new: bool
+    is_committed: bool  # by `git commit`
 
 
 class CommitLists:
@@ -62,6 +63,7 @@ class CommitLists:
         self.repository = repository
         self._between: dict[tuple[str, str | None], list[ListedCommit]] = {}
         self._moves: dict[str, list[ListedMove]] = {}
+        self._reflogs: dict[str, list[ListedMove]] = {}
         self._stashed: dict[str, frozenset[str]] = {}
         self._written: dict[str, float] = {}
 
@@ -113,22 +115,43 @@ class CommitLists:
         return [ListedCommit(name, tree, int(when), email) for name, tree, when, email in rows]
 
     def moves(self, worktree_key: str) -> list[ListedMove]:
-        """Where HEAD of a worktree moved, oldest first, as far as its reflog says."""
+        """Where HEAD of a worktree moved, oldest first, as far as its reflog says.
+
+        A commit that was picked onto its own parent within a second is itself: it was made where
+        it was committed.
+        """
         if worktree_key not in self._moves:
-            name = self._heads.get(worktree_key)
-            self._moves[worktree_key] = self._listed_moves(name) if name else []
+            listed = self._reflog(worktree_key)
+            picked = {each.commit for each in listed if each.is_made and not each.is_committed}
+            others = [key for key in self._heads if key != worktree_key] if picked else []
+            elsewhere = {
+                each.commit for key in others for each in self._reflog(key) if each.is_committed
+            }
+            self._moves[worktree_key] = [
+                each._replace(is_made=False, is_new=False)
+                if each.commit in elsewhere and not each.is_committed
+                else each
+                for each in listed
+            ]
         return self._moves[worktree_key]
+
+    def _reflog(self, worktree_key: str) -> list[ListedMove]:
+        if worktree_key not in self._reflogs:
+            name = self._heads.get(worktree_key)
+            self._reflogs[worktree_key] = self._listed_moves(name) if name else []
+        return self._reflogs[worktree_key]
 
     def _listed_moves(self, head: str) -> list[ListedMove]:
         form = ("log", "--no-show-signature", "-g", f"-{_NEWEST}", "--date=unix")
         done = self.repository.git.attempt(*form, "--format=%H %gd %gs", head, "--")
         lines = done.stdout.decode("utf-8", "replace").split("\n")
-        found = [
-            ListedMove(move[1], int(move[2]), is_made, is_made and not move[3].startswith("am"))
-            for line in lines
-            if (move := _MOVE.fullmatch(line))
-            for is_made in [bool(_MADE.match(move[3]))]
-        ]
+        found = []
+        for move in (_MOVE.fullmatch(line) for line in lines):
+            if move:
+                commit, time, message = move.groups()
+                is_made, is_committed = bool(_MADE.match(message)), message.startswith("commit")
+                is_new = is_made and not message.startswith("am")
+                found.append(ListedMove(commit, int(time), is_made, is_new, is_committed))
         return found[::-1]
 
     @cached_property
