@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from git_boocode.checkpoints.commit_notes import attribute, commits_of
 from git_boocode.checkpoints.line_origin import blame
-from git_boocode.checkpoints.store.agent_trace import parse_note
+from git_boocode.checkpoints.store.agent_trace import note_bytes, parse_note
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.test_attribution import begin, turn
@@ -22,6 +24,7 @@ from tests.repo_kit import Repo
 
 ONE, TWO = (f"01990000-0000-7000-8000-00000000000{number}" for number in (1, 2))
 Lines = Sequence[tuple[int, int]]
+LINES = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 5)).map(lambda at: (at[0], sum(at))))
 
 
 def record(
@@ -78,6 +81,10 @@ def test_why_a_note_is_not_read(repo: Repo) -> None:
     begins = f"the note of commit {commit[:13]} was not read: "
     for content, reason in (
         (b'{"files":' + b"[" * 100_000, "it is nested too deeply"),
+        (
+            b'{"metadata":{"x":' + b"[" * 400 + b"]" * 400 + b'},"files":[]}',
+            "it is nested too deeply",
+        ),
         (b" " * (5 << 20), "it is larger than 4 MiB"),
         (b"by hand", "it is not an Agent Trace record"),
         (b"\xff\0", "it is not an Agent Trace record"),
@@ -216,6 +223,25 @@ def test_the_notes_of_both_sides_are_united(repo: Repo, tmp_path: Path) -> None:
         assert noted(first.top, "HEAD~1") == {"f": [(1, 1, ONE)]}
         texts.append(first.git("notes", "--ref=boocode", "show"))
     assert texts[0] == texts[1]
+
+
+@given(st.tuples(*[st.dictionaries(st.sampled_from((ONE, TWO)), LINES)] * 3))
+def test_records_are_united_in_any_order(
+    records: tuple[dict[str, list[tuple[int, int]]], ...],
+) -> None:
+    one, two, three = (parse_note(json.dumps(record(each)).encode())[0] for each in records)
+    united = note_bytes(one.merged(two).merged(three).as_json("c"))
+    assert united == note_bytes(three.merged(two.merged(one)).as_json("c"))
+    assert united == note_bytes(parse_note(united)[0].merged(two).as_json("c"))
+    claimed: dict[int, set[str]] = {}
+    for each in records:
+        for turn_id, lines in each.items():
+            for first, last in lines:
+                for number in range(first, last + 1):
+                    claimed.setdefault(number, set()).add(turn_id)
+    single = {number: turns.pop() for number, turns in claimed.items() if len(turns) == 1}
+    ranges = parse_note(united)[0].files.get("f", ())
+    assert single == {n: each.turn.id for each in ranges for n in range(each.first, each.last + 1)}
 
 
 def test_a_refused_push_leaves_the_notes_as_they_were(repo: Repo, tmp_path: Path) -> None:

@@ -18,11 +18,13 @@ from git_boocode.repo.ids import ID
 
 LARGEST_NOTE = 4 << 20  # bytes
 TOO_LARGE = f"larger than {LARGEST_NOTE >> 20} MiB"
+_TOO_DEEP = "it is nested too deeply"
 _MOST_RANGES = 100_000  # git-boocode's notes of LARGEST_NOTE bytes have fewer
 _VERSION = "0.1.0"
 _OWN = "dev.git-boocode"
 _TURN = "urn:uuid:"
 _LONGEST_TEXT = 1000
+_DEEPEST = 50  # levels of what is kept of other programs
 _LONGEST_NUMBER = 10  # digits
 
 Range = tuple[int, int]
@@ -170,9 +172,11 @@ def parse_note(content: bytes) -> list[Trace]:
             found.append(_parsed(value))
             text = text[end:].lstrip()
     except RecursionError:
-        raise TraceError("it is nested too deeply") from None
+        raise TraceError(_TOO_DEEP) from None
     except ValueError:
         raise TraceError("it is not an Agent Trace record") from None
+    if not all(_is_shallow([each.others, each.metadata], _DEEPEST) for each in found):
+        raise TraceError(_TOO_DEEP)
     if sum(map(_size, found)) > _MOST_RANGES:
         raise TraceError(f"it has more than {_MOST_RANGES:,} ranges of lines")
     return found
@@ -187,11 +191,10 @@ def _parsed(value: Mapping[str, Any]) -> Trace:
     for file in _rows(value, "files"):
         path = file.get("path")
         for conversation in _rows(file, "conversations") if isinstance(path, str) else ():
-            turn = _turn_of(conversation)
-            if turn:
-                ranges = claims.setdefault(str(path), {}).setdefault(turn, [])
-                ranges += _ranges(conversation)
-            else:
+            turn, ranges = _turn_of(conversation), [*_ranges(conversation)]
+            if turn and ranges:
+                claims.setdefault(str(path), {}).setdefault(turn, []).extend(ranges)
+            elif not turn:
                 others.setdefault(str(path), []).append(conversation)
     revision, when = _table(value, "vcs").get("revision"), value.get("timestamp")
     return Trace(
@@ -226,6 +229,11 @@ def _integer(digits: str) -> int:
 
 def _size(trace: Trace) -> int:
     return sum(len(ranges) for each in trace.claims.values() for ranges in each.values())
+
+
+def _is_shallow(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(each, levels - 1) for each in inner)
 
 
 def _at(trace: Trace, path: str) -> Mapping[str, Sequence[Range]]:
