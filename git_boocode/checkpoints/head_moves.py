@@ -173,9 +173,7 @@ class HeadHistory:
     @cached_property
     def _moves(self) -> list[ListedMove]:
         """The moves of HEAD; empty if unknown."""
-        newest = self.states[-1]
-        is_fetched = newest.ref.startswith((REMOTES, REMOTE_TURN_ENDS))
-        return [] if is_fetched else self._lists.moves(newest.meta.worktree_key)
+        return self._lists.moves(self.states[-1].meta.worktree_key) if self.is_here else []
 
     @cached_property
     def _last_moves(self) -> list[int]:
@@ -241,9 +239,9 @@ class HeadHistory:
         return [*dict.fromkeys(info.id for info in found if info and info.kind == "blob")]
 
     @property
-    def is_known(self) -> bool:
-        """Whether the reflog says how HEAD moved."""
-        return bool(self._moves)
+    def is_here(self) -> bool:
+        """Whether the worktree is, or was, one of this repository: its states were not fetched."""
+        return not self.states[-1].ref.startswith((REMOTES, REMOTE_TURN_ENDS))
 
     def own(self, number: int) -> set[str]:
         """The commits made in the worktree after a state, and those of stash entries.

@@ -158,7 +158,7 @@ class HeldLines:
         if version.time <= until - 1:
             return True
         # Within a second only this repository knows, and only of its own commits.
-        written = heads.written(version.commit) if heads.is_known else math.inf
+        written = heads.written(version.commit) if heads.is_here else math.inf
         return version.time <= until and written <= until
 
     @staticmethod
@@ -177,7 +177,7 @@ class HeldLines:
             return version.time < time
         if version.origin in copied:
             return False
-        return not heads.is_known or not other or heads.written(version.commit) <= other
+        return not heads.is_here or not other or heads.written(version.commit) <= other
 
     @cached_property
     def _held(self) -> dict[str, _Held]:

@@ -245,7 +245,7 @@ class StateLines:
 
     def is_turns(self, interval: int, path: str) -> bool:
         """Whether a turn wrote to a file in the interval after a state."""
-        return bool(self._turn(interval, path))
+        return bool(self._writer(interval, path))
 
     def _writer(self, interval: int, path: str) -> str:
         turn = self._turn(interval, path)
