@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from pytest_git import GitRepo
 
 from tests.memory import use_memory
-from tests.repo_kit import DEFAULTS, Repo, sealed_environment
+from tests.repo_kit import DEFAULTS, Repo, seal, sealed_environment
 
 use_memory()
 
@@ -77,10 +77,7 @@ def sealed(request: pytest.FixtureRequest, homes: Path, monkeypatch: pytest.Monk
     for mark, key in (("ref_files", "GIT_DEFAULT_REF_FORMAT"), ("sha1", "GIT_DEFAULT_HASH")):
         if request.node.get_closest_marker(mark):
             environment.pop(key, None)
-    for key in os.environ.keys() - environment:
-        monkeypatch.delenv(key)
-    for key, value in environment.items():
-        monkeypatch.setenv(key, value)
+    seal(environment, monkeypatch)
     return home
 
 

@@ -64,6 +64,14 @@ def sealed_environment(home: Path) -> dict[str, str]:
     return {**kept, **_SEALED, **own}
 
 
+def seal(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the variables of this process."""
+    for key in os.environ.keys() - environment:
+        monkeypatch.delenv(key)
+    for key, value in environment.items():
+        monkeypatch.setenv(key, value)
+
+
 def examples(usual: int) -> int:
     """How many examples of a property the profile wants where others have 100."""
     profile = settings.default

@@ -15,6 +15,8 @@ from tests.agents.hooks_kit import install
 from tests.agents.kit import fire, prompted, taken, turn
 from tests.repo_kit import Repo
 
+EDITOR = ".git/editor"
+
 
 def end(repo: Repo) -> None:
     fire(repo, "claude-code", "Stop", payload=prompted(repo))
@@ -151,17 +153,15 @@ def test_a_commit_without_turns_has_no_note(repo: Repo) -> None:
 
 def committed(repo: Repo, *words: str) -> str:
     """Commit and return what the message was before the editor could change it."""
-    (repo.top / "../editor").write_text(
-        '#!/bin/sh\ncp "$1" "$0.seen"\n[ -s "$1" ] && echo done >"$1"\n'
-    )
-    (repo.top / "../editor").chmod(0o755)
-    repo.git("-c", f"core.editor={repo.top.parent}/editor", "commit", "-q", *words)
+    script = '#!/bin/sh\ncp "$1" "$0.seen"\n[ -s "$1" ] && echo done >"$1"\n'
+    repo.write(EDITOR, script, 0o755)
+    repo.git("-c", f"core.editor={EDITOR}", "commit", "-q", *words)
     return repo.git("log", "-1", "--format=%B")
 
 
 def test_the_message_of_a_commit_is_prepared_as_wanted(repo: Repo) -> None:
     repo.commit("base", f="a\n")
-    seen = repo.top.parent / "editor.seen"
+    seen = repo.top / f"{EDITOR}.seen"
     repo.git("config", "boocode.commitMessage", "template")
     install("pre-commit")
     turn(repo, prompt="add b\nand no more")
@@ -192,16 +192,15 @@ def test_comments_do_not_stay_in_a_message_nor_keep_an_empty_one(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GIT_COMMITTER_DATE")
-    editor, template = repo.top.parent / "editor", repo.top.parent / "template"
-    template.write_text("\n# Why?\nSubject\n\n# How?\n")
+    template = repo.write(".git/template", "\n# Why?\nSubject\n\n# How?\n")
 
     def commit(text: str, *words: str) -> str:
-        editor.write_text(
+        script = (
             f'#!/bin/sh\ncp "$1" "$0.seen"\nprintf "{text}" | cat - "$1" >"$0.new"\n'
             'cp "$0.new" "$1"\n'
         )
-        editor.chmod(0o755)
-        repo.git("-c", f"core.editor={editor}", "commit", "-q", *words, check=False)
+        repo.write(EDITOR, script, 0o755)
+        repo.git("-c", f"core.editor={EDITOR}", "commit", "-q", *words, check=False)
         made = repo.git("log", "-1", "--format=%B").strip()
         if made != "base":
             repo.git("reset", "-q", "--soft", "HEAD~1")
@@ -220,7 +219,7 @@ def test_comments_do_not_stay_in_a_message_nor_keep_an_empty_one(
         install("post-rewrite")
         for words in ("", "-v", "--cleanup=scissors", "-v --cleanup=scissors"):
             assert commit("done\n", *words.split()) == f"done{more}"
-            seen = (editor.parent / "editor.seen").read_text()
+            seen = (repo.top / f"{EDITOR}.seen").read_text()
             assert "turns of agents" in seen.partition(" >8 ")[2 if words else 0]
             assert commit("", *words.split()) == "base"
         assert commit("", "-m", "") == commit("", "-s") == "base"
@@ -229,7 +228,7 @@ def test_comments_do_not_stay_in_a_message_nor_keep_an_empty_one(
         made = commit("done\n")
         assert made.startswith("done\n\nSubject")
         assert made.endswith(trailer if more else "Subject")
-        assert commit("", "-t", str(editor)) == "base"
+        assert commit("", "-t", EDITOR) == "base"
         for key, value in (("core.commentChar", ";"), ("core.commentChar", "auto")):
             repo.git("config", key, value)
             assert commit("") == "base"

@@ -19,7 +19,7 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.errors import BoocodeError
 from tests.editing.kit import read, refused, snapshot
 from tests.hostile.test_targets import ends
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, seal, sealed_environment
 
 FIVE = "1\n2\n3\n4\n5\n"
 NOW = f"{FIVE}6\n"
@@ -55,6 +55,12 @@ class World(NamedTuple):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        seal(sealed_environment(tmp_path_factory.mktemp("home")), monkeypatch)
+        return _world(tmp_path_factory)
+
+
+def _world(tmp_path_factory: pytest.TempPathFactory) -> World:
     top = tmp_path_factory.mktemp("top")
     repo = Repo(top)
     repo.git("init", "-q", "--object-format=sha1")

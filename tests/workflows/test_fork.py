@@ -260,7 +260,7 @@ def test_a_fork_that_is_killed_in_its_last_step_is_complete(
     os.waitpid(child, 0)
     result = forked(turn.id, tmp_path / "fork", branch="topic", callback=host)
     complete(repo, result)
-    assert result.command == f"cd {tmp_path}/fork && host c2"
+    assert result.command == f"cd {shlex.quote(str(tmp_path / 'fork'))} && host c2"
     with pytest.raises(RefusedError, match="exists already"):
         forked(turn.id, tmp_path / "fork", branch="topic", callback=host)
 
@@ -306,7 +306,7 @@ def test_the_callback_is_told_where_the_fork_will_be(repo: Repo, tmp_path: Path)
         return {"resume": ["host", "--go on", "c2"], "message": "copied"}
 
     result = forked(first.id, tmp_path / "fork", callback=host, branch="b", after=True)
-    assert result.command == f"cd {tmp_path}/fork && host '--go on' c2"
+    assert result.command == f"cd {shlex.quote(str(tmp_path / 'fork'))} && host '--go on' c2"
     [event] = events
     assert (event["checkpoint_id"], event["message"]) == (second.id, "m2")
     assert event["worktree"] == str(repo.top)
@@ -338,7 +338,7 @@ def test_a_host_that_cannot_fork_does_not_prevent_it(repo: Repo, tmp_path: Path)
     done = repo.boocode("fork", "@", str(tmp_path / "last"))
     assert done.code == 0
     assert "warning: the conversation was not forked: callback '/bin/false' failed" in done.err
-    assert done.out.endswith(f"cd {tmp_path}/last\n")
+    assert done.out.endswith(f"cd {shlex.quote(str(tmp_path / 'last'))}\n")
 
 
 def test_a_fork_that_fails_takes_the_conversation_back(
@@ -347,7 +347,9 @@ def test_a_fork_that_fails_takes_the_conversation_back(
     repo.commit("base", a="a\n")
     take(chat="c", message="m1")
     log = tmp_path / "events"
-    program = repo.write(".git/host", f"#!/bin/sh\ncat >> {log}\necho '{{}}'\n", 0o755)
+    program = repo.write(
+        ".git/host", f"#!/bin/sh\ncat >> {shlex.quote(str(log))}\necho '{{}}'\n", 0o755
+    )
     repo.git("config", "boocode.callback", str(program))
 
     def fail(*_: object, **__: object) -> None:
