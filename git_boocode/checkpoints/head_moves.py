@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
@@ -81,6 +82,12 @@ class CommitLists:
             without = [f"^{old}"] if old else []
             self._between[new, old] = self._listed("log", "--topo-order", new, *without)
         return self._between[new, old]
+
+    def reached(self, commits: Collection[str], old: str | None) -> set[str]:
+        """The commits that can be reached from some of these and not from another one."""
+        form = ("rev-list", "--ignore-missing", "--stdin")
+        asked = "".join(f"{each}\n" for each in (*sorted(commits), *([f"^{old}"] if old else [])))
+        return {*self.repository.git.attempt(*form, stdin=asked.encode()).stdout.decode().split()}
 
     def newest(self, commit: str) -> list[ListedCommit]:
         """A commit, and the newest ones before it."""
@@ -169,6 +176,7 @@ class HeadHistory:
         self._lists = lists
         self._repository = lists.repository
         self.states = [history.state(n) for n in range(len(history.timeline.states))]
+        self._reached: dict[int, set[str]] = {}
 
     @cached_property
     def _moves(self) -> list[ListedMove]:
@@ -243,34 +251,63 @@ class HeadHistory:
         """Whether the worktree is, or was, one of this repository: its states were not fetched."""
         return not self.states[-1].ref.startswith((REMOTES, REMOTE_TURN_ENDS))
 
-    def own(self, number: int) -> set[str]:
-        """The commits made in the worktree after a state, and those of stash entries.
+    def is_own(self, commit: str, number: int) -> bool:
+        """Whether a commit was made in the worktree after a state, or is of a stash entry of then.
 
-        Where the reflog is unknown: what can be reached from where HEAD was later, and not from
-        where it was at the state.
+        Where the reflog is unknown: whether it can be reached from where HEAD was later, and not
+        from where it was at the state.
         """
-        stashed = self.stashed - self._stashed(self.states[: number + 1])
+        if self._stashed.get(commit, -1) > number:
+            return True
         if self._moves:
-            moves = self._moves[self._last_moves[number] + 1 :]
-            return {*stashed, *(move.commit for move in moves if move.is_made)}
-        old = self.states[number].head
-        later = sorted({entry.head for entry in self.states[number + 1 :] if entry.head})
-        reached = (self._lists.between(each, old) for each in later)
-        return {*stashed, *(row.id for rows in reached for row in rows)}
+            return self._made.get(commit, -1) > self._last_moves[number]
+        if number not in self._reached:
+            later = {entry.head for entry in self.states[number + 1 :] if entry.head}
+            self._reached[number] = self._lists.reached(later, self.states[number].head)
+        return commit in self._reached[number]
 
-    def former(self, number: int) -> set[str]:
-        """The commits at which HEAD was up to a state, and those of stash entries, if known."""
-        moves = self._moves[: self._last_moves[number] + 1] if self._moves else []
-        heads = (entry.head for entry in self.states[: number + 1] if entry.head)
-        return {*heads, *(move.commit for move in moves), *self._stashed(self.states[: number + 1])}
+    def is_origin(self, commit: str, number: int) -> bool:
+        """Whether it is such a commit whose content may have begun there: it was not picked."""
+        is_picked = commit in self._made and commit not in self._committed
+        return not is_picked and self.is_own(commit, number)
+
+    def is_former(self, commit: str, number: int) -> bool:
+        """Whether HEAD was at a commit up to a state, or it is of a stash entry; if known."""
+        return self._first.get(commit, len(self.states)) <= number
 
     @property
-    def stashed(self) -> set[str]:
+    def stashed(self) -> Collection[str]:
         """The commits of all stash entries that the states record."""
-        return self._stashed(self.states)
+        return self._stashed.keys()
 
-    def _stashed(self, states: Iterable[Checkpoint]) -> set[str]:
-        return self._lists.stashed({entry for state in states for entry in _stashes(state)})
+    @cached_property
+    def _stashed(self) -> dict[str, int]:
+        """The commits of stash entries, with the number of the first state that records one."""
+        found: dict[str, int] = {}
+        for number, state in enumerate(self.states):
+            for commit in self._lists.stashed(_stashes(state)):
+                found.setdefault(commit, number)
+        return found
+
+    @cached_property
+    def _made(self) -> dict[str, int]:
+        """The commits that moves of HEAD made, with the number of the last one."""
+        return {move.commit: at for at, move in enumerate(self._moves) if move.is_made}
+
+    @cached_property
+    def _committed(self) -> set[str]:
+        return {move.commit for move in self._moves if move.is_committed}
+
+    @cached_property
+    def _first(self) -> dict[str, int]:
+        """By commit, the number of the first state before which HEAD was at it, or which has it."""
+        found = dict(self._stashed)
+        heads = [(number, state.head or "") for number, state in enumerate(self.states)]
+        for at, move in enumerate(self._moves):
+            heads.append((bisect_left(self._last_moves, at), move.commit))
+        for number, commit in heads:
+            found[commit] = min(number, found.get(commit, number))
+        return found
 
     def written(self, commit: str) -> float:
         """See `CommitLists.written`."""

@@ -124,18 +124,17 @@ class HeldLines:
         held = self._held.get(path) if lines else None
         if held is None:
             return
-        own, former = heads.own(number), heads.former(number)
         texts = self._blobs.of(blob)
         known: dict[int, set[bytes]] = defaultdict(set)
         for text in {texts[line] for line in lines if has_word(texts[line])}:
             places = held.places.get(text, ())
-            mine = [held.versions[at] for at in places if held.versions[at].commit in own]
+            versions = [held.versions[at] for at in places]
+            mine = [each for each in versions if heads.is_origin(each.commit, number)]
             times = ((each.time, heads.written(each.commit)) for each in mine)
             first, copied = min(times, default=None), {each.origin for each in mine}
-            for at in places:
-                version = held.versions[at]
-                if version.commit in former or (
-                    version.commit not in own
+            for at, version in zip(places, versions, strict=True):
+                if heads.is_former(version.commit, number) or (
+                    not heads.is_own(version.commit, number)
                     and self._is_in_time(version, heads, number)
                     and (first is None or self._is_before(version, first, copied, heads))
                 ):
@@ -175,9 +174,10 @@ class HeldLines:
         time, other = first
         if version.time != time:
             return version.time < time
-        if version.origin in copied:
-            return False
-        return not heads.is_here or not other or heads.written(version.commit) <= other
+        written = heads.written(version.commit) if heads.is_here else 0.0
+        if written and other and written != other:
+            return written < other
+        return version.origin not in copied
 
     @cached_property
     def _held(self) -> dict[str, _Held]:
