@@ -32,7 +32,7 @@ _SHORT = 10
 _LONGEST = 60
 # Seconds to wait for a restore; one that takes longer waits for the host, and has its safety copy.
 _PATIENCE = 0.5
-BACKGROUND_LIMIT = 60.0
+BACKGROUND_LIMIT = 300.0
 """The least time limit of a hook for which nobody waits, in seconds."""
 
 
