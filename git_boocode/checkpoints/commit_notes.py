@@ -197,9 +197,10 @@ class _Attribution:
             recorded = self._recorded if commit in self._made else set()
             others = replaced.traces(commit, note.copied(commit), added)
             for trace in chain([note.own(commit) or Trace()], others):
-                if not _is_complete(found[commit], added):
-                    left = _left(trace, found[commit], added, recorded)
-                    found[commit] = found[commit].merged(left)
+                left = _left(trace, found[commit], added, recorded)
+                found[commit] = found[commit].merged(left)
+                if _is_complete(found[commit], added):
+                    break
         return found
 
 

@@ -126,13 +126,21 @@ class ReplacedCommits:
         old, new = (split_lines(content or b"") for content in contents)
         return [*kept_runs(change.hunks, old, new)] if change.hunks else []
 
+    @cached_property
+    def _files(self) -> Mapping[str, Sequence[tuple[str, Trace]]]:
+        """By path, the commits whose notes say something of it, with what that is."""
+        found: dict[str, list[tuple[str, Trace]]] = {}
+        for old, note in self.notes.items():
+            if trace := note.own(old):
+                for path in trace.claims:
+                    found.setdefault(path, []).append((old, trace))
+        return found
+
     def _of_equal_files(self, added: Mapping[str, AddedLines]) -> Iterator[Trace]:
-        owns = [(old, trace) for old, note in self.notes.items() if (trace := note.own(old))]
-        files = [
-            (old, trace, path) for old, trace in owns for path in trace.claims if path in added
-        ]
-        found = self._repository.store.lookup([f"{old}:{path}" for old, _, path in files])
-        for (_, trace, path), blob in zip(files, found, strict=True):
+        files = [(path, *each) for path in added for each in self._files.get(path, ())]
+        names = [f"{old}:{path}" for path, old, _ in files]
+        found = self._repository.store.lookup(names) if names else []
+        for (path, _, trace), blob in zip(files, found, strict=True):
             if blob and blob.id == added[path].blob:
                 yield trace._replace(claims={path: trace.claims[path]})
 
