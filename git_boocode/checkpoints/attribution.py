@@ -265,6 +265,9 @@ class _Search:
             return {}
         else:
             runs = kept_runs(change.hunks, candidate.texts, texts)
+        if not self._is_placed(candidate.states):
+            # A line whose neighbours differ may be equal by chance.
+            runs = (run for run in runs if run[2] > 1 or run[2] == len(texts))
         same = ((new + n, old + n) for new, old, count in runs for n in range(count))
         return {
             new: writers[old]

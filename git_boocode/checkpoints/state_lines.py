@@ -192,8 +192,15 @@ class StateLines:
         for _, older in sorted(back.items(), reverse=True):
             anchors = {text for text, version in removed.items() if version is older}
             left = [line for line in lines if line not in found]
-            shared = shared_lines(texts, self._blobs.of(older.blob), left, anchors)
-            found |= {new: older.writers[old] for new, old in shared.items()}
+            before = self._blobs.of(older.blob)
+            shared = shared_lines(texts, before, left, anchors)
+            found |= {
+                new: older.writers[old]
+                for new, old in shared.items()
+                # A line whose neighbours differ may be equal by chance.
+                if texts[max(new - 1, 0) : new] == before[max(old - 1, 0) : old]
+                or texts[new + 1 : new + 2] == before[old + 1 : old + 2]
+            }
         return found
 
     def _note_removed(self, version: FileVersion, path: str) -> None:

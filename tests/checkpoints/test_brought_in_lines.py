@@ -221,6 +221,20 @@ def test_a_short_line_of_two_attempts_has_no_turn_in_the_later_one(
 
 
 @pytest.mark.slow
+def test_a_line_alone_that_a_turn_wrote_elsewhere_may_be_chance(repo: Repo, tmp_path: Path) -> None:
+    """Also if it was committed first, on a branch that nobody merged."""
+    repo.commit("base", f=BASE)
+    other = linked(repo, tmp_path, "topic")
+    turn = begin("turn", repo.top)
+    repo.write("f", f"import sys\nimport turn\n{BASE}")
+    repo.commit("attempt")
+    end(turn, repo.top)
+    other.commit("by hand", f=f"import other\nimport sys\nimport more\n{BASE}")
+    assert written(repo, "topic") == {}
+    assert written(repo) == {"f": dict.fromkeys(("import sys", "import turn"), "turn")}
+
+
+@pytest.mark.slow
 def test_rewritten_commits_of_the_turn_are_its_own(repo: Repo, tmp_path: Path) -> None:
     """Amended, rebased, and picked by others later."""
     repo.commit("base", f=BASE)
