@@ -20,9 +20,9 @@ COUNT = 15
 
 # Runs something once, before or after the first git command that has a certain word in it.
 WRAPPER = """#!/bin/sh
-git={git}
+git='{git}'
 case " $* " in *" {word} "*)
-    if mkdir {once} 2>/dev/null; then
+    if mkdir '{once}' 2>/dev/null; then
         {before}
         "$git" "$@"
         status=$?
@@ -232,7 +232,7 @@ def test_objects_that_are_deleted_repeatedly(repo: Repo, monkeypatch: pytest.Mon
     monkeypatch.setattr(gc, "PATIENCE", 0.1)
     repo.commit(a="a\n")
     repo.write("b", "b\n")
-    with beside(repo, "update-ref", before=f"rmdir {repo.top}/.git/programs/once; {GC}"):
+    with beside(repo, "update-ref", before=f"rmdir '{repo.top}/.git/programs/once'; {GC}"):
         with pytest.raises(gc.CollectedError):
             capture(Repository.discover(), Request())
         (repo.top / ".git/programs/once").mkdir(exist_ok=True)

@@ -713,7 +713,7 @@ def test_push_urls_that_differ(both: Both, tmp_path: Path) -> None:
 
 @pytest.mark.sha1
 def test_the_users_hooks(both: Both) -> None:
-    hook = "#!/bin/sh\ncat >> {0}/ran-$(basename $0); exit {1}\n"
+    hook = '#!/bin/sh\ncat >> "{0}/ran-$(basename "$0")"; exit {1}\n'
     top = both.ours.top / ".git"
     for name in ("pre-push", "reference-transaction", "post-checkout"):
         both.ours.write(f".git/hooks/{name}", hook.format(top, 0), 0o755)
@@ -734,7 +734,9 @@ def test_the_users_hooks(both: Both) -> None:
 
 def test_a_hook_that_pushes_checkpoints_ends(both: Both) -> None:
     log = both.ours.top / ".git/log"
-    both.ours.write(".git/hooks/pre-push", f"#!/bin/sh\ngit boocode push --json >> {log}\n", 0o755)
+    both.ours.write(
+        ".git/hooks/pre-push", f"#!/bin/sh\ngit boocode push --json >> '{log}'\n", 0o755
+    )
     taken = take()
     both.ours.git("push", "-q", "origin", "HEAD:refs/heads/other")
     answers = [json.loads(line) for line in log.read_text().splitlines()]

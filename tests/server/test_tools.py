@@ -427,11 +427,11 @@ def test_arguments_name_no_program(work: Repo, serve: Serve, tmp_path: Path) -> 
     log = programs / "log"
     real = os.environ["PATH"]
     for name in ("sh", "bash", "vi", "less", "evil"):
-        script = f'#!/bin/sh\necho "$0 $@" >>{log}\nPATH={real} exec {name} "$@"\n'
+        script = f'#!/bin/sh\necho "$0 $@" >>"{log}"\nPATH="{real}" exec {name} "$@"\n'
         (programs / name).write_text(script.replace("#!/bin/sh", "#!/bin/bash"))
         (programs / name).chmod(0o755)
     evil = str(programs / "evil")
-    work.write("hooks/boocode-restore", f"#!/bin/sh\ntouch {log}\n", 0o755)
+    work.write("hooks/boocode-restore", f"#!/bin/sh\ntouch '{log}'\n", 0o755)
     client = serve(env={"PATH": f"{programs}{os.pathsep}{real}"})
     client.begin()
     client.succeed("checkpoint")
