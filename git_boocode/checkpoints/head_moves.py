@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import Checkpoint
@@ -65,6 +65,7 @@ class CommitLists:
         self._between: dict[tuple[str, str | None], list[ListedCommit]] = {}
         self._moves: dict[str, list[ListedMove]] = {}
         self._reflogs: dict[str, list[ListedMove]] = {}
+        self._arrived: dict[str, set[str]] = {}
         self._stashed: dict[str, frozenset[str]] = {}
         self._written: dict[str, float] = {}
 
@@ -121,6 +122,10 @@ class CommitLists:
         rows = (line.split(" ", 3) for line in lines if line)
         return [ListedCommit(name, tree, int(when), email) for name, tree, when, email in rows]
 
+    def note_arrivals(self, worktree_key: str, commits: set[str]) -> None:
+        """Note that HEAD of a worktree came to commits, as far as its states say."""
+        self._arrived.setdefault(worktree_key, set()).update(commits)
+
     def moves(self, worktree_key: str) -> list[ListedMove]:
         """Where HEAD of a worktree moved, oldest first, as far as its reflog says.
 
@@ -134,6 +139,9 @@ class CommitLists:
             elsewhere = {
                 each.commit for key in others for each in self._reflog(key) if each.is_committed
             }
+            # The reflog of a worktree that was removed is gone.
+            for key, commits in self._arrived.items():
+                elsewhere |= commits if key not in self._heads else set()
             self._moves[worktree_key] = [
                 each._replace(is_made=False, is_new=False)
                 if each.commit in elsewhere and not each.is_committed
@@ -177,6 +185,9 @@ class HeadHistory:
         self._repository = lists.repository
         self.states = [history.state(n) for n in range(len(history.timeline.states))]
         self._reached: dict[int, set[str]] = {}
+        heads = [state.head for state in self.states]
+        arrived = {new for old, new in pairwise(heads) if new and new != old}
+        lists.note_arrivals(self.states[-1].meta.worktree_key, arrived)
 
     @cached_property
     def _moves(self) -> list[ListedMove]:
