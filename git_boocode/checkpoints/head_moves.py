@@ -184,6 +184,7 @@ class HeadHistory:
         self._lists = lists
         self._repository = lists.repository
         self.states = [history.state(n) for n in range(len(history.timeline.states))]
+        self._head_times: dict[str, int] = {}
         self._reached: dict[int, set[str]] = {}
         heads = [state.head for state in self.states]
         arrived = {new for old, new in pairwise(heads) if new and new != old}
@@ -256,6 +257,14 @@ class HeadHistory:
             names += [each for each in (entry.head, index) if each]
         found = self._repository.store.lookup([f"{name}:{path}" for name in dict.fromkeys(names)])
         return [*dict.fromkeys(info.id for info in found if info and info.kind == "blob")]
+
+    def head_time(self, number: int) -> int:
+        """When the commit was made at which HEAD was at a state; 0 if it is missing."""
+        head = self.states[number].head or ""
+        if head not in self._head_times:
+            listed = self._lists.shown(head) if head else []
+            self._head_times[head] = listed[0].time if listed else 0
+        return self._head_times[head]
 
     @property
     def is_here(self) -> bool:

@@ -254,3 +254,27 @@ def test_rewritten_commits_of_the_turn_are_its_own(repo: Repo, tmp_path: Path) -
         "g": dict.fromkeys(("g one", "g two", "g three"), "turn"),
     }
     assert written(repo) == written(repo, "upstream") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_still", [True, False], ids=["same time", "own time"])
+def test_a_clone_knows_who_wrote_a_squash_merge(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_still: bool
+) -> None:
+    if not is_still:
+        for who in ("AUTHOR", "COMMITTER"):
+            monkeypatch.delenv(f"GIT_{who}_DATE")
+    repo.commit("base", f=BASE)
+    repo.git("checkout", "-q", "-b", "topic")
+    turn = begin("turn", repo.top)
+    repo.write("f", f"{BASE}of the turn\n")
+    end(turn, repo.top)
+    repo.commit("work")
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--squash", "topic")
+    repo.commit("squashed")
+    clone = Repo(tmp_path / "clone")
+    repo.git("clone", "-q", ".", str(clone.top))
+    assert clone.boocode("fetch").code == 0
+    expected = {"f": {"of the turn": "turn"}}
+    assert written(repo) == written(clone) == written(clone, "origin/topic") == expected
