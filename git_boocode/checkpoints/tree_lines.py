@@ -15,6 +15,8 @@ from git_boocode.repo.git import Git, nul_records
 
 _COMMAND = (
     *("diff-tree", "--stdin", "-r", "-z", "--raw", "-p", "--no-abbrev", "-U0", "-M"),
+    # A line that occurs once is kept, whatever else would make fewer differences.
+    "--patience",
     # A file that becomes a symlink would have two patches.
     *("--diff-filter=AMDR", "--ignore-submodules=all", "--inter-hunk-context=0"),
     *("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"),
