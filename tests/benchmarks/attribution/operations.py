@@ -186,7 +186,7 @@ def rebase_interactively(history: History) -> None:
             history.here.git("commit", "-qa", "--amend", "--no-edit")
             done = history.here.attempt("rebase", "--continue", GIT_EDITOR="true")
         if not done:
-            history.here.git("rebase", "--abort")
+            history.here.attempt("rebase", "--abort")
     history.made(operation)
     if identifier:
         history.end(identifier)
@@ -213,14 +213,14 @@ def rebase(history: History) -> None:
     if history.here.attempt("rebase", "-q", upstream):
         history.made("rebase")
     else:
-        history.here.git("rebase", "--abort")
+        history.here.attempt("rebase", "--abort")
 
 
 def cherry_pick(history: History) -> None:
     """The last commit is picked on somebody else's."""
     _upstream(history)
     if not history.here.attempt("cherry-pick", "main"):
-        history.here.git("cherry-pick", "--abort")
+        history.here.attempt("cherry-pick", "--abort")
     history.made("cherry-pick of turns")
     if history.chance(0.5):
         history.here.git("branch", f"picked-{history.number}")
