@@ -106,6 +106,10 @@ class Attributor:
         """Whether a checkpoint began the turn of an agent."""
         return identifier in self._turns
 
+    def keep_evidence(self) -> None:
+        """See `HeldVersions.keep_used`."""
+        self._held.keep_used()
+
     def attribute(self, identifier: str, *, is_next: bool = False) -> Attribution:
         """The lines that a commit adds against all its parents, and that turns wrote.
 

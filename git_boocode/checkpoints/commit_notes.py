@@ -118,6 +118,8 @@ def attribute(
             for each in found
             if each.written
         }
+        if not dry_run:
+            attribution.keep_evidence()
         if dry_run or not changes or not write_notes(repository, changes, notes):
             return found
     raise RefusedError(
@@ -159,6 +161,10 @@ class _Attribution:
             for commit in commits:
                 if commit not in self._cut:
                     self._made[commit] = _trace_of(self._attributor.attribute(commit))
+
+    def keep_evidence(self) -> None:
+        """Keep the commits that showed which lines no turn wrote."""
+        self._attributor.keep_evidence()
 
     def noted(
         self, notes: Mapping[str, Note], replaced: ReplacedCommits | None

@@ -18,6 +18,7 @@ from git_boocode.checkpoints.blob_lines import BlobLines, has_word, shared_lines
 from git_boocode.checkpoints.head_moves import HeadHistory
 from git_boocode.checkpoints.tree_lines import REGULAR
 from git_boocode.repo.git import nul_records
+from git_boocode.repo.layout import HELD_COMMITS
 from git_boocode.repo.repository import Repository
 
 _LOG = (
@@ -59,6 +60,8 @@ class HeldVersions:
         self._stashed = stashed
         self._listed: dict[str, list[HeldVersion]] = {}
         self._expected: Sequence[str] = ()
+        self.used: set[str] = set()
+        """The commits of which lines were brought in."""
 
     def expect(self, commits: Sequence[str]) -> None:
         """Prepare to be asked for the files that commits change, as all can be listed at once."""
@@ -76,6 +79,17 @@ class HeldVersions:
         if missing:
             self._list(missing)
         return {path: self._listed[path] for path in paths}
+
+    def keep_used(self) -> None:
+        """Keep the commits of which lines were brought in: their branches may be gone later.
+
+        The reflog of one ref has them, from which git removes them in time. A commit that cannot
+        be noted in it, as another process does the same, is noted when it is used again.
+        """
+        kept = self._git.attempt("log", "--walk-reflogs", "--format=%H", HELD_COMMITS, "--")
+        for commit in sorted(self.used - {*kept.stdout.decode("ascii").split()}):
+            message = ("-m", "lines of it were brought in")
+            self._git.attempt("update-ref", "--create-reflog", *message, HELD_COMMITS, commit)
 
     def _list(self, paths: Collection[str]) -> None:
         self._listed |= {path: [] for path in paths}
@@ -125,8 +139,27 @@ class HeldLines:
         if held is None:
             return
         texts = self._blobs.of(blob)
+        words = {texts[line] for line in lines if has_word(texts[line])}
+        known = self._known_before(held, heads, number, words)
+        left = {*lines}
+        for at, anchors in sorted(known.items()):
+            if not left:
+                break
+            shared = shared_lines(texts, self._blobs.of(held.versions[at].blob), left, anchors)
+            for run in _runs(shared):
+                count = sum(has_word(texts[line]) for line in run)
+                is_sure = count >= _LEAST_LINES or len(run) == len(texts)
+                yield from ((line, is_sure) for line in run)
+            if shared:
+                self._versions.used.add(held.versions[at].commit)
+            left.difference_update(shared)
+
+    def _known_before(
+        self, held: _Held, heads: HeadHistory, number: int, lines: Collection[bytes]
+    ) -> dict[int, set[bytes]]:
+        """By the number of a version, lines that it had before they appeared after a state."""
         known: dict[int, set[bytes]] = defaultdict(set)
-        for text in {texts[line] for line in lines if has_word(texts[line])}:
+        for text in lines:
             places = held.places.get(text, ())
             versions = [held.versions[at] for at in places]
             mine = [each for each in versions if heads.is_origin(each.commit, number)]
@@ -139,16 +172,7 @@ class HeldLines:
                     and (first is None or self._is_before(version, first, copied, heads))
                 ):
                     known[at].add(text)
-        left = {*lines}
-        for at, anchors in sorted(known.items()):
-            if not left:
-                break
-            shared = shared_lines(texts, self._blobs.of(held.versions[at].blob), left, anchors)
-            for run in _runs(shared):
-                words = sum(has_word(texts[line]) for line in run)
-                is_sure = words >= _LEAST_LINES or len(run) == len(texts)
-                yield from ((line, is_sure) for line in run)
-            left.difference_update(shared)
+        return known
 
     @staticmethod
     def _is_in_time(version: HeldVersion, heads: HeadHistory, number: int) -> bool:

@@ -27,6 +27,7 @@ NO_TURN = ""
 UNCLEAR = "?"
 """Instead of a turn: of several that may have written a line."""
 _MOST_SOURCES = 8
+_LAST_INTERVALS = 2
 Writers = list[str]
 """By line of a file, the id of the turn that wrote it, NO_TURN or UNCLEAR."""
 
@@ -156,13 +157,23 @@ class StateLines:
             found = self._moved(number, removed, blob, lines)
         writer = self._writer(number, path)
         left = [line for line in lines if line not in found]
-        if not writer or not left or not blob.strip("0"):
+        if not left or not blob.strip("0"):
+            return found
+        if not writer:
+            if number + _LAST_INTERVALS >= len(self.trees):
+                # It may be the turn's once its end is recorded, and the evidence gone by then.
+                found |= {line: NO_TURN for line, _ in self._brought_in(number, change, left)}
             return found
         found |= self._returned(path, blob, left)
         left = [line for line in left if line not in found]
-        for line, is_sure in self._held.brought_in(self.heads, number, path, blob, left):
+        for line, is_sure in self._brought_in(number, change, left):
             found[line] = NO_TURN if is_sure else UNCLEAR
         return {**dict.fromkeys(lines, writer), **found}
+
+    def _brought_in(
+        self, number: int, change: TreeFileChange, lines: Sequence[int]
+    ) -> Iterator[tuple[int, bool]]:
+        return self._held.brought_in(self.heads, number, change.path, change.id, lines)
 
     def _moved(
         self, number: int, removed: Iterable[TreeFileChange], blob: str, lines: Sequence[int]

@@ -21,6 +21,8 @@ EDITS = f"{ALL_REFS}edits/"
 READS = f"{ALL_REFS}reads/"
 PROPOSALS = f"{ALL_REFS}proposals/"
 REMOTE_PROPOSALS = f"{ALL_REFS}remote-proposals/"
+HELD_COMMITS = f"{ALL_REFS}held"
+"""A ref in whose reflog are commits of which turns took lines."""
 COMMIT_NOTES = "refs/notes/boocode"
 """The notes of commits, a ref as `git notes` knows it."""
 

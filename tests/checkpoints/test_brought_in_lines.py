@@ -278,3 +278,26 @@ def test_a_clone_knows_who_wrote_a_squash_merge(
     assert clone.boocode("fetch").code == 0
     expected = {"f": {"of the turn": "turn"}}
     assert written(repo) == written(clone) == written(clone, "origin/topic") == expected
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_was_brought_in_stays_so_when_its_branch_is_gone(repo: Repo, is_known: bool) -> None:
+    """The hook after the commit sees it; the turn's end is recorded when nothing leads there."""
+    repo.commit("base", f=BASE)
+    tree = repo.git("rev-parse", "HEAD^{tree}").strip()
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=FOREIGN).strip()
+    made = repo.git("mktree", stdin=f"{repo.git('ls-tree', tree)}100644 blob {blob}\th\n").strip()
+    theirs = repo.git("commit-tree", "-p", "HEAD", "-m", "work of a person", made).strip()
+    repo.git("update-ref", "refs/remotes/origin/theirs", theirs)
+    turn = begin("one", repo.top)
+    repo.git("merge", "-q", "--squash", "origin/theirs")
+    repo.write("f", f"{BASE}turn\n")
+    repo.git("add", "f")
+    if not is_known:
+        # A hook of git's ends the turn, as far as is known.
+        capture(Repository.discover(str(repo.top)), Request(trigger="pre-commit"))
+    repo.git("commit", "-qm", "squashed")
+    assert repo.boocode("attribute").code == 0
+    repo.git("update-ref", "-d", "refs/remotes/origin/theirs")
+    end(turn, repo.top)
+    assert written(repo) == {"f": {"turn": "one"}}

@@ -7,7 +7,6 @@ tree is that of its writer; each note is replaced where it is.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from git_boocode.checkpoints.store.agent_trace import (
 )
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import nul_records
+from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.layout import COMMIT_NOTES, NOTES_LOCK
 from git_boocode.repo.lock import REF_PATIENCE, file_lock
 from git_boocode.repo.messages import failure_reason
@@ -88,11 +88,12 @@ class _NotesTree(NamedTuple):
             reason = reason if is_commit else "they are not a commit"
             message = f"the notes at {COMMIT_NOTES} cannot be read: {reason}"
             raise NotesError(message, code="notes", hints=(_HINT,))
-        is_id = re.compile(rf"[0-9a-f]{{{len(repository.zero_id)}}}").fullmatch
+        length = len(repository.zero_id)
         for record in nul_records(done.stdout):
             about, _, path = record.partition("\t")
             _, kind, blob = about.split(" ")
-            if kind == "blob" and is_id(commit := path.replace("/", "")):
+            commit = path.replace("/", "")
+            if kind == "blob" and len(commit) == length and OBJECT_ID.fullmatch(commit):
                 blobs[commit] = blob
                 paths.setdefault(commit, []).append(path)
         return cls(blobs, paths)
