@@ -18,7 +18,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.blob_lines import BlobLines
 from git_boocode.checkpoints.head_moves import CommitLists, HeadHistory
 from git_boocode.checkpoints.held_lines import HeldLines, HeldVersions
-from git_boocode.checkpoints.state_lines import UNCLEAR, Candidate, StateLines
+from git_boocode.checkpoints.state_lines import UNCLEAR, StateLines, WrittenVersion
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.tree_lines import (
     REGULAR,
@@ -138,8 +138,10 @@ class Attributor:
             if lines.versions:
                 states.append(lines)
             if at >= 0:
-                places.append(_Place(lines, at))
-        search = _Search(self._repository, self._blobs, commit.tree, added, paths, states, places)
+                places.append(_MadeAfter(lines, at))
+        search = _LineSearch(
+            self._repository, self._blobs, commit.tree, added, paths, states, places
+        )
         files = {path: self._ranges(writers) for path, writers in search.writers() if writers}
         return Attribution(identifier, files)
 
@@ -194,7 +196,7 @@ def _lines_of(change: TreeFileChange) -> set[int]:
     return {n for hunk in change.hunks or () for n in range(hunk.new, hunk.new + hunk.new_count)}
 
 
-class _Place(NamedTuple):
+class _MadeAfter(NamedTuple):
     """The states of the worktree in which a commit was made, and after which of them."""
 
     states: StateLines
@@ -206,7 +208,7 @@ class _Place(NamedTuple):
         return self.states.trees[self.number]
 
 
-class _Search:
+class _LineSearch:
     """Finds in the versions of files the lines of a commit."""
 
     def __init__(
@@ -217,7 +219,7 @@ class _Search:
         added: _Added,
         paths: Sequence[str],
         states: Sequence[StateLines],
-        places: Sequence[_Place],
+        places: Sequence[_MadeAfter],
     ) -> None:
         self._blobs = blobs
         self._tree = tree
@@ -256,7 +258,7 @@ class _Search:
     def _is_placed(self, states: StateLines) -> bool:
         return any(place.states is states for place in self._places)
 
-    def _of_version(self, path: str, candidate: Candidate, left: set[int]) -> dict[int, str]:
+    def _of_version(self, path: str, candidate: WrittenVersion, left: set[int]) -> dict[int, str]:
         """The writers of lines that are those of a version of the file."""
         change = self._change(path, candidate.states.trees[candidate.version.number])
         if (change.source if change else path) != candidate.path:
@@ -279,7 +281,7 @@ class _Search:
             if new in left and writers[old] and texts[new] in candidate.written
         }
 
-    def _after(self, path: str, place: _Place, left: set[int]) -> dict[int, str]:
+    def _after(self, path: str, place: _MadeAfter, left: set[int]) -> dict[int, str]:
         """The writers of lines that appeared after the last state before the commit was made."""
         changes = self._changes.get((place.tree, self._tree), {})
         if path not in changes:
@@ -294,7 +296,7 @@ class _Search:
     def _texts(self, path: str) -> list[bytes]:
         return self._blobs.of(self._ids[path]) if path in self._ids else []
 
-    def _best(self, path: str) -> list[Candidate]:
+    def _best(self, path: str) -> list[WrittenVersion]:
         """The versions in which to look for lines, the best one first."""
         lines, names = self._added[path]
         mine = self._texts(path)
@@ -305,9 +307,9 @@ class _Search:
             for name in (path, *names)
             for each in states.candidates(name, left)
         ]
-        whole, found = Counter(mine), list[Candidate]()
+        whole, found = Counter(mine), list[WrittenVersion]()
 
-        def rank(each: Candidate) -> tuple[bool, int, int, str]:
+        def rank(each: WrittenVersion) -> tuple[bool, int, int, str]:
             texts = Counter(each.texts)
             differing = sum(((whole - texts) + (texts - whole)).values())
             state = each.states.history.timeline.states[each.version.number]

@@ -101,7 +101,7 @@ def attribute(
     `conflict`); NotesError if the notes are damaged, but not in a dry run.
     """
     commits = commits_of(repository, names)
-    attribution = _Attribution(repository, commits)
+    attribution = _TurnsAndNotes(repository, commits)
     for _ in range(_ATTEMPTS):
         try:
             notes, problem = read_notes(repository, commits), ""
@@ -143,7 +143,7 @@ def problems_of(found: Iterable[NotedCommit]) -> list[str]:
     return [*dict.fromkeys(each.problem for each in found if each.problem)]
 
 
-class _Attribution:
+class _TurnsAndNotes:
     """What the turns that are here say of commits, to which notes add what they know."""
 
     def __init__(self, repository: Repository, commits: Sequence[str]) -> None:

@@ -99,7 +99,7 @@ class CommitLists:
         return self._listed("show", "-s", *commits)
 
     def written(self, commit: str) -> float:
-        """When git wrote a commit here, in seconds since 1970; 0 if no file of its own tells.
+        """When git wrote a commit here, in seconds since 1970; 0 if it has no file of its own.
 
         Dates in commits have no parts of seconds, and may be any.
         """

@@ -231,7 +231,7 @@ class StateLines:
         earlier = (each for each in reversed(self.versions.get(path, ())) if each.number <= number)
         return next(earlier, None)
 
-    def candidates(self, path: str, wanted: Collection[bytes]) -> Iterator[Candidate]:
+    def candidates(self, path: str, wanted: Collection[bytes]) -> Iterator[WrittenVersion]:
         """The versions of a file that have wanted lines of turns.
 
         What a turn removed before it was committed or staged cannot be what a commit has.
@@ -252,7 +252,7 @@ class StateLines:
                 if writer and text in wanted and text not in lost
             )
             if written and len(texts) == len(version.writers):
-                yield Candidate(self, path, version, texts, written)
+                yield WrittenVersion(self, path, version, texts, written)
 
     def _lost(self, path: str, interval: int, gone: set[bytes]) -> set[bytes]:
         """The lines that a turn removed in an interval, and that git had nowhere then."""
@@ -276,7 +276,7 @@ class StateLines:
         return self._turns[interval, path]
 
 
-class Candidate(NamedTuple):
+class WrittenVersion(NamedTuple):
     """A version of a file that may have led to a commit's."""
 
     states: StateLines

@@ -223,7 +223,7 @@ def _ranges(conversation: Mapping[str, Any]) -> Iterator[Range]:
 
 
 def _integer(digits: str) -> int:
-    """A number; 0 for one that is no number of a line, and that Python may take long to read."""
+    """A number; 0 for one with so many digits that Python would take long to read it."""
     return int(digits) if len(digits) <= _LONGEST_NUMBER else 0
 
 
