@@ -219,16 +219,14 @@ def _divided_states(
     return states, {**older, now: restored}
 
 
-class _LineOfCommit(NamedTuple):
+class _FileLine(NamedTuple):
     """The file and the line of a commit that a line comes from."""
 
     path: str
     number: int
 
 
-def _parsed(
-    output: bytes, path: str, states: _States
-) -> Iterator[tuple[BlamedLine, _LineOfCommit]]:
+def _parsed(output: bytes, path: str, states: _States) -> Iterator[tuple[BlamedLine, _FileLine]]:
     commits: dict[str, dict[str, str]] = {}
     commit, number, old = "", 0, 0
     for line in output.split(b"\n"):
@@ -240,7 +238,7 @@ def _parsed(
             if commit in states:
                 origin = states[commit](path)
             text = line[1:].decode("utf-8", "surrogateescape")
-            yield BlamedLine(number, text, origin), _LineOfCommit(about.get("filename", path), old)
+            yield BlamedLine(number, text, origin), _FileLine(about.get("filename", path), old)
         elif found := _LINE.fullmatch(line):
             commit, old, number = found[1].decode("ascii"), int(found[2]), int(found[3])
             commits.setdefault(commit, {})
@@ -250,7 +248,7 @@ def _parsed(
 
 
 def _with_notes(
-    repository: Repository, found: Sequence[tuple[BlamedLine, _LineOfCommit]]
+    repository: Repository, found: Sequence[tuple[BlamedLine, _FileLine]]
 ) -> list[BlamedLine]:
     """The lines; those of commits that have notes with what these say of them."""
     commits = {line.origin.commit for line, _ in found if line.origin.source == COMMIT}
