@@ -16,6 +16,7 @@ from git_boocode.checkpoints.attribution import Attribution, Attributor
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.repo.config import FALLBACK_IDENTITY, Config
 from git_boocode.repo.durable import is_regular
+from git_boocode.repo.index import Index, copy_index
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
@@ -94,10 +95,8 @@ def _attribution(repository: Repository, *, amended: bool) -> Attribution:
     ):
         # Git may hold the lock of the index itself.
         copy = os.path.join(scratch, "index")
-        with open(index, "rb") as source, open(copy, "wb") as target:
-            target.write(source.read())
-        git = repository.git.bind("core.splitIndex=false", GIT_INDEX_FILE=copy)
-        tree = git.line("write-tree")
+        copy_index(index, copy)
+        tree = Index(repository.git.bind("core.splitIndex=false"), copy).write_tree()
         head = repository.store.commit("HEAD")
         parents = (head.parents if amended else (head.id, *_merged(repository))) if head else ()
         store, by = repository.store, FALLBACK_IDENTITY

@@ -21,7 +21,6 @@ from git_boocode.checkpoints.held_lines import HeldLines, HeldVersions
 from git_boocode.checkpoints.state_lines import UNCLEAR, StateLines, WrittenVersion
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.tree_lines import (
-    REGULAR,
     ChangedNames,
     TreeFileChange,
     TreePair,
@@ -32,6 +31,7 @@ from git_boocode.checkpoints.tree_lines import (
 )
 from git_boocode.checkpoints.turn_work import RecordedHistory
 from git_boocode.repo.layout import CHECKPOINTS, REMOTES
+from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.repository import Repository
 
 _WHO = ("agent", "session", "chat")

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.blob_lines import BlobLines, has_word, shared_lines
 from git_boocode.checkpoints.head_moves import HeadHistory
-from git_boocode.checkpoints.tree_lines import REGULAR
+from git_boocode.checkpoints.tree_lines import MOST_PATHS
 from git_boocode.repo.git import nul_records
 from git_boocode.repo.layout import HELD_COMMITS
+from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.repository import Repository
 
 _LOG = (
@@ -33,7 +34,6 @@ _LOG = (
 _LEAST_LINES = 3
 # Of versions of files that are read for one commit, the newest ones.
 _MOST_BYTES = 32 << 20
-_MOST_PATHS = 500  # on a command line
 
 
 class HeldVersion(NamedTuple):
@@ -93,7 +93,7 @@ class HeldVersions:
 
     def _list(self, paths: Collection[str]) -> None:
         self._listed |= {path: [] for path in paths}
-        named = sorted(paths) if len(paths) <= _MOST_PATHS else ()
+        named = sorted(paths) if len(paths) <= MOST_PATHS else ()
         output = self._git.run(*_LOG, *self._stashed, "--", *named)
         commit, time, origin = "", 0, ""
         fields = iter(output.split(b"\0"))

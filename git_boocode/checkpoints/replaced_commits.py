@@ -16,9 +16,9 @@ from git_boocode.checkpoints.blob_lines import split_lines
 from git_boocode.checkpoints.store.agent_trace import Range, Trace, common, united
 from git_boocode.checkpoints.store.notes import Note, notes_tip, read_notes
 from git_boocode.checkpoints.tree_lines import TreeFileChange, changed_lines, kept_runs
+from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.repository import Repository
 
-_REGULAR = ("100644", "100755")
 _AT_ONCE = 50  # commits that are compared with their parents
 _MOST_REPLACED = 1000  # commits of the reflogs
 
@@ -64,7 +64,7 @@ def _added_to_all(changes: Sequence[Mapping[str, TreeFileChange]]) -> dict[str, 
 
 
 def _added(change: TreeFileChange) -> list[Range]:
-    hunks = (change.hunks or ()) if change.mode in _REGULAR else ()
+    hunks = (change.hunks or ()) if change.mode in REGULAR else ()
     return [(hunk.new + 1, hunk.new + hunk.new_count) for hunk in hunks if hunk.new_count]
 
 

@@ -14,13 +14,13 @@ from git_boocode.checkpoints.blob_lines import BlobLines, shared_lines
 from git_boocode.checkpoints.head_moves import HeadHistory
 from git_boocode.checkpoints.held_lines import HeldLines
 from git_boocode.checkpoints.tree_lines import (
-    REGULAR,
     TreeFileChange,
     TreePair,
     changed_lines,
     kept_lines,
 )
 from git_boocode.checkpoints.turn_work import RecordedHistory
+from git_boocode.repo.object_writer import NO_FILE, REGULAR
 from git_boocode.repo.repository import Repository
 
 NO_TURN = ""
@@ -103,7 +103,7 @@ class StateLines:
         """Add the versions of the files that differ in a state from the one before."""
         found = []
         for path, change in changes.items():
-            if path not in self._held.paths or change.mode not in (*REGULAR, "000000"):
+            if path not in self._held.paths or change.mode not in {*REGULAR, NO_FILE}:
                 continue
             old = self.at(change.source, number - 1)
             known = old.writers if old and old.blob == change.old_id else []

@@ -26,11 +26,7 @@ _PART = re.compile(
     rb"^(?:(diff --git )|(Binary files )|@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@)", re.MULTILINE
 )
 _UNENDED = b"\n\\ No newline"
-_MOST_PATHS = 500  # on a command line
-
-
-REGULAR = ("100644", "100755")
-"""The modes of files that have lines."""
+MOST_PATHS = 500  # on a command line
 
 
 class LineHunk(NamedTuple):
@@ -74,7 +70,7 @@ def changed_lines(
     request = "".join(f"{old} {new}\n" for old, new in wanted).encode()
     quiet = without_index(git).bind(GIT_LITERAL_PATHSPECS="1")
     # A file may be renamed to any of the paths, so that they cannot be compared in parts.
-    named = [] if len(paths) > _MOST_PATHS else paths
+    named = [] if len(paths) > MOST_PATHS else paths
     output = quiet.run(*_COMMAND, "--", *named, stdin=request)
     starts = [*_PAIR.finditer(output)]
     ends = [*(each.start() for each in starts[1:]), len(output)]

@@ -319,6 +319,8 @@ def break_ref_locks(repository: Location, ref: str | None) -> None:
     """
     common = repository.common_dir
     since = _made(os.path.join(repository.state_dir, RESTORE_NOTE))
+    if since is None:
+        return
     paths = [
         os.path.join(common, "packed-refs.lock"),
         os.path.join(repository.git_dir, "HEAD.lock"),
@@ -328,13 +330,18 @@ def break_ref_locks(repository: Location, ref: str | None) -> None:
         paths += loose_locks(os.path.join(common, prefix))
     for path in (*paths, *reftable_locks(repository)):
         # File times are coarser than the clock.
-        while since and (made := _made(path)) is not None and made > since - 1:
-            age = time.time() - made
-            if age >= REF_PATIENCE:
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
-                break
-            time.sleep(min(REF_PATIENCE - age, 0.1))
+        break_lock(path, since=since - 1)
+
+
+def break_lock(path: str, *, since: float = 0.0) -> None:
+    """Wait for a lock of git's, and remove one made after `since` that a killed git has left."""
+    while (made := _made(path)) is not None and made > since:
+        age = time.time() - made
+        if age >= REF_PATIENCE:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            return
+        time.sleep(min(REF_PATIENCE - age, 0.1))
 
 
 def loose_locks(top: str) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import nul_records
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.layout import COMMIT_NOTES, NOTES_LOCK
-from git_boocode.repo.lock import REF_PATIENCE, file_lock
+from git_boocode.repo.lock import break_lock, file_lock
 from git_boocode.repo.messages import failure_reason
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange, retry_conflicts
@@ -230,20 +229,12 @@ def _move(repository: Repository, change: Callable[[str | None], str | None]) ->
             tip = notes_tip(repository)
             if (new := change(tip)) == tip:
                 return False
-            _break_lock(repository)
+            # A killed git may have left it.
+            break_lock(os.path.join(repository.common_dir, f"{COMMIT_NOTES}.lock"))
             repository.store.update_refs([RefChange(COMMIT_NOTES, new, tip)])
             return True
 
         return retry_conflicts(move, ("conflict", "locked"), _ATTEMPTS)
-
-
-def _break_lock(repository: Repository) -> None:
-    """Wait for git's lock of the ref, and remove one that a killed git has left behind."""
-    path = os.path.join(repository.common_dir, f"{COMMIT_NOTES}.lock")
-    with suppress(FileNotFoundError):
-        while (age := time.time() - os.lstat(path).st_mtime) < REF_PATIENCE:
-            time.sleep(min(0.1, REF_PATIENCE - age))
-        os.unlink(path)
 
 
 def _commit(
