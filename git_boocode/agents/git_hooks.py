@@ -93,6 +93,8 @@ def run_git_hook(
 ) -> None:
     """Take the checkpoint of a git hook, unless nothing has changed since the latest one.
 
+    After a commit or a rebase, note which turns wrote it; before a commit, prepare its message.
+
     It runs in the current directory, as git runs hooks, and takes no lock of git's: the user's
     index is only read. Raises UsageError for an unknown hook, and BoocodeError if it fails.
     """

@@ -2,9 +2,9 @@
 
 Nothing is carried along operations on commits: only the trees of the commit, its parents and the
 recorded states are compared, so that a squash, a rebase, an amend or a cherry-pick needs nothing of
-its own. A line of the commit is that of the state which has most of the commit's lines, and then of
-others for what that one does not have; those of the worktree where it was made come first. Where
-one of these answers is not sure, a line has no turn.
+its own. A line has the turn that it has in the recorded state with most of the commit's lines, or,
+if that state lacks it, in the next best one; states of the worktree where the commit was made come
+first. A line whose turn is not sure has none.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from git_boocode.repo.repository import Repository
 _WHO = ("agent", "session", "chat")
 _TURN_BEGIN = "turn"  # the trigger of `turn begin`, with which a host says nothing of these
 _MOST_CANDIDATES = 8
-_MOST_SOURCES = 8
-_MOST_REMOVED = 100
+_MOST_FORMER = 8  # former names of a new file, among those that the commit removes
+_MOST_REMOVED = 100  # files that disappear at once, so that each may be a former name
 
 _Added = Mapping[str, tuple[Sequence[int], Sequence[str]]]
 """By path, the lines that a commit adds, from 0, and other names that the file may have had."""
@@ -176,7 +176,7 @@ def _added_lines(
         for other in others:
             lines &= _lines_of(other[path]) if path in other else set()
         is_new = not change.old_id.strip("0")
-        names = removed[:_MOST_SOURCES] if is_new else [change.source] * (change.source != path)
+        names = removed[:_MOST_FORMER] if is_new else [change.source] * (change.source != path)
         found[path] = (sorted(lines), names)
     return found
 

@@ -12,7 +12,7 @@ _WORD = re.compile(rb"\w|[^\x00-\x7f]")
 
 
 class BlobLines:
-    """Reads blobs as lines without their endings; what is missing or no blob has none."""
+    """Reads blobs as lines without their endings; missing objects and other kinds have no lines."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -40,7 +40,7 @@ def split_lines(content: bytes) -> list[bytes]:
 
 
 def has_word(line: bytes) -> bool:
-    """Whether a line has more than signs, so that it may be known again elsewhere."""
+    """Whether a line has more than punctuation, so that it can be recognised elsewhere."""
     return bool(_WORD.search(line))
 
 

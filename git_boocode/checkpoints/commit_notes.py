@@ -41,9 +41,11 @@ _ATTEMPTS = 5
 
 
 class NotedCommit(NamedTuple):
-    """A commit with its ranges, the note that has them, and whether that is new or another one.
+    """A commit with the ranges that turns wrote, and its note.
 
-    `trace` is None for no note. `problem` is why an earlier one was not read.
+    `trace` is None for no note. `written` is whether the note is new, changed or removed, also if a
+    dry run left it as it was. `problem` is why the earlier note was not read, or the new one not
+    written.
     """
 
     commit: str

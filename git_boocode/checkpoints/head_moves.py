@@ -287,7 +287,7 @@ class HeadHistory:
         return commit in self._reached[number]
 
     def is_origin(self, commit: str, number: int) -> bool:
-        """Whether it is such a commit whose content may have begun there: it was not picked."""
+        """Whether `is_own` is true, and the commit was not picked: its content may begin there."""
         is_picked = commit in self._made and commit not in self._committed
         return not is_picked and self.is_own(commit, number)
 
@@ -352,7 +352,7 @@ class HeadHistory:
         mine, *base = listed
         begun, ended = _time(state), _time(self.states[number])
         is_during = begun - _CLOCK_ERROR <= row.time <= ended + _CLOCK_ERROR
-        # A clock that stands still proves nothing.
+        # If the clock stands still, the commit has the time of the one before.
         return row.email == mine.email and (is_during or any(row.time == b.time for b in base))
 
     def place_of(self, history: list[ListedCommit], *, is_next: bool) -> int:

@@ -179,7 +179,7 @@ class HeldLines:
         """Whether a version was committed before the state after a state."""
         until = heads.time_after(number)
         if not heads.is_here and version.time == heads.head_time(number):
-            # A clock that stands still proves nothing.
+            # If the clock stood still, the time does not show which was first.
             return False
         if version.time <= until - 1:
             return True

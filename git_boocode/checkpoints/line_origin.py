@@ -50,10 +50,10 @@ class LineOrigin(NamedTuple):
     `source` is `turn` if it was written in the turn that `checkpoint` began; `later` if it was
     written after that turn had ended; `before` if the first checkpoint of the worktree has it, and
     no commit; `commit` if it comes from `commit`, and `note` if that commit has a note of the turn
-    that wrote it, which need not be here. Restoring `checkpoint` removes a line of the
-    first two kinds. If no end of the turn was recorded, everything until the next checkpoint counts
-    as the turn. If turns overlapped, `later` also is what no turn, or no single one, wrote; the
-    checkpoint is the latest one before it. `problem` is why the note of `commit` was not read.
+    that wrote it, which need not be here. Restoring `checkpoint` removes a line of the first two
+    kinds. If no end of the turn was recorded, everything until the next checkpoint counts as the
+    turn. If turns overlapped, `later` also is what no turn, or no single one, wrote; the checkpoint
+    is the latest one before it. `problem` is why the note of `commit` was not read.
     """
 
     source: str

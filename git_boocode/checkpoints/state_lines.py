@@ -26,7 +26,7 @@ from git_boocode.repo.repository import Repository
 NO_TURN = ""
 UNCLEAR = "?"
 """Instead of a turn: of several that may have written a line."""
-_MOST_SOURCES = 8
+_MOST_SOURCES = 8  # other trees from which a state may have lines
 _LAST_INTERVALS = 2
 Writers = list[str]
 """By line of a file, the id of the turn that wrote it, NO_TURN or UNCLEAR."""
@@ -61,7 +61,7 @@ class StateLines:
         self.versions: dict[str, list[FileVersion]] = {}
         # By path, lines that are gone without a turn having removed them, with the last version.
         self._removed: dict[str, dict[bytes, FileVersion]] = {}
-        self._turns: dict[tuple[int, str], str] = {}
+        self._writers: dict[tuple[int, str], str] = {}
         pairs = [*zip([repository.empty_tree, *self.trees], self.trees, strict=False)]
         steps = changed_lines(repository.git, pairs, held.paths)
         sources = self._other_sources(pairs, steps)
@@ -222,7 +222,7 @@ class StateLines:
             removed.pop(text, None)
         if older is None or len(texts[older.blob]) != len(older.writers):
             return
-        if not self.is_turns(version.number - 1, path):
+        if not self._writer(version.number - 1, path):
             gone = set(texts[older.blob]).difference(texts[version.blob])
             removed.update(dict.fromkeys(gone, older))
 
@@ -256,24 +256,17 @@ class StateLines:
 
     def _lost(self, path: str, interval: int, gone: set[bytes]) -> set[bytes]:
         """The lines that a turn removed in an interval, and that git had nowhere then."""
-        if not gone or not self.is_turns(interval, path):
+        if not gone or not self._writer(interval, path):
             return set()
         blobs = self.heads.held_blobs(interval, path)
         return gone - {text for lines in self._blobs.read(blobs).values() for text in lines}
 
-    def is_turns(self, interval: int, path: str) -> bool:
-        """Whether a turn wrote to a file in the interval after a state."""
-        return bool(self._writer(interval, path))
-
     def _writer(self, interval: int, path: str) -> str:
-        turn = self._turn(interval, path)
-        return turn if turn in self._known_turns else NO_TURN
-
-    def _turn(self, interval: int, path: str) -> str:
-        """The turn of anyone that wrote to a file in the interval after a state."""
-        if (interval, path) not in self._turns:
-            self._turns[interval, path] = self.history.timeline.writer(interval, path)
-        return self._turns[interval, path]
+        """The turn that wrote to a file in the interval after a state, or NO_TURN."""
+        if (interval, path) not in self._writers:
+            turn = self.history.timeline.writer(interval, path)
+            self._writers[interval, path] = turn if turn in self._known_turns else NO_TURN
+        return self._writers[interval, path]
 
 
 class WrittenVersion(NamedTuple):

@@ -22,7 +22,7 @@ READS = f"{ALL_REFS}reads/"
 PROPOSALS = f"{ALL_REFS}proposals/"
 REMOTE_PROPOSALS = f"{ALL_REFS}remote-proposals/"
 HELD_COMMITS = f"{ALL_REFS}held"
-"""A ref in whose reflog are commits of which turns took lines."""
+"""A ref whose reflog keeps the commits of which lines were brought in."""
 COMMIT_NOTES = "refs/notes/boocode"
 """The notes of commits, a ref as `git notes` knows it."""
 

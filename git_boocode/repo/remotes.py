@@ -168,8 +168,7 @@ class Transport:
         """Fetch and verify objects, with all that they refer to, using the git `into`.
 
         A partial clone leaves out what it filters, unless `unfiltered`. No ref is written.
-        ObjectsError if objects are missing on the remote or invalid; nothing is
-        fetched then.
+        ObjectsError if objects are missing on the remote or invalid; nothing is fetched then.
         """
         git = self._git(into).bind(*_CHECKED)
         lines = "".join(f"{identifier}\n" for identifier in ids).encode()
