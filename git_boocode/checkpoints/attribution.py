@@ -24,8 +24,8 @@ from git_boocode.checkpoints.tree_lines import (
     ChangedNames,
     TreeFileChange,
     TreePair,
-    changed_lines,
     changed_names,
+    diff_trees,
     kept_runs,
     ranges_of,
 )
@@ -121,7 +121,7 @@ class Attributor:
             return Attribution(identifier, {})
         parents = [found.tree for found in store.commits(commit.parents) if found]
         pairs = [(tree, commit.tree) for tree in parents or [self._repository.empty_tree]]
-        added = _added_lines(changed_lines(git, pairs), pairs)
+        added = _added_lines(diff_trees(git, pairs), pairs)
         if not any(lines for lines, _ in added.values()):
             return Attribution(identifier, {})
         names = {each for path, (_, names) in added.items() for each in (path, *names)}
@@ -236,7 +236,7 @@ class _LineSearch:
             for each in found
         ]
         pairs += [(place.tree, tree) for place in places]
-        self._changes = changed_lines(repository.git, pairs, paths)
+        self._changes = diff_trees(repository.git, pairs, paths)
 
     def writers(self) -> Iterator[tuple[str, dict[int, str]]]:
         """The turns that wrote lines of each file, by the number of the line."""

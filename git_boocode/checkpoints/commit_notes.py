@@ -25,7 +25,7 @@ from git_boocode.checkpoints.store.agent_trace import (
     Trace,
     common,
     note_bytes,
-    timestamp,
+    record_time,
     united,
     without,
 )
@@ -255,7 +255,7 @@ def _times(repository: Repository, commits: Sequence[str]) -> dict[str, str]:
     form = ("log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %ct", "--stdin")
     given = "".join(f"{commit}\n" for commit in commits).encode()
     rows = (line.split(" ") for line in repository.git.line(*form, stdin=given).split("\n"))
-    return {commit: timestamp(int(seconds)) for commit, seconds in rows}
+    return {commit: record_time(int(seconds)) for commit, seconds in rows}
 
 
 def _shallow_commits(repository: Repository) -> set[str]:

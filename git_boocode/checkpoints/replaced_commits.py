@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from git_boocode.checkpoints.blob_lines import split_lines
+from git_boocode.checkpoints.blob_lines import content_lines
 from git_boocode.checkpoints.store.agent_trace import Range, Trace, common, united
 from git_boocode.checkpoints.store.notes import Note, notes_tip, read_notes
-from git_boocode.checkpoints.tree_lines import TreeFileChange, changed_lines, kept_runs
+from git_boocode.checkpoints.tree_lines import TreeFileChange, diff_trees, kept_runs
 from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.repository import Repository
 
@@ -45,7 +45,7 @@ def added_lines(repository: Repository, commits: Sequence[str]) -> dict[str, dic
             ]
             for commit in some
         }
-        changes = changed_lines(repository.git, [pair for each in pairs.values() for pair in each])
+        changes = diff_trees(repository.git, [pair for each in pairs.values() for pair in each])
         for commit, each in pairs.items():
             found[commit] = _added_to_all([changes.get(pair, {}) for pair in each])
     return found
@@ -110,7 +110,7 @@ class ReplacedCommits:
         if len(trees) < 2:
             return
         pair = (trees[0], trees[1])
-        changes = changed_lines(self._repository.git, [pair]).get(pair, {})
+        changes = diff_trees(self._repository.git, [pair]).get(pair, {})
         for path in added:
             change = changes.get(path)
             if claims := trace.claims.get(change.source if change else path):
@@ -123,7 +123,7 @@ class ReplacedCommits:
         if change is None or change.hunks == ():
             return None
         contents = self._repository.store.blobs([change.old_id, change.id])
-        old, new = (split_lines(content or b"") for content in contents)
+        old, new = (content_lines(content or b"") for content in contents)
         return [*kept_runs(change.hunks, old, new)] if change.hunks else []
 
     @cached_property

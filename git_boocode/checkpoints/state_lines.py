@@ -16,7 +16,7 @@ from git_boocode.checkpoints.held_lines import HeldLines
 from git_boocode.checkpoints.tree_lines import (
     TreeFileChange,
     TreePair,
-    changed_lines,
+    diff_trees,
     kept_lines,
 )
 from git_boocode.checkpoints.turn_work import RecordedHistory
@@ -63,10 +63,10 @@ class StateLines:
         self._removed: dict[str, dict[bytes, FileVersion]] = {}
         self._writers: dict[tuple[int, str], str] = {}
         pairs = [*zip([repository.empty_tree, *self.trees], self.trees, strict=False)]
-        steps = changed_lines(repository.git, pairs, held.paths)
+        steps = diff_trees(repository.git, pairs, held.paths)
         sources = self._other_sources(pairs, steps)
         more = [(tree, self.trees[n]) for n, each in sources.items() for tree, _ in each]
-        steps = {**changed_lines(repository.git, more, held.paths), **steps}
+        steps = {**diff_trees(repository.git, more, held.paths), **steps}
         changes = (change for found in steps.values() for change in found.values())
         blobs.read(change.id for change in changes if change.path in held.paths)
         for number, pair in enumerate(pairs):

@@ -56,7 +56,7 @@ TreePair = tuple[str, str]
 """An old and a new tree."""
 
 
-def changed_lines(
+def diff_trees(
     git: Git, pairs: Iterable[TreePair], paths: Sequence[str] = ()
 ) -> dict[TreePair, dict[str, TreeFileChange]]:
     """What differs between pairs of trees, by path; `paths` are literal, none for all.

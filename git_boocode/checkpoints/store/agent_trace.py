@@ -152,7 +152,7 @@ def note_bytes(trace: Mapping[str, Any]) -> bytes:
     return json.dumps(trace, indent=1).encode("ascii") + b"\n"
 
 
-def timestamp(seconds: int) -> str:
+def record_time(seconds: int) -> str:
     """Seconds since 1970 as a record has them."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
