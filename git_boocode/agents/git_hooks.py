@@ -124,14 +124,21 @@ def runs_in_background(event: str, arguments: Sequence[str]) -> bool:
 
 
 def _take(repository: Repository, event: str, label: str) -> None:
-    from git_boocode.checkpoints.capture import Request, capture, prune_daily
+    from git_boocode.checkpoints.capture import Request, capture, open_turn, prune_daily
     from git_boocode.repo.head import operation_in_progress
+    from git_boocode.repo.reported_turn import calling_session
 
     state = operation_in_progress(repository)
     # "after a merge during a merge" would add nothing.
     during = f" during a {state}" if state and state not in label else ""
-    request = Request(label=f"{label}{during}", trigger=event, only_if_changed=True)
-    capture(repository, request._replace(patience=_PATIENCE))
+    request = Request(
+        label=f"{label}{during}", trigger=event, only_if_changed=True, patience=_PATIENCE
+    )
+    session, agent = calling_session()
+    if turn := open_turn(repository, agent, session):
+        # The agent itself runs git: its turn goes on.
+        request = request._replace(agent=agent, session=session, in_turn=turn)
+    capture(repository, request)
     prune_daily(repository)
 
 

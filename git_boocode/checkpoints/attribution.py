@@ -82,6 +82,11 @@ class Attributor:
                     is_begun = begin.meta.text("trigger") == _TURN_BEGIN
                     if is_begun or any(begin.meta.text(key) for key in _WHO):
                         self._turns[begin.id] = begin
+        # A checkpoint that an agent took in its own turn begins none.
+        self._turns = {
+            identifier: self._turns.get(begin.in_turn, begin)
+            for identifier, begin in self._turns.items()
+        }
         self._commits = CommitLists(repository)
         self._histories = [
             (history, HeadHistory(self._commits, history))
@@ -155,11 +160,11 @@ class Attributor:
 
     def _ranges(self, writers: Mapping[int, str]) -> list[AttributedRange]:
         ranges = []
-        for turn in dict.fromkeys(writers.values()):
-            lines = sorted(number for number, writer in writers.items() if writer == turn)
+        turns = {number: self._turns[writer] for number, writer in writers.items()}
+        for identifier, turn in {each.id: each for each in turns.values()}.items():
+            lines = sorted(number for number, each in turns.items() if each.id == identifier)
             ranges += [
-                AttributedRange(first + 1, last + 1, self._turns[turn])
-                for first, last in ranges_of(lines)
+                AttributedRange(first + 1, last + 1, turn) for first, last in ranges_of(lines)
             ]
         return sorted(ranges, key=lambda each: each.first)
 

@@ -137,6 +137,27 @@ def test_commits_in_a_turn_once_it_has_ended(repo: Repo) -> None:
     assert [noted(repo, f"HEAD~{number}") for number in (3, 2, 0)] == lines
 
 
+def test_commits_that_the_agent_makes_itself(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment says whose command git is, so that its turn goes on after each commit."""
+    repo.commit("base", f="a\n")
+    repo.git("config", "boocode.commitMessage", "trailer")
+    install()
+    turn(repo)
+    identifier = taken(repo)[0]["id"]
+    with monkeypatch.context() as context:
+        context.setenv("CLAUDE_CODE_SESSION_ID", "s1")
+        repo.commit("c1", f="a\n1\n")
+        repo.commit("c2", f="a\n1\n2\n")
+        repo.commit("c3", f="a\n1\n2\n3\n")
+    for number in range(3):
+        assert awaited(repo, f"HEAD~{number}") == {"f": [(4 - number, 4 - number)]}
+        assert f"Agent-Turn: {identifier}" in repo.git("log", "-1", f"HEAD~{number}")
+    repo.commit("by hand", g="hand\n")
+    end(repo)
+    repo.commit("by hand", f="a\n1\n2\n3\nhand\n")
+    assert "Agent-Turn" not in repo.git("log", "-1")
+
+
 def test_a_commit_without_turns_has_no_note(repo: Repo) -> None:
     repo.commit("base", f="a\n")
     run_git_hook("post-commit", ())
