@@ -25,7 +25,7 @@ class BlobLines:
         present = [blob for blob in missing if blob.strip("0")]
         self._known |= {blob: [] for blob in missing}
         for blob, content in zip(present, self._store.blobs(present), strict=True):
-            self._known[blob] = content_lines(content or b"")
+            self._known[blob] = _content_lines(content or b"")
         return {blob: self._known[blob] for blob in wanted}
 
     def of(self, blob: str) -> list[bytes]:
@@ -33,7 +33,7 @@ class BlobLines:
         return self.read([blob])[blob]
 
 
-def content_lines(content: bytes) -> list[bytes]:
+def _content_lines(content: bytes) -> list[bytes]:
     """Lines without their endings; the last one is the same without one."""
     lines = content.split(b"\n")
     return lines[:-1] if lines[-1:] == [b""] else lines

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from git_boocode.checkpoints.blob_lines import content_lines
+from git_boocode.checkpoints.blob_lines import BlobLines
 from git_boocode.checkpoints.store.agent_trace import Range, Trace, common, united
 from git_boocode.checkpoints.store.notes import Note, notes_tip, read_notes
 from git_boocode.checkpoints.tree_lines import TreeFileChange, diff_trees, kept_runs
@@ -111,20 +111,16 @@ class ReplacedCommits:
             return
         pair = (trees[0], trees[1])
         changes = diff_trees(self._repository.git, [pair]).get(pair, {})
+        changed = [changes[path] for path in added if path in changes]
+        changed = [each for each in changed if each.hunks and each.source in trace.claims]
+        blobs = BlobLines(self._repository.store)
+        blobs.read(blob for each in changed for blob in (each.old_id, each.id))
         for path in added:
             change = changes.get(path)
             if claims := trace.claims.get(change.source if change else path):
-                runs = self._kept(change)
+                runs = _kept(change, blobs)
                 moved = {turn: _moved(ranges, runs) for turn, ranges in claims.items()}
                 yield trace._replace(claims={path: moved})
-
-    def _kept(self, change: TreeFileChange | None) -> Sequence[tuple[int, int, int]] | None:
-        """The lines that are surely those of the old file; None for all."""
-        if change is None or change.hunks == ():
-            return None
-        contents = self._repository.store.blobs([change.old_id, change.id])
-        old, new = (content_lines(content or b"") for content in contents)
-        return [*kept_runs(change.hunks, old, new)] if change.hunks else []
 
     @cached_property
     def _files(self) -> Mapping[str, Sequence[tuple[str, Trace]]]:
@@ -143,6 +139,15 @@ class ReplacedCommits:
         for (path, _, trace), blob in zip(files, found, strict=True):
             if blob and blob.id == added[path].blob:
                 yield trace._replace(claims={path: trace.claims[path]})
+
+
+def _kept(change: TreeFileChange | None, blobs: BlobLines) -> Sequence[tuple[int, int, int]] | None:
+    """The lines that are surely those of the old file; None for all."""
+    if change is None or change.hunks == ():
+        return None
+    if not change.hunks:
+        return []
+    return [*kept_runs(change.hunks, blobs.of(change.old_id), blobs.of(change.id))]
 
 
 def _moved(ranges: Sequence[Range], runs: Sequence[tuple[int, int, int]] | None) -> Sequence[Range]:
