@@ -159,13 +159,17 @@ class Attributor:
         return [[found[pair] for pair in reversed(each) if pair in found] for each in pairs]
 
     def _ranges(self, writers: Mapping[int, str]) -> list[AttributedRange]:
-        ranges = []
-        turns = {number: self._turns[writer] for number, writer in writers.items()}
-        for identifier, turn in {each.id: each for each in turns.values()}.items():
-            lines = sorted(number for number, each in turns.items() if each.id == identifier)
-            ranges += [
-                AttributedRange(first + 1, last + 1, turn) for first, last in ranges_of(lines)
-            ]
+        lines: dict[str, list[int]] = {}
+        turns: dict[str, Checkpoint] = {}
+        for number, writer in sorted(writers.items()):
+            turn = self._turns[writer]
+            turns[turn.id] = turn
+            lines.setdefault(turn.id, []).append(number)
+        ranges = [
+            AttributedRange(first + 1, last + 1, turns[identifier])
+            for identifier, numbers in lines.items()
+            for first, last in ranges_of(numbers)
+        ]
         return sorted(ranges, key=lambda each: each.first)
 
 
