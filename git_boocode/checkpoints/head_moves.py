@@ -150,6 +150,12 @@ class CommitLists:
             ]
         return self._moves[worktree_key]
 
+    @cached_property
+    def committed(self) -> set[str]:
+        """The commits that were made in the worktrees that exist here."""
+        moves = (move for key in self._heads for move in self._reflog(key))
+        return {move.commit for move in moves if move.is_committed}
+
     def _reflog(self, worktree_key: str) -> list[ListedMove]:
         if worktree_key not in self._reflogs:
             name = self._heads.get(worktree_key)
@@ -275,7 +281,7 @@ class HeadHistory:
         """Whether a commit was made in the worktree after a state, or is of a stash entry of then.
 
         Where the reflog is unknown: whether it can be reached from where HEAD was later, and not
-        from where it was at the state.
+        from where it was at the state, and was not made in another worktree.
         """
         if self._stashed.get(commit, -1) > number:
             return True
@@ -283,7 +289,8 @@ class HeadHistory:
             return self._made.get(commit, -1) > self._last_moves[number]
         if number not in self._reached:
             later = {entry.head for entry in self.states[number + 1 :] if entry.head}
-            self._reached[number] = self._lists.reached(later, self.states[number].head)
+            reached = self._lists.reached(later, self.states[number].head)
+            self._reached[number] = reached - self._lists.committed
         return commit in self._reached[number]
 
     def is_origin(self, commit: str, number: int) -> bool:
@@ -343,7 +350,7 @@ class HeadHistory:
         if self._last_moves:
             moves = self.moves_after(number - 1)
             return any(move.is_new and move.commit == row.id for move in moves)
-        if number == len(self.states):
+        if number == len(self.states) or row.id in self._lists.committed:
             return False
         state = self.states[number - 1]
         listed = self._lists.shown(state.commit.id, *([state.head] if state.head else []))

@@ -59,8 +59,8 @@ class StateLines:
         self._known_turns = turns
         self.trees = [entry.tree for entry in heads.states]
         self.versions: dict[str, list[FileVersion]] = {}
-        # By path, lines that are gone without a turn having removed them, with the last version.
-        self._removed: dict[str, dict[bytes, FileVersion]] = {}
+        # By path, lines that are gone, with the last version, and the turn that removed them.
+        self._removed: dict[str, dict[bytes, tuple[FileVersion, str]]] = {}
         self._writers: dict[tuple[int, str], str] = {}
         pairs = [*zip([repository.empty_tree, *self.trees], self.trees, strict=False)]
         steps = diff_trees(repository.git, pairs, held.paths)
@@ -164,7 +164,7 @@ class StateLines:
                 # It may be the turn's once its end is recorded, and the evidence gone by then.
                 found |= {line: NO_TURN for line, _ in self._brought_in(number, change, left)}
             return found
-        found |= self._returned(path, blob, left)
+        found |= self._returned(path, blob, left, writer)
         left = [line for line in left if line not in found]
         for line, is_sure in self._brought_in(number, change, left):
             found[line] = NO_TURN if is_sure else UNCLEAR
@@ -192,11 +192,13 @@ class StateLines:
                 found[line] = writers[at] if at < len(writers) else NO_TURN
         return found
 
-    def _returned(self, path: str, blob: str, lines: Sequence[int]) -> dict[int, str]:
-        """The former writers of lines that no turn had removed, as of a stash."""
-        removed = self._removed.get(path)
-        if not removed:
-            return {}
+    def _returned(self, path: str, blob: str, lines: Sequence[int], writer: str) -> dict[int, str]:
+        """The former writers of lines that no turn had removed, as of a stash, or this one had."""
+        removed = {
+            text: version
+            for text, (version, turn) in self._removed.get(path, {}).items()
+            if turn in (NO_TURN, writer)
+        }
         texts, found = self._blobs.of(blob), dict[int, str]()
         known = (removed[texts[line]] for line in lines if texts[line] in removed)
         back = {version.number: version for version in known}
@@ -215,16 +217,15 @@ class StateLines:
         return found
 
     def _note_removed(self, version: FileVersion, path: str) -> None:
-        """Note which lines of a file a new version lacks without a turn having removed them."""
+        """Note which lines of a file a new version lacks."""
         older, removed = self.at(path, version.number), self._removed.setdefault(path, {})
         texts = self._blobs.read([version.blob, *([older.blob] if older else [])])
         for text in texts[version.blob] if removed else ():
             removed.pop(text, None)
         if older is None or len(texts[older.blob]) != len(older.writers):
             return
-        if not self._writer(version.number - 1, path):
-            gone = set(texts[older.blob]).difference(texts[version.blob])
-            removed.update(dict.fromkeys(gone, older))
+        gone = set(texts[older.blob]).difference(texts[version.blob])
+        removed.update(dict.fromkeys(gone, (older, self._writer(version.number - 1, path))))
 
     def at(self, path: str, number: int) -> FileVersion | None:
         """The version of a file in a state."""

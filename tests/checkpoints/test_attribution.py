@@ -99,6 +99,43 @@ def test_what_a_turn_takes_from_a_stash_is_not_its_own(repo: Repo) -> None:
     assert written() == {"f": [(2, 2, "one"), (4, 4, "two")]}
 
 
+def test_what_a_turn_puts_aside_and_brings_back_is_not_its_own(repo: Repo) -> None:
+    repo.commit("base", f="a\nb\n", g="x\n")
+    repo.write("f", "a\nb\nby hand\n")
+    begun = begin("one")
+    repo.git("checkout", "--", "f")
+    repo.write("g", "x\nturn\n")
+    take(trigger="pre-commit", in_turn=begun)
+    repo.git("commit", "-qam", "one")
+    repo.write("f", "a\nb\nby hand\nturn\n")
+    end(begun)
+    repo.commit("both")
+    assert written("HEAD~1") == {"g": [(2, 2, "one")]}
+    assert written() == {"f": [(4, 4, "one")]}
+
+
+def test_a_worktree_that_was_removed_with_its_branch(repo: Repo, tmp_path: Path) -> None:
+    """Neither becomes the turn's what a person committed in another one at the same time."""
+    base = repo.commit("base", f="a\n")
+    linked = Repo(tmp_path / "linked")
+    repo.git("worktree", "add", "-q", "-b", "topic", str(linked.top))
+    request = Request(label="one", agent="claude-code", session="s1")
+    begun = capture(Repository.discover(str(linked.top)), request).checkpoint.id
+    linked.commit("turn", g="turn\n")
+    person = repo.commit("person", h="human one\nhuman two\nhuman three\n")
+    linked.git("rebase", "-q", "main")
+    linked.commit("more", g="turn\nmore\n")
+    capture_turn_end(Repository.discover(str(linked.top)), begun, "Stop")
+    repo.git("merge", "-q", "--ff-only", "topic")
+    expected = [{}, {"g": [(1, 1, "one")]}, {"g": [(2, 2, "one")]}]
+    names = [person, "HEAD~1", "HEAD"]
+    assert [written(name) for name in names] == expected
+    repo.git("worktree", "remove", "--force", str(linked.top))
+    repo.git("branch", "-q", "-D", "topic")
+    assert [written(name) for name in names] == expected
+    assert written(base) == {}
+
+
 def test_a_commit_of_a_running_turn_and_an_amended_part(repo: Repo) -> None:
     repo.commit("base", f="a\n", g="x\n")
     begun = begin("one")
