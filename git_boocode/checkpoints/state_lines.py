@@ -193,20 +193,20 @@ class StateLines:
         return found
 
     def _returned(self, path: str, blob: str, lines: Sequence[int], writer: str) -> dict[int, str]:
-        """The former writers of lines that no turn had removed, as of a stash, or this one had."""
-        removed = {
-            text: version
-            for text, (version, turn) in self._removed.get(path, {}).items()
-            if turn in (NO_TURN, writer)
-        }
+        """The former writers of lines that no turn, or the same one, had removed: as of a stash."""
+        removed = self._removed.get(path, {})
         texts, found = self._blobs.of(blob), dict[int, str]()
-        known = (removed[texts[line]] for line in lines if texts[line] in removed)
-        back = {version.number: version for version in known}
-        for _, older in sorted(back.items(), reverse=True):
-            anchors = {text for text, version in removed.items() if version is older}
+        versions: dict[int, FileVersion] = {}
+        anchors: dict[int, set[bytes]] = {}
+        for text in {texts[line] for line in lines} & removed.keys():
+            version, turn = removed[text]
+            if turn in (NO_TURN, writer):
+                versions[version.number] = version
+                anchors.setdefault(version.number, set()).add(text)
+        for number, older in sorted(versions.items(), reverse=True):
             left = [line for line in lines if line not in found]
             before = self._blobs.of(older.blob)
-            shared = shared_lines(texts, before, left, anchors)
+            shared = shared_lines(texts, before, left, anchors[number])
             found |= {
                 new: older.writers[old]
                 for new, old in shared.items()
