@@ -159,8 +159,11 @@ class HeldLines:
     ) -> dict[int, set[bytes]]:
         """By the number of a version, lines that it had before they appeared after a state."""
         known: dict[int, set[bytes]] = defaultdict(set)
+        # Lines that the same versions have share the answer.
+        groups: dict[tuple[int, ...], list[bytes]] = defaultdict(list)
         for text in lines:
-            places = held.places.get(text, ())
+            groups[tuple(held.places.get(text, ()))].append(text)
+        for places, texts in groups.items():
             versions = [held.versions[at] for at in places]
             mine = [each for each in versions if heads.is_origin(each.commit, number)]
             times = ((each.time, heads.written(each.commit)) for each in mine)
@@ -171,7 +174,7 @@ class HeldLines:
                     and self._is_in_time(version, heads, number)
                     and (first is None or self._is_before(version, first, copied, heads))
                 ):
-                    known[at].add(text)
+                    known[at].update(texts)
         return known
 
     @staticmethod
