@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from git_boocode.checkpoints.blob_lines import BlobLines
+from git_boocode.checkpoints.blob_lines import BlobLines, shared_lines
 from git_boocode.checkpoints.head_moves import CommitLists, HeadHistory
 from git_boocode.checkpoints.held_lines import HeldLines, HeldVersions
 from git_boocode.checkpoints.state_lines import UNCLEAR, StateLines, WrittenVersion
@@ -295,8 +295,13 @@ class _LineSearch:
         changes = self._changes.get((place.tree, self._tree), {})
         if path not in changes:
             return {}
-        lines = sorted(left & _lines_of(changes[path]))
-        found = place.states.writers_after(place.number, changes[path], lines, changes)
+        lines = left & _lines_of(changes[path])
+        # Of lines that the next state has, the writers are known.
+        following = place.states.at(path, place.number + 1)
+        if following and following.number > place.number:
+            texts = self._blobs.of(following.blob)
+            lines -= shared_lines(self._texts(path), texts, lines, {*texts}).keys()
+        found = place.states.writers_after(place.number, changes[path], sorted(lines), changes)
         return {line: writer for line, writer in found.items() if writer}
 
     def _change(self, path: str, tree: str) -> TreeFileChange | None:

@@ -352,6 +352,9 @@ class HeadHistory:
             return any(move.is_new and move.commit == row.id for move in moves)
         if number == len(self.states) or row.id in self._lists.committed:
             return False
+        if self.states[number].meta.text("trigger") == "post-checkout":
+            # HEAD was moved to it.
+            return False
         state = self.states[number - 1]
         listed = self._lists.shown(state.commit.id, *([state.head] if state.head else []))
         if not listed:
