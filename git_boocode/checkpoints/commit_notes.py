@@ -9,7 +9,7 @@ add.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, NamedTuple
@@ -196,6 +196,9 @@ class _TurnsAndNotes:
         for commit in self._commits:
             own = notes.get(commit, Note()).own(commit) or Trace()
             made = self._made.get(commit, Trace())
+            if own.claims:
+                # Where the turns were recorded, the reflog and more commits were known.
+                made = _of_turns(made, self._recorded)
             found[commit] = made._replace(others=own.others, metadata=own.metadata)
         if replaced is None:
             return found
@@ -210,6 +213,15 @@ class _TurnsAndNotes:
                 if _is_complete(found[commit], added):
                     break
         return found
+
+
+def _of_turns(trace: Trace, turns: Collection[str]) -> Trace:
+    """The record with the claims of some turns only."""
+    claims = {
+        path: {turn: ranges for turn, ranges in each.items() if turn in turns}
+        for path, each in trace.claims.items()
+    }
+    return trace._replace(claims={path: each for path, each in claims.items() if each})
 
 
 def _is_complete(trace: Trace, added: Mapping[str, AddedLines]) -> bool:

@@ -190,7 +190,6 @@ class HeadHistory:
         self._lists = lists
         self._repository = lists.repository
         self.states = [history.state(n) for n in range(len(history.timeline.states))]
-        self._head_times: dict[str, int] = {}
         self._reached: dict[int, set[str]] = {}
         heads = [state.head for state in self.states]
         arrived = {new for old, new in pairwise(heads) if new and new != old}
@@ -264,39 +263,34 @@ class HeadHistory:
         found = self._repository.store.lookup([f"{name}:{path}" for name in dict.fromkeys(names)])
         return [*dict.fromkeys(info.id for info in found if info and info.kind == "blob")]
 
-    def head_time(self, number: int) -> int:
-        """When the commit was made at which HEAD was at a state; 0 if it is missing."""
-        head = self.states[number].head or ""
-        if head not in self._head_times:
-            listed = self._lists.shown(head) if head else []
-            self._head_times[head] = listed[0].time if listed else 0
-        return self._head_times[head]
-
     @property
     def is_here(self) -> bool:
         """Whether the worktree is, or was, one of this repository: its states were not fetched."""
         return not self.states[-1].ref.startswith((REMOTES, REMOTE_TURN_ENDS))
 
-    def is_own(self, commit: str, number: int) -> bool:
+    def is_own(self, commit: str, tree: str, number: int) -> bool:
         """Whether a commit was made in the worktree after a state, or is of a stash entry of then.
 
         Where the reflog is unknown: whether it can be reached from where HEAD was later, and not
-        from where it was at the state, and was not made in another worktree.
+        from where it was at the state, and was not made in another worktree; or whether it has all
+        that was in the worktree, or staged, at a later state, and not before.
         """
         if self._stashed.get(commit, -1) > number:
             return True
         if self._moves:
             return self._made.get(commit, -1) > self._last_moves[number]
+        if self._first_trees.get(tree, -1) > number:
+            return True
         if number not in self._reached:
             later = {entry.head for entry in self.states[number + 1 :] if entry.head}
             reached = self._lists.reached(later, self.states[number].head)
             self._reached[number] = reached - self._lists.committed
         return commit in self._reached[number]
 
-    def is_origin(self, commit: str, number: int) -> bool:
+    def is_origin(self, commit: str, tree: str, number: int) -> bool:
         """Whether `is_own` is true, and the commit was not picked: its content may begin there."""
         is_picked = commit in self._made and commit not in self._committed
-        return not is_picked and self.is_own(commit, number)
+        return not is_picked and self.is_own(commit, tree, number)
 
     def is_former(self, commit: str, number: int) -> bool:
         """Whether HEAD was at a commit up to a state, or it is of a stash entry; if known."""
@@ -320,6 +314,15 @@ class HeadHistory:
     def _made(self) -> dict[str, int]:
         """The commits that moves of HEAD made, with the number of the last one."""
         return {move.commit: at for at, move in enumerate(self._moves) if move.is_made}
+
+    @cached_property
+    def _first_trees(self) -> dict[str, int]:
+        """By tree of the worktree or of what was staged, the number of the first state with it."""
+        found: dict[str, int] = {}
+        for number, state in enumerate(self.states):
+            for tree in (state.tree, state.meta.part("index", "tree")):
+                found.setdefault(tree or "", number)
+        return found
 
     @cached_property
     def _committed(self) -> set[str]:

@@ -7,7 +7,6 @@ file that any commit has: of branches, tags, remotes, stashes and reflogs.
 
 from __future__ import annotations
 
-import math
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from git_boocode.repo.repository import Repository
 _LOG = (
     *("log", "--no-show-signature", "--full-history", "-m", "-z"),
     *("--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all", "--no-relative"),
-    "--format=%x00%H %ct %at %ae %s",
+    "--format=%x00%H %T %ct %at %ae %s",
     "-50000",  # commits
     *("--exclude=refs/boocode/*", "--exclude=refs/notes/*", "--all", "--reflog"),
     *("--ignore-missing", "FETCH_HEAD"),
@@ -40,6 +39,7 @@ class HeldVersion(NamedTuple):
     """A version of a file that a commit has; a copy of the commit has the same `origin`."""
 
     commit: str
+    tree: str
     time: int
     origin: str
     blob: str
@@ -95,7 +95,7 @@ class HeldVersions:
         self._listed |= {path: [] for path in paths}
         named = sorted(paths) if len(paths) <= MOST_PATHS else ()
         output = self._git.run(*_LOG, *self._stashed, "--", *named)
-        commit, time, origin = "", 0, ""
+        commit, tree, time, origin = "", "", 0, ""
         fields = iter(output.split(b"\0"))
         for field in fields:
             if not field.strip():
@@ -104,9 +104,9 @@ class HeldVersions:
                 _, mode, _, blob, _ = field.decode("ascii").split(" ")
                 path = os.fsdecode(next(fields))
                 if path in paths and mode in REGULAR and commit not in self._recorded:
-                    self._listed[path].append(HeldVersion(commit, time, origin, blob))
+                    self._listed[path].append(HeldVersion(commit, tree, time, origin, blob))
             else:
-                commit, when, origin = field.decode("utf-8", "replace").split(" ", 2)
+                commit, tree, when, origin = field.decode("utf-8", "replace").split(" ", 3)
                 time = int(when)
 
 
@@ -165,12 +165,12 @@ class HeldLines:
             groups[tuple(held.places.get(text, ()))].append(text)
         for places, texts in groups.items():
             versions = [held.versions[at] for at in places]
-            mine = [each for each in versions if heads.is_origin(each.commit, number)]
+            mine = [each for each in versions if heads.is_origin(each.commit, each.tree, number)]
             times = ((each.time, heads.written(each.commit)) for each in mine)
             first, copied = min(times, default=None), {each.origin for each in mine}
             for at, version in zip(places, versions, strict=True):
                 if heads.is_former(version.commit, number) or (
-                    not heads.is_own(version.commit, number)
+                    not heads.is_own(version.commit, version.tree, number)
                     and self._is_in_time(version, heads, number)
                     and (first is None or self._is_before(version, first, copied, heads))
                 ):
@@ -181,14 +181,9 @@ class HeldLines:
     def _is_in_time(version: HeldVersion, heads: HeadHistory, number: int) -> bool:
         """Whether a version was committed before the state after a state."""
         until = heads.time_after(number)
-        if not heads.is_here and version.time == heads.head_time(number):
-            # If the clock stood still, the time does not show which was first.
-            return False
-        if version.time <= until - 1:
-            return True
         # Within a second only this repository knows, and only of its own commits.
-        written = heads.written(version.commit) if heads.is_here else math.inf
-        return version.time <= until and written <= until
+        written = heads.written(version.commit) if heads.is_here else 0.0
+        return version.time <= until and (version.time <= until - 1 or written <= until)
 
     @staticmethod
     def _is_before(
