@@ -10,7 +10,7 @@ import math
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -63,6 +63,8 @@ class CommitLists:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self._between: dict[tuple[str, str | None], list[ListedCommit]] = {}
+        self._parents: dict[str, list[str]] = {}
+        self._rows: dict[str, ListedCommit] = {}
         self._moves: dict[str, list[ListedMove]] = {}
         self._reflogs: dict[str, list[ListedMove]] = {}
         self._arrived: dict[str, set[str]] = {}
@@ -81,8 +83,30 @@ class CommitLists:
         """The commits that can be reached from one and not from another, in topological order."""
         if (new, old) not in self._between:
             without = [f"^{old}"] if old else []
-            self._between[new, old] = self._listed("log", "--topo-order", new, *without)
+            found = self._chain(new, old) or self._listed("log", "--topo-order", new, *without)
+            self._between[new, old] = found
         return self._between[new, old]
+
+    def expect(self, heads: Sequence[str]) -> None:
+        """Read the commits between heads at once; `between` asks git only about merges."""
+        form = ("log", "--no-show-signature", "--ignore-missing", "--stdin", f"{_FORM}%x00%P")
+        request = "".join(f"{head}\n" for head in (*dict.fromkeys(heads), f"^{heads[0]}"))
+        done = self.repository.git.attempt(*form, stdin=request.encode())
+        for line in done.stdout.decode("utf-8", "replace").split("\n"):
+            about, _, parents = line.partition("\0")
+            if row := _row(about):
+                self._rows[row.id], self._parents[row.id] = row, parents.split()
+
+    def _chain(self, new: str, old: str | None) -> list[ListedCommit]:
+        """The commits between two if each has one parent and was read; else none."""
+        found = []
+        while new != old:
+            parents = self._parents.get(new, [])
+            if len(parents) != 1:
+                return []
+            found.append(self._rows[new])
+            new = parents[0]
+        return found
 
     def reached(self, commits: Collection[str], old: str | None) -> set[str]:
         """The commits that can be reached from some of these and not from another one."""
@@ -119,8 +143,7 @@ class CommitLists:
         form = (command, "--no-show-signature", _FORM, *arguments, "--")
         done = self.repository.git.attempt(*form)
         lines = done.stdout.decode("utf-8", "replace").split("\n") if not done.status else []
-        rows = (line.split(" ", 3) for line in lines if line)
-        return [ListedCommit(name, tree, int(when), email) for name, tree, when, email in rows]
+        return [row for row in map(_row, lines) if row]
 
     def note_arrivals(self, worktree_key: str, commits: set[str]) -> None:
         """Note that HEAD of a worktree came to commits, as far as its states say."""
@@ -191,6 +214,7 @@ class HeadHistory:
         self._repository = lists.repository
         self.states = [history.state(n) for n in range(len(history.timeline.states))]
         self._reached: dict[int, set[str]] = {}
+        self._is_expected = False
         heads = [state.head for state in self.states]
         arrived = {new for old, new in pairwise(heads) if new and new != old}
         lists.note_arrivals(self.states[-1].meta.worktree_key, arrived)
@@ -239,6 +263,9 @@ class HeadHistory:
         old, new = self.states[number - 1].head, self.states[number].head
         if not new or new == old:
             return
+        if not self._is_expected:
+            self._is_expected = True
+            self._lists.expect([state.head for state in self.states if state.head])
         rows = self._lists.between(new, old)
         seen = {entry.head: n for n, entry in enumerate(self.states[:number])}
         foreign = [row for row in rows if row.id in seen or not self._is_new(row, number)]
@@ -387,6 +414,13 @@ class HeadHistory:
             after = self.states[number + 1].head
             return number if after and self._lists.is_ancestor(commit.id, after) else -1
         return number
+
+
+def _row(line: str) -> ListedCommit | None:
+    if not line:
+        return None
+    name, tree, when, email = line.split(" ", 3)
+    return ListedCommit(name, tree, int(when), email)
 
 
 def _stashes(state: Checkpoint) -> list[str]:
