@@ -6,7 +6,7 @@ import posixpath
 from functools import partial
 from typing import NamedTuple
 
-from git_boocode.checkpoints.commit_notes import NotedCommit, attribute
+from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, commits_of
 from git_boocode.checkpoints.operation_log import reverted_turns
 from git_boocode.checkpoints.own_changes import own_turn_of
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
@@ -165,9 +165,12 @@ def _commit(repository: Repository, name: str) -> CommitTarget | None:
     if name.startswith(("@", "label:", "message:")):
         return None
     try:
-        [noted] = attribute(repository, [name], dry_run=True)
-    except (RefusedError, ValueError):
+        commits = commits_of(repository, [name])
+    except RefusedError:
         return None
+    if len(commits) != 1:
+        return None
+    [noted] = attribute(repository, commits, dry_run=True)
     form = ("show", "-s", "--no-show-signature", "--format=%P%x00%s", noted.commit, "--")
     parents, _, subject = repository.git.line(*form).partition("\0")
     before = parents.split()[0] if parents else repository.empty_tree
