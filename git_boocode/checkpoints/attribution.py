@@ -33,6 +33,7 @@ from git_boocode.checkpoints.turn_work import RecordedHistory
 from git_boocode.repo.layout import CHECKPOINTS, REMOTES
 from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Commit
 
 _WHO = ("agent", "session", "chat")
 _TURN_BEGIN = "turn"  # the trigger of `turn begin`, with which a host says nothing of these
@@ -144,9 +145,7 @@ class Attributor:
                 states.append(lines)
             if at >= 0:
                 places.append(_MadeAfter(lines, at))
-        search = _LineSearch(
-            self._repository, self._blobs, commit.tree, added, paths, states, places
-        )
+        search = _LineSearch(self._repository, self._blobs, commit, added, paths, states, places)
         files = {path: self._ranges(writers) for path, writers in search.writers() if writers}
         return Attribution(identifier, files)
 
@@ -224,14 +223,15 @@ class _LineSearch:
         self,
         repository: Repository,
         blobs: BlobLines,
-        tree: str,
+        commit: Commit,
         added: _Added,
         paths: Sequence[str],
         states: Sequence[StateLines],
         places: Sequence[_MadeAfter],
     ) -> None:
         self._blobs = blobs
-        self._tree = tree
+        self._commit = commit.id
+        self._tree = tree = commit.tree
         self._added = added
         self._states = states
         self._places = places
@@ -251,7 +251,7 @@ class _LineSearch:
         """The turns that wrote lines of each file, by the number of the line."""
         for path, (lines, _) in self._added.items():
             left, known = set(lines), dict[int, str]()
-            ours = [each for each in self._candidates[path] if self._is_placed(each.states)]
+            ours = [each for each in self._candidates[path] if self._is_of_worktree(each.states)]
             others = [each for each in self._candidates[path] if each not in ours]
             for candidate in ours:
                 known |= self._of_version(path, candidate, left)
@@ -264,8 +264,10 @@ class _LineSearch:
                 left -= known.keys()
             yield path, {n: writer for n, writer in known.items() if writer != UNCLEAR}
 
-    def _is_placed(self, states: StateLines) -> bool:
-        return any(place.states is states for place in self._places)
+    def _is_of_worktree(self, states: StateLines) -> bool:
+        """Whether the commit was made in the worktree of the states."""
+        is_placed = any(place.states is states for place in self._places)
+        return is_placed or states.heads.has_made(self._commit)
 
     def _of_version(self, path: str, candidate: WrittenVersion, left: set[int]) -> dict[int, str]:
         """The writers of lines that are those of a version of the file."""
@@ -280,7 +282,7 @@ class _LineSearch:
             return {}
         else:
             runs = kept_runs(change.hunks, candidate.texts, texts)
-        if not self._is_placed(candidate.states):
+        if not self._is_of_worktree(candidate.states):
             # A line whose neighbours differ may be equal by chance.
             runs = (run for run in runs if run[2] > 1 or run[2] == len(texts))
         same = ((new + n, old + n) for new, old, count in runs for n in range(count))
@@ -327,8 +329,8 @@ class _LineSearch:
             texts = Counter(each.texts)
             differing = sum(((whole - texts) + (texts - whole)).values())
             state = each.states.history.timeline.states[each.version.number]
-            is_placed = self._is_placed(each.states)
-            return is_placed, len(left & each.written), -differing, state.id
+            is_ours = self._is_of_worktree(each.states)
+            return is_ours, len(left & each.written), -differing, state.id
 
         while candidates and left and len(found) < _MOST_CANDIDATES:
             best = max(candidates, key=rank)

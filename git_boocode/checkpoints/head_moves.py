@@ -319,6 +319,10 @@ class HeadHistory:
         is_picked = commit in self._made and commit not in self._committed
         return not is_picked and self.is_own(commit, tree, number)
 
+    def has_made(self, commit: str) -> bool:
+        """Whether the reflog says that a commit was made in the worktree."""
+        return commit in self._made
+
     def is_former(self, commit: str, number: int) -> bool:
         """Whether HEAD was at a commit up to a state, or it is of a stash entry; if known."""
         return self._first.get(commit, len(self.states)) <= number

@@ -50,16 +50,16 @@ def test_a_squash_on_another_base_keeps_who_wrote_a_line(repo: Repo) -> None:
     repo.git("checkout", "-q", "-b", "topic")
     turn(repo, "one", f="a\none\nb\nc\n")
     repo.commit("one")
-    turn(repo, "two", f="a\none\nb\ntwo\nc\n")
+    turn(repo, "two", f="a\none\nb\ntwo\nc\n", g="alone\n")
     repo.write("f", "a\none\nb\ntwo\nc\nby hand\n")
-    repo.commit("two")
+    repo.commit("two", g="alone\nby hand\n")
     repo.git("checkout", "-q", "main")
     repo.commit("upstream", f="upstream\na\nb\nc\n")
     assert written() == {}
     repo.git("merge", "-q", "--squash", "topic")
     take(trigger="pre-commit")
     repo.git("commit", "-qm", "squashed")
-    assert written() == {"f": [(3, 3, "one"), (5, 5, "two")]}
+    assert written() == {"f": [(3, 3, "one"), (5, 5, "two")], "g": [(1, 1, "two")]}
 
 
 def test_a_line_that_no_turn_wrote_has_none(repo: Repo) -> None:
