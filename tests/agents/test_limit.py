@@ -251,8 +251,8 @@ def test_nothing_can_be_written(repo: Repo) -> None:
 
 def test_git_hooks_are_served_in_the_same_way(repo: Repo) -> None:
     code = """
-import sys, types
-module = sys.modules["git_boocode.agents.git_hooks"] = types.ModuleType("git_hooks")
+import sys
+from git_boocode.agents import git_hooks as module
 def run_git_hook(event, arguments, repository):
     print("not to be seen", file=sys.stderr)
     raise ZeroDivisionError if arguments else KeyboardInterrupt
