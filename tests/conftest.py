@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import signal
@@ -56,11 +55,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         top, *_ = item.path.relative_to(Path(__file__).parent).parts
         if top in ("benchmarks", "hooks", "hostile") and not item.get_closest_marker("quick"):
             item.add_marker("slow")
-
-
-def pytest_collection_finish() -> None:
-    """Exempt the collected tests, which stay to the end, from garbage collection."""
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")
