@@ -325,12 +325,16 @@ class _LineSearch:
         ]
         whole, found = Counter(mine), list[WrittenVersion]()
 
-        def rank(each: WrittenVersion) -> tuple[bool, int, int, str]:
+        def likeness(each: WrittenVersion) -> tuple[int, str]:
             texts = Counter(each.texts)
             differing = sum(((whole - texts) + (texts - whole)).values())
-            state = each.states.history.timeline.states[each.version.number]
-            is_ours = self._is_of_worktree(each.states)
-            return is_ours, len(left & each.written), -differing, state.id
+            return -differing, each.states.history.timeline.states[each.version.number].id
+
+        # Of equally good ones, the first of these.
+        candidates.sort(key=likeness, reverse=True)
+
+        def rank(each: WrittenVersion) -> tuple[bool, int]:
+            return self._is_of_worktree(each.states), len(left & each.written)
 
         while candidates and left and len(found) < _MOST_CANDIDATES:
             best = max(candidates, key=rank)

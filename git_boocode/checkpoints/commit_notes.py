@@ -8,7 +8,6 @@ add.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -32,7 +31,6 @@ from git_boocode.checkpoints.store.agent_trace import (
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.notes import Note, NotesError, read_notes, write_notes
 from git_boocode.repo.errors import RefusedError, shortened
-from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
 from git_boocode.repo.repository import Repository
 
@@ -74,16 +72,19 @@ def commits_of(repository: Repository, names: Sequence[str]) -> list[str]:
 
     RefusedError (`not_found`) if there is none.
     """
+    single = [name for name in names if ".." not in name]
+    commits = dict(
+        zip(single, repository.store.lookup([f"{n}^{{commit}}" for n in single]), strict=True)
+    )
     found: dict[str, None] = {}
     for name in names:
-        is_range = ".." in name
-        command = ("rev-list", "--reverse") if is_range else ("rev-parse", "--verify", "-q")
-        revision = [name, "--"] if is_range else [f"{name}^{{commit}}"]
-        done = repository.git.attempt(*command, "--end-of-options", *revision)
-        lines = os.fsdecode(done.stdout).split()
-        ids = [line for line in lines if line not in ("--end-of-options", "--")]
-        # `^main` leads to a commit, but names none.
-        if done.status or not all(map(OBJECT_ID.fullmatch, ids)):
+        if name in commits:
+            commit = commits[name]
+            ids = [commit.id] if commit else None
+        else:
+            done = repository.git.attempt("rev-list", "--reverse", "--end-of-options", name, "--")
+            ids = None if done.status else done.stdout.decode("ascii").split()
+        if ids is None:
             raise RefusedError(f"'{shortened(name)}' is not a commit or range", code="not_found")
         found |= dict.fromkeys(ids)
     return [*found]

@@ -63,6 +63,7 @@ class CommitLists:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self._between: dict[tuple[str, str | None], list[ListedCommit]] = {}
+        self._shown: dict[tuple[str, ...], list[ListedCommit]] = {}
         self._parents: dict[str, list[str]] = {}
         self._rows: dict[str, ListedCommit] = {}
         self._moves: dict[str, list[ListedMove]] = {}
@@ -120,7 +121,9 @@ class CommitLists:
 
     def shown(self, *commits: str) -> list[ListedCommit]:
         """These commits; none if one of them is missing, as the base in a shallow clone may be."""
-        return self._listed("show", "-s", *commits)
+        if commits not in self._shown:
+            self._shown[commits] = self._listed("show", "-s", *commits)
+        return self._shown[commits]
 
     def written(self, commit: str) -> float:
         """When git wrote a commit here, in seconds since 1970; 0 if it has no file of its own.

@@ -27,7 +27,7 @@ NO_TURN = ""
 UNCLEAR = "?"
 """Instead of a turn: of several that may have written a line."""
 _MOST_SOURCES = 8  # other trees from which a state may have lines
-_LAST_INTERVALS = 2
+_LAST_INTERVALS = 2  # a turn may still run in them, which a checkpoint of git's hook divides
 Writers = list[str]
 """By line of a file, the id of the turn that wrote it, NO_TURN or UNCLEAR."""
 
@@ -57,6 +57,7 @@ class StateLines:
         self._held = held
         self._blobs = blobs
         self._known_turns = turns
+        self._paths = frozenset(held.paths)
         self.trees = [entry.tree for entry in heads.states]
         self.versions: dict[str, list[FileVersion]] = {}
         # By path, lines that are gone, with the last version, and the turn that removed them.
@@ -68,7 +69,7 @@ class StateLines:
         more = [(tree, self.trees[n]) for n, each in sources.items() for tree, _ in each]
         steps = {**diff_trees(repository.git, more, held.paths), **steps}
         changes = (change for found in steps.values() for change in found.values())
-        blobs.read(change.id for change in changes if change.path in held.paths)
+        blobs.read(change.id for change in changes if change.path in self._paths)
         for number, pair in enumerate(pairs):
             self._step(number, steps.get(pair, {}), sources.get(number, []), steps)
 
@@ -103,7 +104,7 @@ class StateLines:
         """Add the versions of the files that differ in a state from the one before."""
         found = []
         for path, change in changes.items():
-            if path not in self._held.paths or change.mode not in {*REGULAR, NO_FILE}:
+            if path not in self._paths or change.mode not in {*REGULAR, NO_FILE}:
                 continue
             old = self.at(change.source, number - 1)
             known = old.writers if old and old.blob == change.old_id else []
