@@ -1,5 +1,5 @@
 // What the extension sees of VS Code, without VS Code: documents, dialogs that a test answers, and
-// views that it reads. Runs a script as `node vscode_host.js <out/extension.js> <script>`, in which
+// views that it reads. Runs a script as `node vscode_host.js <extension.js> <script>`, in which
 // `host` is this double, and prints what the script returns as JSON.
 "use strict";
 const childProcess = require("node:child_process");

@@ -1,24 +1,35 @@
 // Registers the commands, the views, and the versions of files that are compared.
-import * as vscode from "vscode";
-import { ACTIONS, report } from "./commands";
-import { FolderView, proposal, Row, turns } from "./views";
-import { git, Worktree } from "./worktree";
+"use strict";
+const vscode = require("vscode");
+const { ACTIONS, report } = require("./commands");
+const { FolderView, proposal, turns } = require("./views");
+const { git, Worktree } = require("./worktree");
+
+/** @import { Row } from "./types" */
 
 const { window, workspace } = vscode;
 const OUR_REFS = "{packed-refs,reftable/**,refs/boocode/**}";
 
 /** The worktrees that are in use; `changed` fires when a view may be out of date. */
 class Worktrees {
-    readonly changed = new vscode.EventEmitter<void>();
-    private readonly log = window.createOutputChannel("git-boocode");
-    private readonly known = new Map<string, Worktree>();
+    /** @type {vscode.EventEmitter<void>} */
+    changed = new vscode.EventEmitter();
+    #log = window.createOutputChannel("git-boocode");
+    /** @type {Map<string, Worktree>} */
+    #known = new Map();
+    #subscriptions;
 
-    constructor(private readonly subscriptions: vscode.Disposable[]) {
-        subscriptions.push(this.log);
+    /** @param {vscode.Disposable[]} subscriptions */
+    constructor(subscriptions) {
+        this.#subscriptions = subscriptions;
+        subscriptions.push(this.#log);
     }
 
-    /** The worktree of a folder; by default that of the active document, or one to choose. */
-    async open(given?: vscode.WorkspaceFolder): Promise<Worktree> {
+    /**
+     * The worktree of a folder; by default that of the active document, or one to choose.
+     * @param {vscode.WorkspaceFolder} [given]
+     */
+    async open(given) {
         const folder = given ?? (await activeFolder());
         if (!folder) {
             throw new Error("no folder is open");
@@ -31,23 +42,27 @@ class Worktrees {
             ...questions,
         );
         const [top = "", common = ""] = answers.split("\n");
-        return this.known.get(top) ?? this.add(top, common);
+        return this.#known.get(top) ?? this.#add(top, common);
     }
 
-    private add(top: string, common: string): Worktree {
-        const worktree = new Worktree(top, (line) => this.log.appendLine(line));
+    /**
+     * @param {string} top
+     * @param {string} common
+     */
+    #add(top, common) {
+        const worktree = new Worktree(top, (line) => this.#log.appendLine(line));
         const pattern = new vscode.RelativePattern(common, OUR_REFS);
         const watcher = workspace.createFileSystemWatcher(pattern);
         watcher.onDidCreate(() => this.changed.fire());
         watcher.onDidChange(() => this.changed.fire());
         watcher.onDidDelete(() => this.changed.fire());
-        this.known.set(top, worktree);
-        this.subscriptions.push(watcher, worktree);
+        this.#known.set(top, worktree);
+        this.#subscriptions.push(watcher, worktree);
         return worktree;
     }
 }
 
-async function activeFolder(): Promise<vscode.WorkspaceFolder | undefined> {
+async function activeFolder() {
     const uri = window.activeTextEditor?.document.uri;
     const active = uri && workspace.getWorkspaceFolder(uri);
     if (active) {
@@ -57,29 +72,33 @@ async function activeFolder(): Promise<vscode.WorkspaceFolder | undefined> {
     return folders.length > 1 ? window.showWorkspaceFolderPick() : folders[0];
 }
 
-/** The text of a version of a file, which its URI names. */
-function provideTextDocumentContent(uri: vscode.Uri): Promise<string> | string {
-    const [top, name] = JSON.parse(uri.query) as [string, string];
+/**
+ * The text of a version of a file, which its URI names.
+ * @param {vscode.Uri} uri
+ */
+function provideTextDocumentContent(uri) {
+    const [top, name] = JSON.parse(uri.query);
     return name ? git(top, "cat-file", "blob", name) : "";
 }
 
-export function activate({ subscriptions }: vscode.ExtensionContext): void {
+/** @param {vscode.ExtensionContext} context */
+function activate({ subscriptions }) {
     const worktrees = new Worktrees(subscriptions);
     const { changed } = worktrees;
 
     for (const [name, list] of Object.entries({ turns, proposal })) {
-        const open = (folder: vscode.WorkspaceFolder) => worktrees.open(folder);
-        const view = new FolderView(list, open, changed.event);
+        const view = new FolderView(list, (folder) => worktrees.open(folder), changed.event);
         subscriptions.push(window.registerTreeDataProvider(`boocode.${name}`, view));
     }
 
     for (const [name, action] of Object.entries(ACTIONS)) {
-        const run = async (chosen?: Row): Promise<void> => {
+        /** @param {Row} [chosen] */
+        const run = async (chosen) => {
             const worktree = chosen?.worktree ?? (await worktrees.open());
             try {
                 await action(worktree, chosen ?? {});
             } catch (error) {
-                await report(error as Error, worktree);
+                await report(/** @type {Error} */ (error), worktree);
             } finally {
                 changed.fire();
             }
@@ -91,3 +110,5 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     const provider = { provideTextDocumentContent };
     subscriptions.push(workspace.registerTextDocumentContentProvider("boocode", provider));
 }
+
+module.exports = { activate };

@@ -1,27 +1,33 @@
 // The rows of the views: turns with their files, and the files of the proposal.
-import * as vscode from "vscode";
-import { AnsweredFile, Turn } from "./server";
-import { Worktree } from "./worktree";
+"use strict";
+const vscode = require("vscode");
+
+/**
+ * @import { AnsweredFile, Row, Turn } from "./types"
+ * @import { Worktree } from "./worktree"
+ */
 
 const MOST_TURNS = 50;
 
-/** A row of a view, which loads the rows below it. */
-export type Row = vscode.TreeItem & {
-    load?: () => Promise<Row[]>;
-    worktree?: Worktree;
-    paths?: string[];
-    /** The turn of a file. */
-    turn?: string;
-};
-
-export function row(label: string, about: Partial<Row>): Row {
+/**
+ * @param {string} label
+ * @param {Partial<Row>} about
+ * @returns {Row}
+ */
+function row(label, about) {
     const { Collapsed, None } = vscode.TreeItemCollapsibleState;
     const item = new vscode.TreeItem(label, about.load ? Collapsed : None);
     return Object.assign(item, about);
 }
 
-/** A row that compares two versions of a file when it is chosen. */
-function comparison(label: string, description: string, left: vscode.Uri, right: vscode.Uri): Row {
+/**
+ * A row that compares two versions of a file when it is chosen.
+ * @param {string} label
+ * @param {string} description
+ * @param {vscode.Uri} left
+ * @param {vscode.Uri} right
+ */
+function comparison(label, description, left, right) {
     const command = {
         command: "vscode.diff",
         title: "Compare",
@@ -30,13 +36,17 @@ function comparison(label: string, description: string, left: vscode.Uri, right:
     return row(label, { description, command });
 }
 
-export async function turns(worktree: Worktree): Promise<Row[]> {
+/** @param {Worktree} worktree */
+async function turns(worktree) {
     const answer = await worktree.call("log", { max_count: MOST_TURNS });
     return (answer.checkpoints ?? []).map((turn) => turnRow(worktree, turn));
 }
 
-function turnRow(worktree: Worktree, turn: Turn): Row {
-    const { id, label, agent, created_at, files } = turn;
+/**
+ * @param {Worktree} worktree
+ * @param {Turn} turn
+ */
+function turnRow(worktree, { id, label, agent, created_at, files }) {
     const began = new Date(created_at).toLocaleString();
     return row(label ?? agent ?? id, {
         worktree,
@@ -47,7 +57,12 @@ function turnRow(worktree: Worktree, turn: Turn): Row {
     });
 }
 
-async function filesOfTurn(worktree: Worktree, id: string): Promise<Row[]> {
+/**
+ * @param {Worktree} worktree
+ * @param {string} id
+ * @returns {Promise<Row[]>}
+ */
+async function filesOfTurn(worktree, id) {
     const shown = await worktree.call("show", { name: id });
     const { files = [], before, after } = shown;
     return files.map(({ path, from = path, action = "" }) => {
@@ -63,13 +78,18 @@ async function filesOfTurn(worktree: Worktree, id: string): Promise<Row[]> {
     });
 }
 
-export async function proposal(worktree: Worktree): Promise<Row[]> {
+/** @param {Worktree} worktree */
+async function proposal(worktree) {
     const answer = await worktree.call("status", {}, worktree.unsaved());
     const listed = (answer.files ?? []).filter(({ status }) => status);
     return listed.map((file) => proposedRow(worktree, file));
 }
 
-function proposedRow(worktree: Worktree, file: AnsweredFile): Row {
+/**
+ * @param {Worktree} worktree
+ * @param {AnsweredFile} file
+ */
+function proposedRow(worktree, file) {
     const { path, from = path } = file;
     const context = worktree.version(from, file.context);
     const output = worktree.version(path, file.output);
@@ -87,22 +107,38 @@ function proposedRow(worktree: Worktree, file: AnsweredFile): Row {
     });
 }
 
-/** The rows of a view: those of the only folder, or a row for each. */
-export class FolderView implements vscode.TreeDataProvider<Row> {
-    constructor(
-        private readonly list: (worktree: Worktree) => Promise<Row[]>,
-        private readonly open: (folder: vscode.WorkspaceFolder) => Promise<Worktree>,
-        readonly onDidChangeTreeData: vscode.Event<void>,
-    ) {}
+/**
+ * The rows of a view: those of the only folder, or a row for each.
+ * @implements {vscode.TreeDataProvider<Row>}
+ */
+class FolderView {
+    #list;
+    #open;
 
-    getTreeItem(item: Row): Row {
+    /**
+     * @param {(worktree: Worktree) => Promise<Row[]>} list
+     * @param {(folder: vscode.WorkspaceFolder) => Promise<Worktree>} open
+     * @param {vscode.Event<void>} onDidChangeTreeData
+     */
+    constructor(list, open, onDidChangeTreeData) {
+        this.#list = list;
+        this.#open = open;
+        this.onDidChangeTreeData = onDidChangeTreeData;
+    }
+
+    /** @param {Row} item */
+    getTreeItem(item) {
         return item;
     }
 
-    async getChildren(parent?: Row): Promise<Row[]> {
+    /**
+     * @param {Row} [parent]
+     * @returns {Promise<Row[]>}
+     */
+    async getChildren(parent) {
         const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) =>
             row(folder.name, {
-                load: async () => this.list(await this.open(folder)),
+                load: async () => this.#list(await this.#open(folder)),
             }),
         );
         const shown = parent ?? (folders.length === 1 ? folders[0] : undefined);
@@ -112,7 +148,9 @@ export class FolderView implements vscode.TreeDataProvider<Row> {
         try {
             return await shown.load();
         } catch (error) {
-            return [row((error as Error).message, {})];
+            return [row(/** @type {Error} */ (error).message, {})];
         }
     }
 }
+
+module.exports = { FolderView, proposal, row, turns };

@@ -1,14 +1,17 @@
 // What the commands do; README.md describes them.
-import * as vscode from "vscode";
-import { Answer, Hunk, ToolError } from "./server";
-import { Row } from "./views";
-import { Worktree } from "./worktree";
+"use strict";
+const vscode = require("vscode");
+const { ToolError } = require("./server");
+
+/**
+ * @import { Answer, Hunk, Row } from "./types"
+ * @import { Worktree } from "./worktree"
+ */
 
 const { window, workspace } = vscode;
 
-type Action = (worktree: Worktree, row: Partial<Row>) => Promise<unknown>;
-
-export const ACTIONS: Record<string, Action> = {
+/** @type {Record<string, (worktree: Worktree, row: Partial<Row>) => Promise<unknown>>} */
+const ACTIONS = {
     apply: async (worktree) => worktree.change("apply_edit", await edit()),
     propose: async (worktree) => worktree.call("propose", await edit(), worktree.unsaved()),
     checkpoint: (worktree) => worktree.call("checkpoint", {}),
@@ -25,19 +28,27 @@ export const ACTIONS: Record<string, Action> = {
 };
 
 /** What the user has selected, or copied: a model's edit in any format. */
-async function edit(): Promise<{ input: string }> {
+async function edit() {
     const editor = window.activeTextEditor;
     const selected = editor?.document.getText(editor.selection);
     return { input: selected || (await vscode.env.clipboard.readText()) };
 }
 
-async function confirmed(question: string, detail: string, button: string): Promise<boolean> {
+/**
+ * @param {string} question
+ * @param {string} detail
+ * @param {string} button
+ */
+async function confirmed(question, detail, button) {
     const options = { modal: true, detail };
     return (await window.showWarningMessage(question, options, button)) === button;
 }
 
-/** Save unsaved documents if the user agrees; whether none is left. */
-async function saved(worktree: Worktree): Promise<boolean> {
+/**
+ * Save unsaved documents if the user agrees; whether none is left.
+ * @param {Worktree} worktree
+ */
+async function saved(worktree) {
     const unsaved = [...worktree.unsaved().keys()].join("\n");
     if (!unsaved) {
         return true;
@@ -47,12 +58,17 @@ async function saved(worktree: Worktree): Promise<boolean> {
 }
 
 /** Paths as pathspecs that match nothing else. */
-function literal(paths: string[] = []): string[] {
+function literal(/** @type {string[]} */ paths = []) {
     return paths.map((path) => `:(top,literal)${path}`);
 }
 
-/** Restore or undo, after unsaved documents are saved and the user has seen what changes. */
-async function goBack(worktree: Worktree, name: "Restore" | "Undo", args: object): Promise<void> {
+/**
+ * Restore or undo, after unsaved documents are saved and the user has seen what changes.
+ * @param {Worktree} worktree
+ * @param {"Restore" | "Undo"} name
+ * @param {object} args
+ */
+async function goBack(worktree, name, args) {
     if (!(await saved(worktree))) {
         return;
     }
@@ -64,8 +80,13 @@ async function goBack(worktree: Worktree, name: "Restore" | "Undo", args: object
     }
 }
 
-/** Restore the hunks of a file that the user chooses, to before a turn. */
-async function restoreHunks(worktree: Worktree, turn = "", files: string[] = []): Promise<void> {
+/**
+ * Restore the hunks of a file that the user chooses, to before a turn.
+ * @param {Worktree} worktree
+ * @param {string} turn
+ * @param {string[]} files
+ */
+async function restoreHunks(worktree, turn = "", files = []) {
     if (!(await saved(worktree))) {
         return;
     }
@@ -90,8 +111,13 @@ async function restoreHunks(worktree: Worktree, turn = "", files: string[] = [])
     }
 }
 
-function textOf({ old_text, new_text }: Hunk): string {
-    const marked = (mark: string, text: string): string[] =>
+/** @param {Hunk} hunk */
+function textOf({ old_text, new_text }) {
+    /**
+     * @param {string} mark
+     * @param {string} text
+     */
+    const marked = (mark, text) =>
         text
             ? text
                   .replace(/\n$/, "")
@@ -101,13 +127,19 @@ function textOf({ old_text, new_text }: Hunk): string {
     return [...marked("-", old_text), ...marked("+", new_text)].join(" ⏎ ");
 }
 
-/** Take turns back, after the user has seen what changes; what others wrote since stays. */
-async function revert(worktree: Worktree, turns: string[]): Promise<void> {
+/**
+ * Take turns back, after the user has seen what changes; what others wrote since stays.
+ * @param {Worktree} worktree
+ * @param {string[]} turns
+ * @returns {Promise<void>}
+ */
+async function revert(worktree, turns) {
     if (!(await saved(worktree))) {
         return;
     }
     const question = turns.length > 1 ? `Take back ${turns.length} turns?` : "Take back this turn?";
-    let plan: Answer;
+    /** @type {Answer} */
+    let plan;
     try {
         plan = await worktree.call("revert", { turns, dry_run: true });
     } catch (error) {
@@ -128,14 +160,19 @@ async function revert(worktree: Worktree, turns: string[]): Promise<void> {
     }
 }
 
-/** The turns that wrote conflicting lines, except some. */
-function laterTurns(error: unknown, turns: string[]): string[] {
+/**
+ * The turns that wrote conflicting lines, except some.
+ * @param {unknown} error
+ * @param {string[]} turns
+ */
+function laterTurns(error, turns) {
     const conflicts = (error instanceof ToolError && error.answer?.conflicts) || [];
     const found = conflicts.flatMap(({ by }) => by.map(({ turn }) => turn ?? ""));
     return [...new Set(found)].filter((turn) => turn && !turns.includes(turn));
 }
 
-function conflictsOf(error: unknown): string {
+/** @param {unknown} error */
+function conflictsOf(error) {
     const conflicts = (error instanceof ToolError && error.answer?.conflicts) || [];
     const lines = conflicts.map(({ path, by }) => {
         const writers = by.map(({ turn, label }) => (turn ? `'${label || turn}'` : label));
@@ -144,8 +181,11 @@ function conflictsOf(error: unknown): string {
     return lines.join("\n");
 }
 
-/** The files that change, and those that are left alone. */
-function changesOf(plan: Answer): string[] {
+/**
+ * The files that change, and those that are left alone.
+ * @param {Answer} plan
+ */
+function changesOf(plan) {
     const lines = (plan.changed ?? []).map(({ action, path }) => `${action} ${path}`);
     if (!lines.length) {
         lines.push("no files change");
@@ -156,8 +196,12 @@ function changesOf(plan: Answer): string[] {
     return lines;
 }
 
-/** What a restore or an undo would change. */
-function described(plan: Answer, isOfPaths: boolean): string {
+/**
+ * What a restore or an undo would change.
+ * @param {Answer} plan
+ * @param {boolean} isOfPaths
+ */
+function described(plan, isOfPaths) {
     const lines = changesOf(plan);
     if (plan.index_reset) {
         lines.push("the staging area changes");
@@ -179,8 +223,12 @@ function described(plan: Answer, isOfPaths: boolean): string {
     return lines.join("\n");
 }
 
-/** Accept files, and offer to merge those that both sides have changed. */
-async function accept(worktree: Worktree, paths: string[] | undefined): Promise<void> {
+/**
+ * Accept files, and offer to merge those that both sides have changed.
+ * @param {Worktree} worktree
+ * @param {string[] | undefined} paths
+ */
+async function accept(worktree, paths) {
     try {
         await worktree.change("accept", { paths });
     } catch (error) {
@@ -194,8 +242,12 @@ async function accept(worktree: Worktree, paths: string[] | undefined): Promise<
     }
 }
 
-/** Show an error, and lead to the places that a refused edit may mean. */
-export async function report(error: Error, worktree: Worktree): Promise<void> {
+/**
+ * Show an error, and lead to the places that a refused edit may mean.
+ * @param {Error} error
+ * @param {Worktree} worktree
+ */
+async function report(error, worktree) {
     const answer = error instanceof ToolError ? error.answer : undefined;
     const places = (answer?.failures ?? []).flatMap(({ path, candidates }) =>
         candidates.map(({ start_line, end_line, text }) => ({
@@ -217,3 +269,5 @@ export async function report(error: Error, worktree: Worktree): Promise<void> {
         await window.showTextDocument(worktree.file(path), { selection });
     }
 }
+
+module.exports = { ACTIONS, report };

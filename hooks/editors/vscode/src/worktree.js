@@ -1,77 +1,101 @@
 // A worktree of git: its server, its unsaved documents, and the versions of its files.
-import { execFile } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
-import { join, relative } from "node:path";
-import { promisify } from "node:util";
-import * as vscode from "vscode";
-import { Answer, AnsweredFile, Server } from "./server";
+"use strict";
+const { execFile } = require("node:child_process");
+const { existsSync, realpathSync } = require("node:fs");
+const { join, relative } = require("node:path");
+const { promisify } = require("node:util");
+const vscode = require("vscode");
+const { Server } = require("./server");
+
+/** @import { Answer, AnsweredFile, Documents, TextEdit } from "./types" */
 
 const MAX_OUTPUT = 1 << 28; // bytes that git may print
 const SLOW = 1000; // milliseconds after which a call can be cancelled
 const OUTSIDE_OR_GIT = /^\.\.(\/|$)|(^|\/)\.git(\/|$)/;
 
-type Documents = Map<string, vscode.TextDocument>;
-
-function setting<T>(name: string, fallback: T): T {
+/**
+ * @template T
+ * @param {string} name
+ * @param {T} fallback
+ * @returns {T}
+ */
+function setting(name, fallback) {
     return vscode.workspace.getConfiguration("boocode").get(name, fallback);
 }
 
-/** What git prints; its error message is that of the error. */
-export async function git(directory: string, ...args: string[]): Promise<string> {
+/**
+ * What git prints; its error message is that of the error.
+ * @param {string} directory
+ * @param {string[]} args
+ */
+async function git(directory, ...args) {
     const program = setting("gitPath", "git");
     const options = { maxBuffer: MAX_OUTPUT };
     try {
         const run = promisify(execFile);
         return (await run(program, ["-C", directory, ...args], options)).stdout;
     } catch (error) {
-        const { stderr, message } = error as { stderr?: string; message: string };
+        const { stderr, message } = /** @type {{ stderr?: string, message: string }} */ (error);
         throw new Error(stderr?.trim() || message);
     }
 }
 
-/** The path of a file without symbolic links, as git has it. */
-function real(file: string): string {
+/**
+ * The path of a file without symbolic links, as git has it.
+ * @param {string} file
+ */
+function real(file) {
     return existsSync(file) ? realpathSync(file) : file;
 }
 
-function textOf(document: vscode.TextDocument): string {
+/** @param {vscode.TextDocument} document */
+function textOf(document) {
     const mark = document.encoding === "utf8bom" ? "\ufeff" : "";
     return mark + document.getText();
 }
 
-export class Worktree {
-    private readonly server: Server;
+class Worktree {
+    #top;
+    #server;
 
-    constructor(
-        private readonly top: string,
-        log: (line: string) => void,
-    ) {
+    /**
+     * @param {string} top
+     * @param {(line: string) => void} log
+     */
+    constructor(top, log) {
+        this.#top = top;
         const options = ["-C", top, "boocode", "serve", "--repo", top];
-        this.server = new Server(setting("gitPath", "git"), options, log);
+        this.#server = new Server(setting("gitPath", "git"), options, log);
     }
 
-    dispose(): void {
-        this.server.dispose();
+    dispose() {
+        this.#server.dispose();
     }
 
-    file(path: string): vscode.Uri {
-        return vscode.Uri.file(join(this.top, path.toWellFormed()));
+    /** @param {string} path */
+    file(path) {
+        return vscode.Uri.file(join(this.#top, path.toWellFormed()));
     }
 
-    /** A version of a file: the blob that git calls `name`, or without one an empty text. */
-    version(path: string, name?: string | null): vscode.Uri {
+    /**
+     * A version of a file: the blob that git calls `name`, or without one an empty text.
+     * @param {string} path
+     * @param {string | null} [name]
+     */
+    version(path, name) {
         return vscode.Uri.from({
             scheme: "boocode",
             path: `/${path.toWellFormed()}`,
-            query: JSON.stringify([this.top, name || ""]),
+            query: JSON.stringify([this.#top, name || ""]),
         });
     }
 
     /** The unsaved documents by path. */
-    unsaved(): Documents {
-        const found: Documents = new Map();
+    unsaved() {
+        /** @type {Documents} */
+        const found = new Map();
         for (const document of vscode.workspace.textDocuments) {
-            const path = relative(this.top, real(document.uri.fsPath));
+            const path = relative(this.#top, real(document.uri.fsPath));
             const isFile = document.uri.scheme === "file";
             if (document.isDirty && isFile && !OUTSIDE_OR_GIT.test(path)) {
                 found.set(path, document);
@@ -80,9 +104,15 @@ export class Worktree {
         return found;
     }
 
-    /** The answer of a tool, which the user can cancel after a second. */
-    async call(tool: string, args: object, buffers: Documents = new Map()): Promise<Answer> {
-        const texts: Record<string, string> = {};
+    /**
+     * The answer of a tool, which the user can cancel after a second.
+     * @param {string} tool
+     * @param {object} args
+     * @param {Documents} [buffers]
+     */
+    async call(tool, args, buffers = new Map()) {
+        /** @type {Record<string, string>} */
+        const texts = {};
         for (const [path, document] of buffers) {
             texts[path] = textOf(document);
         }
@@ -91,18 +121,22 @@ export class Worktree {
         const canceller = new AbortController();
         const limit = AbortSignal.timeout(setting("timeout", 120) * 1000);
         const signal = AbortSignal.any([canceller.signal, limit]);
-        const answer = this.server.request(tool, given, signal);
+        const answer = this.#server.request(tool, given, signal);
         const timer = setTimeout(() => showProgress(tool, answer, canceller), SLOW);
         return answer.finally(() => clearTimeout(timer));
     }
 
-    /** Let a tool change files; unsaved documents change by one edit that the editor can undo. */
-    async change(tool: string, args: object): Promise<void> {
+    /**
+     * Let a tool change files; unsaved documents change by one edit that the editor can undo.
+     * @param {string} tool
+     * @param {object} args
+     */
+    async change(tool, args) {
         const dryRun = { ...args, dry_run: true };
         const planned = await this.call(tool, dryRun, this.unsaved());
         const unsaved = this.unsaved();
         refuseToLose(planned.files ?? [], unsaved);
-        const versions = new Map<vscode.TextDocument, number>();
+        const versions = new Map();
         for (const document of unsaved.values()) {
             versions.set(document, document.version);
         }
@@ -127,18 +161,17 @@ export class Worktree {
     }
 }
 
-function rangeOf({
-    start,
-    end,
-}: {
-    start: { line: number; character: number };
-    end: { line: number; character: number };
-}): vscode.Range {
+/** @param {TextEdit["range"]} range */
+function rangeOf({ start, end }) {
     return new vscode.Range(start.line, start.character, end.line, end.character);
 }
 
-/** Refuse to delete or rename a file whose document is not saved. */
-function refuseToLose(files: AnsweredFile[], unsaved: Documents): void {
+/**
+ * Refuse to delete or rename a file whose document is not saved.
+ * @param {AnsweredFile[]} files
+ * @param {Documents} unsaved
+ */
+function refuseToLose(files, unsaved) {
     for (const { action, from, path } of files) {
         const gone = action === "delete" ? path : from;
         if (gone !== undefined && unsaved.has(gone)) {
@@ -147,7 +180,12 @@ function refuseToLose(files: AnsweredFile[], unsaved: Documents): void {
     }
 }
 
-function showProgress(tool: string, answer: Promise<Answer>, canceller: AbortController): void {
+/**
+ * @param {string} tool
+ * @param {Promise<Answer>} answer
+ * @param {AbortController} canceller
+ */
+function showProgress(tool, answer, canceller) {
     const options = {
         location: vscode.ProgressLocation.Notification,
         title: `git boocode: ${tool}`,
@@ -161,3 +199,5 @@ function showProgress(tool: string, answer: Promise<Answer>, canceller: AbortCon
         await answer.catch(() => {});
     });
 }
+
+module.exports = { git, Worktree };

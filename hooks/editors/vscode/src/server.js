@@ -1,0 +1,156 @@
+// A client of `git boocode serve`: JSON-RPC 2.0, one message a line. git-boocode-editors(7) describes it.
+"use strict";
+const { spawn } = require("node:child_process");
+const { createInterface } = require("node:readline");
+
+/**
+ * @import { ChildProcessWithoutNullStreams } from "node:child_process"
+ * @import { Answer, Message } from "./types"
+ */
+
+const INSTALL = "type: pipx install git-boocode";
+
+/** The error of a tool that failed; `answer` is missing if the server gave none. */
+class ToolError extends Error {
+    /**
+     * @param {string} message
+     * @param {Answer} [answer]
+     */
+    constructor(message, answer) {
+        super(message);
+        this.answer = answer;
+    }
+}
+
+/** A server, which a request starts if it does not run. */
+class Server {
+    /** @type {ChildProcessWithoutNullStreams | undefined} */
+    #child;
+    #lastId = 0;
+    /** @type {Map<number, (message: Message) => void>} */
+    #waiting = new Map();
+    #program;
+    #options;
+    #log;
+
+    /**
+     * @param {string} program
+     * @param {string[]} options
+     * @param {(line: string) => void} log takes what happens to the program, and what it reports
+     */
+    constructor(program, options, log) {
+        this.#program = program;
+        this.#options = options;
+        this.#log = log;
+    }
+
+    /**
+     * The answer of a tool (ToolError); an abort of `signal` cancels the request.
+     * @param {string} tool
+     * @param {object} args
+     * @param {AbortSignal} signal
+     * @returns {Promise<Answer>}
+     */
+    async request(tool, args, signal) {
+        this.#child ??= this.#start();
+        const message = await this.#exchange(tool, args, signal);
+        const answer = message.result?.structuredContent;
+        if (!answer || message.result?.isError) {
+            const error = answer?.error ?? message.error;
+            throw new ToolError(error?.message ?? "the server gave no answer", answer);
+        }
+        return answer;
+    }
+
+    /** The server answers what it was asked, and ends. */
+    dispose() {
+        this.#child?.stdin.end();
+    }
+
+    /**
+     * @param {string} tool
+     * @param {object} args
+     * @param {AbortSignal} signal
+     * @returns {Promise<Message>}
+     */
+    async #exchange(tool, args, signal) {
+        const id = ++this.#lastId;
+        /** @type {Promise<Message>} */
+        const answered = new Promise((resolve) => {
+            this.#waiting.set(id, resolve);
+            signal.addEventListener("abort", () => {
+                if (this.#waiting.has(id)) {
+                    const params = { requestId: id };
+                    this.#send({ method: "notifications/cancelled", params });
+                }
+                resolve({ error: signal.reason });
+            });
+        });
+        const params = { name: tool, arguments: args };
+        this.#send({ id, method: "tools/call", params });
+        return answered.finally(() => this.#waiting.delete(id));
+    }
+
+    /** @param {object} message */
+    #send(message) {
+        const line = JSON.stringify({ jsonrpc: "2.0", ...message });
+        this.#child?.stdin.write(`${line}\n`);
+    }
+
+    #start() {
+        const child = spawn(this.#program, this.#options);
+        this.#child = child;
+        let said = "";
+        child.stderr.on("data", (text) => {
+            said = `${said}${text}`.slice(-1000);
+        });
+        child.on("error", ({ message }) => this.#ended(child, message));
+        child.on("close", (code) => {
+            const reason = said.trim() || "the server ended";
+            // Git ends with 1 if it knows no such command.
+            this.#ended(child, code === 1 ? `${reason}\n${INSTALL}` : reason);
+        });
+        child.stdin.on("error", () => {
+            // The end of the server is reported above.
+        });
+        createInterface(child.stdout).on("line", (line) => this.#received(line));
+        this.#initialize();
+        return child;
+    }
+
+    #initialize() {
+        const params = {
+            protocolVersion: "2025-11-25",
+            clientInfo: { name: "vscode", version: "0.1.0" },
+            // Paths may have any bytes.
+            capabilities: { experimental: { "git-boocode": { surrogates: true } } },
+        };
+        this.#send({ id: 0, method: "initialize", params });
+        this.#send({ method: "notifications/initialized" });
+    }
+
+    /** @param {string} line */
+    #received(line) {
+        const message = JSON.parse(line);
+        if (message.params) {
+            this.#log(`${message.params.level}: ${message.params.data}`);
+        }
+        this.#waiting.get(message.id)?.(message);
+    }
+
+    /**
+     * @param {ChildProcessWithoutNullStreams} child
+     * @param {string} message
+     */
+    #ended(child, message) {
+        if (this.#child === child) {
+            this.#child = undefined;
+        }
+        this.#log(message);
+        for (const resolve of this.#waiting.values()) {
+            resolve({ error: { message } });
+        }
+    }
+}
+
+module.exports = { Server, ToolError };
