@@ -150,7 +150,7 @@ def compared_states(
     old, *more = named
     refuse_combined(turn=turn, after=after)
     if after:
-        ends = [_tree_after(catalog, each) for each in named]
+        ends = [tree_after(catalog, each) for each in named]
         ends += [] if more else [current_tree(catalog.repository)]
         return Turn(old, NOW, own=(ends[0], ends[1]))
     if turn and more:
@@ -163,8 +163,8 @@ def compared_states(
     return found
 
 
-def _tree_after(catalog: Catalog, checkpoint: Checkpoint) -> str:
-    """The tree at the end of a turn."""
+def tree_after(catalog: Catalog, checkpoint: Checkpoint) -> str:
+    """The tree at the end of a turn; RefusedError (`not_found`) if it is unknown."""
     found = turn_of(catalog, checkpoint, partial(current_tree, catalog.repository))
     if found.end == NOW:
         return found.after

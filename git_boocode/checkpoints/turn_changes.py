@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Container, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from typing import NamedTuple
@@ -22,9 +22,7 @@ from git_boocode.repo.ids import time_of
 from git_boocode.repo.messages import OUT_OF_MEMORY, failure_reason, says
 from git_boocode.repo.repository import Repository
 
-# In bytes: git shows no lines of a larger file, and no more of its output is read.
-_LARGEST_FILE = "512k"
-_MOST_OUTPUT = 64 << 20
+_MOST_OUTPUT = 64 << 20  # bytes of git's output that are read
 # Of a git that searches with a regex: MiB of memory, and seconds of processor time.
 _SEARCH_LIMITS = (1024, 60)
 _HEADER = re.compile(rb"([0-9a-f]{40,64})(?:\0| ([0-9a-f]{40,64})\n)")
@@ -43,17 +41,27 @@ class ChangeCounts(NamedTuple):
 
 
 class DiffLimits(NamedTuple):
-    """How many bytes of diffs are kept of a turn, and of all turns, the newest first."""
+    """How many bytes of diffs are kept of a turn, and of all turns, the newest first.
+
+    Git shows no lines of a file of more bytes than `largest_file`.
+    """
 
     of_turn: int = 200_000
     of_all: int = 20_000_000
+    largest_file: int = 512 << 10
+
+
+TOO_LONG, TOO_MANY, TOO_LARGE = "turn", "page", "size"
+"""Why a diff has not all lines: the limit of its turn, of all turns, or of its file."""
 
 
 class TurnFile(NamedTuple):
     """A file that a turn changed; `path` counts from the top of the worktree.
 
     `action` is `create`, `delete`, `modify`, `rename` or `copy`; the last two have a `source`.
-    The numbers of lines are None for a binary file. `diff` are hunks; `cut` if lines are missing.
+    The numbers of lines are None for a binary file, and for one that is too large. `diff` are
+    hunks; `missing` is why lines of it are missing, empty if none are. The ids are those of blobs,
+    only zeros on a side without the file. Without lines, `sizes` are those of both sides in bytes.
     """
 
     path: str
@@ -63,8 +71,16 @@ class TurnFile(NamedTuple):
     mode: str
     added: int | None
     removed: int | None
+    old_id: str = ""
+    id: str = ""
     diff: str = ""
-    cut: bool = False
+    missing: str = ""
+    sizes: tuple[int | None, ...] = ()
+
+    @property
+    def cut(self) -> bool:
+        """Whether lines of its diff are missing, though git showed them."""
+        return self.missing in (TOO_LONG, TOO_MANY)
 
 
 class TurnDetails(NamedTuple):
@@ -112,22 +128,12 @@ def named_turns(catalog: Catalog, now: CurrentTree, ids: Iterable[str]) -> list[
 
 
 def with_details(
-    repository: Repository,
-    found: Sequence[Turn],
-    limits: DiffLimits,
-    cache: FileCache,
-    following: Sequence[Turn] = (),
+    repository: Repository, found: Sequence[Turn], limits: DiffLimits, cache: FileCache
 ) -> list[TurnDetails]:
-    """Turns with what changed in them; the caller provides for temporary objects.
-
-    Turns that follow one of them, and are not among them, are `following`.
-    """
+    """Turns with what changed in them; the caller provides for temporary objects."""
     files = {turn.key: cache[turn.key] for turn in found if turn.key in cache}
-    git = repository.git.bind(
-        f"core.bigFileThreshold={_LARGEST_FILE}", "diff.suppressBlankEmpty=false"
-    )
-    comparison = _Comparison(git, ("--no-textconv", rename_option(repository)), limits)
-    files |= comparison.files(turn for turn in found if turn.after and turn.key not in files)
+    wanted = [turn for turn in found if turn.after and turn.key not in files]
+    files |= _compared(repository, wanted, limits)
     cache.update(
         {turn.key: files[turn.key] for turn in found if turn.end != NOW and turn.key in files}
     )
@@ -140,10 +146,8 @@ def with_details(
     unknown = [turn for turn in found if turn.after and turn.key not in counts]
     counted = count_changes(repository, unknown)
     counts |= {turn.key: each for turn, each in zip(unknown, counted, strict=True)}
-    ends = dict(_end_times(Catalog(repository), found))
-    begun = {
-        turn.checkpoint.commit.id: time_of(turn.checkpoint.id) for turn in (*found, *following)
-    }
+    begun = {turn.checkpoint.commit.id: time_of(turn.checkpoint.id) for turn in found}
+    ends = dict(_end_times(Catalog(repository), found, begun))
     return [
         TurnDetails(
             turn,
@@ -155,6 +159,42 @@ def with_details(
         )
         for turn in found
     ]
+
+
+def turn_files(
+    repository: Repository, turn: Turn, limits: DiffLimits, options: Sequence[str] = ()
+) -> Sequence[TurnFile] | None:
+    """The files of a turn, whose end is known; None if objects are missing, or it is too much.
+
+    `options` are those of `git diff-tree`, such as `--ignore-all-space`. The caller provides for
+    temporary objects.
+    """
+    return _compared(repository, [turn], limits, options).get(turn.key)
+
+
+def _compared(
+    repository: Repository, found: Sequence[Turn], limits: DiffLimits, options: Sequence[str] = ()
+) -> dict[str, Sequence[TurnFile]]:
+    """The files of turns with their diffs, by the turns' keys."""
+    git = repository.git.bind(
+        f"core.bigFileThreshold={limits.largest_file}", "diff.suppressBlankEmpty=false"
+    )
+    given = ("--no-textconv", rename_option(repository), *options)
+    files = _Comparison(git, given, limits).files(found)
+    if not limits.of_turn:
+        return files
+    binary = (file for each in files.values() for file in each if file.added is None)
+    ids = sorted({each for file in binary for each in (file.old_id, file.id)})
+    sizes = {each.id: each.size for each in repository.store.lookup(ids) if each} if ids else {}
+
+    def with_sizes(file: TurnFile) -> TurnFile:
+        if file.added is not None:
+            return file
+        both = (sizes.get(file.old_id), sizes.get(file.id))
+        is_large = max(each or 0 for each in both) > limits.largest_file
+        return file._replace(sizes=both, missing=TOO_LARGE if is_large else "")
+
+    return {key: [*map(with_sizes, each)] for key, each in files.items()} if ids else files
 
 
 def count_changes(
@@ -210,9 +250,15 @@ def rename_option(repository: Repository) -> str:
     return "--no-renames" if word in ("false", "no", "off", "0") else "--find-renames"
 
 
-def _end_times(catalog: Catalog, found: Sequence[Turn]) -> Iterator[tuple[str, float]]:
-    """When turns ended, by the commits that recorded it or came before a restore."""
-    commits = [turn.after for turn in found if turn.end in (RECORDED, RESTORE)]
+def _end_times(
+    catalog: Catalog, found: Sequence[Turn], begun: Container[str]
+) -> Iterator[tuple[str, float]]:
+    """When turns ended, by commit, apart from the ends that are in `begun`."""
+    commits = [
+        turn.after
+        for turn in found
+        if turn.end in (RECORDED, RESTORE) or (turn.end == CHECKPOINT and turn.after not in begun)
+    ]
     for identifier, commit in zip(commits, catalog.store.commits(commits), strict=True):
         with suppress(MetadataError):
             own = Metadata.parse(commit.message).text("id") if commit else ""
@@ -279,10 +325,9 @@ class _Comparison(NamedTuple):
                 turn = next((turn for turn in remaining if _header(turn) == header), None)
                 if turn is None:
                     return
-                files: Sequence[TurnFile] = _listed(output)
+                files: Sequence[TurnFile] = _listed(output, has_diffs=bool(self.limits))
                 if self.limits and files:
-                    output.until(b"\0")
-                    files = _diffs(output, files, min(self.limits.of_turn, left))
+                    files = _diffs(output, files, self.limits.of_turn, left)
                     left -= sum(len(file.diff) for file in files)
                 yield turn, files
 
@@ -352,36 +397,46 @@ class _Output:
         return _HEADER.match(self._buffer, self._next)
 
 
-def _listed(output: _Output) -> list[TurnFile]:
-    """The files of a turn, which git lists first with their modes, and then with their lines."""
-    rows: list[tuple[str, str, str, str, str]] = []
+def _listed(output: _Output, *, has_diffs: bool) -> list[TurnFile]:
+    """The files of a turn, which git lists first with their modes, and then with their lines.
+
+    What separates these from diffs is read, too.
+    """
+    files: list[TurnFile] = []
     if output.ended or output.at_header:
         return []
     field = output.until(b"\0")
     while field.startswith(b":"):
-        old_mode, mode, _, _, letter = field[1:].decode("ascii").split(" ")
+        old_mode, mode, old_id, identifier, letter = field[1:].decode("ascii").split(" ")
         path = output.until(b"\0")
         source = b""
         if letter[0] in "RC":
             source, path = path, output.until(b"\0")
-        rows.append((_text(path), letter[0], _text(source), old_mode, mode))
+        action = _ACTIONS.get(letter[0], letter if letter == "T" else "modify")
+        about = (_text(path), action, _text(source), old_mode, mode)
+        files.append(TurnFile(*about, 0, 0, old_id, identifier))
         field = output.until(b"\0")
-    files = []
-    for number, (name, letter, origin, old_mode, mode) in enumerate(rows):
-        field = output.until(b"\0") if number else field
-        *counts, rest = field.split(b"\t", 2)
+    # Of files in which only whitespace changed, git counts no lines if it is to ignore that.
+    row: bytes | None = field
+    for number, file in enumerate(files):
+        row = output.until(b"\0") if row is None else row
+        *counts, rest = row.split(b"\t", 2)
+        if not row or _text(rest) != ("" if file.source else file.path):
+            continue
         for _ in range(0 if rest else 2):
             output.until(b"\0")
         added, removed = (None if each == b"-" else int(each) for each in counts)
-        action = _ACTIONS.get(letter, letter if letter == "T" else "modify")
-        files.append(TurnFile(name, action, origin, old_mode, mode, added, removed))
+        files[number] = file._replace(added=added, removed=removed)
+        row = None
+    if has_diffs and row is None:
+        output.until(b"\0")
     return files
 
 
-def _diffs(output: _Output, files: Sequence[TurnFile], room: int) -> list[TurnFile]:
-    """The files with their diffs, of which `room` bytes are kept."""
-    # A file that becomes a symlink or the other way round has two diffs, a deletion and a creation.
-    order = [number for number, file in enumerate(files) for _ in range(1 + (file.action == "T"))]
+def _diffs(output: _Output, files: Sequence[TurnFile], of_turn: int, of_all: int) -> list[TurnFile]:
+    """The files with their diffs, of which so many bytes are kept as both limits allow."""
+    room, reason = min((of_turn, TOO_LONG), (of_all, TOO_MANY))
+    order = [number for number, file in enumerate(files) for _ in range(_sections(file))]
     kept: list[list[bytes]] = [[] for _ in files]
     cut: set[int] = set()
     sections, current, in_hunk = iter(order), -1, False
@@ -402,10 +457,19 @@ def _diffs(output: _Output, files: Sequence[TurnFile], room: int) -> list[TurnFi
         file._replace(
             action="modify" if file.action == "T" else file.action,
             diff=_text(b"\n".join(lines)),
-            cut=number in cut,
+            missing=reason if number in cut else "",
         )
         for number, (file, lines) in enumerate(zip(files, kept, strict=True))
     ]
+
+
+def _sections(file: TurnFile) -> int:
+    """How many diffs git prints of a file."""
+    if file.action == "T":
+        # It becomes a symlink or the other way round: a deletion and a creation.
+        return 2
+    counts, modes = (file.added, file.removed), (file.old_mode, file.mode)
+    return int(file.action != "modify" or counts != (0, 0) or modes[0] != modes[1])
 
 
 def _text(data: bytes) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, TypeGuard
 
 from git_boocode.checkpoints.restore.request import (
     LATER_CHANGES,
@@ -39,10 +39,21 @@ from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_parts import files_to_choose, restore_parts
 from git_boocode.workflows.take_back import TakeBackRequest, take_back
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
+from git_boocode.workflows.view_diffs import (
+    AFTER,
+    BEFORE,
+    DiffForm,
+    State,
+    compare_data,
+    file_data,
+    turns_with_text,
+)
 
 _HOST = "127.0.0.1"
 _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
+_LONGEST_TEXT = 200  # characters to search for
+_MOST_CONTEXT = 1_000_000  # lines
 _MOST_ANSWERS = 32  # that are made at once
 _PATIENCE = 10  # seconds without a byte of a request after which its connection is closed
 _PAUSE = 0.1  # seconds after a connection that could not be accepted
@@ -182,6 +193,29 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             raise _invalid("path")
         return {"ok": True, **blame_file(self.repository(), path)}
 
+    def file(self, body: Answer) -> Answer:
+        """One file of a turn, with all of its diff."""
+        path = body.get("path")
+        if not _is_path(path):
+            raise _invalid("path")
+        form, name = _form(body), _id(body, "turn")
+        return {"ok": True, **file_data(self.repository(), name, path, form, self.most)}
+
+    def compare(self, body: Answer) -> Answer:
+        """The files that differ between two states."""
+        paths = body.get("paths", [])
+        if not isinstance(paths, list) or not all(map(_is_path, paths)):
+            raise _invalid("paths")
+        states = _state(body, "old"), _state(body, "new")
+        return {"ok": True, **compare_data(self.repository(), *states, paths, _form(body))}
+
+    def search(self, body: Answer) -> Answer:
+        """The turns with a changed line that contains a text."""
+        text = body.get("text")
+        if not _is_path(text) or "\n" in text or len(text) > _LONGEST_TEXT:
+            raise _invalid("text")
+        return {"ok": True, **turns_with_text(self.repository(), text, self.most)}
+
     def preview(self, body: Answer) -> Answer:
         """What a restore would change."""
         return self._restored(body, dry_run=True)
@@ -258,7 +292,24 @@ def _id(body: Answer, key: str) -> str:
     return identifier
 
 
-def _is_path(value: object) -> bool:
+def _state(body: Answer, key: str) -> State:
+    """`"now"`, or the state before or after a turn."""
+    value = body.get(key)
+    if value == "now":
+        return State()
+    if not isinstance(value, dict) or value.get("side") not in (BEFORE, AFTER):
+        raise _invalid(key)
+    return State(_id(value, "turn"), value["side"])
+
+
+def _form(body: Answer) -> DiffForm:
+    context = body.get("context", DiffForm().context)
+    if type(context) is not int or not 0 <= context <= _MOST_CONTEXT:
+        raise _invalid("context")
+    return DiffForm(body.get("ignore_whitespace") is True, context)
+
+
+def _is_path(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value) and "\0" not in value
 
 
@@ -312,6 +363,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer what needs a body, and what changes something."""
         actions = {
             "/blame": self.server.blame,
+            "/file": self.server.file,
+            "/compare": self.server.compare,
+            "/search": self.server.search,
             "/preview": self.server.preview,
             "/restore": self.server.restore,
             "/parts": self.server.parts,

@@ -37,7 +37,7 @@ from git_boocode.checkpoints.turn_changes import (
     newest_everywhere,
     with_details,
 )
-from git_boocode.checkpoints.turns import NOW, CurrentTree
+from git_boocode.checkpoints.turns import NOW, CurrentTree, Turn
 from git_boocode.editing.records import (
     EditRecord,
     Records,
@@ -53,7 +53,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
 _ROWS_ONLY = DiffLimits(0, 0)
-_ONE_TURN = DiffLimits(2_000_000, 2_000_000)
+_ONE_TURN = DiffLimits(500_000, 500_000)
 _MOST_PATHS = 100  # of a turn, for the search
 _MOST_LINES = 20_000  # of a file that a served page blames
 # The files that a page without a server blames: how many, their lines, their bytes, seconds in all.
@@ -100,19 +100,25 @@ def row_data(repository: Repository, most: int, cache: FileCache) -> JsonObject:
 def turn_data(repository: Repository, identifier: str, most: int) -> JsonObject:
     """The details of one of the newest turns; RefusedError (`not_found`)."""
     with temporary_objects(repository):
-        catalog, now = Catalog(repository), CurrentTree(repository)
-        found = newest_everywhere(catalog, now, most)
-        chosen = [turn for turn in found if turn.checkpoint.id == identifier]
-        if not chosen:
-            raise RefusedError(
-                "that turn is no longer among the newest ones",
-                code="not_found",
-                hints=("reload the page",),
-            )
-        # The next checkpoint is there for its time.
-        following = [turn for turn in found if turn.checkpoint.commit.id == chosen[0].after]
-        [details] = with_details(repository, chosen, _ONE_TURN, {}, following)
+        turn = shown_turn(repository, identifier, most)
+        [details] = with_details(repository, [turn], _ONE_TURN, {})
         return _details_json(details, *_events(repository, [details]))
+
+
+def shown_turn(repository: Repository, identifier: str, most: int) -> Turn:
+    """One of the newest turns; RefusedError (`not_found`).
+
+    The caller provides for temporary objects.
+    """
+    found = newest_everywhere(Catalog(repository), CurrentTree(repository), most)
+    for turn in found:
+        if turn.checkpoint.id == identifier:
+            return turn
+    raise RefusedError(
+        "that turn is no longer among the newest ones",
+        code="not_found",
+        hints=("reload the page",),
+    )
 
 
 def state_of(repository: Repository) -> str:
@@ -391,13 +397,14 @@ def command_back(checkpoint: Checkpoint, *, here: bool) -> str:
 
 def _details_json(row: TurnDetails, events: _Events) -> JsonObject:
     return {
-        "files": None if row.files is None else [_file_json(file) for file in row.files],
+        "files": None if row.files is None else [file_json(file) for file in row.files],
         "edits": [_edit_json(record) for record in events.edits],
         "refusals": [refusal._asdict() for refusal in events.refusals],
     }
 
 
-def _file_json(file: TurnFile) -> JsonObject:
+def file_json(file: TurnFile) -> JsonObject:
+    """A file that differs, with its diff; `sizes` are those of a binary file, in bytes."""
     modes = [file.old_mode, file.mode] if file.action in ("modify", "rename") else []
     changed = modes if len(set(modes)) == 2 else []
     return {
@@ -409,6 +416,8 @@ def _file_json(file: TurnFile) -> JsonObject:
         "removed": file.removed,
         "diff": file.diff,
         "cut": file.cut,
+        **({"missing": file.missing} if file.missing else {}),
+        **({"sizes": [*file.sizes]} if file.sizes else {}),
     }
 
 

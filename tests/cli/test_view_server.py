@@ -142,14 +142,15 @@ def test_what_is_not_the_page_is_forbidden_without_a_detail(client: Client) -> N
             assert (reply.status, reply.body) == (403, b""), headers
         for path in (
             *("/blame", "/preview", "/restore", "/parts", "/restore-parts", "/revert"),
-            *("/undo", "/nowhere"),
+            *("/undo", "/file", "/compare", "/search", "/nowhere"),
         ):
             reply = client.post(path, {}, **headers)
             assert (reply.status, reply.body) == (403, b""), headers
 
 
 def test_a_change_needs_the_origin_of_the_page(client: Client) -> None:
-    for path in ("/preview", "/restore", "/restore-parts", "/revert", "/undo", "/blame"):
+    paths = ("/preview", "/restore", "/restore-parts", "/revert", "/undo", "/blame", "/file")
+    for path in (*paths, "/compare", "/search"):
         assert client.post(path, {}, Origin=None).status == 403
         other = client.post(path, {}, Origin=client.origin.replace("127.0.0.1", "localhost"))
         assert other.status == 403
@@ -241,6 +242,69 @@ def test_details_and_blame_come_on_demand(client: Client, repo: Repo) -> None:
     for value in ("", "a\0b", 1, None, ["a"]):
         answer = client.post("/blame", {"path": value}).json
         assert answer["error"]["code"] == "invalid_input"
+
+
+def test_one_file_comes_with_as_many_lines_as_wanted(client: Client, repo: Repo) -> None:
+    lines = [f"{number}\n" for number in range(1, 31)]
+    repo.write("a", "".join(lines))
+    take(label="third")
+    repo.write("a", "".join([*lines[:14], " 15 \n", *lines[15:29], "end\n"]))
+    third = ids(client)[0]
+    file = client.post("/file", {"turn": third, "path": "a"}).json["file"]
+    assert (file["added"], file["diff"].count("@@ ")) == (2, 2)
+    file = client.post("/file", {"turn": third, "path": "a", "context": 100}).json["file"]
+    assert file["diff"].count("\n 1") == 10
+    asked: dict[str, object] = {"turn": third, "path": "a", "ignore_whitespace": True}
+    file = client.post("/file", asked).json["file"]
+    assert (file["added"], file["removed"], "+ 15 " in file["diff"]) == (1, 1, False)
+    for path in ("b", "../a"):
+        answer = client.post("/file", {**asked, "path": path}).json
+        assert answer["error"]["code"] == "not_found"
+    wrongs: list[dict[str, object]] = [{"path": ""}, {"context": -1}, {"context": True}]
+    wrongs += [{"context": "3"}, {"turn": 1}, {"turn": "@"}]
+    for wrong in wrongs:
+        answer = client.post("/file", {**asked, **wrong}).json
+        assert answer["error"]["code"] == "invalid_input"
+
+
+def test_two_states_are_compared(client: Client, repo: Repo) -> None:
+    second, first = ids(client)
+    repo.write("b", "b\n")
+    begun, ended = {"turn": first, "side": "before"}, {"turn": first, "side": "after"}
+
+    def compared(old: object, new: object, **more: object) -> list[tuple[str, str]]:
+        answer = client.post("/compare", {"old": old, "new": new, **more}).json
+        return [(file["path"], file["diff"]) for file in answer["files"]]
+
+    assert compared(begun, ended) == [("a", "@@ -1 +1 @@\n-one\n+two")]
+    both = [("a", "@@ -1 +1 @@\n-one\n+three"), ("b", "@@ -0,0 +1 @@\n+b")]
+    assert compared(begun, "now") == both
+    assert compared(begun, "now", paths=["b"]) == both[1:]
+    assert compared("now", begun, paths=["b"]) == [("b", "@@ -1 +0,0 @@\n-b")]
+    assert compared(ended, {"turn": second, "side": "before"}) == []
+    assert compared("now", "now") == []
+    wrong: list[object] = [None, first, {"turn": first}, {"turn": "@", "side": "after"}]
+    for state in wrong:
+        answer = client.post("/compare", {"old": state, "new": "now"}).json
+        assert answer["error"]["code"] == "invalid_input"
+    gone = {"turn": f"{first[:-4]}0000", "side": "after"}
+    assert client.post("/compare", {"old": gone, "new": "now"}).json["error"]["code"] == "not_found"
+
+
+def test_diffs_are_searched_for_a_text(client: Client, repo: Repo) -> None:
+    second, first = ids(client)
+    repo.write("a", "call(X[0]) + .*\n")
+    for text, expected in (
+        ("two", [second, first]),
+        ("ONE", [first]),
+        ("x[0]) + .*", [second]),
+        ("call.X", []),
+    ):
+        answer = client.post("/search", {"text": text}).json
+        assert (answer["turns"], answer["complete"]) == (expected, True)
+    wrong: list[object] = ["", "a\nb", "a\0", "x" * 201, None, 1]
+    for given in wrong:
+        assert client.post("/search", {"text": given}).json["error"]["code"] == "invalid_input"
 
 
 def test_restore_and_undo(client: Client, repo: Repo) -> None:
