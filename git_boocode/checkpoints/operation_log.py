@@ -5,12 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.restore.plan import RestorePlan, read_history, read_plan
 from git_boocode.checkpoints.restore.request import PICK, RESTORE, REVERT
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
+
+REVERTED, RESTORED, ARCHIVED = "reverted", "restored", "archived"
+"""The states of turns that are not in force."""
+BEFORE, AFTER, DURING = "before", "after", "during"
+"""The sides of a turn."""
 
 
 class LoggedOperation(NamedTuple):
@@ -41,6 +48,11 @@ class LoggedOperation(NamedTuple):
         step = self.plan.step
         return not step.whole if step else bool(self.plan.request.paths)
 
+    @property
+    def side(self) -> str:
+        """Whether a restore went back to before its target or to after it; else empty."""
+        return "" if self.plan.step else _side(self.safety)
+
     def as_json(self) -> dict[str, Any]:
         """The operation in the JSON answer of `log`."""
         is_restore = self.command == RESTORE
@@ -50,6 +62,7 @@ class LoggedOperation(NamedTuple):
             "created_at": self.safety.meta.text("created_at") or None,
             "checkpoint_id": self.targets[0] if is_restore else None,
             "turns": [] if is_restore else [*self.targets],
+            "side": self.side or None,
             "partial": self.is_partial,
             "undone": self.undone,
         }
@@ -94,28 +107,112 @@ def reverted_turns(safety: Iterable[Checkpoint]) -> set[str]:
 
     `safety` are the safety checkpoints of some worktrees, newest first.
     """
-    worktrees = defaultdict[str, list[RestorePlan]](list)
-    for each in safety:
-        if (plan := read_plan(each)).kind and plan.proposal is None:
-            worktrees[each.meta.worktree_key].append(plan)
-    return {turn for plans in worktrees.values() for turn in _reverted(plans[::-1])}
+    return {turn for moments in _by_worktree(safety).values() for turn in moments[-1].reverted}
 
 
-def _reverted(oldest_first: Iterable[RestorePlan]) -> frozenset[str]:
-    """The turns that are reverted in one worktree.
+class TurnStates:
+    """Which turns are reverted, or taken away by a restore to before them.
 
-    A restore of everything goes back to what was reverted at the time of its target.
+    `safety` are the safety checkpoints of some worktrees, newest first.
     """
-    ids, after = [""], [frozenset[str]()]
-    for plan in oldest_first:
-        now, step = after[-1], plan.step
+
+    def __init__(self, catalog: Catalog, safety: Iterable[Checkpoint]) -> None:
+        self._catalog = catalog
+        self._moments = _by_worktree(safety, catalog)
+
+    def of(self, checkpoint: Checkpoint) -> str:
+        """The state of the turn that a checkpoint began; empty if it is in force."""
+        if checkpoint.ref.startswith(ARCHIVE):
+            return ARCHIVED
+        moments = self._moments.get(checkpoint.meta.worktree_key)
+        if not moments or not checkpoint.ref.startswith(CHECKPOINTS):
+            return ""
+        if checkpoint.id in moments[-1].reverted:
+            return REVERTED
+        away = any(begin <= checkpoint.id < end for begin, end in moments[-1].away)
+        return RESTORED if away else ""
+
+    def restores(self, worktree_key: str) -> list[WholeRestore]:
+        """The restores of everything in a worktree, and their undos and redos, oldest first."""
+        moments = self._moments.get(worktree_key, ())
+        return [each.restore for each in moments if each.restore]
+
+
+class WholeRestore(NamedTuple):
+    """A restore, undo or redo of all files; `to` is the id of the state to which it went back.
+
+    The target is a turn, of which `side` is meant, or the safety checkpoint of another operation.
+    """
+
+    id: str
+    target: str
+    side: str
+    to: str
+
+
+class _Moment(NamedTuple):
+    """What holds in a worktree after an operation.
+
+    The turns that are reverted, and the ranges of ids of those that a restore took away.
+    """
+
+    id: str = ""
+    reverted: frozenset[str] = frozenset()
+    away: tuple[tuple[str, str], ...] = ()
+    restore: WholeRestore | None = None
+
+
+def _by_worktree(
+    safety: Iterable[Checkpoint], catalog: Catalog | None = None
+) -> dict[str, list[_Moment]]:
+    """What holds after each operation, oldest first, by the keys of the worktrees."""
+    worktrees = defaultdict[str, list[Checkpoint]](list)
+    for each in safety:
+        worktrees[each.meta.worktree_key].append(each)
+    return {key: _moments(found[::-1], catalog) for key, found in worktrees.items()}
+
+
+def _moments(oldest_first: Iterable[Checkpoint], catalog: Catalog | None) -> list[_Moment]:
+    """What holds after each operation in one worktree.
+
+    A restore of everything goes back to what held at the time of its target.
+    """
+    found = [_Moment()]
+    for safety in oldest_first:
+        plan = read_plan(safety)
+        if not plan.kind or plan.proposal is not None:
+            continue
+        now, step = found[-1]._replace(id=safety.id, restore=None), plan.step
         if step is not None and step.command == PICK:
             # Also of a part: then the turn is not reverted as a whole.
-            now = now - {*step.turns}
+            now = now._replace(reverted=now.reverted - {*step.turns})
         elif step is not None and step.command == REVERT and step.whole:
-            now = now | {*step.turns}
+            now = now._replace(reverted=now.reverted | {*step.turns})
         elif step is None and plan.request.files and not plan.request.paths:
-            now = after[max(bisect_left(ids, plan.target) - 1, 0)]
-        ids.append(plan.id)
-        after.append(now)
-    return after[-1]
+            side = _side(safety)
+            to = _end_of(plan, catalog) if side == AFTER else plan.target
+            ids = [each.id for each in found]
+            then = found[max(bisect_left(ids, to) - 1, 0)]
+            now = then._replace(id=safety.id, restore=None)
+            if plan.request.only is None:
+                away = (*then.away, (to, safety.id))
+                restore = WholeRestore(safety.id, plan.target, side, to)
+                now = now._replace(away=away, restore=restore)
+        found.append(now)
+    return found
+
+
+def _side(safety: Checkpoint) -> str:
+    return AFTER if safety.meta.table("restore").get("after") is True else BEFORE
+
+
+def _end_of(plan: RestorePlan, catalog: Catalog | None) -> str:
+    """The id of the state at the end of a turn to which a restore went back."""
+    ids = [plan.target_commit] if catalog and plan.target_commit else []
+    for commit in catalog.store.commits(ids) if catalog else ():
+        with suppress(MetadataError):
+            found = Metadata.parse(commit.message).text("id") if commit else ""
+            if found > plan.target:
+                return found
+    # Just after its beginning.
+    return f"{plan.target}~"

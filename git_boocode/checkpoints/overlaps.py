@@ -16,8 +16,7 @@ from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.timeline import NO_SESSION, Session
 from git_boocode.checkpoints.turns import RecordedStates, only_paths
 from git_boocode.repo.entries import Metadata, Unusable
-from git_boocode.repo.layout import CHECKPOINTS, EDITS, TOOL_STATES, TURN_ENDS
-from git_boocode.repo.store import Ref
+from git_boocode.repo.layout import CHECKPOINTS, EDITS, TOOL_STATES
 
 
 def session_of(meta: Metadata) -> Session:
@@ -113,20 +112,16 @@ class Overlaps:
 
     def _newest_signs(self) -> Iterator[_Reach]:
         """The recorded ends, tool states and edits, newest first."""
-        store = self._catalog.store
-        of_turns = self._read(store.refs(TURN_ENDS, TOOL_STATES))
-        ends = sorted(of_turns, key=lambda sign: sign.id, reverse=True)
-        return merge(ends, self._read(store.refs(EDITS)), key=lambda sign: sign.id, reverse=True)
+        ends = sorted(map(_reach, self._recorded.signs), key=lambda sign: sign.id, reverse=True)
+        edits = self._catalog.entries(self._catalog.store.refs(EDITS))
+        read = (_reach(entry) for entry in edits if not isinstance(entry, Unusable))
+        return merge(ends, read, key=lambda sign: sign.id, reverse=True)
 
-    def _read(self, refs: Iterable[Ref]) -> Iterator[_Reach]:
-        for entry in self._catalog.entries(refs):
-            if not isinstance(entry, Unusable):
-                meta = entry.meta
-                is_beside = entry.ref.startswith(TOOL_STATES) or bool(texts_of(meta, "beside"))
-                yield _Reach(
-                    meta.text("id"),
-                    meta.worktree_key,
-                    session_of(meta),
-                    meta.text("turn"),
-                    is_beside,
-                )
+
+def _reach(entry: Checkpoint) -> _Reach:
+    """How far a sign shows that its turn went."""
+    meta = entry.meta
+    is_beside = entry.ref.startswith(TOOL_STATES) or bool(texts_of(meta, "beside"))
+    return _Reach(
+        meta.text("id"), meta.worktree_key, session_of(meta), meta.text("turn"), is_beside
+    )

@@ -35,6 +35,52 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import Item, TreeEditor
 
 
+class OwnTurns:
+    """Lists turns with what is their own, and knows which ones may have overlapped.
+
+    It writes objects if turns overlapped, see `temporary_objects`.
+    """
+
+    def __init__(self, catalog: Catalog, now: Callable[[], str]) -> None:
+        self.catalog = catalog
+        self.now = now
+        self.recorded = RecordedStates(catalog)
+        self._overlaps = Overlaps(catalog, self.recorded)
+        self._histories: dict[tuple[str, str], RecordedHistory] = {}
+
+    def turns(
+        self,
+        entries: Iterable[Checkpoint | Unusable],
+        wanted: Callable[[Checkpoint], bool] = everything,
+    ) -> Iterator[Turn]:
+        """As `turns` of the module of that name."""
+        observed = self._overlaps.observed(entries)
+        for turn in turns(self.catalog, observed, self.now, wanted, self.recorded):
+            history = self.history_of(turn.checkpoint)
+            yield _own(self.catalog, history.work_of(turn, self.now)) if history else turn
+
+    def named(self, ids: Iterable[str]) -> Iterator[Turn]:
+        """The turns with some ids, newest first, also archived and fetched ones."""
+        left = set(ids)
+
+        def wanted(checkpoint: Checkpoint) -> bool:
+            if checkpoint.id not in left:
+                return False
+            left.remove(checkpoint.id)
+            return True
+
+        return self.turns(self.catalog.everything(), wanted)
+
+    def history_of(self, entry: Checkpoint) -> RecordedHistory | None:
+        """The states of the worktree of a checkpoint that was listed, if its turn may overlap."""
+        if only_paths(entry) != () or not self._overlaps.may_overlap(entry):
+            return None
+        key = (entry.meta.worktree_key, entry.remote)
+        if key not in self._histories:
+            self._histories[key] = RecordedHistory.of(self.catalog, entry)
+        return self._histories[key]
+
+
 def own_turns(
     catalog: Catalog,
     entries: Iterable[Checkpoint | Unusable],
@@ -42,18 +88,7 @@ def own_turns(
     wanted: Callable[[Checkpoint], bool] = everything,
 ) -> Iterator[Turn]:
     """As `turns`; writes objects if turns overlapped, see `temporary_objects`."""
-    recorded = RecordedStates(catalog)
-    overlaps = Overlaps(catalog, recorded)
-    histories: dict[tuple[str, str], RecordedHistory] = {}
-    for turn in turns(catalog, overlaps.observed(entries), now, wanted, recorded):
-        entry = turn.checkpoint
-        if only_paths(entry) != () or not overlaps.may_overlap(entry):
-            yield turn
-            continue
-        key = (entry.meta.worktree_key, entry.remote)
-        if key not in histories:
-            histories[key] = RecordedHistory.of(catalog, entry)
-        yield _own(catalog, histories[key].work_of(turn, now))
+    return OwnTurns(catalog, now).turns(entries, wanted)
 
 
 def own_turn_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) -> Turn:

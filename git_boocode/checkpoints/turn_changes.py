@@ -114,19 +114,6 @@ def newest_everywhere(catalog: Catalog, now: CurrentTree, most: int) -> list[Tur
     return [*islice(own_turns(catalog, catalog.newest_first(everywhere=True), now), most)]
 
 
-def named_turns(catalog: Catalog, now: CurrentTree, ids: Iterable[str]) -> list[Turn]:
-    """The turns with some ids, newest first, also archived and fetched ones."""
-    left = set(ids)
-
-    def wanted(checkpoint: Checkpoint) -> bool:
-        if checkpoint.id not in left:
-            return False
-        left.remove(checkpoint.id)
-        return True
-
-    return [*own_turns(catalog, catalog.everything(), now, wanted)]
-
-
 def with_details(
     repository: Repository, found: Sequence[Turn], limits: DiffLimits, cache: FileCache
 ) -> list[TurnDetails]:
@@ -139,13 +126,13 @@ def with_details(
     )
     # A file without lines may also be text that is too large to show.
     counts: dict[str, ChangeCounts | None] = {
-        key: _counted(each)
+        key: counted(each)
         for key, each in files.items()
         if all(file.added is not None for file in each)
     }
     unknown = [turn for turn in found if turn.after and turn.key not in counts]
-    counted = count_changes(repository, unknown)
-    counts |= {turn.key: each for turn, each in zip(unknown, counted, strict=True)}
+    others = count_changes(repository, unknown)
+    counts |= {turn.key: each for turn, each in zip(unknown, others, strict=True)}
     begun = {turn.checkpoint.commit.id: time_of(turn.checkpoint.id) for turn in found}
     ends = dict(_end_times(Catalog(repository), found, begun))
     return [
@@ -203,6 +190,17 @@ def count_changes(
     options: Sequence[str] = (),
     pathspecs: Sequence[str] = (),
 ) -> list[ChangeCounts | None]:
+    """How much changed in each turn; see `changed_files`."""
+    found = changed_files(repository, compared, options, pathspecs)
+    return [None if files is None else counted(files) for files in found]
+
+
+def changed_files(
+    repository: Repository,
+    compared: Sequence[Turn],
+    options: Sequence[str] = (),
+    pathspecs: Sequence[str] = (),
+) -> list[Sequence[TurnFile] | None]:
     """What changed in each turn; None if its end is unknown or objects are missing.
 
     `options` are those of `git diff-tree` that select changes, such as `-S<text>`; a turn without
@@ -221,10 +219,11 @@ def count_changes(
     is_search = bool(options or pathspecs)
     wanted = (turn for turn in compared if turn.after and not (is_search and turn.paths))
     files = comparison.files(wanted, pathspecs)
-    return [_counted(files[turn.key]) if turn.key in files else None for turn in compared]
+    return [files.get(turn.key) for turn in compared]
 
 
-def _counted(files: Iterable[TurnFile]) -> ChangeCounts:
+def counted(files: Iterable[TurnFile]) -> ChangeCounts:
+    """How many files and lines changed."""
     rows = [(file.added or 0, file.removed or 0) for file in files]
     return ChangeCounts(len(rows), sum(row[0] for row in rows), sum(row[1] for row in rows))
 

@@ -35,6 +35,7 @@ from git_boocode.repo.layout import (
     CHECKPOINTS,
     REMOTE_TURN_ENDS,
     SAFETY,
+    TOOL_STATES,
     TURN_ENDS,
 )
 from git_boocode.repo.repository import Repository
@@ -231,19 +232,45 @@ class RecordedStates:
 
     @cached_property
     def _refs(self) -> list[Ref]:
-        return self._catalog.store.refs(TURN_ENDS, REMOTE_TURN_ENDS, SAFETY)
+        store = self._catalog.store
+        return store.refs(TURN_ENDS, REMOTE_TURN_ENDS, TOOL_STATES, SAFETY, ARCHIVE)
+
+    def _below(self, *prefixes: str) -> list[Ref]:
+        return [ref for ref in self._refs if ref.name.startswith(prefixes)]
 
     @cached_property
-    def _ends(self) -> dict[str, str]:
-        return {ref.name: ref.target for ref in self._refs}
+    def _targets(self) -> dict[str, str]:
+        return {ref.name: ref.target for ref in self._below(TURN_ENDS, REMOTE_TURN_ENDS)}
 
     @cached_property
     def _restores(self) -> list[Ref]:
-        return sorted(ref for ref in self._refs if ref.name.startswith(SAFETY))
+        return sorted(self._below(SAFETY))
+
+    @cached_property
+    def safety(self) -> list[Checkpoint]:
+        """The safety checkpoints of all worktrees, newest first."""
+        entries = self._catalog.entries(self._below(SAFETY))
+        return [entry for entry in entries if not isinstance(entry, Unusable)]
+
+    @cached_property
+    def archived(self) -> dict[str, Ref]:
+        """The archived checkpoints by their ids."""
+        return {ref.id: ref for ref in self._below(ARCHIVE)}
+
+    @cached_property
+    def signs(self) -> list[Checkpoint]:
+        """The recorded ends and the states around tool calls."""
+        entries = self._catalog.entries(self._below(TURN_ENDS, TOOL_STATES))
+        return [entry for entry in entries if not isinstance(entry, Unusable)]
+
+    @cached_property
+    def ends(self) -> dict[str, Checkpoint]:
+        """The recorded ends by the ids of the turns."""
+        return {sign.ref.removeprefix(TURN_ENDS): sign for sign in self.signs}
 
     def end_of(self, checkpoint: Checkpoint, following: Checkpoint | None) -> tuple[str, str]:
         """How the turn of a checkpoint ended, and at which commit; empty if it is not recorded."""
-        if end := self._ends.get(turn_end_ref(checkpoint.ref)):
+        if end := self._targets.get(turn_end_ref(checkpoint.ref)):
             return RECORDED, end
         before = following.id if following else None
         if not checkpoint.remote and (restore := self.restore_between(checkpoint, before)):
@@ -262,12 +289,10 @@ class RecordedStates:
 
     def _worktree_of(self, ref: Ref) -> str | None:
         if self._worktrees is None:
-            entries = self._catalog.entries(self._restores)
             self._worktrees = {
-                ref: entry.meta.worktree_key
-                for ref, entry in zip(self._restores, entries, strict=True)
-                if not isinstance(entry, Unusable)
-                and not entry.meta.table("restore").get("proposal")
+                Ref(entry.ref, entry.commit.id): entry.meta.worktree_key
+                for entry in self.safety
+                if not entry.meta.table("restore").get("proposal")
             }
         return self._worktrees.get(ref)
 

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, problems_of
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
+    REVERTED,
     logged_operations,
-    reverted_turns,
     target_checkpoints,
 )
+from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.agent_trace import NotedTurn
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import (
@@ -33,11 +34,11 @@ from git_boocode.checkpoints.turn_changes import (
     FileCache,
     TurnDetails,
     TurnFile,
-    named_turns,
     newest_everywhere,
     with_details,
 )
 from git_boocode.checkpoints.turns import NOW, CurrentTree, Turn
+from git_boocode.checkpoints.worktree_log import WorktreeLog
 from git_boocode.editing.records import (
     EditRecord,
     Records,
@@ -197,28 +198,21 @@ def _data(
     repository: Repository, most: int, limits: DiffLimits, cache: FileCache, commits: str = ""
 ) -> JsonObject:
     with temporary_objects(repository):
-        catalog, now = Catalog(repository), CurrentTree(repository)
+        catalog = Catalog(repository)
+        listed = OwnTurns(catalog, CurrentTree(repository))
         noted = attribute(repository, [commits], dry_run=True) if commits else []
         if commits:
-            found = named_turns(catalog, now, _paths_by_turn(noted))
+            found = [*listed.named(_paths_by_turn(noted))]
         else:
-            found = newest_everywhere(catalog, now, most + 1)
+            entries = catalog.newest_first(everywhere=True)
+            found = [*islice(listed.turns(entries), most + 1)]
         rows = with_details(repository, found[:most], limits, cache)
+        beside = WorktreeLog(listed)
+        for row in () if commits else rows:
+            beside.note(row.checkpoint)
+        beside.compared(beside.read()[1])
     events, short = _events(repository, rows), ShortIds(repository.store)
-    safety = catalog.safety(everywhere=True)
-    reverted = reverted_turns(safety)
-    turns = [
-        {
-            **_row(catalog, row, each),
-            "short": short(row.checkpoint.id),
-            "reverted": row.checkpoint.id in reverted,
-        }
-        for row, each in zip(rows, events, strict=True)
-    ]
-    attempts = _attempts([row.checkpoint for row in rows])
-    for turn in turns:
-        if beside := attempts.get(turn["id"]):
-            turn["attempts"] = beside
+    turns = _turn_rows(beside, rows, events, short)
     only_noted = _only_noted(noted, {each.checkpoint.id for each in found})
     turns += [{**row, "short": short(row["id"])} for row in only_noted]
     if only_noted:
@@ -231,9 +225,10 @@ def _data(
         "generated_at": time.time(),
         "more": len(found) + len(only_noted) > most,
         "turns": turns,
-        "operations": (
-            [] if commits else _operations(catalog, [*filter(catalog.is_ours, safety)], turns)
-        ),
+        "operations": [] if commits else _operations(listed, turns),
+        "commits": [each.as_json() for each in beside.commits],
+        "by_hand": [each.as_json() for each in beside.by_hand],
+        "here": beside.here_json,
     }
     if limits != _ROWS_ONLY:
         data["details"] = {
@@ -244,6 +239,26 @@ def _data(
         about = {"commits": _commits_json(repository, noted), "problems": problems_of(noted)}
         data["range"] = {"name": commits, **about}
     return data
+
+
+def _turn_rows(
+    beside: WorktreeLog, rows: Sequence[TurnDetails], events: Sequence[_Events], short: ShortIds
+) -> list[JsonObject]:
+    """The rows of the turns that are here."""
+    attempts = _attempts([row.checkpoint for row in rows])
+    turns = []
+    for row, each in zip(rows, events, strict=True):
+        checkpoint, state = row.checkpoint, beside.states.of(row.checkpoint)
+        turn = _row(beside.catalog, row, each) | {
+            "short": short(checkpoint.id),
+            "state": state,
+            "reverted": state == REVERTED,
+            "open": beside.is_open(checkpoint),
+        }
+        if others := attempts.get(checkpoint.id):
+            turn["attempts"] = others
+        turns.append(turn)
+    return turns
 
 
 def _paths_by_turn(noted: Sequence[NotedCommit]) -> dict[str, list[str]]:
@@ -265,9 +280,10 @@ def _only_noted(noted: Sequence[NotedCommit], here: Container[str]) -> list[Json
 
 
 def _noted_row(turn: NotedTurn, paths: Sequence[str]) -> JsonObject:
-    nothing = dict.fromkeys(("prompt", "branch", "worktree", "remote", "command", "end"), "")
+    texts = ("prompt", "branch", "worktree", "remote", "command", "end", "state")
+    nothing = dict.fromkeys(texts, "")
     unknown = dict.fromkeys(("ended", "files", "added", "removed"))
-    no = dict.fromkeys(("here", "in_turn", "reverted"), False)
+    no = dict.fromkeys(("here", "in_turn", "reverted", "open"), False)
     none = dict.fromkeys(("edits", "refusals"), 0)
     about = {"id": turn.id, "label": turn.prompt, "agent": turn.agent, "session": turn.session}
     more = {"started": time_of(turn.id), "paths": [*paths], "noted": True}
@@ -299,11 +315,10 @@ def _commits_json(repository: Repository, noted: Sequence[NotedCommit]) -> list[
     return found
 
 
-def _operations(
-    catalog: Catalog, safety: Sequence[Checkpoint], turns: Sequence[JsonObject]
-) -> list[JsonObject]:
+def _operations(listed: OwnTurns, turns: Sequence[JsonObject]) -> list[JsonObject]:
     """What was restored, reverted and picked here since the oldest turn of the page."""
-    oldest = turns[-1]["id"] if turns else ""
+    catalog, oldest = listed.catalog, turns[-1]["id"] if turns else ""
+    safety = [*filter(catalog.is_ours, listed.recorded.safety)]
     done = [each for each in logged_operations(safety) if not each.undone and each.id > oldest]
     targets, short = target_checkpoints(catalog, done), ShortIds(catalog.store)
     return [
@@ -311,7 +326,9 @@ def _operations(
             "id": each.id,
             "time": time_of(each.id),
             "command": each.command,
+            "side": each.side or None,
             "partial": each.is_partial,
+            "turns": [*each.targets],
             "targets": [
                 {
                     "short": short(target),

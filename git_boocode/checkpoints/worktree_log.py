@@ -1,0 +1,205 @@
+"""What the log of this worktree has beside turns: commits, changes by hand, and where it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from git_boocode.checkpoints.commit_log import HeadLog, LoggedCommit
+from git_boocode.checkpoints.hand_changes import HandChange, Moment, WorktreeMoments
+from git_boocode.checkpoints.operation_log import AFTER, DURING, TurnStates
+from git_boocode.checkpoints.own_changes import OwnTurns
+from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.turn_changes import ChangeCounts, TurnFile, changed_files, counted
+from git_boocode.checkpoints.turns import only_paths
+from git_boocode.repo.layout import CHECKPOINTS, TURN_ENDS
+from git_boocode.repo.reported_turn import open_beside, read_turns
+from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import read_turn
+
+_Files = Sequence[TurnFile] | None
+_NEWEST = "~"
+"""Greater than all ids."""
+
+
+class ByHand(NamedTuple):
+    """What changed by hand; `files` is None if it could not be compared."""
+
+    change: HandChange
+    files: _Files = None
+
+    @property
+    def counts(self) -> ChangeCounts | None:
+        """How many files and lines changed."""
+        return None if self.files is None else counted(self.files)
+
+    def as_json(self) -> dict[str, object]:
+        """The change in JSON answers."""
+        change = self.change
+        return {
+            "after": change.after or None,
+            "before": change.before or None,
+            "operation": change.operation or None,
+            "time": change.time,
+            **_counts_json(self.counts),
+            "paths": [file.path for file in self.files or ()],
+        }
+
+
+class Here(NamedTuple):
+    """The state in which this worktree is: before, after or during a turn.
+
+    `counts` are what changed by hand since, without what operations did. `is_back` is whether a
+    restore went back there.
+    """
+
+    turn: str
+    side: str
+    counts: ChangeCounts
+    is_back: bool = False
+
+    def as_json(self) -> dict[str, object]:
+        """The state in JSON answers."""
+        return {"turn": self.turn, "side": self.side, **_counts_json(self.counts)}
+
+
+def _counts_json(counts: ChangeCounts | None) -> dict[str, object]:
+    return dict(counts._asdict() if counts else dict.fromkeys(ChangeCounts._fields))
+
+
+def running_turns(repository: Repository) -> set[str]:
+    """The turns of all worktrees that run, as far as that is reported, by their checkpoints."""
+    marked = read_turn(repository)
+    found = {marked.checkpoint} if marked else set()
+    for directory in repository.state_dirs():
+        found.update(open_beside(read_turns(directory), "", ""))
+    return found
+
+
+class WorktreeLog:
+    """Finds what happened beside the turns of this worktree, as far as these are read.
+
+    `commits` and `by_hand` are what was found so far, newest first.
+    """
+
+    def __init__(self, listed: OwnTurns) -> None:
+        self.commits: list[LoggedCommit] = []
+        self.by_hand: list[ByHand] = []
+        self._listed = listed
+        self.catalog = listed.catalog
+        self._moments = WorktreeMoments(listed)
+        self._head = HeadLog(listed.catalog.repository)
+        self._begun: list[Checkpoint] = []
+        self._read = 0
+        self._known: list[Moment] = []
+
+    @cached_property
+    def states(self) -> TurnStates:
+        """Which turns are in force."""
+        return TurnStates(self.catalog, self._listed.recorded.safety)
+
+    @cached_property
+    def _running(self) -> set[str]:
+        return running_turns(self.catalog.repository)
+
+    def is_open(self, checkpoint: Checkpoint) -> bool:
+        """Whether the turn of a checkpoint runs."""
+        return (
+            checkpoint.id in self._running
+            and checkpoint.ref.startswith(CHECKPOINTS)
+            and checkpoint.id not in self._listed.recorded.ends
+            and not self.states.of(checkpoint)
+        )
+
+    def note(self, checkpoint: Checkpoint) -> None:
+        """Note the next older checkpoint of any worktree."""
+        is_here = checkpoint.ref.startswith(CHECKPOINTS) and self.catalog.is_ours(checkpoint)
+        if is_here and only_paths(checkpoint) == ():
+            self._begun.append(checkpoint)
+
+    def read(self) -> tuple[list[LoggedCommit], list[HandChange]]:
+        """What happened since the checkpoints that were noted; the latter is not yet compared."""
+        commits: list[LoggedCommit] = []
+        changes: list[HandChange] = []
+        for begun in self._begun[self._read :]:
+            moments = self._moments.since(begun)
+            changes += self._moments.by_hand(moments)
+            for moment in reversed(moments[:-1]):
+                self._known.append(moment)
+                if moment.entry:
+                    commits += self._head.since(moment.id, moment.entry.head, moment.open)
+        self._read = len(self._begun)
+        self.commits += commits
+        return commits, changes
+
+    def compared(
+        self,
+        changes: Sequence[HandChange],
+        found: Sequence[Sequence[TurnFile] | None] | None = None,
+    ) -> list[ByHand]:
+        """The changes with their files, unless they are `found` already."""
+        if found is None:
+            turns = [change.turn for change in changes]
+            found = changed_files(self.catalog.repository, turns) if turns else []
+        made = [ByHand(change, files) for change, files in zip(changes, found, strict=True)]
+        self.by_hand += made
+        return made
+
+    @property
+    def here(self) -> Here | None:
+        """Where this worktree is, as far as it is known; None without turns."""
+        place = self._place(_NEWEST)
+        if place is None:
+            return None
+        turn, side, times, is_back = place
+        inside = [
+            each.files or ()
+            for each in self.by_hand
+            if any(
+                first <= each.change.since and (each.change.until or _NEWEST) <= last
+                for first, last in times
+            )
+        ]
+        counts = counted(file for files in inside for file in files)
+        paths = {file.path for files in inside for file in files}
+        return Here(turn, side, counts._replace(files=len(paths)), is_back)
+
+    @property
+    def here_json(self) -> dict[str, object] | None:
+        """Where this worktree is, in JSON answers."""
+        here = self.here if self._begun else None
+        return here.as_json() if here else None
+
+    def _place(self, before: str) -> tuple[str, str, list[tuple[str, str]], bool] | None:
+        """The turn and the side of it at which the worktree was before the state with an id.
+
+        With the times since then, between the ids of states, and whether a restore went there.
+        """
+        restores = self.states.restores(self.catalog.repository.worktree_key)
+        restore = next((each for each in reversed(restores) if each.id < before), None)
+        moment = next((each for each in self._known if each.id < before), None)
+        begun = moment.latest if moment else self._begun_before(before)
+        if restore is None or begun > restore.id:
+            if not begun:
+                return None
+            turn, side = begun, AFTER
+            if moment and moment.open:
+                turn = moment.open
+            elif moment and moment.entry and moment.entry.ref.startswith(TURN_ENDS):
+                # Of turns that overlapped, the one that ended last.
+                turn = moment.entry.ref.removeprefix(TURN_ENDS)
+            if before == _NEWEST and turn in self._running - self._listed.recorded.ends.keys():
+                side = DURING
+            return turn, side, [(turn, before)], False
+        since = (restore.id, before)
+        if restore.target in {each.id for each in self._listed.recorded.safety}:
+            place = self._place(restore.target)
+            return (*place[:2], [*place[2], since], place[3]) if place else None
+        return restore.target, restore.side, [since], True
+
+    def _begun_before(self, before: str) -> str:
+        """The newest checkpoint before a state, also if it was not read yet."""
+        entries: Iterable[Checkpoint] = self.catalog.history()
+        found = (each.id for each in entries if each.id < before and only_paths(each) == ())
+        return next(found, "")

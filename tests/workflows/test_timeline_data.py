@@ -1,0 +1,173 @@
+"""The page's timeline tells the truth: where one is, what was done by hand, which commits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from git_boocode.repo.repository import Repository
+from git_boocode.workflows.view_data import row_data
+from tests.agents.kit import fire, prompted
+from tests.repo_kit import Repo
+
+
+class Turns(dict[str, str]):
+    """The ids of turns by their prompts, each made by one session of an agent."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def begin(self, prompt: str, session: str = "s1") -> None:
+        """Let a session begin a turn."""
+        known = {*self.values()}
+        payload = prompted(self._repo, prompt_id=prompt, prompt=prompt, session_id=session)
+        fire(self._repo, "claude-code", "UserPromptSubmit", payload=payload)
+        [self[prompt]] = {row["id"] for row in rows(self._repo)["turns"]} - known
+
+    def end(self, prompt: str, session: str = "s1") -> None:
+        """Let a session end its turn."""
+        payload = prompted(self._repo, prompt_id=prompt, session_id=session)
+        fire(self._repo, "claude-code", "Stop", payload=payload)
+
+    def whole(self, prompt: str, session: str = "s1", **files: str) -> None:
+        """A turn that writes files."""
+        self.begin(prompt, session)
+        for path, content in files.items():
+            self._repo.write(path, content)
+        self.end(prompt, session)
+
+    def names(self, data: dict[str, Any], key: str = "state") -> dict[str, Any]:
+        """What the data say of each turn."""
+        names = {turn: prompt for prompt, turn in self.items()}
+        return {names[row["id"]]: row[key] for row in data["turns"]}
+
+
+def rows(repo: Repo) -> dict[str, Any]:
+    return row_data(Repository.discover(str(repo.top)), 100, {})
+
+
+def here(repo: Repo) -> tuple[str, str, int]:
+    found = rows(repo)["here"]
+    return found["turn"], found["side"], found["files"]
+
+
+@pytest.fixture
+def turns(repo: Repo) -> Turns:
+    repo.commit(a="a\n")
+    return Turns(repo)
+
+
+def test_changes_by_hand_are_entries_between_turns(repo: Repo, turns: Turns) -> None:
+    turns.whole("first", b="1\n")
+    assert rows(repo)["by_hand"] == []
+    repo.write("b", "1\n2\n3\n")
+    turns.whole("second", c="2\n")
+    repo.write("a", "changed\n")
+    latest, earlier = rows(repo)["by_hand"]
+    assert (earlier["after"], earlier["before"]) == (turns["first"], turns["second"])
+    assert (earlier["paths"], earlier["added"], earlier["removed"]) == (["b"], 2, 0)
+    assert (latest["after"], latest["before"], latest["paths"]) == (turns["second"], None, ["a"])
+    assert here(repo) == (turns["second"], "after", 1)
+
+
+def test_a_turn_that_runs_is_open(repo: Repo, turns: Turns) -> None:
+    turns.whole("first")
+    turns.begin("second")
+    repo.write("a", "agent\n")
+    data = rows(repo)
+    assert turns.names(data, "open") == {"second": True, "first": False}
+    assert (here(repo), data["by_hand"]) == ((turns["second"], "during", 0), [])
+    turns.end("second")
+    assert turns.names(rows(repo), "open") == {"second": False, "first": False}
+    assert here(repo) == (turns["second"], "after", 0)
+
+
+def test_a_restore_takes_later_turns_away_until_it_is_undone(repo: Repo, turns: Turns) -> None:
+    turns.whole("first", a="1\n")
+    turns.whole("second", a="2\n")
+    turns.whole("other", session="s2", b="3\n")
+    assert repo.boocode("restore", turns["second"], "--files-only").code == 0
+    data = rows(repo)
+    assert turns.names(data) == {"other": "restored", "second": "restored", "first": ""}
+    assert here(repo) == (turns["second"], "before", 0)
+    assert data["by_hand"] == []
+    assert [(row["side"], row["turns"]) for row in data["operations"]] == [
+        ("before", [turns["second"]])
+    ]
+    repo.write("a", "by hand\n")
+    assert here(repo) == (turns["second"], "before", 1)
+    repo.write("a", "1\n")
+    assert repo.boocode("undo").code == 0
+    assert set(turns.names(rows(repo)).values()) == {""}
+    assert here(repo) == (turns["other"], "after", 0)
+    assert repo.boocode("redo").code == 0
+    assert here(repo) == (turns["second"], "before", 0)
+    turns.whole("new", a="4\n")
+    assert here(repo) == (turns["new"], "after", 0)
+    assert turns.names(rows(repo))["other"] == "restored"
+
+
+def test_a_revert_is_an_operation_and_nothing_by_hand(repo: Repo, turns: Turns) -> None:
+    turns.whole("first", a="1\n")
+    turns.whole("second", b="2\n")
+    assert repo.boocode("revert", turns["first"]).code == 0
+    data = rows(repo)
+    assert (turns.names(data), data["by_hand"]) == ({"second": "", "first": "reverted"}, [])
+    assert here(repo) == (turns["second"], "after", 0)
+    repo.write("b", "3\n")
+    assert here(repo) == (turns["second"], "after", 1)
+
+
+def test_a_restore_of_some_paths_is_nothing_by_hand(repo: Repo, turns: Turns) -> None:
+    turns.whole("first", a="1\n", b="1\n")
+    repo.write("c", "by hand\n")
+    assert repo.boocode("restore", turns["first"], "--", "a").code == 0
+    [found] = rows(repo)["by_hand"]
+    operation = rows(repo)["operations"][0]["id"]
+    assert (found["paths"], found["operation"]) == (["c"], operation)
+    repo.write("b", "2\n")
+    assert [each["paths"] for each in rows(repo)["by_hand"]] == [["b"], ["c"]]
+    assert here(repo) == (turns["first"], "after", 2)
+
+
+def test_archived_turns_are_not_by_hand(repo: Repo, turns: Turns) -> None:
+    turns.whole("first", a="1\n")
+    turns.whole("second", a="2\n")
+    turns.whole("third", a="3\n")
+    assert repo.boocode("restore", turns["first"], "--session", "s1").code == 0
+    data = rows(repo)
+    assert (turns.names(data), data["by_hand"]) == ({"first": "restored"}, [])
+    assert here(repo) == (turns["first"], "before", 0)
+
+
+def test_commits_are_listed_with_the_turn_in_which_they_were_made(repo: Repo, turns: Turns) -> None:
+    turns.begin("first")
+    inside = repo.commit("in the turn", a="1\n")
+    turns.end("first")
+    outside = repo.commit("after it", a="2\n")
+    turns.whole("second")
+    repo.git("commit", "-q", "--amend", "--allow-empty", "-m", "amended")
+    commits = rows(repo)["commits"]
+    assert [(row["subject"], row["kind"], row["turn"]) for row in commits] == [
+        ("amended", "amend", None),
+        ("after it", "commit", None),
+        ("in the turn", "commit", turns["first"]),
+    ]
+    assert [row["id"] for row in commits[1:]] == [outside, inside]
+    repo.git("checkout", "-q", "-b", "same")
+    assert len(rows(repo)["commits"]) == 3
+
+
+def test_of_sessions_that_overlapped_nothing_is_by_hand(repo: Repo, turns: Turns) -> None:
+    turns.begin("first", "s1")
+    turns.begin("second", "s2")
+    repo.write("a", "1\n")
+    turns.end("second", "s2")
+    repo.write("b", "1\n")
+    assert rows(repo)["by_hand"] == []
+    assert here(repo) == (turns["first"], "during", 0)
+    turns.end("first", "s1")
+    repo.write("c", "1\n")
+    assert [row["paths"] for row in rows(repo)["by_hand"]] == [["c"]]
+    assert here(repo) == (turns["first"], "after", 1)
