@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,14 @@ from tests.repo_kit import Repo
 CLIENT = Path(__file__).parents[2] / "hooks/editors/nvim"
 
 
+NVIM = os.environ.get("NVIM", "nvim")  # the program to test
+
+
 def version() -> tuple[int, ...]:
     """The version of Neovim: major, minor; empty if there is none."""
-    if shutil.which("nvim") is None:
+    if shutil.which(NVIM) is None:
         return ()
-    said = subprocess.run(["nvim", "--version"], capture_output=True, text=True).stdout
+    said = subprocess.run([NVIM, "--version"], capture_output=True, text=True).stdout
     return tuple(map(int, re.findall(r"\d+", said)[:2]))
 
 
@@ -36,7 +38,13 @@ boocode.setup()
 vim.notify = function(text, level)
   table.insert(messages, { text, level or vim.log.levels.INFO })
 end
+-- Run a command, and wait until it has ended.
+local function run(command)
+  vim.cmd(command)
+  assert(boocode.wait(30000), "no answer")
+end
 local function report(more)
+  assert(boocode.wait(30000), "no answer")
   vim.cmd("redraw!")
   local signs = {}
   for line = 1, vim.fn.line("$") do
@@ -70,7 +78,7 @@ def nvim(repo: Repo, script: str, *files: str, cwd: str | Path = "") -> Any:
     )
     done = subprocess.run(
         [
-            *("nvim", "--headless", "-n", "-u", "NONE", "-i", "NONE"),
+            *(NVIM, "--headless", "-n", "-u", "NONE", "-i", "NONE"),
             *("--cmd", f"set runtimepath^={CLIENT}"),
             *("-c", f"luafile {program}", "-c", "qa!", "--", *files),
         ],
@@ -107,7 +115,7 @@ def test_the_plugin_defines_its_commands_and_has_help(
     commands = nvim(repo, script)
     tags = {line.split("\t")[0] for line in (shown / "tags").read_text().splitlines()}
     assert {f":{name}" for name in commands} <= tags
-    assert len(commands) == 12
+    assert len(commands) == 23
 
 
 def test_a_proposal_in_an_unsaved_buffer_has_signs(proposed: Repo) -> None:
@@ -115,7 +123,7 @@ def test_a_proposal_in_an_unsaved_buffer_has_signs(proposed: Repo) -> None:
         proposed,
         """
         vim.fn.append(0, "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         return report()
         """,
         PATH,
@@ -128,7 +136,7 @@ def test_a_proposal_in_an_unsaved_buffer_has_signs(proposed: Repo) -> None:
 
 def test_signs_are_shown_on_request(proposed: Repo) -> None:
     assert proposed.boocode("propose", ".git/edits").code == 0
-    seen = nvim(proposed, 'vim.cmd("BoocodeSigns") return report()', PATH)
+    seen = nvim(proposed, 'run("BoocodeSigns") return report()', PATH)
     assert (seen["signs"], seen["messages"]) == ([[2, "~"], [6, "+"], [8, "-"]], [])
 
 
@@ -137,10 +145,10 @@ def test_accept_a_hunk_in_an_unsaved_buffer(proposed: Repo) -> None:
         proposed,
         """
         vim.fn.append(0, "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.cmd("10mark a")
         vim.api.nvim_win_set_cursor(0, { 7, 2 })
-        vim.cmd("BoocodeAcceptHunk")
+        run("BoocodeAcceptHunk")
         return report()
         """,
         PATH,
@@ -159,10 +167,10 @@ def test_accept_all_hunks_one_by_one(proposed: Repo) -> None:
         proposed,
         """
         vim.fn.append("$", "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         for _, line in ipairs({ 8, 6, 2 }) do
           vim.api.nvim_win_set_cursor(0, { line, 0 })
-          vim.cmd("BoocodeAcceptHunk")
+          run("BoocodeAcceptHunk")
         end
         return report()
         """,
@@ -177,9 +185,9 @@ def test_accepting_is_one_step_for_u(proposed: Repo) -> None:
         proposed,
         """
         vim.fn.append(0, "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.cmd("let &undolevels = &undolevels")
-        vim.cmd("BoocodeAccept")
+        run("BoocodeAccept")
         vim.cmd("silent undo")
         return report()
         """,
@@ -193,9 +201,9 @@ def test_a_fold_survives(proposed: Repo) -> None:
         proposed,
         """
         vim.fn.append(0, "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.cmd("set foldmethod=manual | 10,11fold")
-        vim.cmd("BoocodeAccept")
+        run("BoocodeAccept")
         return report({ fold = { vim.fn.foldclosed(10), vim.fn.foldclosedend(10) } })
         """,
         PATH,
@@ -209,9 +217,9 @@ def test_discard_a_hunk(proposed: Repo) -> None:
         proposed,
         """
         vim.fn.append(0, "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.api.nvim_win_set_cursor(0, { 3, 0 })
-        vim.cmd("BoocodeDiscardHunk")
+        run("BoocodeDiscardHunk")
         return report()
         """,
         PATH,
@@ -224,9 +232,9 @@ def test_a_line_without_a_hunk(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.cmd("normal! 10G")
-        vim.cmd("BoocodeAcceptHunk | BoocodeDiscardHunk")
+        run("BoocodeAcceptHunk | BoocodeDiscardHunk")
         return report()
         """,
         PATH,
@@ -238,7 +246,7 @@ def test_a_line_without_a_hunk(proposed: Repo) -> None:
 def test_discard_a_file(proposed: Repo) -> None:
     seen = nvim(
         proposed,
-        'vim.cmd("BoocodePropose .git/edits | BoocodeDiscard") return report()',
+        'run("BoocodePropose .git/edits | BoocodeDiscard") return report()',
         PATH,
     )
     assert (seen["signs"], seen["modified"]) == ([], False)
@@ -249,7 +257,7 @@ def test_an_unmodified_file_is_written_and_reloaded(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/edits | 10mark a | BoocodeAccept")
+        run("BoocodePropose .git/edits | 10mark a | BoocodeAccept")
         return report()
         """,
         PATH,
@@ -263,9 +271,9 @@ def test_a_hunk_of_an_unmodified_file_is_written(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.cmd("normal! 2G")
-        vim.cmd("BoocodeAcceptHunk")
+        run("BoocodeAcceptHunk")
         return report()
         """,
         PATH,
@@ -279,10 +287,10 @@ def test_a_conflict_is_refused(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.fn.setline(2, "typed")
-        vim.cmd("BoocodeAccept")
-        vim.cmd("BoocodeAccept --merge")
+        run("BoocodeAccept")
+        run("BoocodeAccept --merge")
         return report()
         """,
         PATH,
@@ -299,9 +307,9 @@ def test_other_changes_are_merged_on_request(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.fn.setline(10, "typed")
-        vim.cmd("BoocodeAccept --merge")
+        run("BoocodeAccept --merge")
         return report()
         """,
         PATH,
@@ -314,10 +322,10 @@ def test_a_hunk_is_merged_with_what_was_typed_above_it(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.fn.append(0, { "typed", "above" })
         vim.cmd("normal! 8G")
-        vim.cmd("BoocodeSigns | BoocodeAcceptHunk --merge")
+        run("BoocodeSigns | BoocodeAcceptHunk --merge")
         return report()
         """,
         PATH,
@@ -334,10 +342,10 @@ def test_a_dry_run_accepts_nothing(proposed: Repo, option: str, is_modified: boo
         proposed,
         f"""
         vim.bo.modified = {str(is_modified).lower()}
-        vim.cmd("BoocodePropose .git/edits")
-        vim.cmd("BoocodeAccept {option}")
+        run("BoocodePropose .git/edits")
+        run("BoocodeAccept {option}")
         vim.cmd("normal! 2G")
-        vim.cmd("BoocodeAcceptHunk {option}")
+        run("BoocodeAcceptHunk {option}")
         require("boocode").accept({{ fargs = {{ "{option}" }} }})
         return report()
         """,
@@ -363,8 +371,8 @@ def test_an_unknown_option_is_an_error(proposed: Repo, options: str, unknown: st
     seen = nvim(
         proposed,
         f"""
-        vim.cmd("BoocodePropose .git/edits")
-        vim.cmd("BoocodeAccept {options} | BoocodeDiscard {options}")
+        run("BoocodePropose .git/edits")
+        run("BoocodeAccept {options} | BoocodeDiscard {options}")
         return report()
         """,
         PATH,
@@ -377,11 +385,11 @@ def test_an_unknown_option_is_an_error(proposed: Repo, options: str, unknown: st
 def test_discard_has_no_dry_run(proposed: Repo) -> None:
     seen = nvim(
         proposed,
-        'vim.cmd("BoocodePropose .git/edits | BoocodeDiscard -n") return report()',
+        'run("BoocodePropose .git/edits | BoocodeDiscard -n") return report()',
         PATH,
     )
-    [_, (text, level)] = seen["messages"]
-    assert (level, "dry_run" in text, len(seen["signs"])) == (4, True, 3)
+    assert seen["messages"][1:] == [["boocode: unknown option '-n'", 4]]
+    assert len(seen["signs"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -398,9 +406,9 @@ def test_options_decide_about_a_conflict(proposed: Repo, options: str, lines: li
     seen = nvim(
         proposed,
         f"""
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.fn.setline(2, "typed")
-        vim.cmd("BoocodeAccept {options}")
+        run("BoocodeAccept {options}")
         return report()
         """,
         PATH,
@@ -414,7 +422,7 @@ def test_force_does_it_although_a_turn_is_running(proposed: Repo, command: str) 
     assert proposed.boocode("turn", "begin").code == 0
     seen = nvim(
         proposed,
-        f'vim.cmd("BoocodePropose .git/edits | Boocode{command} --force") return report()',
+        f'run("BoocodePropose .git/edits | Boocode{command} --force") return report()',
         PATH,
     )
     assert [level for _, level in seen["messages"]] == [2, 2], seen["messages"]
@@ -435,12 +443,12 @@ def test_a_file_of_edits_in_the_home_directory(
 ) -> None:
     (tmp_path / "edits").write_text(three_edits())
     monkeypatch.setenv("HOME", str(tmp_path))
-    seen = nvim(proposed, 'vim.cmd("BoocodePropose ~/edits") return report()', PATH)
+    seen = nvim(proposed, 'run("BoocodePropose ~/edits") return report()', PATH)
     assert len(seen["signs"]) == 3, seen["messages"]
 
 
 def test_a_file_of_edits_that_does_not_exist(proposed: Repo) -> None:
-    seen = nvim(proposed, 'vim.cmd("BoocodePropose .git/none") return report()', PATH)
+    seen = nvim(proposed, 'run("BoocodePropose .git/none") return report()', PATH)
     [(text, level)] = seen["messages"]
     assert (level, ".git/none" in text) == (4, True)
 
@@ -448,8 +456,8 @@ def test_a_file_of_edits_that_does_not_exist(proposed: Repo) -> None:
 def test_a_path_of_a_proposal_that_is_not_utf8(proposed: Repo) -> None:
     other = {"path": "b\udcff", "content": "new\n"}
     proposed.write(".git/edits", json.dumps([*json.loads(three_edits()), other]))
-    seen = nvim(proposed, 'vim.cmd("BoocodePropose .git/edits") return report()', PATH)
-    assert seen["messages"] == [["boocode: proposed 2 files", 2]]
+    seen = nvim(proposed, 'run("BoocodePropose .git/edits") return report()', PATH)
+    assert seen["messages"] == [[f"boocode: proposed {PATH}, b�", 2]]
     assert len(seen["signs"]) == 3
 
 
@@ -458,7 +466,7 @@ def test_a_buffer_that_cannot_be_sent_is_reported_at_once(proposed: Repo) -> Non
         proposed,
         """
         vim.cmd([[set hidden | edit other | call setline(1, "a\\xff") | buffer 1]])
-        vim.cmd("BoocodeSigns")
+        run("BoocodeSigns")
         return report()
         """,
         PATH,
@@ -471,7 +479,7 @@ def test_the_diff_shows_both_sides(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/edits | BoocodeDiff")
+        run("BoocodePropose .git/edits | BoocodeDiff")
         local diffs, here = { vim.wo.diff }, vim.api.nvim_buf_get_name(0)
         vim.cmd("wincmd p")
         table.insert(diffs, vim.wo.diff)
@@ -497,7 +505,7 @@ def test_edits_from_a_selection_or_a_register(proposed: Repo, command: str) -> N
         vim.cmd("split answer.md")
         vim.cmd([[normal! ggVG"by]])
         vim.cmd([[let @" = @b]])
-        vim.cmd([[{command}]])
+        run([[{command}]])
         vim.cmd("wincmd p")
         return report()
         """,
@@ -509,28 +517,38 @@ def test_edits_from_a_selection_or_a_register(proposed: Repo, command: str) -> N
 
 def test_the_picker_restores(repo: Repo) -> None:
     repo.commit(a="one\n", b="one\n")
-    assert repo.boocode("checkpoint", "-m", "before lunch").code == 0
+    assert repo.boocode("checkpoint", "-m", "before lunch", "--agent", "codex").code == 0
     for path in ("a", "b"):
         repo.write(path, "two\n")
     seen = nvim(
         repo,
         """
-        local shown
+        local shown, asked
         vim.ui.select = function(items, options, choose)
           shown = vim.tbl_map(options.format_item, items)
           choose(items[1])
         end
-        vim.cmd("BoocodeRestore")
-        return report({ shown = shown })
+        vim.fn.confirm = function(text, words) asked = { text, words } return 1 end
+        run("BoocodeRestore")
+        return report({ shown = shown, asked = asked })
         """,
         "a",
     )
     [row] = seen["shown"]
-    assert row.endswith("  before lunch")
-    assert str(datetime.now(timezone.utc).year) in row
+    assert row.split() == ["just", "now", "codex", "2", "files", "+2", "−2", "before", "lunch"]
+    question, words = seen["asked"]
+    assert question.splitlines() == [
+        "Restore files? before lunch",
+        "before this turn: 2 files",
+        "  modify a  +1 −1",
+        "  modify b  +1 −1",
+        *question.splitlines()[4:-1],
+        ":BoocodeUndo takes it back.",
+    ]
+    assert (words.split("\n")[0], words.split("\n")[-2:]) == ("&Before", ["&Diff", "&Cancel"])
     assert (seen["lines"], seen["modified"]) == (["one"], False)
     assert (repo.read("a"), repo.read("b")) == (b"one\n", b"one\n")
-    assert seen["messages"] == [["boocode: restored 2 files", 2]]
+    assert seen["messages"] == [["boocode: restored 2 files; :BoocodeUndo takes it back", 2]]
 
 
 def test_the_picker_may_be_left(repo: Repo) -> None:
@@ -541,7 +559,7 @@ def test_the_picker_may_be_left(repo: Repo) -> None:
         repo,
         """
         vim.ui.select = function(_, _, choose) choose(nil) end
-        vim.cmd("BoocodeRestore")
+        run("BoocodeRestore")
         return report()
         """,
         "a",
@@ -550,7 +568,11 @@ def test_the_picker_may_be_left(repo: Repo) -> None:
     assert repo.read("a") == b"two\n"
 
 
-FIRST = "vim.ui.select = function(items, _, choose) choose(items[#items]) end"
+# Choose the oldest turn, and say yes.
+FIRST = """
+vim.ui.select = function(items, _, choose) choose(items[#items]) end
+vim.fn.confirm = function() return 1 end
+"""
 
 
 @pytest.fixture
@@ -564,10 +586,10 @@ def changed(repo: Repo) -> Repo:
 
 
 def test_only_the_file_of_the_buffer_is_restored(changed: Repo) -> None:
-    seen = nvim(changed, f'{FIRST} vim.cmd("BoocodeRestoreFile") return report()', "a")
+    seen = nvim(changed, f'{FIRST} run("BoocodeRestoreFile") return report()', "a")
     assert (seen["lines"], seen["modified"]) == (WORDS, False)
     assert changed.read("b") == b"two\n"
-    assert seen["messages"] == [["boocode: restored a", 2]]
+    assert seen["messages"] == [["boocode: restored a; :BoocodeUndo takes it back", 2]]
 
 
 @pytest.mark.parametrize(
@@ -576,14 +598,14 @@ def test_only_the_file_of_the_buffer_is_restored(changed: Repo) -> None:
 def test_the_hunk_under_the_cursor_is_restored(changed: Repo, line: int, word: str | None) -> None:
     before = changed.read("a").decode()
     seen = nvim(
-        changed, f'{FIRST} vim.cmd("{line}") vim.cmd("BoocodeRestoreHunk") return report()', "a"
+        changed, f'{FIRST} vim.cmd("{line}") run("BoocodeRestoreHunk") return report()', "a"
     )
     [[message, _]] = seen["messages"]
     if word is None:
         assert message == f"boocode: line {line} is as it was before that turn"
         assert changed.read("a").decode() == before
     else:
-        assert message == "boocode: restored a hunk of a"
+        assert message == "boocode: restored a hunk of a; :BoocodeUndo takes it back"
         restored = [*seen["lines"]]
         restored.remove(word)
         assert {*restored} <= {*before.split()}
@@ -599,7 +621,7 @@ def test_a_modified_buffer_is_not_restored(changed: Repo) -> None:
 
 def test_a_restore_is_undone(changed: Repo) -> None:
     before = changed.read("a")
-    script = f'{FIRST} vim.cmd("BoocodeRestoreFile") vim.cmd("BoocodeUndo") return report()'
+    script = f'{FIRST} run("BoocodeRestoreFile") run("BoocodeUndo") return report()'
     seen = nvim(changed, script, "a")
     assert seen["messages"][1:] == [["boocode: undid the change of a", 2]]
     assert changed.read("a") == before
@@ -614,15 +636,17 @@ def test_a_turn_is_taken_back_beside_what_was_typed(changed: Repo, answer: int) 
         changed,
         f"""
         local asked
-        vim.fn.confirm = function(text) asked = text return {answer} end
         {FIRST}
+        vim.fn.confirm = function(text) asked = text return {answer} end
         vim.fn.append(0, "typed")
-        vim.cmd("BoocodeRevert")
+        run("BoocodeRevert")
         return report({{ asked = asked }})
         """,
         "a",
     )
-    assert sorted(seen["asked"].split("\n")) == ["Take back this turn?", "modify a", "modify b"]
+    question, *files, undo = seen["asked"].split("\n")
+    assert (question, undo) == ("Take back this turn? change them", ":BoocodeUndo takes it back.")
+    assert sorted(files) == ["modify a", "modify b"]
     taken = answer == 1
     assert seen["lines"] == ["typed", *(WORDS if taken else before.decode().splitlines())]
     assert (seen["modified"], changed.read("a")) == (True, before)
@@ -631,24 +655,25 @@ def test_a_turn_is_taken_back_beside_what_was_typed(changed: Repo, answer: int) 
 
 
 COMMANDS = [
-    *("Accept", "AcceptHunk", "Diff", "Discard", "DiscardHunk", "Propose", "Signs", "Undo"),
-    *("Restore", "RestoreFile", "RestoreHunk", "Revert"),
+    *("Accept", "AcceptAll", "AcceptHunk", "Ask", "Checkpoint", "Diff", "Discard", "DiscardAll"),
+    *("DiscardHunk", "List", "Log", "Propose", "Redo", "Restore", "RestoreFile", "RestoreHunk"),
+    *("Revert", "Signs", "Status", "Undo"),
 ]
 
 
 @pytest.mark.parametrize("name", ["a", ""])
 def test_outside_of_a_repository(repo: Repo, tmp_path: Path, name: str) -> None:
     (tmp_path / "a").write_text("one\n")
-    commands = " ".join(f"vim.cmd('Boocode{each}')" for each in COMMANDS)
+    commands = " ".join(f"run('Boocode{each}')" for each in COMMANDS)
     seen = nvim(repo, f"{commands} return report()", *filter(None, [name]), cwd=tmp_path)
     message = f"boocode: {os.path.realpath(tmp_path)} is not in a worktree of git"
     assert seen["messages"] == [[message, 4]] * len(COMMANDS)
 
 
 def test_a_buffer_that_is_no_file(proposed: Repo) -> None:
-    of_all = ("Propose", "Restore", "Revert", "Undo")
-    of_files = [each for each in COMMANDS if each not in of_all]
-    commands = " ".join(f"vim.cmd('Boocode{each}')" for each in of_files)
+    names = "Accept AcceptHunk Diff Discard DiscardHunk RestoreFile RestoreHunk Signs"
+    of_files = names.split()
+    commands = " ".join(f"run('Boocode{each}')" for each in of_files)
     seen = nvim(proposed, f"{commands} return report()")
     message = f"boocode: this buffer is not a file of {proposed.top}/"
     assert seen["messages"] == [[message, 4]] * len(of_files)
@@ -656,7 +681,7 @@ def test_a_buffer_that_is_no_file(proposed: Repo) -> None:
 
 def test_nothing_is_proposed(repo: Repo) -> None:
     repo.commit(a="one\n")
-    seen = nvim(repo, "vim.cmd('BoocodeAccept | BoocodeDiscard') return report()", "a")
+    seen = nvim(repo, "run('BoocodeAccept | BoocodeDiscard') return report()", "a")
     assert [level for _, level in seen["messages"]] == [4, 4]
     assert (seen["lines"], seen["modified"]) == (["one"], False)
 
@@ -685,9 +710,9 @@ def test_a_buffer_is_sent_as_its_bytes_would_be_on_disk(
         """
         vim.cmd("set nofixendofline")
         vim.fn.setline(1, "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.cmd("normal! 2G")
-        vim.cmd("BoocodeAcceptHunk")
+        run("BoocodeAcceptHunk")
         local accepted = report()
         vim.cmd("silent write")
         return accepted
@@ -709,9 +734,10 @@ def test_hunks_of_a_file_that_gets_a_final_newline_once_it_is_written(repo: Repo
         repo,
         """
         vim.fn.setline(1, "typed")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         vim.cmd("normal! 2G")
-        vim.cmd("BoocodeAcceptHunk | BoocodeAccept | silent write")
+        run("BoocodeAcceptHunk | BoocodeAccept")
+        vim.cmd("silent write")
         return report()
         """,
         "a",
@@ -729,7 +755,7 @@ def test_a_final_newline_comes_and_goes(repo: Repo, before: str, after: str) -> 
         repo,
         """
         vim.cmd("set nofixendofline")
-        vim.cmd("BoocodePropose .git/edits | set modified | BoocodeAccept")
+        run("BoocodePropose .git/edits | set modified | BoocodeAccept")
         local accepted = report()
         vim.cmd("silent write")
         return accepted
@@ -745,7 +771,7 @@ def test_a_new_file(repo: Repo) -> None:
     repo.write(".git/edits", json.dumps({"path": "b", "content": "new\n"}))
     seen = nvim(
         repo,
-        'vim.cmd("BoocodePropose .git/edits | BoocodeAccept") return report()',
+        'run("BoocodePropose .git/edits | BoocodeAccept") return report()',
         "b",
     )
     assert {level for _, level in seen["messages"]} == {2}
@@ -758,9 +784,10 @@ def test_a_deleted_file(repo: Repo) -> None:
     seen = nvim(
         repo,
         """
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         local shown = report()
         require("boocode").accept()
+        report()
         return shown
         """,
         "a",
@@ -776,7 +803,7 @@ def test_an_unsaved_file_is_neither_deleted_nor_renamed(repo: Repo, last_line: s
     seen = nvim(
         repo,
         """
-        vim.cmd("BoocodePropose .git/edits | set modified | BoocodeAccept")
+        run("BoocodePropose .git/edits | set modified | BoocodeAccept")
         return report()
         """,
         "a",
@@ -792,9 +819,9 @@ def test_a_refused_answer_is_tried_again(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         """
-        vim.cmd("BoocodePropose .git/wrong")
+        run("BoocodePropose .git/wrong")
         local refused = require("boocode").refused
-        vim.cmd("BoocodePropose! .git/edits")
+        run("BoocodePropose! .git/edits")
         return report({ id = refused.id, context = refused.retry_context })
         """,
         PATH,
@@ -816,7 +843,7 @@ def test_another_unsaved_buffer_counts_too(proposed: Repo) -> None:
         proposed,
         """
         vim.cmd("set hidden | edit other | call setline(1, 'typed')")
-        vim.cmd("buffer 1 | BoocodePropose .git/edits | buffer other | BoocodeAccept")
+        run("buffer 1 | BoocodePropose .git/edits | buffer other | BoocodeAccept")
         return report()
         """,
         PATH,
@@ -831,7 +858,7 @@ def test_a_worktree_behind_a_symlink(proposed: Repo, tmp_path: Path) -> None:
         proposed,
         """
         vim.fn.append(0, "typed")
-        vim.cmd("BoocodePropose link/.git/edits | BoocodeAccept")
+        run("BoocodePropose link/.git/edits | BoocodeAccept")
         return report()
         """,
         f"link/{PATH}",
@@ -846,7 +873,7 @@ def test_an_unsaved_file_of_git_is_left_out(proposed: Repo) -> None:
         proposed,
         """
         vim.cmd("set hidden | edit .git/COMMIT_EDITMSG | call setline(1, 'typed') | buffer 1")
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         return report()
         """,
         PATH,
@@ -858,7 +885,7 @@ def test_a_running_turn_is_reported(proposed: Repo) -> None:
     assert proposed.boocode("turn", "begin").code == 0
     seen = nvim(
         proposed,
-        'vim.cmd("BoocodePropose .git/edits | BoocodeAccept") return report()',
+        'run("BoocodePropose .git/edits | BoocodeAccept") return report()',
         PATH,
     )
     [_, (text, level)] = seen["messages"]
@@ -866,15 +893,503 @@ def test_a_running_turn_is_reported(proposed: Repo) -> None:
     assert proposed.read(PATH).decode() == TEXT
 
 
+def slow_server(directory: Path, monkeypatch: pytest.MonkeyPatch, seconds: str) -> None:
+    """Let each server start late: a `git` of which `boocode` waits for some seconds."""
+    git = directory / "git"
+    waiting = f"case $* in *boocode*) sleep {seconds};; esac"
+    git.write_text(f'#!/bin/sh\n{waiting}\nexec {shutil.which("git")} "$@"\n')
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{directory}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_no_command_waits_for_the_server(
+    proposed: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_server(tmp_path, monkeypatch, "2")
+    commands = ["Propose .git/edits", *sorted({*COMMANDS} - {"Propose", "RestoreHunk"})]
+    seen = nvim(
+        proposed,
+        f"""
+        vim.ui.select = function(_, _, choose) choose(nil) end
+        local longest = 0
+        for _, name in ipairs(vim.json.decode([=[{json.dumps(commands)}]=])) do
+          local before = vim.loop.hrtime()
+          vim.cmd("Boocode" .. name)
+          longest = math.max(longest, vim.loop.hrtime() - before)
+        end
+        vim.fn.setline(10, "typed")
+        return report({{ milliseconds = longest / 1e6 }})
+        """,
+        PATH,
+    )
+    assert seen["milliseconds"] < 1000
+    assert seen["messages"][-1][0], seen["messages"]
+
+
+# While the server has stopped, it cannot answer.
+_STOPPING = """
+local server = vim.api.nvim_get_proc_children(vim.fn.getpid())[1]
+local function stop() vim.loop.kill(-server, "sigstop") end
+local function go_on() vim.loop.kill(-server, "sigcont") end
+"""
+
+
+@pytest.mark.parametrize("pause", [0, 30])
+def test_what_is_typed_meanwhile_is_kept_and_all_or_nothing_is_accepted(
+    proposed: Repo, pause: int
+) -> None:
+    """A buffer is typed into at any time between the command and its answer."""
+    other = {"path": "other", "content": "new\n"}
+    proposed.write(".git/edits", json.dumps([*json.loads(three_edits()), other]))
+    seen = nvim(
+        proposed,
+        f"""
+        vim.fn.append("$", "unsaved")
+        run("BoocodePropose .git/edits")
+        {_STOPPING}
+        stop()
+        vim.cmd("BoocodeAcceptAll")
+        vim.wait({pause})
+        vim.fn.setline(10, "typed")
+        go_on()
+        local typed = 0
+        local timer = vim.loop.new_timer()
+        timer:start(1, 7, vim.schedule_wrap(function()
+          if typed < 20 then
+            typed = typed + 1
+            vim.fn.append("$", "more " .. typed)
+          end
+        end))
+        boocode.wait()
+        return report()
+        """,
+        PATH,
+    )
+    lines = seen["lines"]
+    assert lines[-1].startswith(("more", "unsaved")), lines
+    assert "typed" in lines
+    was_accepted = "TWO" in lines
+    assert (proposed.top / "other").exists() == was_accepted
+    assert seen["messages"][-1][0].startswith(
+        "boocode: accepted" if was_accepted else "boocode: "
+    ), seen["messages"]
+    # A file of the proposal has a status until it is accepted.
+    pending = proposed.boocode("status", "--porcelain").out
+    assert ("A  other" in pending) != was_accepted
+
+
+def test_a_text_that_changes_once_is_computed_again(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        vim.fn.append("$", "unsaved")
+        run("BoocodePropose .git/edits")
+        {_STOPPING}
+        stop()
+        vim.cmd("BoocodeAccept --merge")
+        vim.wait(200)
+        vim.fn.append("$", "typed")
+        go_on()
+        return report()
+        """,
+        PATH,
+    )
+    changed = ["one", "TWO", *WORDS[2:5], "new", "six", "seven", "nine", "ten"]
+    assert seen["lines"] == [*changed, "unsaved", "typed"]
+
+
+def test_a_command_is_cancelled(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        run("BoocodePropose .git/edits")
+        {_STOPPING}
+        stop()
+        vim.cmd("BoocodeSigns")
+        vim.wait(200)
+        vim.cmd("BoocodeCancel")
+        boocode.wait()
+        go_on()
+        run("BoocodeCancel")
+        run("BoocodeSigns")
+        return report()
+        """,
+        PATH,
+    )
+    assert seen["messages"][1:] == [
+        ["boocode: cancelled; nothing was changed", 4],
+        ["boocode: there is nothing to cancel", 2],
+    ]
+    assert len(seen["signs"]) == 3
+
+
+def test_a_server_that_hangs_is_ended(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        f"""
+        run("BoocodePropose .git/edits")
+        {_STOPPING}
+        stop()
+        vim.cmd("BoocodeDiscard")
+        vim.wait(200)
+        vim.cmd("BoocodeCancel")
+        vim.cmd("BoocodeCancel!")
+        run("BoocodeSigns")
+        return report()
+        """,
+        PATH,
+    )
+    [begun, ended] = seen["messages"][1:]
+    assert begun[0].startswith("boocode: discard has begun; :BoocodeUndo takes it back")
+    assert ended == ["boocode: the server was ended; :BoocodeStatus shows what is proposed", 4]
+    assert len(seen["signs"]) == 3
+
+
+def test_u_gives_an_accepted_hunk_back(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        vim.fn.append("$", "typed")
+        run("BoocodePropose .git/edits")
+        vim.cmd("normal! 2G")
+        run("BoocodeAcceptHunk")
+        vim.cmd("normal! 6G")
+        run("BoocodeAcceptHunk")
+        local accepted = report()
+        vim.cmd("silent undo")
+        vim.wait(100)
+        local once = report()
+        vim.cmd("silent undo")
+        vim.wait(100)
+        local twice = report()
+        vim.cmd("silent redo")
+        vim.wait(100)
+        return report({ accepted = accepted, once = once, twice = twice })
+        """,
+        PATH,
+    )
+    assert seen["accepted"]["signs"] == [[9, "-"]]
+    assert seen["once"]["signs"] == [[6, "+"], [8, "-"]]
+    assert seen["twice"]["signs"] == [[2, "~"], [6, "+"], [8, "-"]]
+    assert (seen["twice"]["lines"], seen["signs"]) == ([*WORDS, "typed"], [[6, "+"], [8, "-"]])
+    texts = [text for text, _ in seen["messages"][-3:]]
+    again = f"boocode: a hunk of {PATH} is proposed again"
+    assert texts == [again, again, f"boocode: accepted a hunk of {PATH}"]
+
+
+def test_u_says_how_to_get_back_what_was_written(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodePropose .git/edits")
+        run("BoocodeAccept")
+        vim.cmd("silent undo")
+        vim.wait(100)
+        report()
+        vim.cmd("silent redo | edit!")
+        run("BoocodeUndo")
+        return report()
+        """,
+        PATH,
+    )
+    said = f"boocode: {PATH} stays accepted; :BoocodeUndo takes it back"
+    assert seen["messages"][2] == [said, 2]
+    assert (seen["lines"], len(seen["signs"])) == (WORDS, 3)
+    assert proposed.read(PATH).decode() == TEXT
+
+
+def test_undo_takes_the_text_of_the_buffer_along(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        vim.fn.append("$", "typed")
+        run("BoocodePropose .git/edits")
+        run("BoocodeAccept")
+        run("BoocodeUndo")
+        local undone = report()
+        run("BoocodeRedo")
+        return report({ undone = undone })
+        """,
+        PATH,
+    )
+    undone = seen["undone"]
+    assert (undone["lines"], len(undone["signs"])) == ([*WORDS, "typed"], 3)
+    assert (seen["lines"][1], seen["signs"]) == ("TWO", [])
+    texts = [text for text, _ in seen["messages"][-2:]]
+    assert texts == ["boocode: undid the latest accept", "boocode: redid the latest accept"]
+
+
+def test_a_mark_on_an_accepted_line_stays(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        vim.fn.append(0, "typed")
+        run("BoocodePropose .git/edits")
+        vim.cmd("3mark a")
+        run("BoocodeAccept")
+        return report()
+        """,
+        PATH,
+    )
+    assert (seen["mark"], seen["lines"][2]) == (3, "TWO")
+
+
+def test_the_proposed_hunks_are_listed(proposed: Repo) -> None:
+    other = {"path": "new", "content": "made\n"}
+    proposed.write(".git/edits", json.dumps([*json.loads(three_edits()), other]))
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodePropose .git/edits")
+        run("BoocodeList")
+        local list = vim.tbl_map(function(item)
+          return { vim.fn.fnamemodify(vim.fn.bufname(item.bufnr), ":t"), item.lnum, item.text }
+        end, vim.fn.getqflist())
+        vim.cmd("cclose | clast")
+        local new = vim.fn.expand("%:t")
+        run("BoocodeAccept")
+        return report({ list = list, new = new })
+        """,
+        PATH,
+    )
+    name = Path(PATH).name
+    in_file = [[name, 2, "M +TWO"], [name, 6, "M +new"], [name, 8, "M -eight"]]
+    assert sorted(seen["list"]) == sorted([*in_file, ["new", 1, "A +made"]])
+    opened = proposed.read(seen["new"]) if seen["new"] == "new" else proposed.read(PATH)
+    assert "\n".join(seen["lines"]) + "\n" == opened.decode()
+
+
+def test_all_is_accepted_or_discarded(proposed: Repo) -> None:
+    other = {"path": "new", "content": "made\n"}
+    proposed.write(".git/edits", json.dumps([*json.loads(three_edits()), other]))
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodePropose .git/edits")
+        run("BoocodeDiscardAll")
+        local discarded = report()
+        run("BoocodeUndo")
+        run("BoocodeAcceptAll")
+        return report({ discarded = discarded })
+        """,
+        PATH,
+    )
+    assert (seen["discarded"]["signs"], seen["discarded"]["lines"]) == ([], WORDS)
+    assert (seen["lines"][1], proposed.read("new")) == ("TWO", b"made\n")
+
+
+def test_the_cursor_walks_from_hunk_to_hunk(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodePropose .git/edits")
+        local lines = {}
+        for _, command in ipairs({ "Next", "Next", "Next", "Previous", "Previous", "2Next" }) do
+          vim.cmd(command:gsub("^%d?", "%0Boocode", 1))
+          table.insert(lines, vim.fn.line("."))
+        end
+        vim.cmd("BoocodeNext")
+        return report({ walked = lines })
+        """,
+        PATH,
+    )
+    assert seen["walked"] == [2, 6, 8, 6, 2, 8]
+    assert seen["messages"][1:] == [
+        ["boocode: no more hunks in this file; :BoocodeList lists all", 4]
+    ]
+
+
+def test_the_window_of_a_comparison_cleans_up_and_acts_on_its_file(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodePropose .git/edits")
+        run("BoocodeDiff")
+        vim.cmd("wincmd p")
+        vim.cmd("normal! 2G")
+        run("BoocodeAcceptHunk")
+        local file, windows = vim.fn.bufnr("%"), #vim.api.nvim_list_wins()
+        vim.cmd("close")
+        vim.wait(50)
+        return report({ windows = windows, diff = vim.wo.diff, left = #vim.api.nvim_list_wins() })
+        """,
+        PATH,
+    )
+    assert (seen["windows"], seen["left"], seen["diff"]) == (2, 1, False)
+    assert (seen["lines"][1], len(seen["signs"])) == ("TWO", 2)
+
+
+def test_the_comparison_ends_with_the_last_hunk(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodePropose .git/edits")
+        run("BoocodeDiff")
+        run("BoocodeAccept")
+        vim.wait(50)
+        return report({ windows = #vim.api.nvim_list_wins(), diff = vim.wo.diff })
+        """,
+        PATH,
+    )
+    assert (seen["windows"], seen["diff"], seen["lines"][1]) == (1, False, "TWO")
+
+
+def test_a_hunk_that_was_not_shown_is_not_accepted(proposed: Repo) -> None:
+    assert proposed.boocode("propose", ".git/edits").code == 0
+    seen = nvim(
+        proposed,
+        """
+        vim.cmd("normal! 2G")
+        run("BoocodeAcceptHunk")
+        local first = report()
+        run("BoocodeAcceptHunk")
+        return report({ first = first })
+        """,
+        PATH,
+    )
+    assert (seen["first"]["lines"], len(seen["first"]["signs"])) == (WORDS, 3)
+    looked = ["boocode: look at the signs first, then run the command again", 4]
+    assert seen["messages"] == [looked, [f"boocode: accepted a hunk of {PATH}", 2]]
+    assert seen["lines"][1] == "TWO"
+
+
+def test_an_answer_fits_the_text_that_was_asked_about(proposed: Repo) -> None:
+    """The text changes between the question and the answer."""
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodeAsk Shout")
+        vim.fn.setline(2, "two, typed")
+        run("BoocodeAcceptAll")
+        run("BoocodePropose .git/edits")
+        run("BoocodeStatus")
+        return report()
+        """,
+        PATH,
+    )
+    texts = [text for text, _ in seen["messages"]]
+    assert texts[0].startswith("boocode: a turn has begun")
+    assert texts[-2:] == [f"boocode: proposed {PATH}", f"boocode: ~M {PATH}"]
+    assert proposed.boocode("turn", "status").code == 1
+    assert proposed.boocode("log", "--json").json["checkpoints"][0]["label"] == "Shout"
+
+
+def test_a_plugin_begins_and_ends_a_turn(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        local steps = {}
+        boocode.begin_turn("Shout", function()
+          table.insert(steps, vim.fn.system("git boocode turn status") ~= "")
+          boocode.propose(".git/edits")
+          boocode.end_turn(function() table.insert(steps, "ended") end)
+        end)
+        return report({ steps = steps })
+        """,
+        PATH,
+    )
+    assert seen["steps"] == [True, "ended"]
+    assert (len(seen["signs"]), proposed.boocode("turn", "status").code) == (3, 1)
+
+
+def test_a_checkpoint_is_taken(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodeCheckpoint before lunch")
+        vim.fn.setline(1, "typed")
+        run("BoocodeCheckpoint")
+        return report()
+        """,
+        PATH,
+    )
+    first, second = (text for text, _ in seen["messages"])
+    assert first == "boocode: took a checkpoint"
+    assert second.endswith("without the changes of 1 unsaved buffers")
+    labels = [each["label"] for each in proposed.boocode("log", "--json").json["checkpoints"]]
+    assert labels[-1] == "before lunch"
+
+
+def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
+    changed.boocode("checkpoint", "-m", "second")
+    changed.write("b", "three\n")
+    seen = nvim(
+        changed,
+        """
+        run("BoocodeLog")
+        local rows = vim.api.nvim_buf_get_lines(0, 0, -1, true)
+        local function diff()
+          assert(boocode.wait())
+          return vim.fn.getbufline(vim.fn.bufnr("boocode://turn"), 1, "$")
+        end
+        vim.cmd([[execute "normal \\<CR>"]])
+        local first = diff()
+        vim.cmd("normal! 2G")
+        vim.cmd("doautocmd CursorMoved")
+        local second = diff()
+        vim.fn.confirm = function() return 1 end
+        vim.cmd("normal r")
+        boocode.wait()
+        return report({ rows = rows, first = first, second = second })
+        """,
+        "a",
+    )
+    assert [row.split()[-1] for row in seen["rows"]] == ["second", "them"]
+    assert (seen["first"][0], "+three" in seen["first"]) == ("second", True)
+    assert (seen["second"][0], "+TWO" in seen["second"]) == ("change them", True)
+    assert (changed.read("a").decode(), changed.read("b")) == (TEXT, b"one\n")
+
+
+def test_files_with_unsaved_changes_are_not_restored(changed: Repo) -> None:
+    seen = nvim(
+        changed,
+        f"""
+        {FIRST}
+        vim.fn.append(0, "typed")
+        run("BoocodeRestore")
+        return report()
+        """,
+        "a",
+    )
+    assert seen["messages"] == [["boocode: write the buffer first: a would change", 4]]
+    assert changed.read("b") == b"two\n"
+
+
+@pytest.mark.parametrize("directory", ["pack/boocode/start/boocode", "pack/boocode/opt/boocode"])
+def test_it_is_a_package(proposed: Repo, tmp_path: Path, directory: str) -> None:
+    package = tmp_path / directory
+    package.parent.mkdir(parents=True)
+    shutil.copytree(CLIENT, package)
+    script = tmp_path / "script.lua"
+    script.write_text(
+        "io.write(vim.fn.exists(':BoocodePropose'), ' ', #vim.fn.getcompletion('boocode-', 'help'))"
+    )
+    done = subprocess.run(
+        [
+            *(NVIM, "--headless", "-u", "NORC", "-i", "NONE"),
+            *("--cmd", f"set packpath^={tmp_path}"),
+            *("-c", "silent! packadd boocode", "-c", "helptags ALL"),
+            *("-c", f"luafile {script}", "-c", "qa!"),
+        ],
+        cwd=proposed.top,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    exists, pages = done.stdout.split()
+    assert (exists, int(pages) >= 7) == ("2", True), done.stderr
+
+
 def test_git_boocode_is_missing(proposed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = proposed.top / ".git/tools"
     tools.mkdir()
-    for tool in ("git", "nvim", "sh"):
+    for tool in ("git", NVIM, "sh"):
         found = shutil.which(tool)
         assert found is not None
-        (tools / tool).symlink_to(found)
+        (tools / Path(tool).name).symlink_to(found)
     monkeypatch.setenv("PATH", str(tools))
-    seen = nvim(proposed, "vim.cmd('BoocodeSigns') return report()", PATH)
+    seen = nvim(proposed, "run('BoocodeSigns') return report()", PATH)
     assert seen["messages"] == [["boocode: git boocode gave no answer; is it in PATH?", 4]]
 
 
@@ -886,7 +1401,7 @@ def test_one_server_answers_all_commands_and_ends_with_the_editor(proposed: Repo
     seen = nvim(
         proposed,
         f"""
-        vim.cmd("BoocodePropose .git/edits | BoocodeSigns | BoocodeSigns")
+        run("BoocodePropose .git/edits | BoocodeSigns | BoocodeSigns")
         return report({{ children = {_CHILDREN} }})
         """,
         PATH,
@@ -902,12 +1417,12 @@ def test_a_server_that_ended_is_started_again(proposed: Repo) -> None:
     seen = nvim(
         proposed,
         f"""
-        vim.cmd("BoocodePropose .git/edits")
+        run("BoocodePropose .git/edits")
         local before = {_CHILDREN}
         vim.loop.kill(before[1], "sigterm")
         vim.wait(10000, function() return #{_CHILDREN} == 0 end)
         vim.wait(1000) -- Neovim hears of it once the server has closed its output as well.
-        vim.cmd("BoocodeSigns")
+        run("BoocodeSigns")
         return report({{ is_new = {_CHILDREN}[1] ~= before[1] }})
         """,
         PATH,
@@ -923,5 +1438,5 @@ def test_a_server_that_dies_in_a_call_is_an_error(
     git.write_text(f'#!/bin/sh\n{dying}\nexec {shutil.which("git")} "$@"\n')
     git.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    seen = nvim(proposed, "vim.cmd('BoocodeSigns | BoocodeSigns') return report()", PATH)
+    seen = nvim(proposed, "run('BoocodeSigns | BoocodeSigns') return report()", PATH)
     assert seen["messages"] == [["boocode: git boocode gave no answer; is it in PATH?", 4]] * 2

@@ -3,66 +3,131 @@
 
 local M = {}
 
-local PATIENCE = 120000 -- milliseconds to wait for an answer
+local SLOW = 5000 -- milliseconds after which the user hears that there is no answer yet
 local NO_ANSWER = { error = { message = "git boocode gave no answer; is it in PATH?" } }
+local CANCELLED = { error = { message = "cancelled; nothing was changed" } }
+local ENDED = { error = { message = "the server was ended; :BoocodeStatus shows what is proposed" } }
+
+-- The tools that change nothing outside of `refs/boocode`, also if their answer is not heard.
+local CAN_BE_CANCELLED = {
+  diff = true,
+  log = true,
+  preview = true,
+  propose = true,
+  show = true,
+  status = true,
+}
 
 -- The running servers, by the top of their worktree.
 local running = {}
 
-local function send(server, id, method, params)
-  local message = { jsonrpc = "2.0", id = id, method = method, params = params }
+local function send(server, message)
+  message.jsonrpc = "2.0"
   -- A server that has just ended cannot take it; there is no answer then.
   pcall(vim.fn.chansend, server.job, vim.json.encode(message) .. "\n")
 end
 
+-- Give a request its answer. One without an id is for the oldest request.
+local function answer(server, id, message)
+  if id == nil then
+    id = vim.fn.min(vim.tbl_keys(server.pending))
+  end
+  local request = server.pending[id]
+  if request then
+    server.pending[id] = nil
+    request.respond(message)
+  end
+end
+
+local function read(server, pieces)
+  pieces[1] = server.partial .. pieces[1]
+  server.partial = table.remove(pieces)
+  for _, line in ipairs(pieces) do
+    local message = vim.json.decode(line, { luanil = { object = true } })
+    if message.id ~= 0 and message.method == nil then
+      answer(server, message.id, message)
+    end
+  end
+end
+
 local function start(top)
-  local server = { last_id = 0, output = "", has_ended = false }
+  local server = { last_id = 0, partial = "", pending = {} }
   local command = { "git", "-C", top, "boocode", "serve", "--repo", top }
-  server.job = vim.fn.jobstart(command, {
+  local started, job = pcall(vim.fn.jobstart, command, {
     on_stdout = function(_, pieces)
-      server.output = server.output .. table.concat(pieces, "\n")
+      read(server, pieces)
     end,
     on_exit = function()
-      server.has_ended = true
-      running[top] = nil
+      if running[top] == server then
+        running[top] = nil
+      end
+      for _, id in ipairs(vim.tbl_keys(server.pending)) do
+        answer(server, id, NO_ANSWER)
+      end
     end,
   })
-  send(server, 0, "initialize", {
-    protocolVersion = "2025-11-25",
-    clientInfo = { name = "git-boocode.nvim", version = "0.1.0" },
-    capabilities = { experimental = { ["git-boocode"] = { tools = "editor" } } },
+  server.job = started and job or 0
+  send(server, {
+    id = 0,
+    method = "initialize",
+    params = {
+      protocolVersion = "2025-11-25",
+      clientInfo = { name = "git-boocode.nvim", version = "0.1.0" },
+      capabilities = { experimental = { ["git-boocode"] = { tools = "editor" } } },
+    },
   })
   return server
 end
 
--- The whole line that answers a request. Its id is null if the server could not read the request.
-local function answer_line(server, id)
-  local pattern = '{"jsonrpc":"2.0","id":%s,[^\n]*\n'
-  return server.output:match(pattern:format(id)) or server.output:match(pattern:format("null"))
+local function say_that_it_is_slow(server, id)
+  vim.defer_fn(function()
+    if server.pending[id] then
+      vim.notify("boocode: still waiting for git boocode; :BoocodeCancel gives up")
+    end
+  end, SLOW)
 end
 
--- Call a tool of a worktree's server, and return the message that answers the call.
-function M.call(top, tool, arguments)
+-- Call a tool of a worktree's server; `respond` gets the message that answers the call.
+function M.call(top, tool, arguments, respond)
   local server = running[top] or start(top)
+  if server.job <= 0 then
+    return respond(NO_ANSWER)
+  end
   running[top] = server
   server.last_id = server.last_id + 1
-  -- What was answered before is not needed any more; the last line may be incomplete.
-  server.output = server.output:match("[^\n]*$")
-
   local id = server.last_id
-  send(server, id, "tools/call", { name = tool, arguments = arguments })
-  local is_over = vim.wait(PATIENCE, function()
-    return answer_line(server, id) ~= nil or server.has_ended
-  end, 1)
-  if not is_over then
-    vim.fn.jobstop(server.job)
-  end
+  server.pending[id] = {
+    tool = tool,
+    can_be_cancelled = CAN_BE_CANCELLED[tool] or arguments.dry_run,
+    respond = respond,
+  }
+  -- An empty table would be an empty list.
+  local given = next(arguments) and arguments or vim.empty_dict()
+  send(server, { id = id, method = "tools/call", params = { name = tool, arguments = given } })
+  say_that_it_is_slow(server, id)
+end
 
-  local line = answer_line(server, id)
-  if not line then
-    return NO_ANSWER
+-- Cancel all requests; with `by_force`, end their servers. Returns the tools of those that cannot
+-- be cancelled, and the number of others.
+function M.cancel(by_force)
+  local kept, cancelled = {}, 0
+  for _, server in pairs(vim.tbl_extend("force", {}, running)) do
+    local requests = vim.tbl_extend("force", {}, server.pending)
+    if by_force and next(requests) then
+      -- Git runs it as a process of its own; one that is stopped ends by this signal only.
+      vim.loop.kill(-vim.fn.jobpid(server.job), "sigkill")
+    end
+    for id, request in pairs(requests) do
+      if by_force or request.can_be_cancelled then
+        send(server, { method = "notifications/cancelled", params = { requestId = id } })
+        answer(server, id, request.can_be_cancelled and CANCELLED or ENDED)
+        cancelled = cancelled + 1
+      else
+        table.insert(kept, request.tool)
+      end
+    end
   end
-  return vim.json.decode(line, { luanil = { object = true } })
+  return kept, cancelled
 end
 
 return M

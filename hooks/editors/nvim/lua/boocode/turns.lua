@@ -1,0 +1,378 @@
+-- Turns: choose one, see what it did, go back to before or after it, or take it back.
+
+local task = require("boocode.task")
+local worktree = require("boocode.worktree")
+
+local M = {}
+
+local FIRST_PAGE = 50
+local LISTED_FILES = 12
+local MARKS = { archived = "archived", restored = "restored away", reverted = "reverted" }
+local UNITS = { { 86400, "d" }, { 3600, "h" }, { 60, "min" } }
+local SIDES = { before = "before this turn", after = "after this turn" }
+
+local function plural(number, word)
+  return number .. " " .. word .. (number == 1 and "" or "s")
+end
+
+-- How long ago a turn began, or its day.
+local function age(time)
+  local now = os.time()
+  local offset = now - os.time(os.date("!*t", now))
+  local seconds = now - (vim.fn.strptime("%FT%T", time) + offset)
+  if seconds >= 30 * 86400 then
+    return os.date("%F", now - seconds)
+  end
+  for _, unit in ipairs(UNITS) do
+    if seconds >= unit[1] then
+      return math.floor(seconds / unit[1]) .. " " .. unit[2] .. " ago"
+    end
+  end
+  return "just now"
+end
+
+local function label_of(turn)
+  local label = turn.label ~= "" and turn.label or nil
+  return (label or turn.agent or turn.id):match("[^\n]*")
+end
+
+-- A turn in one line: when it began, agent, files, lines, what was asked for, and its marks.
+local function describe(turn)
+  local counts = ("+%s −%s"):format(turn.added or "?", turn.removed or "?")
+  local files = turn.files and plural(turn.files, "file") or ""
+  local fields = { age(turn.created_at), turn.agent or "", files, counts }
+  local row = ("%-10s  %-11s  %9s  %12s"):format(unpack(fields)) .. "  " .. label_of(turn)
+  if MARKS[turn.state] then
+    row = row .. "  (" .. MARKS[turn.state] .. ")"
+  end
+  if turn.open then
+    row = row .. "  (running)"
+  end
+  if turn.here then
+    row = row .. "  (you are here: " .. turn.here .. " this turn)"
+  end
+  return row
+end
+
+-- The newest turns, of those that changed some paths; the last row may stand for older ones.
+local function read_turns(tree, paths, limit)
+  local answer = worktree.ask(tree, "log", { max_count = limit, paths = paths })
+  local turns = answer.checkpoints
+  for _, turn in ipairs(turns) do
+    if answer.here and answer.here.turn == turn.id then
+      turn.here = answer.here.side
+    end
+  end
+  return turns, #turns == limit
+end
+
+local function select(items, prompt, format_item)
+  return task.await_user(function(choose)
+    vim.ui.select(items, { prompt = prompt, format_item = format_item }, choose)
+  end)
+end
+
+-- Let one of the newest turns be chosen; nil if none is.
+local function choose_turn(tree, prompt, paths)
+  local limit = FIRST_PAGE
+  while true do
+    local turns, may_be_more = read_turns(tree, paths, limit)
+    if #turns == 0 then
+      error(paths and "no turn changed this file" or "there are no turns", 0)
+    end
+    if may_be_more then
+      table.insert(turns, { is_more = true })
+    end
+    local chosen = select(turns, prompt, function(turn)
+      return turn.is_more and "older turns…" or describe(turn)
+    end)
+    if not chosen or not chosen.is_more then
+      return chosen
+    end
+    limit = limit * 4
+  end
+end
+
+-- A choice of some words, each with its key; nil if the user cancels.
+local function choose_word(question, words)
+  return task.await_user(function(choose)
+    local shown = vim.tbl_map(function(word)
+      return "&" .. word
+    end, words)
+    table.insert(shown, "&Cancel")
+    vim.cmd("redraw")
+    choose(words[vim.fn.confirm(question, table.concat(shown, "\n"), #shown)])
+  end)
+end
+
+-- What would be done to files, a line each.
+local function file_lines(files, indent)
+  local lines = {}
+  for index, file in ipairs(files) do
+    if index > LISTED_FILES then
+      table.insert(lines, indent .. "and " .. plural(#files - LISTED_FILES, "more file"))
+      break
+    end
+    local counts = ""
+    if file.lines then
+      counts = ("  +%d −%d"):format(file.lines.added or 0, file.lines.removed or 0)
+    end
+    table.insert(lines, indent .. file.action .. " " .. file.path .. counts)
+  end
+  return lines
+end
+
+local UNDO = ":BoocodeUndo takes it back"
+
+-- Refuse to change files whose buffers are not saved: they would be out of date.
+function M.refuse_unsaved(tree, files)
+  local buffers, unsaved = worktree.buffers(tree), {}
+  for _, file in ipairs(files) do
+    local buffer = buffers[file.path]
+    if buffer and vim.bo[buffer].modified then
+      table.insert(unsaved, file.path)
+    end
+  end
+  if #unsaved > 0 then
+    error("write the buffer first: " .. table.concat(unsaved, ", ") .. " would change", 0)
+  end
+end
+
+local function report(tree, files, done)
+  worktree.fill_buffers(tree, files)
+  M.refresh(tree)
+  local what = #files == 1 and files[1].path or plural(#files, "file")
+  vim.notify("boocode: " .. done .. " " .. what .. "; " .. UNDO)
+end
+
+-- Shows the signs anew; set by the module of the commands.
+M.refresh = nil
+
+-- Show a diff in a window below, with the cursor left where it is.
+local function show_diff(tree, turn)
+  local diff = worktree.ask(tree, "diff", { old = turn.id, turn = true }).diff
+  local name = "boocode://turn"
+  local window = vim.fn.bufwinid(name)
+  if window == -1 then
+    vim.cmd("silent botright new")
+    vim.cmd("setlocal buftype=nofile bufhidden=wipe noswapfile filetype=diff")
+    vim.api.nvim_buf_set_name(0, name)
+    window = vim.api.nvim_get_current_win()
+    vim.cmd("wincmd p")
+  end
+  local buffer = vim.api.nvim_win_get_buf(window)
+  local lines = vim.split(label_of(turn) .. "\n\n" .. diff:gsub("\n$", ""), "\n", { plain = true })
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.api.nvim_win_set_cursor(window, { 1, 0 })
+end
+
+-- What a restore to each side of a turn would change; a side may be impossible.
+local function plans_of(tree, arguments, sides)
+  local plans, problem = {}, nil
+  for _, side in ipairs(sides) do
+    local given = { dry_run = true, after = side == "after" or nil }
+    given = vim.tbl_extend("force", arguments, given)
+    local succeeded, answer = pcall(worktree.ask, tree, "restore", given)
+    if succeeded then
+      table.insert(plans, { side = side, changed = answer.changed })
+    else
+      problem = problem or answer
+    end
+  end
+  if #plans == 0 then
+    error(problem, 0)
+  end
+  return plans
+end
+
+local function question_of(turn, plans)
+  local lines = { "Restore files? " .. label_of(turn) }
+  for _, plan in ipairs(plans) do
+    local count = #plan.changed == 0 and "changes nothing" or plural(#plan.changed, "file")
+    table.insert(lines, SIDES[plan.side] .. ": " .. count)
+    vim.list_extend(lines, file_lines(plan.changed, "  "))
+  end
+  table.insert(lines, UNDO .. ".")
+  return table.concat(lines, "\n")
+end
+
+-- Ask to which side of a turn the files go; nil for none.
+local function choose_side(tree, turn, plans)
+  local words = {}
+  for _, plan in ipairs(plans) do
+    if #plan.changed > 0 then
+      table.insert(words, plan.side == "before" and "Before" or "After")
+    end
+  end
+  if #words == 0 then
+    error("the files are as they were " .. SIDES[plans[1].side], 0)
+  end
+  table.insert(words, "Diff")
+  while true do
+    local word = choose_word(question_of(turn, plans), words)
+    if word ~= "Diff" then
+      return word and word:lower()
+    end
+    show_diff(tree, turn)
+  end
+end
+
+-- Restore files to before or after a turn, once the user has seen what would change.
+function M.restore_to(tree, turn, arguments, sides)
+  arguments = vim.tbl_extend("force", arguments, { checkpoint = turn.id })
+  local plans = plans_of(tree, arguments, sides)
+  local side = choose_side(tree, turn, plans)
+  if not side then
+    return
+  end
+  for _, plan in ipairs(plans) do
+    if plan.side == side then
+      M.refuse_unsaved(tree, plan.changed)
+    end
+  end
+  arguments.after = side == "after" or nil
+  local answer = worktree.ask(tree, "restore", arguments)
+  report(tree, answer.changed, "restored")
+  if answer.conversation_kept then
+    vim.notify("boocode: the conversation stays, because its agent is in a turn")
+  end
+end
+
+-- Choose a turn, and restore all files, or some, to before or after it.
+function M.restore(tree, paths, arguments, sides)
+  local prompt = paths and "Restore this file:" or "Restore:"
+  local turn = choose_turn(tree, prompt, paths)
+  if turn then
+    M.restore_to(tree, turn, vim.tbl_extend("force", arguments, { paths = paths }), sides)
+  end
+end
+
+-- Of the change that a restore of a file makes, the hunk at a line; nil if there is none.
+local function hunk_at(change, line)
+  for _, hunk in ipairs(change.hunks or {}) do
+    -- A deletion is undone at the line above or below it.
+    local first = hunk.old_text == "" and hunk.start_line - 1 or hunk.start_line
+    local last = math.max(hunk.end_line, hunk.start_line)
+    if first <= line and line <= last then
+      return hunk
+    end
+  end
+  return nil
+end
+
+local function signed_lines(text, sign)
+  local lines = {}
+  for line in text:gmatch("[^\n]+") do
+    table.insert(lines, "  " .. sign .. line)
+  end
+  return lines
+end
+
+-- Choose a turn, and restore the hunk at a place to before or after it.
+function M.restore_hunk(tree, here, paths, side)
+  local turn = choose_turn(tree, "Restore this hunk:", paths)
+  if not turn then
+    return
+  end
+  local arguments = { checkpoint = turn.id, paths = paths, after = side == "after" or nil }
+  local dry = vim.tbl_extend("force", arguments, { dry_run = true })
+  local change = worktree.ask(tree, "restore", dry).changed[1] or {}
+  local line = worktree.line_of(here)
+  local hunk = hunk_at(change, line)
+  if not hunk then
+    error("line " .. line .. " is as it was " .. side .. " that turn", 0)
+  end
+  local lines = { "Restore this hunk to " .. SIDES[side] .. "? " .. label_of(turn) }
+  vim.list_extend(lines, signed_lines(hunk.old_text, "-"))
+  vim.list_extend(lines, signed_lines(hunk.new_text, "+"))
+  table.insert(lines, UNDO .. ".")
+  if choose_word(table.concat(lines, "\n"), { "Yes" }) then
+    M.refuse_unsaved(tree, { change })
+    arguments.hunk = { hunk.number }
+    arguments.expect = change.version
+    report(tree, worktree.ask(tree, "restore", arguments).changed, "restored a hunk of")
+  end
+end
+
+-- Take a turn back, once the user has seen what would change; what others wrote since stays, in
+-- modified buffers, too.
+function M.take_back(tree, turn)
+  local arguments = { turns = { turn.id } }
+  local dry = { buffers = worktree.unsaved(tree), dry_run = true }
+  local planned = worktree.ask(tree, "revert", vim.tbl_extend("force", arguments, dry)).changed
+  if #planned == 0 then
+    error("there is nothing left of that turn", 0)
+  end
+  local lines = { "Take back this turn? " .. label_of(turn) }
+  vim.list_extend(lines, file_lines(planned, ""))
+  table.insert(lines, UNDO .. ".")
+  if choose_word(table.concat(lines, "\n"), { "Yes" }) then
+    local answer = worktree.change(tree, "revert", arguments)
+    M.refresh(tree)
+    local files = answer.changed
+    local what = #files == 1 and files[1].path or plural(#files, "file")
+    vim.notify("boocode: took back " .. what .. "; " .. UNDO)
+  end
+end
+
+-- Choose a turn, and take it back.
+function M.revert(tree)
+  local turn = choose_turn(tree, "Take back:", nil)
+  if turn then
+    M.take_back(tree, turn)
+  end
+end
+
+-- The list of turns in a window: the keys show what the one under the cursor did, and take it back.
+function M.log(tree, paths)
+  local turns = read_turns(tree, paths, FIRST_PAGE)
+  if #turns == 0 then
+    error("there are no turns", 0)
+  end
+  vim.cmd("silent botright new")
+  vim.cmd("setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log")
+  local buffer = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.tbl_map(describe, turns))
+  vim.bo[buffer].modifiable = false
+  local shown
+  local function on_turn(action)
+    local act = task.command(action)
+    return function()
+      act(turns[vim.fn.line(".")])
+    end
+  end
+  local function map(key, action)
+    vim.keymap.set("n", key, action, { buffer = buffer, nowait = true })
+  end
+  local show = on_turn(function(turn)
+    shown = turn.id
+    show_diff(tree, turn)
+  end)
+  map("<CR>", show)
+  map(
+    "r",
+    on_turn(function(turn)
+      M.restore_to(tree, turn, {}, { "before", "after" })
+    end)
+  )
+  map(
+    "t",
+    on_turn(function(turn)
+      M.take_back(tree, turn)
+    end)
+  )
+  map("q", "<Cmd>close<CR>")
+  vim.api.nvim_create_autocmd("CursorMoved", {
+    buffer = buffer,
+    callback = function()
+      local turn = turns[vim.fn.line(".")]
+      if vim.fn.bufwinid("boocode://turn") ~= -1 and turn.id ~= shown then
+        show()
+      end
+    end,
+  })
+end
+
+return M
