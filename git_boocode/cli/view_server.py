@@ -23,6 +23,7 @@ from typing import Any, TypeGuard
 from git_boocode.checkpoints.restore.request import (
     LATER_CHANGES,
     NEWER_TURNS,
+    PICK,
     REVERT,
     RestoreRequest,
 )
@@ -196,7 +197,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def file(self, body: Answer) -> Answer:
         """One file of a turn, with all of its diff."""
         path = body.get("path")
-        if not _is_path(path):
+        if not _is_text(path):
             raise _invalid("path")
         form, name = _form(body), _id(body, "turn")
         return {"ok": True, **file_data(self.repository(), name, path, form, self.most)}
@@ -204,7 +205,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def compare(self, body: Answer) -> Answer:
         """The files that differ between two states."""
         paths = body.get("paths", [])
-        if not isinstance(paths, list) or not all(map(_is_path, paths)):
+        if not isinstance(paths, list) or not all(map(_is_text, paths)):
             raise _invalid("paths")
         states = _state(body, "old"), _state(body, "new")
         return {"ok": True, **compare_data(self.repository(), *states, paths, _form(body))}
@@ -212,7 +213,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def search(self, body: Answer) -> Answer:
         """The turns with a changed line that contains a text."""
         text = body.get("text")
-        if not _is_path(text) or "\n" in text or len(text) > _LONGEST_TEXT:
+        if not _is_text(text) or "\n" in text or len(text) > _LONGEST_TEXT:
             raise _invalid("text")
         return {"ok": True, **turns_with_text(self.repository(), text, self.most)}
 
@@ -228,7 +229,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def parts(self, body: Answer) -> Answer:
         """The parts of some files that a restore to before a turn would change."""
         paths = body.get("paths")
-        if not isinstance(paths, list) or not all(map(_is_path, paths)):
+        if not isinstance(paths, list) or not all(map(_is_text, paths)):
             raise _invalid("paths")
         repository = self.repository()
         with temporary_objects(repository):
@@ -251,18 +252,23 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             return restore_parts(self.repository(), name, request, numbers, versions).as_json()
 
     def revert(self, body: Answer) -> Answer:
-        """Take turns back, and keep what others wrote since; or what that would change."""
-        turns = body.get("turns")
-        if not isinstance(turns, list) or not turns:
-            raise _invalid("turns")
-        request = TakeBackRequest(
-            tuple(_id({"turns": turn}, "turns") for turn in turns),
-            dry_run=body.get("preview") is True,
-        )
+        """Take turns back, or parts of them, and keep what others wrote since."""
+        return self._taken_back(REVERT, body)
+
+    def pick(self, body: Answer) -> Answer:
+        """Do here what turns did, or parts of it."""
+        return self._taken_back(PICK, body)
+
+    def _taken_back(self, command: str, body: Answer) -> Answer:
+        """What is done, or with `preview` would be; with paths, also what can be chosen of it."""
+        request = _take_back_request(body)
         with self.changing:
-            done = take_back(self.repository(), REVERT, request)
+            done = take_back(self.repository(), command, request)
         # Of a preview, with the numbers of lines.
-        return {**done.as_json(), "changed": done.result.as_json()["changed"]}
+        answer = {**done.as_json(), "changed": done.result.as_json()["changed"]}
+        if request.dry_run and request.paths:
+            answer["files"] = [file.parts_json() for file in done.files]
+        return answer
 
     def _restored(self, body: Answer, *, dry_run: bool) -> Answer:
         identifier = _id(body, "id")
@@ -292,6 +298,35 @@ def _id(body: Answer, key: str) -> str:
     return identifier
 
 
+def _take_back_request(body: Answer) -> TakeBackRequest:
+    """What to revert or pick.
+
+    Hunks are only done with the version of their file, without which nobody has seen them.
+    """
+    turns, paths = body.get("turns"), body.get("paths", [])
+    if not isinstance(turns, list) or not turns:
+        raise _invalid("turns")
+    if not isinstance(paths, list) or not all(map(_is_text, paths)):
+        raise _invalid("paths")
+    hunks, versions = body.get("hunks"), body.get("versions", {})
+    is_preview = body.get("preview") is True
+    if hunks is not None and not (
+        isinstance(hunks, dict) and all(map(_are_numbers, hunks.values()))
+    ):
+        raise _invalid("hunks")
+    if not isinstance(versions, dict) or not all(map(_is_text, versions.values())):
+        raise _invalid("versions")
+    if hunks is not None and not is_preview and not (hunks and hunks.keys() <= versions.keys()):
+        raise _invalid("versions" if hunks else "hunks")
+    return TakeBackRequest(
+        tuple(_id({"turns": turn}, "turns") for turn in turns),
+        paths=tuple(f":(top,literal){path}" for path in paths),
+        hunks=hunks,
+        versions=versions,
+        dry_run=is_preview,
+    )
+
+
 def _state(body: Answer, key: str) -> State:
     """`"now"`, or the state before or after a turn."""
     value = body.get(key)
@@ -309,7 +344,7 @@ def _form(body: Answer) -> DiffForm:
     return DiffForm(body.get("ignore_whitespace") is True, context)
 
 
-def _is_path(value: object) -> TypeGuard[str]:
+def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value) and "\0" not in value
 
 
@@ -317,10 +352,11 @@ def _is_part(value: object) -> bool:
     """Whether something is the choice of parts of a file."""
     if not isinstance(value, dict) or not isinstance(value.get("version"), str):
         return False
-    numbers = value.get("numbers")
-    if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
-        return False
-    return bool(numbers) and _is_path(value.get("path"))
+    return _are_numbers(value.get("numbers")) and _is_text(value.get("path"))
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(each) is int for each in value)
 
 
 def _invalid(key: str) -> RefusedError:
@@ -371,6 +407,7 @@ class _Handler(BaseHTTPRequestHandler):
             "/parts": self.server.parts,
             "/restore-parts": self.server.restore_parts,
             "/revert": self.server.revert,
+            "/pick": self.server.pick,
             "/undo": self.server.undo,
         }
         if not (self._is_own(changes=True) and self._has_token()):

@@ -142,7 +142,7 @@ def test_what_is_not_the_page_is_forbidden_without_a_detail(client: Client) -> N
             assert (reply.status, reply.body) == (403, b""), headers
         for path in (
             *("/blame", "/preview", "/restore", "/parts", "/restore-parts", "/revert"),
-            *("/undo", "/file", "/compare", "/search", "/nowhere"),
+            *("/pick", "/undo", "/file", "/compare", "/search", "/nowhere"),
         ):
             reply = client.post(path, {}, **headers)
             assert (reply.status, reply.body) == (403, b""), headers
@@ -150,7 +150,7 @@ def test_what_is_not_the_page_is_forbidden_without_a_detail(client: Client) -> N
 
 def test_a_change_needs_the_origin_of_the_page(client: Client) -> None:
     paths = ("/preview", "/restore", "/restore-parts", "/revert", "/undo", "/blame", "/file")
-    for path in (*paths, "/compare", "/search"):
+    for path in (*paths, "/pick", "/compare", "/search"):
         assert client.post(path, {}, Origin=None).status == 403
         other = client.post(path, {}, Origin=client.origin.replace("127.0.0.1", "localhost"))
         assert other.status == 403
@@ -443,6 +443,44 @@ def test_a_turn_is_taken_back(client: Client, repo: Repo) -> None:
     assert repo.read("b") == b"by others\n"
     assert client.post("/undo", {"restored": done["undo"]}).json["ok"]
     assert repo.read("a") == b"three\nmine\n"
+
+
+def test_parts_of_a_turn_are_taken_back_and_done_again(client: Client, repo: Repo) -> None:
+    repo.write("b", "".join(f"{number}\n" for number in range(1, 21)))
+    take(label="third")
+    repo.write("b", repo.read("b").replace(b"2\n", b"two\n", 1).replace(b"19\n", b"nineteen\n"))
+    repo.write("c", "new\n")
+    take(label="fourth")
+    third = ids(client)[1]
+    asked = {"turns": [third], "paths": ["b"], "preview": True}
+    [file] = client.post("/revert", asked).json["files"]
+    assert (file["path"], [part["number"] for part in file["parts"]]) == ("b", [1, 2])
+    assert "-nineteen" in file["parts"][1]["diff"]
+    wanted = {"turns": [third], "paths": ["b"], "hunks": {"b": [2]}}
+    for versions in ({}, {"b": ""}, {"c": file["version"]}):
+        answer = client.post("/revert", {**wanted, "versions": versions}).json
+        assert answer["error"]["code"] == "invalid_input"
+    seen = {**wanted, "versions": {"b": file["version"]}}
+    repo.write("b", b"own\n" + repo.read("b"))
+    assert client.post("/revert", seen).json["error"]["code"] == "conflict"
+    repo.write("b", repo.read("b").removeprefix(b"own\n"))
+    assert client.post("/revert", seen).json["ok"]
+    assert b"two\n" in repo.read("b")
+    assert b"19\n" in repo.read("b")
+    [again] = client.post("/pick", asked).json["files"]
+    assert [part["number"] for part in again["parts"]] == [1]
+    seen = {**wanted, "hunks": {"b": [1]}, "versions": {"b": again["version"]}}
+    assert client.post("/pick", seen).json["ok"]
+    assert b"nineteen\n" in repo.read("b")
+    assert repo.read("c") == b"new\n"
+
+
+def test_what_conflicts_is_told_beside_the_parts(client: Client) -> None:
+    first = ids(client)[1]
+    asked = {"turns": [first], "paths": ["a"], "preview": True}
+    assert client.post("/revert", asked).json["error"]["code"] == "conflict"
+    listed = client.post("/revert", {**asked, "hunks": {}}).json
+    assert (listed["files"], listed["conflicts"][0]["path"]) == ([], "a")
 
 
 def test_a_conflict_names_the_turns_that_wrote_the_lines(client: Client, repo: Repo) -> None:
