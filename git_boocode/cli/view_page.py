@@ -19,7 +19,22 @@ from typing import Any
 PAGE_TITLE = b"<title>git boocode view</title>"
 
 _PAGE = Path(__file__).with_name("page")
-_SCRIPTS = ("diff.js", "served.js", "view.js")
+# In this order; view.js starts the page when all others are there.
+_SCRIPTS = (
+    "diff.js",
+    "diff-files.js",
+    "diff-actions.js",
+    "blame.js",
+    "notice.js",
+    "timeline.js",
+    "turn.js",
+    "commits.js",
+    "navigation.js",
+    "dialogs.js",
+    "served.js",
+    "view.js",
+)
+_STYLES = ("view.css",)
 # What could end the element or be taken for a comment; the rest of the text is ASCII.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 # Without one of these, a browser would be one for terminals, which runs no scripts.
@@ -28,7 +43,7 @@ _DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 
 def page_html(data: dict[str, Any], *, served: bool) -> bytes:
     """The page with its data: the turns, and without a server their `details` and `blame`."""
-    style, script = _read("view.css"), "\n".join(map(_read, _SCRIPTS))
+    style, script = _joined(_STYLES), _joined(_SCRIPTS)
     separate = {key: data.get(key, {}) for key in ("details", "blame")}
     own = {key: value for key, value in data.items() if key not in separate}
     parts = {
@@ -67,6 +82,10 @@ def content_policy(style: str, script: str, *, served: bool) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return "\n".join(map(_read, names))
 
 
 def _read(name: str) -> str:
