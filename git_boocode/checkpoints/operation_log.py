@@ -12,6 +12,7 @@ from git_boocode.checkpoints.restore.plan import RestorePlan, read_history, read
 from git_boocode.checkpoints.restore.request import PICK, RESTORE, REVERT
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.repo.entries import Metadata, MetadataError
+from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
 
 REVERTED, RESTORED, ARCHIVED = "reverted", "restored", "archived"
@@ -21,16 +22,25 @@ BEFORE, AFTER, DURING = "before", "after", "during"
 
 
 class LoggedOperation(NamedTuple):
-    """A restore, revert or pick that was not undone, or that a redo does again."""
+    """A restore, revert or pick that was not undone, or that a redo does again.
+
+    `state` is `restored` if a later restore took it away, else empty.
+    """
 
     safety: Checkpoint  # the state before it, or before its redo
     plan: RestorePlan  # of the operation itself
     undone: bool
+    state: str = ""
 
     @property
     def id(self) -> str:
         """Its place among the turns."""
         return self.safety.id
+
+    @property
+    def time(self) -> float:
+        """When it was done, in seconds since 1970."""
+        return time_of(self.id)
 
     @property
     def command(self) -> str:
@@ -65,6 +75,7 @@ class LoggedOperation(NamedTuple):
             "side": self.side or None,
             "partial": self.is_partial,
             "undone": self.undone,
+            "state": self.state,
         }
 
 
@@ -129,8 +140,13 @@ class TurnStates:
             return ""
         if checkpoint.id in moments[-1].reverted:
             return REVERTED
-        away = any(begin <= checkpoint.id < end for begin, end in moments[-1].away)
-        return RESTORED if away else ""
+        return self.since(checkpoint.meta.worktree_key, checkpoint.id)
+
+    def since(self, worktree_key: str, state: str) -> str:
+        """The state of what happened in a worktree after a recorded state, by its id."""
+        moments = self._moments.get(worktree_key)
+        away = moments[-1].away if moments else ()
+        return RESTORED if any(begin <= state < end for begin, end in away) else ""
 
     def restores(self, worktree_key: str) -> list[WholeRestore]:
         """The restores of everything in a worktree, and their undos and redos, oldest first."""
@@ -203,7 +219,9 @@ def _moments(oldest_first: Iterable[Checkpoint], catalog: Catalog | None) -> lis
 
 
 def _side(safety: Checkpoint) -> str:
-    return AFTER if safety.meta.table("restore").get("after") is True else BEFORE
+    record = safety.meta.table("restore")
+    is_after = record.get("operation") == RESTORE and record.get("after") is True
+    return AFTER if is_after else BEFORE
 
 
 def _end_of(plan: RestorePlan, catalog: Catalog | None) -> str:

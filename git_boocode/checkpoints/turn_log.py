@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections import deque
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from datetime import date
@@ -13,17 +13,24 @@ from functools import cached_property
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from git_boocode.checkpoints.commit_log import LoggedCommit
+from git_boocode.checkpoints.hand_changes import HandChange
 from git_boocode.checkpoints.operation_log import (
+    REVERTED,
     LoggedOperation,
-    logged_operations,
-    reverted_turns,
 )
-from git_boocode.checkpoints.own_changes import own_turns
+from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
-from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, regex_refused
+from git_boocode.checkpoints.turn_changes import (
+    ChangeCounts,
+    changed_files,
+    counted,
+    regex_refused,
+)
 from git_boocode.checkpoints.turns import CurrentTree, Turn
 from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs, unrecorded_repositories
+from git_boocode.checkpoints.worktree_log import Beside, ByHand, Here, WorktreeLog
 from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import UsageError, refuse_combined, shortened
 from git_boocode.repo.ids import time_of
@@ -129,14 +136,15 @@ class LogRequest(NamedTuple):
 class ListedTurn(NamedTuple):
     """A turn with its name, such as `@~1`, which is empty if it is not of this worktree's log.
 
-    `counts` is None if its changes were not counted, or are unknown. `reverted` is whether they are
-    taken back as a whole.
+    `counts` is None if its changes were not counted, or are unknown. `state` is that of
+    `TurnStates`, and `is_open` whether the turn runs.
     """
 
     turn: Turn
     name: str
     counts: ChangeCounts | None = None
-    reverted: bool = False
+    state: str = ""
+    is_open: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The turn in the JSON answer of `log`."""
@@ -159,8 +167,14 @@ class ListedTurn(NamedTuple):
             **({"in_turn": entry.in_turn} if entry.in_turn else {}),
             **({"forked_from": origin} if (origin := entry.meta.table("forked_from")) else {}),
             **({"shared": shared} if shared else {}),
-            **({"reverted": True} if self.reverted else {}),
+            "state": self.state,
+            "open": self.is_open,
+            **({"reverted": True} if self.state == REVERTED else {}),
         }
+
+
+Entry = ListedTurn | Beside
+"""A line of the log."""
 
 
 class TurnLog:
@@ -178,6 +192,8 @@ class TurnLog:
         self._repository = repository
         self._request = request = _checked(self.catalog, request)
         self._current = CurrentTree(repository)
+        self._turns = OwnTurns(self.catalog, self._current)
+        self.beside = WorktreeLog(self._turns)
         self._skipped: set[str] = set()
         self._since, self._until = _times(repository, request)
         self._noted: dict[str, NotedTurn] = {}
@@ -197,9 +213,7 @@ class TurnLog:
         self._stack.enter_context(temporary_objects(self._repository))
         if self._request.changes:
             self._stack.enter_context(self._current.read_ahead())
-        self._listed = map(
-            self._listing, own_turns(self.catalog, self._until_since(), self._current, self._wants)
-        )
+        self._listed = map(self._listing, self._turns.turns(self._until_since(), self._wants))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -245,25 +259,33 @@ class TurnLog:
                 yield page
         pages.close()
 
-    def timeline(self, *, undone: bool = True) -> Iterator[list[ListedTurn | LoggedOperation]]:
-        """The pages, with the operations of this worktree among the turns.
+    def timeline(self, *, undone: bool = True) -> Iterator[list[Entry]]:
+        """The pages, with what happened in this worktree beside its turns, and where it is.
 
-        Those that are older than all turns are left out if there may be more turns, and those that
-        are undone unless they are wanted.
+        What is older than all turns is left out if there may be more turns, and operations that are
+        undone unless they are wanted.
         """
         left = self._request.limit
-        wanted = (each for each in self._operations if undone or not each.undone)
-        older = deque(filter(self._is_in_time, wanted))
+        if self._request.is_timeline:
+            self.beside.list_operations(undone=undone)
+        is_marked = not self._request.is_timeline or self._until is not None
         for page in self.pages():
-            listed: list[ListedTurn | LoggedOperation] = []
+            if not is_marked:
+                self.beside.mark()
+                is_marked = True
+            listed: list[Entry] = []
             for turn in page:
-                while older and older[0].id > turn.turn.checkpoint.id:
-                    listed.append(older.popleft())
-                listed.append(turn)
+                above = self.beside.above(turn.turn.checkpoint.id)
+                listed += [*(each for each in above if self._is_in_time(each)), turn]
             left -= len(page)
             yield listed
-        if left and older:
+        rest = self.beside.above() if left else self.beside.take_mark()
+        if older := [each for each in rest if self._is_in_time(each)]:
             yield [*older]
+
+    def name_of(self, turn: str) -> str:
+        """The name of a turn of this worktree, such as `@~1`; empty if it was not read."""
+        return self._names.get(f"{CHECKPOINTS}{turn}", "")
 
     def only_noted(self) -> list[NotedTurn]:
         """The turns of a range of commits that are not here, newest first."""
@@ -273,15 +295,20 @@ class TurnLog:
     def as_json(self, *, prompts: bool = True) -> dict[str, object]:
         """The JSON answer with all turns, with or without their prompts."""
         rows: list[dict[str, Any]] = []
-        operations: list[dict[str, Any]] = []
+        others: dict[type, list[dict[str, Any]]] = defaultdict(list)
         for page in self.timeline():
             for each in page:
-                (rows if isinstance(each, ListedTurn) else operations).append(each.as_json())
+                (rows if isinstance(each, ListedTurn) else others[type(each)]).append(
+                    each.as_json()
+                )
         for row in [] if prompts else rows:
             del row["prompt"]
         answer: dict[str, object] = {"ok": True, "checkpoints": rows}
-        if operations:
+        if operations := others[LoggedOperation]:
             answer["operations"] = operations
+        if rows and self._request.is_timeline:
+            answer["commits"], answer["by_hand"] = others[LoggedCommit], others[ByHand]
+            answer["here"] = next(iter(others[Here]), None)
         if self._noted and (noted := self.only_noted()):
             answer["noted"] = [each._asdict() for each in noted]
         if self.not_counted:
@@ -293,7 +320,11 @@ class TurnLog:
         size = _FIRST_PAGE
         while page := self._next(min(size, limit)):
             limit -= len(page)
-            yield page if self._request.brief else self._count(page)
+            if self._request.brief:
+                self.beside.compared(self._read_beside())
+                yield page
+            else:
+                yield self._count(page)
             size = min(size * 2, _LARGEST_PAGE)
 
     def _searched(self) -> Generator[list[ListedTurn], None, None]:
@@ -324,34 +355,31 @@ class TurnLog:
         return page
 
     def _count(self, page: list[ListedTurn]) -> list[ListedTurn]:
-        request = self._request
+        """The page with what changed in its turns, and by hand beside them."""
+        request, changes = self._request, self._read_beside()
         selection = [*request.changes, *(["--pickaxe-all"] if request.changes else [])]
-        found = [each.turn for each in page]
-        counts = count_changes(self._repository, found, selection, request.pathspecs)
-        return [one._replace(counts=each) for one, each in zip(page, counts, strict=True)]
+        turns = [*(each.turn for each in page), *(each.turn for each in changes)]
+        found = changed_files(self._repository, turns, selection, request.pathspecs)
+        self.beside.compared(changes, found[len(page) :])
+        return [
+            one._replace(counts=None if files is None else counted(files))
+            for one, files in zip(page, found[: len(page)], strict=True)
+        ]
+
+    def _read_beside(self) -> list[HandChange]:
+        """What changed by hand beside the turns that were listed since."""
+        return self.beside.read()[1] if self._request.is_timeline else []
 
     def _listing(self, turn: Turn) -> ListedTurn:
-        name = self._names.get(turn.checkpoint.ref, "")
-        return ListedTurn(turn, name, reverted=turn.checkpoint.id in self._reverted)
+        checkpoint = turn.checkpoint
+        name, state = self._names.get(checkpoint.ref, ""), self.beside.states.of(checkpoint)
+        return ListedTurn(turn, name, state=state, is_open=self.beside.is_open(checkpoint))
 
-    @cached_property
-    def _safety(self) -> list[Checkpoint]:
-        return self.catalog.safety(everywhere=True)
-
-    @cached_property
-    def _reverted(self) -> set[str]:
-        return reverted_turns(self._safety)
-
-    @cached_property
-    def _operations(self) -> list[LoggedOperation]:
-        if not self._request.is_timeline:
-            return []
-        return logged_operations([*filter(self.catalog.is_ours, self._safety)])
-
-    def _is_in_time(self, operation: LoggedOperation) -> bool:
-        when = time_of(operation.id)
-        is_later = self._since is None or when >= self._since
-        return is_later and (self._until is None or int(when) <= self._until)
+    def _is_in_time(self, entry: Beside) -> bool:
+        if isinstance(entry, Here):
+            return True
+        is_later = self._since is None or entry.time >= self._since
+        return is_later and (self._until is None or int(entry.time) <= self._until)
 
     def _entries(self) -> Iterator[Checkpoint | Unusable]:
         request, catalog = self._request, self.catalog
@@ -371,6 +399,7 @@ class TurnLog:
                 if self._since is not None and 0 < time_of(entry.id) < self._since:
                     return
                 # `@~N` counts the checkpoints of this worktree alone.
+                self.beside.note(entry)
                 if entry.ref.startswith(CHECKPOINTS) and self.catalog.is_ours(entry):
                     self._names[entry.ref] = f"@~{back}" if (back := next(self._number)) else "@"
             yield entry

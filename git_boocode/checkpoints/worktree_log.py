@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import count
+from operator import itemgetter
 from typing import NamedTuple
 
 from git_boocode.checkpoints.commit_log import HeadLog, LoggedCommit
 from git_boocode.checkpoints.hand_changes import HandChange, Moment, WorktreeMoments
-from git_boocode.checkpoints.operation_log import AFTER, DURING, TurnStates
+from git_boocode.checkpoints.operation_log import (
+    AFTER,
+    BEFORE,
+    DURING,
+    LoggedOperation,
+    TurnStates,
+    logged_operations,
+)
 from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, TurnFile, changed_files, counted
@@ -19,15 +28,27 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 
 _Files = Sequence[TurnFile] | None
+_Place = tuple[str, int, int]
 _NEWEST = "~"
 """Greater than all ids."""
+# The order at the same id, from below: a turn or operation is above its beginning.
+_BY_HAND, _HERE, _TURN, _COMMIT, _HERE_AFTER = range(5)
 
 
 class ByHand(NamedTuple):
-    """What changed by hand; `files` is None if it could not be compared."""
+    """What changed by hand; `files` is None if it could not be compared.
+
+    `state` is `restored` if a restore took it away, else empty.
+    """
 
     change: HandChange
     files: _Files = None
+    state: str = ""
+
+    @property
+    def time(self) -> float:
+        """When it was recorded, in seconds since 1970."""
+        return self.change.time
 
     @property
     def counts(self) -> ChangeCounts | None:
@@ -42,6 +63,7 @@ class ByHand(NamedTuple):
             "before": change.before or None,
             "operation": change.operation or None,
             "time": change.time,
+            "state": self.state,
             **_counts_json(self.counts),
             "paths": [file.path for file in self.files or ()],
         }
@@ -62,6 +84,10 @@ class Here(NamedTuple):
     def as_json(self) -> dict[str, object]:
         """The state in JSON answers."""
         return {"turn": self.turn, "side": self.side, **_counts_json(self.counts)}
+
+
+Beside = LoggedOperation | LoggedCommit | ByHand | Here
+"""What is listed among turns."""
 
 
 def _counts_json(counts: ChangeCounts | None) -> dict[str, object]:
@@ -93,6 +119,8 @@ class WorktreeLog:
         self._begun: list[Checkpoint] = []
         self._read = 0
         self._known: list[Moment] = []
+        self._pending: list[tuple[_Place, Beside]] = []
+        self._number = count()
 
     @cached_property
     def states(self) -> TurnStates:
@@ -131,6 +159,7 @@ class WorktreeLog:
                     commits += self._head.since(moment.id, moment.entry.head, moment.open)
         self._read = len(self._begun)
         self.commits += commits
+        self._pending += [((each.since, _COMMIT, -next(self._number)), each) for each in commits]
         return commits, changes
 
     def compared(
@@ -142,9 +171,55 @@ class WorktreeLog:
         if found is None:
             turns = [change.turn for change in changes]
             found = changed_files(self.catalog.repository, turns) if turns else []
-        made = [ByHand(change, files) for change, files in zip(changes, found, strict=True)]
+        made = [
+            ByHand(change, files, self.state_after(change.since))
+            for change, files in zip(changes, found, strict=True)
+        ]
         self.by_hand += made
+        self._pending += [((each.change.until or _NEWEST, _BY_HAND, 0), each) for each in made]
         return made
+
+    def state_after(self, identifier: str) -> str:
+        """The state of what happened in this worktree after a recorded state."""
+        return self.states.since(self.catalog.repository.worktree_key, identifier)
+
+    def mark(self) -> None:
+        """Let the mark of where this worktree is be among the entries."""
+        here = self.here if self._begun else None
+        if here is None:
+            return
+        place = (_NEWEST, _HERE, 0)
+        if here.is_back:
+            place = (here.turn, _HERE if here.side == BEFORE else _HERE_AFTER, 0)
+        self._pending.append((place, here))
+
+    def take_mark(self) -> list[Beside]:
+        """The mark alone, if it was not taken yet."""
+        taken = [entry for _, entry in self._pending if isinstance(entry, Here)]
+        self._pending = []
+        return [*taken]
+
+    @property
+    def operations(self) -> list[LoggedOperation]:
+        """What was restored, reverted and picked in this worktree, newest first."""
+        safety = filter(self.catalog.is_ours, self._listed.recorded.safety)
+        found = logged_operations([*safety])
+        return [
+            each if each.undone else each._replace(state=self.state_after(each.id))
+            for each in found
+        ]
+
+    def list_operations(self, *, undone: bool) -> None:
+        """Let operations be among the entries, those that are undone only if they are wanted."""
+        wanted = (each for each in self.operations if undone or not each.undone)
+        self._pending += [((each.id, _TURN, 0), each) for each in wanted]
+
+    def above(self, turn: str = "") -> list[Beside]:
+        """The entries above a turn that were not taken yet, or all of them, newest first."""
+        place = (turn, _TURN, 0)
+        taken = [each for each in self._pending if each[0] > place]
+        self._pending = [each for each in self._pending if each[0] <= place]
+        return [entry for _, entry in sorted(taken, key=itemgetter(0), reverse=True)]
 
     @property
     def here(self) -> Here | None:

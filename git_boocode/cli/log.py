@@ -7,14 +7,15 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from itertools import chain, count, islice
+from itertools import chain, count, groupby, islice
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from git_boocode.checkpoints.operation_log import LoggedOperation, target_checkpoints
-from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog
-from git_boocode.checkpoints.turn_log import ListedTurn, LogRequest, TurnLog
+from git_boocode.checkpoints.commit_log import LoggedCommit
+from git_boocode.checkpoints.operation_log import LoggedOperation
+from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS
+from git_boocode.checkpoints.turn_log import Entry, ListedTurn, LogRequest, TurnLog
 from git_boocode.cli.candidates import agents, commits, or_paths, remotes
 from git_boocode.cli.diff import diff_into
 from git_boocode.cli.framework import (
@@ -44,17 +45,18 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
+from git_boocode.cli.timeline_rows import CommitRun, Row, row_texts, with_commit_runs
 from git_boocode.cli.turn_rows import (
+    NAME_WIDTH,
+    TIME_WIDTH,
     Dates,
     TurnRow,
     cut,
     edit_state,
     group_of,
     heading,
-    operation_line,
     prompt_lines,
     terminal_width,
-    time_column,
     turn_lines,
     turn_title,
     warn_of_unreadable,
@@ -263,8 +265,8 @@ def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Sh
 
 def _lines(
     repository: Repository, log: TurnLog, shown: _Shown
-) -> Iterator[tuple[ListedTurn | LoggedOperation, str]]:
-    """The turns and operations, each with its line."""
+) -> Iterator[tuple[ListedTurn | Row, str]]:
+    """The turns and what happened beside them, each with its line."""
     style, width = output_style(repository.config), terminal_width()
     dates, short = Dates(repository, shown.date), ShortIds(log.catalog.store)
     for page in log.timeline(undone=output_options().verbose):
@@ -276,7 +278,8 @@ def _lines(
                 each.counts,
                 each.name or short(each.turn.checkpoint.id),
                 time,
-                is_reverted=each.reverted,
+                state=each.state,
+                is_open=each.is_open,
             )
             for each, time in zip(turns, times, strict=True)
         ]
@@ -284,22 +287,51 @@ def _lines(
             lines = iter([_one_line(row, short, style) for row in rows])
         else:
             lines = iter(turn_lines(rows, style, width))
-        operations = [each for each in page if isinstance(each, LoggedOperation)]
-        others = iter(_operation_lines(log.catalog, operations, dates, shown))
-        for each in page:
-            yield each, next(lines if isinstance(each, ListedTurn) else others)
+        listed = [*_with_commit_runs(page)]
+        others = [each for each in listed if not isinstance(each, ListedTurn)]
+        texts = iter(_other_lines(log, others, dates, shown))
+        for each in listed:
+            yield each, next(lines if isinstance(each, ListedTurn) else texts)
 
 
-def _operation_lines(
-    catalog: Catalog, operations: Sequence[LoggedOperation], dates: Dates, shown: _Shown
-) -> Iterator[str]:
-    """The lines of some operations, whose times are below those of the turns."""
-    short, width = ShortIds(catalog.store), terminal_width()
-    targets = target_checkpoints(catalog, operations)
-    times = dates([each.safety for each in operations])
-    for each, time in zip(operations, times, strict=True):
-        front = f"{short(each.id)} " if shown.oneline else time_column(time)
-        yield cut(front + operation_line(each, targets, short), width)
+def _with_commit_runs(page: Sequence[Entry]) -> Iterator[ListedTurn | Row]:
+    """The entries of a page, of which many commits between two turns are one."""
+    for is_turn, group in groupby(page, lambda each: isinstance(each, ListedTurn)):
+        if is_turn:
+            yield from (each for each in group if isinstance(each, ListedTurn))
+        else:
+            yield from with_commit_runs(e for e in group if not isinstance(e, ListedTurn))
+
+
+def _other_lines(log: TurnLog, rows: Sequence[Row], dates: Dates, shown: _Shown) -> Iterator[str]:
+    """The lines of what happened beside turns, whose times are below those of the turns."""
+    short, width = ShortIds(log.catalog.store), terminal_width()
+    texts = row_texts(log.catalog, rows, lambda turn: log.name_of(turn) or short(turn), short)
+    for row, time, text in zip(rows, _times(rows, dates), texts, strict=True):
+        front = f"{'':{NAME_WIDTH}} {time:>{TIME_WIDTH}}  "
+        if shown.oneline:
+            name = short(row.id) if isinstance(row, LoggedOperation) else ""
+            front = f"{name:<{SHORT_ID}} "
+        yield cut(front + text, width)
+
+
+def _times(rows: Sequence[Row], dates: Dates) -> list[str]:
+    """When something happened; empty for what has no time of its own."""
+    commits = [
+        each.newest if isinstance(each, CommitRun) else each
+        for each in rows
+        if isinstance(each, (LoggedCommit, CommitRun))
+    ]
+    of_operations = iter(dates([r.safety for r in rows if isinstance(r, LoggedOperation)]))
+    of_commits = iter(dates.of_commits(commits))
+    return [
+        next(of_operations)
+        if isinstance(row, LoggedOperation)
+        else next(of_commits)
+        if isinstance(row, (LoggedCommit, CommitRun))
+        else ""
+        for row in rows
+    ]
 
 
 def _one_line(row: TurnRow, short: ShortIds, style: Style) -> str:

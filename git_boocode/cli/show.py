@@ -30,7 +30,8 @@ from git_boocode.cli.output import (
     wants_json,
     warn,
 )
-from git_boocode.cli.turn_rows import Dates, counts_text, edit_state, fitted, prompt_lines
+from git_boocode.cli.timeline_rows import counts_text
+from git_boocode.cli.turn_rows import Dates, edit_state, fitted, prompt_lines
 from git_boocode.editing.records import EditRecord
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import EXIT_FATAL

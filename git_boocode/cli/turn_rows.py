@@ -7,34 +7,36 @@ import shutil
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from git_boocode.checkpoints.operation_log import reverted_turns
-from git_boocode.checkpoints.own_changes import own_turns
+from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.restore.request import RESTORE
 from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint, without_index
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, rename_option
+from git_boocode.checkpoints.turn_words import marks
 from git_boocode.checkpoints.turns import CurrentTree, Turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
+from git_boocode.checkpoints.worktree_log import WorktreeLog
 from git_boocode.cli.candidates import age_of
 from git_boocode.cli.output import Style, counted, label_of, printable, quote_path, warn
+from git_boocode.cli.timeline_rows import row_texts, with_commit_runs
 from git_boocode.repo.errors import FatalError, UsageError
 from git_boocode.repo.git import GitError, Running
-from git_boocode.repo.ids import ID, SHORT_ID, time_of
+from git_boocode.repo.ids import ID, SHORT_ID, ago, time_of
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import ShortIds
 
 if TYPE_CHECKING:
-    from git_boocode.checkpoints.operation_log import LoggedOperation
+    from git_boocode.checkpoints.commit_log import LoggedCommit
     from git_boocode.editing.records import EditRecord, Records
 
 _SHOWN_PATHS = 2
 _SESSION_LENGTH = 8
 _GAP = "  "
 # Characters; a wider name or time is rare, and moves the columns behind it.
-_NAME, _TIME = 5, 11
+NAME_WIDTH, TIME_WIDTH = 5, 11
 _NARROW = 60  # columns, for which the label matters more than the counts of lines
 PAGE = 20  # turns that are shown at once
 PARTS = "parts"
@@ -57,7 +59,7 @@ class ChosenTurn(NamedTuple):
 class TurnRow(NamedTuple):
     """A turn, what changed in it, and the name and the time that are shown for it.
 
-    The agent is shown if one is given.
+    The agent is shown if one is given. `state` is that of `TurnStates`.
     """
 
     turn: Turn
@@ -66,7 +68,8 @@ class TurnRow(NamedTuple):
     time: str
     agent: str = ""
     is_counted: bool = True
-    is_reverted: bool = False
+    state: str = ""
+    is_open: bool = False
 
 
 class Dates:
@@ -93,9 +96,18 @@ class Dates:
         """The times of some entries (UsageError or FatalError if the format is invalid)."""
         if self._format == "relative-local":
             return [age_of(each.id) for each in entries]
-        if not entries:
+        return self._of([each.commit.id for each in entries])
+
+    def of_commits(self, commits: Sequence[LoggedCommit]) -> list[str]:
+        """The times at which HEAD moved to some commits, or those of the commits."""
+        if self._format == "relative-local":
+            return [ago(each.time) for each in commits]
+        return self._of([each.id for each in commits])
+
+    def _of(self, ids: Sequence[str]) -> list[str]:
+        if not ids:
             return []
-        commits = "".join(f"{each.commit.id}\n" for each in entries).encode()
+        commits = "".join(f"{each}\n" for each in ids).encode()
         arguments = ("--no-walk=unsorted", "--format=%H %cd", f"--date={self._format}", "--stdin")
         try:
             git = self._repository.git.bind("log.date=default")
@@ -108,7 +120,7 @@ class Dates:
                 raise UsageError(message, hints=hints) from None
             raise FatalError(message, code="bad_config", hints=hints) from None
         times = dict(line.partition(" ")[::2] for line in lines)
-        return [printable(times.get(each.commit.id, "")) for each in entries]
+        return [printable(times.get(each, "")) for each in ids]
 
 
 def group_of(checkpoint: Checkpoint) -> tuple[str, ...]:
@@ -146,31 +158,10 @@ def turn_label(checkpoint: Checkpoint) -> str:
 
 
 def turn_title(row: TurnRow, width: int | None) -> str:
-    """The label, cut to a width, and whether the turn is reverted."""
-    mark = "(reverted)" if row.is_reverted else ""
+    """The label, cut to a width, and the marks of the turn."""
+    mark = marks(row.state, is_open=row.is_open)
     left = width - len(mark) - 1 if mark and width is not None else width
     return " ".join(filter(None, (cut(turn_label(row.turn.checkpoint), left), mark)))
-
-
-def operation_line(
-    operation: LoggedOperation, targets: Mapping[str, Checkpoint], name: Callable[[str], str]
-) -> str:
-    """What an operation did, such as `reverted the turn 01a2228d-1c85 (Add tests)`.
-
-    `targets` are the checkpoints that it concerns, as far as they are known; `name` abbreviates.
-    """
-    first, *more = operation.targets
-    label = label_of(targets[first]) if first in targets else ""
-    named = name(first) + (f" ({label})" if label else "")
-    request = operation.plan.request
-    if operation.command != RESTORE:
-        what = f"the turn {named}" if not more else counted(len(operation.targets), "turn")
-        done = f"{operation.command}ed {'a part of ' if operation.is_partial else ''}{what}"
-    elif not request.files:
-        done = f"restored the conversation to {named}"
-    else:
-        done = f"restored {'some files ' if operation.is_partial else ''}to {named}"
-    return printable(f"{done} (undone)" if operation.undone else done)
 
 
 def prompt_lines(checkpoint: Checkpoint) -> list[str]:
@@ -181,11 +172,6 @@ def prompt_lines(checkpoint: Checkpoint) -> list[str]:
     return [printable(line.expandtabs()).rstrip() for line in text.split("\n")]
 
 
-def counts_text(counts: ChangeCounts) -> str:
-    """What changed, such as `3 files +18 −61`."""
-    return f"{counted(counts.files, 'file')} +{counts.added:,} −{counts.removed:,}"
-
-
 def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) -> list[str]:
     """The lines of some turns, aligned with each other, and cut to `width` columns."""
     is_narrow = width is not None and width < _NARROW
@@ -193,8 +179,8 @@ def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) 
     added = [f"+{row.counts.added:,}" if row.counts else "" for row in rows]
     removed = [f"−{row.counts.removed:,}" if row.counts else "" for row in rows]
     columns = [
-        ("", _padded([row.name for row in rows], _NAME, colour="yellow", style=style)),
-        (" ", _padded([row.time for row in rows], _TIME, style=style, align_right=True)),
+        ("", _padded([row.name for row in rows], NAME_WIDTH, colour="yellow", style=style)),
+        (" ", _padded([row.time for row in rows], TIME_WIDTH, style=style, align_right=True)),
         (_GAP, _padded(files, len("10 files"), style=style, align_right=True)),
     ]
     if not is_narrow:
@@ -215,11 +201,6 @@ def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) 
         label = turn_title(row, left)
         lines.append(f"{painted}{_GAP}{label}" if label else painted.rstrip())
     return lines
-
-
-def time_column(time: str) -> str:
-    """The beginning of a line that is no turn's, with a time below those of the turns."""
-    return f"{'':{_NAME}} {time:>{_TIME}}{_GAP}"
 
 
 def _files(row: TurnRow) -> str:
@@ -355,6 +336,10 @@ def diff_lines(content: bytes, paint: Callable[[str], str]) -> list[str]:
     return shown or ["no changes"]
 
 
+def _name_of(number: int) -> str:
+    return f"@~{number}" if number else "@"
+
+
 class TurnList:
     """The turns of this worktree, newest first, read as far as they are asked for.
 
@@ -367,7 +352,11 @@ class TurnList:
         self._paths = paths
         self.pathspecs = checked_pathspecs(repository, paths) if paths else ()
         self._repository = repository
-        self._found = enumerate(own_turns(catalog, catalog.newest_first(), CurrentTree(repository)))
+        listed = OwnTurns(catalog, CurrentTree(repository))
+        self._found = enumerate(listed.turns(catalog.newest_first()))
+        self._beside = WorktreeLog(listed)
+        self._names: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
         self._dates = Dates(repository)
         self._changing: list[TurnRow] = []
 
@@ -381,29 +370,46 @@ class TurnList:
         found, self._changing = self._changing[:most], self._changing[most:]
         return found
 
-    @cached_property
-    def _reverted(self) -> set[str]:
-        return reverted_turns(self._catalog.safety())
+    def lines_before(self, row: TurnRow) -> list[str]:
+        """What happened between a turn that was read and the one after it, in lines."""
+        return self._lines.get(row.turn.checkpoint.id, [])
 
     def _next(self, most: int) -> list[TurnRow]:
         found = [*islice(self._found, most)]
         times = self._dates([turn.checkpoint for _, turn in found])
+        self._read_beside([turn.checkpoint for _, turn in found])
         rows = []
         for (number, turn), when in zip(found, times, strict=True):
-            name, agent = f"@~{number}" if number else "@", turn.checkpoint.meta.text("agent")
-            is_reverted = turn.checkpoint.id in self._reverted
+            checkpoint = turn.checkpoint
+            row = TurnRow(turn, None, _name_of(number), when, is_counted=False)
             rows.append(
-                TurnRow(
-                    turn,
-                    None,
-                    name,
-                    when,
-                    printable(agent),
-                    is_counted=False,
-                    is_reverted=is_reverted,
+                row._replace(
+                    agent=printable(checkpoint.meta.text("agent")),
+                    state=self._beside.states.of(checkpoint),
+                    is_open=self._beside.is_open(checkpoint),
                 )
             )
         return rows
+
+    def _read_beside(self, begun: Sequence[Checkpoint]) -> None:
+        """Read what happened beside some turns, unless only some turns are wanted."""
+        if self.pathspecs or not begun:
+            return
+        is_first, short = not self._names, ShortIds(self._catalog.store)
+        for checkpoint in begun:
+            self._names[checkpoint.id] = _name_of(len(self._names))
+            self._beside.note(checkpoint)
+        self._beside.compared(self._beside.read()[1])
+        if is_first:
+            self._beside.list_operations(undone=False)
+            self._beside.mark()
+        for checkpoint in begun:
+            rows = [*with_commit_runs(self._beside.above(checkpoint.id))]
+            texts = row_texts(self._catalog, rows, self._name, short)
+            self._lines[checkpoint.id] = texts
+
+    def _name(self, turn: str) -> str:
+        return self._names.get(turn) or ShortIds(self._catalog.store)(turn)
 
     def count(self, rows: Sequence[TurnRow]) -> list[TurnRow]:
         """The same rows with the counts of what changed."""

@@ -23,7 +23,6 @@ from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, problem
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
     REVERTED,
-    logged_operations,
     target_checkpoints,
 )
 from git_boocode.checkpoints.own_changes import OwnTurns
@@ -225,7 +224,7 @@ def _data(
         "generated_at": time.time(),
         "more": len(found) + len(only_noted) > most,
         "turns": turns,
-        "operations": [] if commits else _operations(listed, turns),
+        "operations": [] if commits else _operations(beside, turns),
         "commits": [each.as_json() for each in beside.commits],
         "by_hand": [each.as_json() for each in beside.by_hand],
         "here": beside.here_json,
@@ -315,11 +314,10 @@ def _commits_json(repository: Repository, noted: Sequence[NotedCommit]) -> list[
     return found
 
 
-def _operations(listed: OwnTurns, turns: Sequence[JsonObject]) -> list[JsonObject]:
+def _operations(beside: WorktreeLog, turns: Sequence[JsonObject]) -> list[JsonObject]:
     """What was restored, reverted and picked here since the oldest turn of the page."""
-    catalog, oldest = listed.catalog, turns[-1]["id"] if turns else ""
-    safety = [*filter(catalog.is_ours, listed.recorded.safety)]
-    done = [each for each in logged_operations(safety) if not each.undone and each.id > oldest]
+    catalog, oldest = beside.catalog, turns[-1]["id"] if turns else ""
+    done = [each for each in beside.operations if not each.undone and each.id > oldest]
     targets, short = target_checkpoints(catalog, done), ShortIds(catalog.store)
     return [
         {
@@ -327,6 +325,7 @@ def _operations(listed: OwnTurns, turns: Sequence[JsonObject]) -> list[JsonObjec
             "time": time_of(each.id),
             "command": each.command,
             "side": each.side or None,
+            "state": each.state,
             "partial": each.is_partial,
             "turns": [*each.targets],
             "targets": [

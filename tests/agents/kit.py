@@ -53,3 +53,28 @@ def logged(repo: Repo) -> list[LogEntry]:
 def what(repo: Repo) -> list[str]:
     """What went wrong in hooks, in a word each."""
     return [entry.what for entry in logged(repo)]
+
+
+class Turns(dict[str, str]):
+    """The ids of turns by their prompts, each made by one session of an agent."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def begin(self, prompt: str, session: str = "s1") -> None:
+        """Let a session begin a turn."""
+        payload = prompted(self._repo, prompt_id=prompt, prompt=prompt, session_id=session)
+        fire(self._repo, "claude-code", "UserPromptSubmit", payload=payload)
+        self[prompt] = taken(self._repo)[-1]["id"]
+
+    def end(self, prompt: str, session: str = "s1") -> None:
+        """Let a session end its turn."""
+        payload = prompted(self._repo, prompt_id=prompt, session_id=session)
+        fire(self._repo, "claude-code", "Stop", payload=payload)
+
+    def whole(self, prompt: str, session: str = "s1", **files: str) -> None:
+        """A turn that writes files."""
+        self.begin(prompt, session)
+        for path, content in files.items():
+            self._repo.write(path, content)
+        self.end(prompt, session)

@@ -110,11 +110,12 @@ def test_operations_are_listed_where_they_were_done(repo: Repo, turns: list[str]
     step(REVERT, turns[1], whole=False)
     back(turns[0])
     undone()
-    assert timeline(repo, "-v")[0] == "restored to ID (first) (undone)"
+    assert timeline(repo, "-v")[1] == "restored to before ID (first) (undone)"
     assert timeline(repo) == [
+        "you are here: after this turn, @",
         "reverted a part of the turn ID (second)",
         "picked 2 turns",
-        "restored some files to ID (third)",
+        "restored some files to before ID (third)",
         "by hand on main",
         "@ 1 file +1 −1 third",
         "reverted the turn ID (first)",
@@ -123,7 +124,18 @@ def test_operations_are_listed_where_they_were_done(repo: Repo, turns: list[str]
         "@~2 1 file +1 −0 first",
     ]
     redone()
-    assert timeline(repo)[0] == "restored to ID (first)"
+    assert timeline(repo) == [
+        "restored to before ID (first)",
+        "reverted a part of the turn ID (second) (restored away)",
+        "picked 2 turns (restored away)",
+        "restored some files to before ID (third) (restored away)",
+        "by hand on main",
+        "@ 1 file +1 −1 third (restored away)",
+        "reverted the turn ID (first) (restored away)",
+        "cursor on main, session s",
+        "@~1 2 files +2 −0 first (restored away)",
+        "you are here: before this turn, @~1",
+    ]
 
 
 def test_a_reverted_turn_is_marked(repo: Repo, turns: list[str]) -> None:
@@ -165,6 +177,7 @@ def test_a_limit_counts_turns(repo: Repo, turns: list[str]) -> None:
     take(label="third")
     step(REVERT, turns[1])
     assert timeline(repo, "-n", "1") == [
+        "you are here: after this turn, @",
         "reverted the turn ID (second)",
         "by hand on main",
         "@ 0 files +0 −0 third",

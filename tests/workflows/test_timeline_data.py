@@ -8,43 +8,18 @@ import pytest
 
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import row_data
-from tests.agents.kit import fire, prompted
+from tests.agents.kit import Turns
 from tests.repo_kit import Repo
-
-
-class Turns(dict[str, str]):
-    """The ids of turns by their prompts, each made by one session of an agent."""
-
-    def __init__(self, repo: Repo) -> None:
-        self._repo = repo
-
-    def begin(self, prompt: str, session: str = "s1") -> None:
-        """Let a session begin a turn."""
-        known = {*self.values()}
-        payload = prompted(self._repo, prompt_id=prompt, prompt=prompt, session_id=session)
-        fire(self._repo, "claude-code", "UserPromptSubmit", payload=payload)
-        [self[prompt]] = {row["id"] for row in rows(self._repo)["turns"]} - known
-
-    def end(self, prompt: str, session: str = "s1") -> None:
-        """Let a session end its turn."""
-        payload = prompted(self._repo, prompt_id=prompt, session_id=session)
-        fire(self._repo, "claude-code", "Stop", payload=payload)
-
-    def whole(self, prompt: str, session: str = "s1", **files: str) -> None:
-        """A turn that writes files."""
-        self.begin(prompt, session)
-        for path, content in files.items():
-            self._repo.write(path, content)
-        self.end(prompt, session)
-
-    def names(self, data: dict[str, Any], key: str = "state") -> dict[str, Any]:
-        """What the data say of each turn."""
-        names = {turn: prompt for prompt, turn in self.items()}
-        return {names[row["id"]]: row[key] for row in data["turns"]}
 
 
 def rows(repo: Repo) -> dict[str, Any]:
     return row_data(Repository.discover(str(repo.top)), 100, {})
+
+
+def named(turns: Turns, data: dict[str, Any], key: str = "state") -> dict[str, Any]:
+    """What the data say of each turn, by its prompt."""
+    prompts = {turn: prompt for prompt, turn in turns.items()}
+    return {prompts[row["id"]]: row[key] for row in data["turns"]}
 
 
 def here(repo: Repo) -> tuple[str, str, int]:
@@ -76,10 +51,10 @@ def test_a_turn_that_runs_is_open(repo: Repo, turns: Turns) -> None:
     turns.begin("second")
     repo.write("a", "agent\n")
     data = rows(repo)
-    assert turns.names(data, "open") == {"second": True, "first": False}
+    assert named(turns, data, "open") == {"second": True, "first": False}
     assert (here(repo), data["by_hand"]) == ((turns["second"], "during", 0), [])
     turns.end("second")
-    assert turns.names(rows(repo), "open") == {"second": False, "first": False}
+    assert named(turns, rows(repo), "open") == {"second": False, "first": False}
     assert here(repo) == (turns["second"], "after", 0)
 
 
@@ -89,7 +64,7 @@ def test_a_restore_takes_later_turns_away_until_it_is_undone(repo: Repo, turns: 
     turns.whole("other", session="s2", b="3\n")
     assert repo.boocode("restore", turns["second"], "--files-only").code == 0
     data = rows(repo)
-    assert turns.names(data) == {"other": "restored", "second": "restored", "first": ""}
+    assert named(turns, data) == {"other": "restored", "second": "restored", "first": ""}
     assert here(repo) == (turns["second"], "before", 0)
     assert data["by_hand"] == []
     assert [(row["side"], row["turns"]) for row in data["operations"]] == [
@@ -99,26 +74,28 @@ def test_a_restore_takes_later_turns_away_until_it_is_undone(repo: Repo, turns: 
     assert here(repo) == (turns["second"], "before", 1)
     repo.write("a", "1\n")
     assert repo.boocode("undo").code == 0
-    assert set(turns.names(rows(repo)).values()) == {""}
+    assert set(named(turns, rows(repo)).values()) == {""}
     assert here(repo) == (turns["other"], "after", 0)
     assert repo.boocode("redo").code == 0
     assert here(repo) == (turns["second"], "before", 0)
     turns.whole("new", a="4\n")
     assert here(repo) == (turns["new"], "after", 0)
-    assert turns.names(rows(repo))["other"] == "restored"
+    assert named(turns, rows(repo))["other"] == "restored"
 
 
+@pytest.mark.slow
 def test_a_revert_is_an_operation_and_nothing_by_hand(repo: Repo, turns: Turns) -> None:
     turns.whole("first", a="1\n")
     turns.whole("second", b="2\n")
     assert repo.boocode("revert", turns["first"]).code == 0
     data = rows(repo)
-    assert (turns.names(data), data["by_hand"]) == ({"second": "", "first": "reverted"}, [])
+    assert (named(turns, data), data["by_hand"]) == ({"second": "", "first": "reverted"}, [])
     assert here(repo) == (turns["second"], "after", 0)
     repo.write("b", "3\n")
     assert here(repo) == (turns["second"], "after", 1)
 
 
+@pytest.mark.slow
 def test_a_restore_of_some_paths_is_nothing_by_hand(repo: Repo, turns: Turns) -> None:
     turns.whole("first", a="1\n", b="1\n")
     repo.write("c", "by hand\n")
@@ -131,13 +108,14 @@ def test_a_restore_of_some_paths_is_nothing_by_hand(repo: Repo, turns: Turns) ->
     assert here(repo) == (turns["first"], "after", 2)
 
 
+@pytest.mark.slow
 def test_archived_turns_are_not_by_hand(repo: Repo, turns: Turns) -> None:
     turns.whole("first", a="1\n")
     turns.whole("second", a="2\n")
     turns.whole("third", a="3\n")
     assert repo.boocode("restore", turns["first"], "--session", "s1").code == 0
     data = rows(repo)
-    assert (turns.names(data), data["by_hand"]) == ({"first": "restored"}, [])
+    assert (named(turns, data), data["by_hand"]) == ({"first": "restored"}, [])
     assert here(repo) == (turns["first"], "before", 0)
 
 
@@ -159,6 +137,7 @@ def test_commits_are_listed_with_the_turn_in_which_they_were_made(repo: Repo, tu
     assert len(rows(repo)["commits"]) == 3
 
 
+@pytest.mark.slow
 def test_of_sessions_that_overlapped_nothing_is_by_hand(repo: Repo, turns: Turns) -> None:
     turns.begin("first", "s1")
     turns.begin("second", "s2")

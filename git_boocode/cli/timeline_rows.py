@@ -1,0 +1,111 @@
+"""Print what is listed among turns: operations, commits, changes by hand, and where one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from git_boocode.checkpoints.commit_log import LoggedCommit
+from git_boocode.checkpoints.operation_log import BEFORE, LoggedOperation, target_checkpoints
+from git_boocode.checkpoints.restore.request import RESTORE
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.turn_changes import ChangeCounts
+from git_boocode.checkpoints.turn_words import BY_HAND, COMMITTED, HERE, SIDES, marks
+from git_boocode.checkpoints.worktree_log import Beside, ByHand, Here
+from git_boocode.cli.output import counted, label_of, printable
+from git_boocode.repo.layout import SAFETY
+
+_MOST_COMMITS = 3  # one after the other that have lines of their own
+
+
+class CommitRun(NamedTuple):
+    """Commits one after the other that share a line."""
+
+    newest: LoggedCommit
+    oldest: LoggedCommit
+    number: int
+
+
+Row = Beside | CommitRun
+
+
+def with_commit_runs(entries: Iterable[Beside]) -> Iterator[Row]:
+    """The entries, of which many commits one after the other are one."""
+    for is_commit, group in groupby(entries, lambda each: isinstance(each, LoggedCommit)):
+        rows = [*group]
+        commits = [each for each in rows if is_commit and isinstance(each, LoggedCommit)]
+        if len(commits) > _MOST_COMMITS:
+            yield CommitRun(commits[0], commits[-1], len(commits))
+        else:
+            yield from rows
+
+
+def row_texts(
+    catalog: Catalog, rows: Sequence[Row], name: Callable[[str], str], short: Callable[[str], str]
+) -> list[str]:
+    """What happened, in a line each; `name` is what a turn is called, `short` abbreviates ids."""
+    operations = [each for each in rows if isinstance(each, LoggedOperation)]
+    targets = target_checkpoints(catalog, operations)
+
+    def text(row: Row) -> str:
+        if isinstance(row, LoggedOperation):
+            return operation_line(row, targets, short)
+        if isinstance(row, Here):
+            return _here_line(row, name(row.turn))
+        return _by_hand_line(row) if isinstance(row, ByHand) else _commit_line(row)
+
+    return [printable(text(row)) for row in rows]
+
+
+def operation_line(
+    operation: LoggedOperation, targets: Mapping[str, Checkpoint], name: Callable[[str], str]
+) -> str:
+    """What an operation did, such as `reverted the turn 01a2228d-1c85 (Add tests)`.
+
+    `targets` are the checkpoints that it concerns, as far as they are known; `name` abbreviates.
+    """
+    first, *more = operation.targets
+    label = label_of(targets[first]) if first in targets else ""
+    named = name(first) + (f" ({label})" if label else "")
+    request = operation.plan.request
+    if operation.command != RESTORE:
+        what = f"the turn {named}" if not more else counted(len(operation.targets), "turn")
+        done = f"{operation.command}ed {'a part of ' if operation.is_partial else ''}{what}"
+    else:
+        # Before an operation, it is simply the state that was there.
+        is_turn = first not in targets or not targets[first].ref.startswith(SAFETY)
+        side = f"{operation.side or BEFORE} " if is_turn else ""
+        scope = "some files " if operation.is_partial else ""
+        done = f"restored {scope if request.files else 'the conversation '}to {side}{named}"
+    return _marked(f"{done} (undone)" if operation.undone else done, operation.state)
+
+
+def _marked(line: str, state: str) -> str:
+    return " ".join(filter(None, (line, marks(state))))
+
+
+def _commit_line(row: LoggedCommit | CommitRun) -> str:
+    if isinstance(row, CommitRun):
+        newest, oldest = row.newest, row.oldest
+        return f"{counted(row.number, 'commit')}, {oldest.short} to {newest.short} {newest.subject}"
+    done = COMMITTED.get(row.kind, row.kind)
+    if row.branch:
+        return f"{done} {row.branch}: {row.short} {row.subject}"
+    return f"{done} {row.short} {row.subject}"
+
+
+def _by_hand_line(row: ByHand) -> str:
+    return _marked(f"{BY_HAND} {counts_text(row.counts)}" if row.counts else BY_HAND, row.state)
+
+
+def _here_line(row: Here, name: str) -> str:
+    line = f"{HERE}: {SIDES[row.side]}, {name}"
+    if row.is_back and row.counts.files:
+        line += f", and {BY_HAND} {counts_text(row.counts)}"
+    return line
+
+
+def counts_text(counts: ChangeCounts) -> str:
+    """What changed, such as `3 files +18 −61`."""
+    return f"{counted(counts.files, 'file')} +{counts.added:,} −{counts.removed:,}"
