@@ -33,7 +33,7 @@ class ProposedFile:
     """A file of the newest proposal, with the letters of `git boocode status`.
 
     `context`, `output` and `local` are ids of blobs, None for a missing file; `moved_from` is the
-    old path of a file that the proposal renames.
+    old path of a file that the proposal renames. `proposal` is the id of the newest proposal.
     """
 
     path: str
@@ -42,6 +42,7 @@ class ProposedFile:
     output: str | None
     local: str | None
     moved_from: str | None
+    proposal: str
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ def status(
     root: str = ".", *, paths: Sequence[str] = (), buffers: Buffers = None
 ) -> tuple[ProposedFile, ...]:
     """The files of the newest proposal; `paths`, relative to `root`, select some of them."""
-    found = local_files.file_statuses(workspace_of(root, buffers), strings(paths))
-    return tuple(map(_proposed, found))
+    found = local_files.proposal_status(workspace_of(root, buffers), strings(paths))
+    return tuple(_proposed(file, found.id or "") for file in found.files)
 
 
 @fatal_os_errors
@@ -97,6 +98,7 @@ def accept(
     *,
     paths: Sequence[str] = (),
     hunks: HunkNumbers = None,
+    expect: str = "",
     merge: bool = False,
     overwrite: bool = False,
     markers: bool = False,
@@ -107,13 +109,14 @@ def accept(
 ) -> ReviewedProposal:
     """Write what is proposed to the files, all or none; the files of buffers are not written.
 
-    `paths` are relative to `root`, those of `hunks` to the top. `merge` merges with local changes,
-    leaving conflict markers with `markers`, and `overwrite` replaces them. With `force`, a running
-    turn does not matter. Raises RefusedError (`conflict`, `not_found`, `locked`), FatalError, and
-    ValueError for options that exclude each other.
+    `paths` are relative to `root`, those of `hunks` to the top. `expect` is the id of the proposal
+    that was looked at, any other one is refused. `merge` merges with local changes, leaving
+    conflict markers with `markers`, and `overwrite` replaces them. With `force`, a running turn
+    does not matter. Raises RefusedError (`conflict`, `not_found`, `stale`, `locked`), FatalError,
+    and ValueError for options that exclude each other.
     """
     request = acceptance.AcceptRequest(
-        _chosen(paths, hunks), overwrite, merge, markers, dry_run, force
+        _chosen(paths, hunks, expect), overwrite, merge, markers, dry_run, force
     )
     checked(request.checked)
     check_encoding(position_encoding)
@@ -122,10 +125,15 @@ def accept(
 
 @fatal_os_errors
 def discard(
-    root: str = ".", *, paths: Sequence[str] = (), hunks: HunkNumbers = None, force: bool = False
+    root: str = ".",
+    *,
+    paths: Sequence[str] = (),
+    hunks: HunkNumbers = None,
+    expect: str = "",
+    force: bool = False,
 ) -> ReviewedProposal:
     """Drop what is proposed; arguments and errors are those of `accept`."""
-    chosen = _chosen(paths, hunks)
+    chosen = _chosen(paths, hunks, expect)
     return _result(discard_sync.discard(workspace_of(root, None), chosen, force=force))
 
 
@@ -137,16 +145,16 @@ def sync(
     return _result(discard_sync.sync(workspace_of(root, buffers), strings(paths), force=force))
 
 
-def _chosen(paths: Sequence[str], hunks: HunkNumbers) -> review.ChosenPart:
+def _chosen(paths: Sequence[str], hunks: HunkNumbers, expect: str) -> review.ChosenPart:
     if hunks and not all(hunks.values()):
         raise ValueError("hunks name no numbers for a path")
-    return review.ChosenPart(strings(paths), hunks or {})
+    return review.ChosenPart(strings(paths), hunks or {}, expect)
 
 
-def _proposed(found: local_files.FileStatus) -> ProposedFile:
+def _proposed(found: local_files.FileStatus, proposal: str) -> ProposedFile:
     context, output, local = found.ids
     source = found.file.source or None
-    return ProposedFile(found.file.path, found.letters, context, output, local, source)
+    return ProposedFile(found.file.path, found.letters, context, output, local, source, proposal)
 
 
 def _result(done: review.ReviewResult, encoding: str = DEFAULT_ENCODING) -> ReviewedProposal:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import click
@@ -58,6 +57,7 @@ class ReviewOptions(NamedTuple):
     paths: tuple[str, ...]
     numbers: tuple[int, ...]
     patch: bool
+    expect: str
     buffers: BufferOptions
 
     def workspace(self) -> Workspace:
@@ -67,15 +67,17 @@ class ReviewOptions(NamedTuple):
     def select(self, workspace: Workspace, verb: str) -> ChosenPart | None:
         """What the user selects; None if that is nothing.
 
-        UsageError if there is nobody to ask, or hunks of several files are named.
+        UsageError if there is nobody to ask, or hunks of several files are named; RefusedError if
+        another proposal is expected (`stale`).
         """
         refuse_together(("--hunk", self.numbers), ("--patch", self.patch))
+        part = ChosenPart(self.paths, of=self.expect)
         if self.patch:
             refuse_without_terminal(f"git boocode {verb} --hunk 1 <path>")
-            return _choose(Review(workspace), self.paths, verb)
+            return _choose(Review(workspace), part, verb)
         if not self.numbers:
-            return ChosenPart(self.paths)
-        return hunks_of_one_file(workspace, self.paths, self.numbers, verb)
+            return part
+        return hunks_of_one_file(workspace, part, self.numbers, verb)
 
 
 paths_argument = click.argument(
@@ -87,6 +89,7 @@ review_options = gathered(
     paths_argument,
     hunk_option,
     patch_option,
+    option("--expect <proposal>", "Refuse any other proposal than this.", default=""),
     buffer_options,
     force_option,
 )
@@ -212,10 +215,10 @@ def sync(paths: tuple[str, ...], buffers: BufferOptions, force: bool) -> int:
     return 0
 
 
-def _choose(review: Review, paths: Sequence[str], verb: str) -> ChosenPart | None:
-    """Ask for each hunk of what is proposed for some paths; None if none is chosen."""
+def _choose(review: Review, part: ChosenPart, verb: str) -> ChosenPart | None:
+    """Ask for each hunk of a part of a proposal; None if none is chosen."""
     assert review.workspace.repository is not None
-    files = (_choice(review, file) for file in review.pending(paths, verb))
+    files = (_choice(review, file) for file in review.chosen(part, verb))
     chosen = choose_hunks(files, verb, diff_painter(review.workspace.repository.config))
     if not chosen:
         return None

@@ -27,7 +27,7 @@ from git_boocode.cli.output import (
     write_output,
 )
 from git_boocode.editing.workspace import Workspace
-from git_boocode.proposals.local_files import FileStatus, file_statuses
+from git_boocode.proposals.local_files import FileStatus, ProposalStatus, proposal_status
 from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.layout import ALL_REFS, ARCHIVE, CHECKPOINTS, EDITS, REMOTES, SAFETY
 from git_boocode.repo.repository import Repository
@@ -49,16 +49,16 @@ def status(paths: tuple[str, ...], porcelain: bool, nul: bool, buffers: BufferOp
     workspace = buffers.fill(Workspace.here())
     assert workspace.repository is not None
     with progress(workspace.repository, "comparing files"):
-        files = file_statuses(workspace, paths)
+        found = proposal_status(workspace, paths)
     if not (paths or porcelain or nul):
         # Loading what it needs of hooks takes longer than all that an editor asks for.
-        show_overview(workspace.repository, files)
+        show_overview(workspace.repository, found)
     elif wants_json():
-        print_json({"ok": True, "files": [file.as_json() for file in files]})
+        print_json(found.as_json())
     elif nul:
-        write_output(encode_text("".join(map(_nul_terminated, files))))
+        write_output(encode_text("".join(map(_nul_terminated, found.files))))
     else:
-        for file in files:
+        for file in found.files:
             print_text(file_line(file))
     return 0
 
@@ -99,13 +99,13 @@ class OverviewSection(NamedTuple):
     hints: list[str]
 
 
-def show_overview(repository: Repository, files: Sequence[FileStatus]) -> None:
-    """Print the overview; `files` are those of the newest proposal."""
+def show_overview(repository: Repository, found: ProposalStatus) -> None:
+    """Print the overview, with the newest proposal."""
     with progress(repository, "counting"):
-        sections = [_proposal(files), *_sections(repository)]
+        sections = [_proposal(found), *_sections(repository)]
     if wants_json():
         values = {section.name.replace(" ", "_"): section.value for section in sections}
-        print_json({"ok": True, **values, "files": [file.as_json() for file in files]})
+        print_json({**found.as_json(), **values})
         return
     for section in sections:
         if section.lines:
@@ -117,13 +117,15 @@ def show_overview(repository: Repository, files: Sequence[FileStatus]) -> None:
     print_hints(tuple(hint for section in sections for hint in section.hints))
 
 
-def _proposal(files: Sequence[FileStatus]) -> OverviewSection:
+def _proposal(found: ProposalStatus) -> OverviewSection:
     """The files that are proposed or differ; the others are only counted."""
+    files = found.files
     shown = file_lines(files)
     proposed = any(each.file.is_pending for each in files)
     hint = "'git boocode accept' writes what is proposed; 'git boocode discard' drops it"
     hints = [hint] if proposed else []
-    value = {"files": len(files), "pending": sum(each.file.is_pending for each in files)}
+    pending = sum(each.file.is_pending for each in files)
+    value = {"id": found.id, "files": len(files), "pending": pending}
     return OverviewSection("proposal", value, [*first_lines(shown)] if shown else [], hints)
 
 

@@ -95,6 +95,8 @@ _TEXTS = {
     ("revert", "markers"): "Where others have changed the same lines, write both versions with "
     "conflict markers.",
     ("discard", "hunk"): "Only these hunks of the file, by number.",
+    ("accept", "expect"): "Refuse any other proposal than this, which status or preview gave.",
+    ("discard", "expect"): "Refuse any other proposal than this, which status or preview gave.",
     ("restore", "hunk"): "Only these hunks of the file, by their numbers in a dry run with paths.",
     ("restore", "expect"): "Refuse the hunks unless this is the file's version, as a dry run gives "
     "it.",

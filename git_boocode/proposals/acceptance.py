@@ -202,8 +202,8 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     """Write what is proposed to the files, all or none; a buffer is only returned.
 
     AcceptRefusedError if the user's changes conflict with it; RefusedError if nothing is proposed
-    for a path (`not_found`), a turn is running (`locked`), or a file changed meanwhile
-    (`conflict`); FatalError if a file cannot be written.
+    for a path (`not_found`), another proposal was looked at (`stale`), a turn is running
+    (`locked`), or a file changed meanwhile (`conflict`); FatalError if a file cannot be written.
     """
     if not request.dry_run:
         recover_if_killed(workspace)
@@ -216,6 +216,7 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     accepted = [each for each in found if isinstance(each, _Accepted)]
     result = ReviewResult(
         applied=False,
+        proposal=review.newest_id,
         files=tuple(
             ReviewedFile(each.seen.file.path, each.seen.letters, each.edited()) for each in accepted
         ),
@@ -246,6 +247,7 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     reviewed = zip(result.files, named, strict=True)
     return result._replace(
         applied=True,
+        proposal=proposal.id,
         id=proposal.id,
         files=tuple(each._replace(edited=file) for each, file in reviewed),
         undo=undo,

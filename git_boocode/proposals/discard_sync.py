@@ -29,8 +29,8 @@ def discard(
 ) -> ReviewResult:
     """Drop what is proposed for some files, or some hunks of it; no file is changed.
 
-    RefusedError if nothing is proposed for a path (`not_found`), or a turn is running (`locked`),
-    unless forced.
+    RefusedError if nothing is proposed for a path (`not_found`), another proposal was looked at
+    (`stale`), or a turn is running (`locked`), unless forced.
     """
     review = Review(workspace, forced=force)
     files = review.chosen(chosen, DISCARD)
@@ -156,4 +156,4 @@ def _store(
     # A file that has left the proposal has no letters.
     names = sorted({file.path for file in files} | there.keys())
     reviewed = tuple(ReviewedFile(path, there.get(path, "")) for path in names)
-    return ReviewResult(applied=True, files=reviewed, id=stored.id, undo=undo)
+    return ReviewResult(applied=True, files=reviewed, proposal=stored.id, id=stored.id, undo=undo)

@@ -55,8 +55,25 @@ class FileStatus(NamedTuple):
         return {"path": self.file.path, "status": self.letters, **ids, **origin}
 
 
+class ProposalStatus(NamedTuple):
+    """The id of the newest proposal, None for none, and its files."""
+
+    id: str | None
+    files: list[FileStatus]
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON answer."""
+        files = [file.as_json() for file in self.files]
+        return {"ok": True, "proposal": self.id, "files": files}
+
+
 def file_statuses(workspace: Workspace, paths: Sequence[str] = ()) -> list[FileStatus]:
-    """The files of the newest proposal, by path; with `paths`, only these and those below them.
+    """The files of the newest proposal; see `proposal_status`."""
+    return proposal_status(workspace, paths).files
+
+
+def proposal_status(workspace: Workspace, paths: Sequence[str] = ()) -> ProposalStatus:
+    """The newest proposal, its files by path; with `paths`, only these and those below them.
 
     The paths are of the command line. A buffer of the workspace is what the user has, not the file.
     """
@@ -64,12 +81,13 @@ def file_statuses(workspace: Workspace, paths: Sequence[str] = ()) -> list[FileS
     newest = Proposals(workspace.repository).newest()
     files = chosen_files(workspace, newest.files if newest else (), paths)
     local = _local_versions(workspace, files)
-    return [
+    found = [
         FileStatus(
             file, letters_of(file, local[file.paths[0]], local[file.path]), local[file.paths[0]]
         )
         for file in files
     ]
+    return ProposalStatus(newest.id if newest else None, found)
 
 
 def chosen_files(

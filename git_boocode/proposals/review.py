@@ -70,7 +70,8 @@ Hunks = Mapping[str, Collection[int]]
 class ChosenPart(NamedTuple):
     """A part of a proposal: paths of the command line, empty for all, and the only hunks.
 
-    `of` is the id of the proposal that the choice was made for; empty for the newest.
+    `of` is the id of the proposal that the choice was made for; empty for the newest. It says what
+    the numbers of hunks mean: they count in what is proposed, whatever the user's file is now.
     """
 
     paths: tuple[str, ...] = ()
@@ -133,11 +134,13 @@ class ReviewedFile(NamedTuple):
 class ReviewResult(NamedTuple):
     """The result of a review, or of its dry run.
 
-    `id` is the new proposal, `undo` the safety checkpoint, both None if nothing was done.
+    `id` is the new proposal, `undo` the safety checkpoint, both None if nothing was done;
+    `proposal` is the newest one then.
     """
 
     applied: bool
     files: tuple[ReviewedFile, ...]
+    proposal: str
     id: str | None = None
     undo: str | None = None
     warnings: tuple[str, ...] = ()
@@ -147,6 +150,7 @@ class ReviewResult(NamedTuple):
         return {
             "ok": True,
             "applied": self.applied,
+            "proposal": self.proposal,
             "id": self.id,
             "undo": self.undo,
             "files": [file.as_json(encoding) for file in self.files],
@@ -205,17 +209,22 @@ class Review:
         return [*chosen.values()] if paths else pending
 
     def chosen(self, part: ChosenPart, verb: str) -> list[ContextFile]:
-        """The files of a part; errors as for `pending`, or if the proposal is another one now."""
-        if part.of and part.of != self.newest_id:
-            raise RefusedError(
-                "the proposal has changed since you looked at it",
-                code="conflict",
-                hints=(NextStep("nothing was changed; look at it again", "status"),),
-            )
+        """The files of a part; errors as for `pending` and `expect`."""
+        self.expect(part.of)
         files = self.pending(part.paths, verb)
         if others := sorted(part.hunks.keys() - {file.path for file in files}):
             raise RefusedError(f"no hunks of '{others[0]}' are proposed", code="not_found")
         return files
+
+    def expect(self, proposal: str) -> None:
+        """Refuse any other proposal than this (`stale`); any is right without an id."""
+        if proposal not in ("", self.newest_id):
+            text = "nothing was changed; look at it again: {}"
+            raise RefusedError(
+                "the proposal has changed since you looked at it",
+                code="stale",
+                hints=(NextStep(text, "status", typed="'git boocode status'"),),
+            )
 
     def compare(self, file: ContextFile) -> ComparedFile:
         """A file beside those of the user; see `local`."""
@@ -383,17 +392,17 @@ def irregular(path: str) -> RefusedError:
 
 
 def hunks_of_one_file(
-    workspace: Workspace, paths: Sequence[str], numbers: Collection[int], verb: str
+    workspace: Workspace, part: ChosenPart, numbers: Collection[int], verb: str
 ) -> ChosenPart:
-    """Some hunks of the only file that paths select; UsageError if they select several."""
+    """Some hunks of the only file of a part; UsageError if it has several, else as `chosen`."""
     review = Review(workspace)
-    files = review.pending(paths, verb)
+    files = review.chosen(part, verb)
     if len(files) > 1:
         path = os.path.relpath(files[0].path, workspace.prefix or ".")
         words = ("git", "boocode", verb, "--hunk", str(min(numbers)), path)
         hint = NextStep("name one file: {}", "paths", path, typed=shell_command(*words))
         raise UsageError("--hunk takes hunks of one file", hints=(hint,))
-    return ChosenPart(tuple(paths), {files[0].path: set(numbers)}, review.newest_id)
+    return part._replace(hunks={files[0].path: {*numbers}}, of=review.newest_id)
 
 
 class Preview(NamedTuple):
@@ -402,6 +411,7 @@ class Preview(NamedTuple):
     `hunks` are those of the proposed change; their old lines are of the user's file.
     """
 
+    proposal: str  # the id of the newest one; empty for none
     path: str
     letters: str
     source: str  # `output` or `context`
@@ -415,6 +425,7 @@ class Preview(NamedTuple):
         text = decode(self.data).text
         return {
             "ok": True,
+            "proposal": self.proposal or None,
             "path": self.path,
             "status": self.letters,
             "source": self.source,
@@ -442,15 +453,21 @@ def preview(workspace: Workspace, path: str) -> Preview:
         if local.state is None:
             raise _missing(workspace, path)
         warning = "the file is not part of a proposal; this is the file as it is"
-        return Preview(name, "", "context", local.state.data, local.text, warning=warning)
+        return Preview(
+            review.newest_id, name, "", "context", local.state.data, local.text, warning=warning
+        )
     context, output = review.sides(file)
     hunks = tuple(_hunks(review, file, local))
     if file.is_pending and file.output is not None:
-        return Preview(file.path, seen.letters, "output", output.encode(), local.text, hunks)
+        return Preview(
+            review.newest_id, file.path, seen.letters, "output", output.encode(), local.text, hunks
+        )
     proposed = "the proposal deletes the file" if file.is_pending else "no change is proposed"
     warning = f"{proposed}; this is what the model has seen"
     data = context.encode()
-    return Preview(file.path, seen.letters, "context", data, local.text, hunks, warning)
+    return Preview(
+        review.newest_id, file.path, seen.letters, "context", data, local.text, hunks, warning
+    )
 
 
 def _hunks(review: Review, file: ContextFile, local: LocalFile) -> list[TextHunk]:

@@ -34,7 +34,7 @@ from git_boocode.editing.reading import read_lines
 from git_boocode.editing.records import Records
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals import acceptance, discard_sync, new_proposal
-from git_boocode.proposals.local_files import file_statuses, proposal_trees
+from git_boocode.proposals.local_files import proposal_status, proposal_trees
 from git_boocode.proposals.review import ChosenPart, hunks_of_one_file
 from git_boocode.proposals.review import preview as preview_file
 from git_boocode.repo.errors import (
@@ -333,8 +333,7 @@ def propose(call: Call) -> JsonObject:
 
 def status(call: Call) -> JsonObject:
     """The files of the newest proposal."""
-    files = file_statuses(call.workspace(), call.paths)
-    return {"ok": True, "files": [file.as_json() for file in files]}
+    return proposal_status(call.workspace(), call.paths).as_json()
 
 
 def preview(call: Call) -> JsonObject:
@@ -360,9 +359,10 @@ def discard(call: Call) -> JsonObject:
 
 
 def _chosen(call: Call, workspace: Workspace, verb: str) -> ChosenPart:
+    part = ChosenPart(call.paths, of=call.get("expect", ""))
     if numbers := call.get("hunk"):
-        return hunks_of_one_file(workspace, call.paths, numbers, verb)
-    return ChosenPart(call.paths)
+        return hunks_of_one_file(workspace, part, numbers, verb)
+    return part
 
 
 def sync(call: Call) -> JsonObject:

@@ -36,7 +36,7 @@ _SYNONYMS = {
     "path": ("file_path", "file"),
     "paths": ("path", "files"),
     "hunk": ("hunks",),
-    "expect": ("version",),
+    "expect": ("version", "proposal"),
 }
 """Other names for an argument, by its own, which callers use who did not read the schema."""
 
@@ -139,11 +139,11 @@ TOOLS = {
             "accept",
             REPLACES,
             (
-                *("dry_run", "merge", "markers", "overwrite", "hunk", "position_encoding"),
-                *_REVIEW,
+                *("dry_run", "merge", "markers", "overwrite", "hunk", "expect"),
+                *("position_encoding", *_REVIEW),
             ),
         ),
-        ServedTool("discard", "discard", REPLACES, ("hunk", *_REVIEW)),
+        ServedTool("discard", "discard", REPLACES, ("hunk", "expect", *_REVIEW)),
         ServedTool("sync", "sync", ADDS, _REVIEW),
         ServedTool("turn", "turn", ADDS, ("action", "message", "pid", "timeout", "force", BUFFERS)),
     )

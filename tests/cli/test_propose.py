@@ -271,6 +271,22 @@ def test_hunks_are_those_that_were_shown(proposed: Repo) -> None:
     assert proposed.read("a.txt").decode() == NUMBERS
 
 
+def test_only_the_expected_proposal_is_decided_about(proposed: Repo) -> None:
+    seen = proposed.boocode("status", "--porcelain", "--json").json["proposal"]
+    assert proposed.boocode("status", "--json").json["proposal"]["id"] == seen
+    assert proposed.boocode("preview", "--json", "a.txt").json["proposal"] == seen
+    edit = {"path": "a.txt", "old_string": "10\n", "new_string": "TEN\n"}
+    assert proposed.boocode("propose", stdin=json.dumps(edit)).code == 0
+    for command in ("accept", "discard"):
+        for more in ((), ("--hunk", "1", "a.txt")):
+            refused = proposed.boocode(command, "--expect", seen, "--json", *more)
+            assert (refused.code, refused.json["error"]["code"]) == (1, "stale")
+    assert proposed.read("a.txt").decode() == NUMBERS
+    now = proposed.boocode("status", "--porcelain", "--json").json["proposal"]
+    done = proposed.boocode("accept", "--expect", now, "--json").json
+    assert done["proposal"] == done["id"] != now
+
+
 def test_questions_and_json_exclude_each_other(proposed: Repo) -> None:
     for command in ("accept", "discard"):
         assert proposed.boocode(command, "-p", "--json").code == 129

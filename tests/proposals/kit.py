@@ -98,10 +98,13 @@ def accept(
 
 
 def discard(
-    *paths: str, hunks: Mapping[str, Collection[int]] | None = None, **options: Any
+    *paths: str,
+    hunks: Mapping[str, Collection[int]] | None = None,
+    of: str = "",
+    **options: Any,
 ) -> ReviewResult:
     """Discard paths, or everything."""
-    return discard_sync.discard(workspace(), ChosenPart(paths, hunks or {}), **options)
+    return discard_sync.discard(workspace(), ChosenPart(paths, hunks or {}, of), **options)
 
 
 def sync(*paths: str, buffers: Mapping[str, bytes] | None = None, **options: Any) -> ReviewResult:

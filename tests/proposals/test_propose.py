@@ -328,6 +328,46 @@ def test_next_steps_of_refusals(repo: Repo) -> None:
     assert steps(kit.accept, merge=True) == ("markers", "overwrite")
 
 
+def test_a_hunk_that_nobody_saw_is_not_accepted(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    propose(edit("a", "3", "seen"))
+    seen = preview(kit.workspace(), "a").proposal
+    propose(edit("a", "1", "nobody saw this"))
+    for act in (kit.accept, kit.discard):
+        for hunks in (None, {"a": {1}}):
+            with pytest.raises(RefusedError) as error:
+                act("a", hunks=hunks, of=seen)
+            assert error.value.code == "stale"
+    newest = kit.newest()
+    assert newest is not None
+    assert kit.accept("a", hunks={"a": {2}}, of=newest.id).applied
+    assert (b"seen" in repo.read("a"), b"nobody" in repo.read("a")) == (True, False)
+
+
+def test_a_buffer_gives_a_hunk_no_other_meaning(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    propose(edit("a", "2", "two"), edit("a", "5", "five"))
+    seen = preview(kit.workspace(), "a")
+    # Above the hunks, the user types what would be a hunk of its own.
+    typed = f"typed\n{LINES}".encode()
+    done = kit.accept("a", hunks={"a": {1}}, of=seen.proposal, buffers={"a": typed}, merge=True)
+    [file] = done.files
+    assert file.edited is not None
+    assert file.edited.text is not None
+    assert file.edited.text.text == typed.decode().replace("2\n", "two\n")
+
+
+def test_what_is_proposed_no_more_is_not_the_expected(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    propose(edit("a", "2", "two"))
+    seen = preview(kit.workspace(), "a").proposal
+    done = kit.discard()
+    assert done.proposal == done.id != seen
+    with pytest.raises(RefusedError) as error:
+        kit.accept(of=seen)
+    assert error.value.code == "stale"
+
+
 def test_a_hint_with_a_name_like_its_place(repo: Repo) -> None:
     repo.commit(**{"a{}": LINES, "b": LINES})
     propose(edit("a{}", "2", "model"))

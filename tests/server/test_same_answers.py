@@ -247,6 +247,8 @@ PROPOSALS = [
     Step("preview", {"path": "gone"}, "preview gone"),
     Step("accept", {"dry_run": True}, "accept -n"),
     Step("accept", {"paths": ["a"], "hunk": [9]}, "accept --hunk 9 a"),
+    Step("accept", {"paths": ["a"], "hunk": [1], "expect": "1"}, "accept --hunk 1 --expect 1 a"),
+    Step("discard", {"expect": "1"}, "discard --expect 1"),
     Step("accept", {"paths": ["a"], "hunk": [1]}, "accept --hunk 1 a"),
     Step("undo", {}, "undo"),
     Step("accept", {"merge": True}, "accept --merge", write={"a": "one\nmine\nthree\n"}),
@@ -346,6 +348,7 @@ class _Pair:
             if step.tool == "status":
                 # The command is also about other things than the proposal.
                 expected = {key: expected[key] for key in answer}
+                expected["proposal"] = expected["proposal"]["id"]
             if step.tool == "rewind" and not answer["ok"]:
                 # The command adds a hint of its own.
                 lines = expected["error"]["hint"].split("\n")

@@ -522,6 +522,21 @@ def test_next_steps_of_refusals(client: Client, work: Repo) -> None:
     assert "next" not in client.refuse("diff", nonsense=1)
 
 
+def test_only_the_expected_proposal_is_accepted(client: Client, work: Repo) -> None:
+    client.succeed("propose", path="a", old_string="two", new_string="2")
+    seen = client.succeed("preview", path="a")["proposal"]
+    assert client.succeed("status")["proposal"] == seen
+    client.succeed("propose", path="a", old_string="one", new_string="1")
+    for name in ("accept", "discard"):
+        assert client.refuse(name, expect=seen)["code"] == "stale"
+        assert client.refuse(name, paths=["a"], hunk=[1], expect=seen)["code"] == "stale"
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    now = client.succeed("status")["proposal"]
+    assert client.succeed("accept", dry_run=True, expect=now)["proposal"] == now
+    done = client.succeed("accept", expect=now)
+    assert done["proposal"] == done["id"] == client.succeed("status")["proposal"]
+
+
 def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
     client.succeed("checkpoint")
     work.write("a", "changed\n")
