@@ -220,16 +220,17 @@ def named_files(payload: Payload, fields: Fields) -> list[str]:
     """The paths that a tool is about to change, as reported."""
     found = payload.texts(fields.files)
     for given in payload.values(fields.tool_input):
-        found += _in_input(given)
+        found += paths_in(given)
     return list(dict.fromkeys(found))
 
 
-def _in_input(given: object) -> Iterator[str]:
+def paths_in(given: object) -> Iterator[str]:
+    """The paths in the input of a tool, an object or text."""
     if isinstance(given, dict):
         for key, value in given.items():
             yield from _under(key, value)
     elif isinstance(given, str) and (decoded := _decoded(given)) is not None:
-        yield from _in_input(decoded)
+        yield from paths_in(decoded)
     else:
         # A patch, or the words of a command.
         yield from _in_patch(given)

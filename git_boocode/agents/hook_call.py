@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 import re
 import signal
-import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from git_boocode.agents.agent import home_of
 from git_boocode.agents.event import (
@@ -44,6 +43,7 @@ from git_boocode.agents.payload import (
     reads_only,
 )
 from git_boocode.agents.registry import ANY_AGENT, find_agent
+from git_boocode.agents.transcript import TranscriptPosition, transcript_position
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
@@ -67,9 +67,6 @@ _SECONDS = re.compile(r"[0-9]{1,4}(\.[0-9]{1,6})?", re.ASCII)
 _MOST_REPOSITORIES = 8
 _TOP = ":(top,literal)"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Of a transcript in bytes: what is read at once, and the largest distance of the last complete line
-# from the end. Only that line is read, because the transcript may be huge.
-_BLOCK, _LONGEST_LINE = 1 << 16, 64 << 20
 # Without a repository there is nothing to do and no log.
 _NO_REPOSITORY = frozenset(("not_a_repository", "no_directory"))
 
@@ -592,92 +589,7 @@ def _capture(
     turns.note(turn._replace(checkpoint=taken.checkpoint.id))
 
 
-class TranscriptPosition(NamedTuple):
-    """A position in a transcript.
-
-    `path` is absolute; `offset`, in bytes, is the end of the last complete line, including its
-    newline; `hash` is the hash of that line without the newline, None if there is no line.
-    """
-
-    path: str
-    offset: int
-    hash: str | None
-
-
 def _anchor(position: TranscriptPosition | None) -> dict[str, Any]:
     if position is None:
         return {}
     return {"path": position.path, "offset": position.offset, "hash": position.hash}
-
-
-def transcript_position(path: str, notes: bytes = b"") -> TranscriptPosition:
-    """The current end of a transcript; FatalError (`transcript`) if it cannot be read.
-
-    One that is missing, as before the first turn of a session, ends at 0. Lines at its end that
-    begin with `notes` do not count.
-    """
-    full = os.path.expanduser(path)
-    if not os.path.isabs(full):
-        raise _unreadable(path, "the path is not absolute")
-    try:
-        # Opening a special file may block, or have effects.
-        if not stat.S_ISREG(os.stat(full).st_mode):
-            raise _unreadable(path, "not a regular file")
-        descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            return _end_of(full, descriptor, notes)
-        finally:
-            os.close(descriptor)
-    except FileNotFoundError:
-        return TranscriptPosition(full, 0, None)
-    except OSError as error:
-        raise _unreadable(path, from_os(error).message.rpartition(": ")[2]) from None
-    except ValueError:
-        raise _unreadable(path, "the path is not valid") from None
-
-
-def _end_of(path: str, descriptor: int, notes: bytes) -> TranscriptPosition:
-    end, line = _last_line(path, descriptor, os.fstat(descriptor).st_size)
-    while line is not None and notes and line.startswith(notes):
-        end, line = _last_line(path, descriptor, end - len(line) - 1)
-    return TranscriptPosition(path, end, None if line is None else _hash(line))
-
-
-def _last_line(path: str, descriptor: int, size: int) -> tuple[int, bytes | None]:
-    """The end of the last complete line in the first bytes of a file, and that line, if any."""
-    blocks: list[bytes] = []
-    end, begin = None, size
-    for begin, block in _backwards(descriptor, size):
-        rest = block
-        if end is None:
-            rest, newline, _ = block.rpartition(b"\n")
-            if not newline:
-                continue
-            end = begin + len(rest) + 1
-        _, newline, tail = rest.rpartition(b"\n")
-        blocks.append(tail)
-        if newline:
-            return end, b"".join(reversed(blocks))
-    if begin > 0:
-        raise _unreadable(path, "its last line is too long")
-    return end or 0, b"".join(reversed(blocks)) if end else None
-
-
-def _hash(line: bytes) -> str:
-    from git_boocode.repo.object_writer import hexdigest
-
-    digest = hexdigest("sha256", line.removesuffix(b"\r"))
-    return f"sha256:{digest}"
-
-
-def _backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a file with their offsets, the last one first."""
-    end = size
-    while end > max(0, size - _LONGEST_LINE):
-        begin = max(0, end - _BLOCK)
-        yield begin, os.pread(descriptor, end - begin, begin)
-        end = begin
-
-
-def _unreadable(path: str, why: str) -> FatalError:
-    return FatalError(f"cannot read the transcript '{path}': {why}", code="transcript")

@@ -67,8 +67,9 @@ _LINES = ("agent", "session", "chat", "message", "trigger", "state")
 )
 @option("--stat", "Show a summary of the changes instead.")
 @option("--head", "Show what differs from HEAD instead of the turn.")
+@option("--conversation", "Show what was said in the turn instead.")
 @json_option
-def show(name: str, stat: bool, head: bool) -> int:
+def show(name: str, stat: bool, head: bool, conversation: bool) -> int:
     """Show a checkpoint's metadata and what its turn changed; by default the newest.
 
     With a path behind a colon, show that file as it was. Of an applied edit, show where it landed
@@ -77,6 +78,13 @@ def show(name: str, stat: bool, head: bool) -> int:
     repository = Repository.discover()
     if is_file_name(name):
         refuse_together(("--stat", stat), ("--head", head), ("<checkpoint>:<path>", True))
+        refuse_together(("--conversation", conversation), ("<checkpoint>:<path>", True))
+    refuse_together(("--conversation", conversation), ("--stat", stat), ("--head", head))
+    if conversation:
+        # Only here: it loads what reads transcripts.
+        from git_boocode.cli.conversation_text import show_conversation
+
+        return show_conversation(repository, name)
     with temporary_objects(repository):
         with progress(repository, "reading the worktree"):
             found = find_target(repository, name, head=head)

@@ -152,6 +152,11 @@ class Config:
         return Identity(name, email) if name and email else FALLBACK_IDENTITY
 
 
+def configured(git: Git, key: str) -> list[str]:
+    """All values of a setting that can be given several times."""
+    return nul_records(git.attempt("config", "--null", "--get-all", key).stdout)
+
+
 def parse_age(text: str) -> float | None:
     """An age in seconds: `12h`, `30d`, `2w`, or git's forms `2.weeks.ago`, `now`, `never`.
 

@@ -217,10 +217,17 @@ def log(call: Call) -> JsonObject:
 
 
 def show(call: Call) -> JsonObject:
-    """Show a checkpoint, a file of it, or an applied edit."""
+    """Show a checkpoint, a file of it, or an applied edit; or the conversation of a turn."""
+    if call.get("conversation", False):
+        refuse_others(call, "conversation", ("conversation", "name"))
+        # Only here: few clients ask for it.
+        from git_boocode.workflows.turn_conversation import conversation_of_turn
+
+        found = conversation_of_turn(call.repository, call.get("name", "@"))
+        return {"ok": True, "conversation": found.as_json()}
     with temporary_objects(call.repository):
-        found = find_target(call.repository, call.get("name", "@"), head=call.get("head", False))
-        return found.as_json(call.repository)
+        target = find_target(call.repository, call.get("name", "@"), head=call.get("head", False))
+        return target.as_json(call.repository)
 
 
 def diff(call: Call) -> JsonObject:

@@ -111,7 +111,7 @@ TOOLS = {
                 *("session", "all", "remote", "remotes", "archived", "edits", "paths"),
             ),
         ),
-        ServedTool("show", "show", READS, ("name", "head")),
+        ServedTool("show", "show", READS, ("name", "head", "conversation")),
         ServedTool("diff", "diff", READS, ("old", "new", "paths", "turn", "proposal")),
         ServedTool("blame", "blame", READS, ("path", "lines")),
         ServedTool(

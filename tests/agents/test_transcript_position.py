@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents import hook_call as anchor
-from git_boocode.agents.hook_call import transcript_position
+from git_boocode.agents import transcript as anchor
+from git_boocode.agents.transcript import transcript_position
 from git_boocode.repo.errors import FatalError
 from tests.agents.kit import fire, logged, prompted, taken, turn
 from tests.agents.kit import what as what_went_wrong

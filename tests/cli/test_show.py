@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -280,3 +281,66 @@ def test_a_rename_is_shown_whatever_is_configured(repo: Repo) -> None:
         "rename from a\nrename to b\n"
         in repo.boocode("show", done.json["id"], "--json").json["diff"]
     )
+
+
+def test_the_conversation(repo: Repo, sealed: Path) -> None:
+    repo.commit(a="a\n")
+    path = sealed / ".claude/projects/shop/s1.jsonl"
+    path.parent.mkdir(parents=True)
+    anchor = {"path": str(path), "offset": 0, "hash": None}
+    taken = take(agent="claude-code", session="s1", prompt="Do it,\nplease", anchor=anchor)
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "make\x1b[2J"}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "\nbuilt\nall\nfiles"}
+    said = [
+        ("user", "Do it,\nplease"),
+        ("assistant", [{"type": "text", "text": "I *build* it.\x1b[31m\u202e"}, call]),
+        ("user", [result]),
+        ("assistant", f"Done: ghp_{'a1B2' * 9}"),
+    ]
+    rows = ({"type": role, "message": {"role": role, "content": what}} for role, what in said)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    done = repo.boocode("show", "--conversation", taken.id[:-2])
+    assert (done.code, done.err) == (0, "")
+    head, _, body = done.out.partition("\n\n")
+    assert head.split("\n")[:3] == [
+        f"checkpoint {taken.id}",
+        "agent       claude-code",
+        "session     s1",
+    ]
+    assert (
+        body
+        == """\
+you
+    Do it,
+    please
+
+claude-code
+    I *build* it.?[31m?
+
+  Bash make?[2J
+    built (and 2 more lines)
+
+    Done: ⟨masked: GitHub token⟩
+
+(1 secret masked)
+"""
+    )
+    answer = repo.boocode("show", "--conversation", "--json").json
+    assert list(answer) == ["ok", "conversation"]
+    assert answer["conversation"]["masked"] == 1
+    assert [each["role"] for each in answer["conversation"]["entries"]] == [
+        *("user", "assistant", "tool", "assistant")
+    ]
+    path.unlink()
+    assert repo.boocode("show", "--conversation").out.endswith(
+        f"(the conversation is not here: its transcript '{path}' does not exist)\n"
+    )
+
+
+@pytest.mark.parametrize("words", [["--stat"], ["--head"], ["@:a"]])
+def test_the_conversation_excludes(words: list[str], repo: Repo) -> None:
+    repo.commit(a="a\n")
+    take()
+    done = repo.boocode("show", "--conversation", *words)
+    assert done.code == 129
+    assert "cannot be used together" in done.err

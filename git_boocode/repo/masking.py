@@ -1,0 +1,156 @@
+"""Mask secrets in texts that are shown or passed on.
+
+Only what its form proves to be one counts: a token with the prefix of its issuer, a private key,
+the value of a header for authorization. Nothing is guessed from how random a text looks, so commit
+ids, hashes and pictures stay. The user's patterns, `boocode.secret`, are for all others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from git_boocode.repo.config import configured
+from git_boocode.repo.errors import FatalError
+from git_boocode.repo.git import Git
+
+PATTERNS = "boocode.secret"
+"""The setting with a regular expression of the user, which can be given several times."""
+# A token begins after anything but a letter or digit, also after an escape such as `\n` or `%3D`.
+_BEGIN = r"(?:(?<![0-9A-Za-z])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2}))"
+_END = r"(?![0-9A-Za-z_])"
+# Base64 of a picture may contain what has no sign but letters and digits.
+_PLAIN_BEGIN = r"(?:(?<![0-9A-Za-z+/_-])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2}))"
+_PLAIN_END = r"(?![0-9A-Za-z+/_-])"
+_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_TEXT = re.compile(r"[0-9A-Za-z+/=]{16}")
+# What a key whose end is cut off may consist of, as text, in JSON, or in a diff.
+_KEY_REST = re.compile(r"(?:\\[nrt]|[\s0-9A-Za-z+/=:,>|.]|-(?!-)){0,20000}")
+# Program code between the two lines shows that these are only mentioned.
+_CODE = re.compile(r"[(){}\[\];]")
+_LONGEST_KEY = 20_000
+
+
+class _Kind(NamedTuple):
+    """A kind of token: its name, texts one of which it contains, and its form."""
+
+    name: str
+    signs: tuple[str, ...]
+    form: re.Pattern[str]
+
+
+def _token(name: str, form: str, *signs: str) -> _Kind:
+    return _Kind(name, signs, re.compile(f"{_BEGIN}(?:{form}){_END}"))
+
+
+def _plain(name: str, form: str, *signs: str) -> _Kind:
+    return _Kind(name, signs, re.compile(f"{_PLAIN_BEGIN}(?:{form}){_PLAIN_END}"))
+
+
+_KINDS = (
+    _plain("AWS access key", r"A(?:KI|SI)A[A-Z2-7]{16}", "AKIA", "ASIA"),
+    _token("GitHub token", r"gh[opsur]_\w{36,}", "gho_", "ghp_", "ghs_", "ghu_", "ghr_"),
+    _token("GitHub token", r"github_pat_\w{22,}", "github_pat_"),
+    _token("GitLab token", r"gl[a-z]{1,6}-[\w.-]{20,}", "gl"),
+    _token("Slack token", r"xox[a-z](?:\.xox[a-z])?-[\w-]{10,}", "xox"),
+    _token("Slack token", r"xapp-\d-[\w-]{20,}", "xapp-"),
+    _token("Slack webhook", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}", "hooks.slack"),
+    _token("Stripe key", r"[rs]k_(?:live|test)_[0-9A-Za-z]{16,}", "k_live_", "k_test_"),
+    _token("Stripe secret", r"whsec_[0-9A-Za-z+/=]{24,}", "whsec_"),
+    _token("Anthropic key", r"sk-ant-[a-z0-9]+-[\w-]{20,}", "sk-ant-"),
+    _token("OpenRouter key", r"sk-or-v1-[0-9a-f]{40,}", "sk-or-"),
+    _token(
+        "OpenAI key",
+        r"sk-(?:proj|svcacct|admin|None)-[\w-]{40,}|sk-[0-9A-Za-z]{20}T3BlbkFJ[0-9A-Za-z]{20}"
+        r"|sk-[0-9A-Za-z]{48}",
+        "sk-",
+    ),
+    _token("Google key", r"AIza[\w-]{35}", "AIza"),
+    _token("Google secret", r"GOCSPX-[\w-]{20,}", "GOCSPX-"),
+    _token("Google token", r"ya29\.[\w-]{20,}", "ya29."),
+    _token("npm token", r"npm_[0-9A-Za-z]{36,}", "npm_"),
+    _token("PyPI token", r"pypi-AgE[\w-]{50,}", "pypi-AgE"),
+    _token("Hugging Face token", r"(?:hf|api_org)_[A-Za-z]{34}", "hf_", "api_org_"),
+    _token("Docker token", r"dckr_(?:pat|oat)_[\w-]{20,}", "dckr_"),
+    _token("DigitalOcean token", r"do[oprt]_v1_[0-9a-f]{64}", "_v1_"),
+    _token("SendGrid key", r"SG\.[\w-]{22}\.[\w-]{43}", "SG."),
+    _token("Shopify token", r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}", "shp"),
+    _token("Groq key", r"gsk_[0-9A-Za-z]{48,}", "gsk_"),
+    _token("xAI key", r"xai-[0-9A-Za-z]{60,}", "xai-"),
+    _token("Vault token", r"hv[sbr]\.[\w-]{24,}", "hvs.", "hvb.", "hvr."),
+    _token("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{58}", "AGE-SECRET-KEY-1"),
+    _token("JSON Web Token", r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}", ".eyJ"),
+    _Kind(
+        "authorization",
+        ("uthorization", "UTHORIZATION", "earer "),
+        re.compile(
+            r"(?i)(?:\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+"
+            r"|\bbearer\s+(?=\S*\d))([\w.~+/=-]{16,})"
+        ),
+    ),
+)
+
+
+class Masker:
+    """Masks the secrets in texts, and counts them."""
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        """`patterns` are the user's; of one with a group, only the group is masked (FatalError)."""
+        self.masked = 0
+        own = (_Kind("secret", (), _compiled(pattern)) for pattern in patterns)
+        self._kinds = (*_KINDS, *own)
+
+    def __call__(self, text: str) -> str:
+        """The text with `⟨masked: GitHub token⟩` and the like instead of its secrets."""
+        if "PRIVATE KEY" in text:
+            text = "".join(self._without_keys(text))
+        for kind in self._kinds:
+            if not kind.signs or any(sign in text for sign in kind.signs):
+                text = kind.form.sub(partial(self._mask, kind.name), text)
+        return text
+
+    def _mask(self, name: str, found: re.Match[str]) -> str:
+        group = 1 if found.re.groups else 0
+        start, end = found.span(group)
+        if start == end:
+            # A group that took no part, or a pattern that matches nothing.
+            return found[0]
+        self.masked += 1
+        begin, _ = found.span()
+        return f"{found[0][: start - begin]}⟨masked: {name}⟩{found[0][end - begin :]}"
+
+    def _without_keys(self, text: str) -> Iterator[str]:
+        at, end = 0, _KEY_END.search(text)
+        for begin in _KEY_BEGIN.finditer(text):
+            if begin.start() < at:
+                continue
+            after = begin.end()
+            while end and end.start() < after:
+                end = _KEY_END.search(text, end.end())
+            if end and end.start() - after <= _LONGEST_KEY:
+                inner, last = end.start(), end.end()
+            else:
+                rest = _KEY_REST.match(text, after)
+                inner = last = rest.end() if rest else after
+            if _KEY_TEXT.search(text, after, inner) and not _CODE.search(text, after, inner):
+                self.masked += 1
+                yield f"{text[at : begin.start()]}⟨masked: private key⟩"
+                at = last
+        yield text[at:]
+
+
+def masker_of(git: Git) -> Masker:
+    """A masker that also masks what the user's patterns match (FatalError if one is invalid)."""
+    return Masker(configured(git, PATTERNS))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        message = f"'{pattern}' in '{PATTERNS}' is not a valid regular expression: {error}"
+        hint = f"git config --get-all --show-origin {PATTERNS}"
+        raise FatalError(message, code="bad_config", hints=(f"'{hint}' shows it",)) from None

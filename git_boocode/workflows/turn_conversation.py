@@ -1,0 +1,275 @@
+"""The conversation of a turn: what lies in the agent's transcript up to the next turn.
+
+Nothing of it is kept in git. It is read where the agent keeps it, on this machine, and only for
+turns that were recorded in this repository: metadata that came from elsewhere could name any file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from git_boocode.agents.agent import Agent, transcript_directories, xdg_directory
+from git_boocode.agents.event import kept_prompt
+from git_boocode.agents.messages import FORMATS, USER, Conversation, JsonObject
+from git_boocode.agents.registry import find_agent
+from git_boocode.agents.transcript import (
+    Transcript,
+    copies_of,
+    is_transcript,
+    open_transcript,
+)
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
+from git_boocode.repo.config import configured
+from git_boocode.repo.entries import Unusable
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.ids import time_of
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
+from git_boocode.repo.masking import Masker, masker_of
+from git_boocode.repo.repository import Repository
+
+_DIRECTORIES = "boocode.transcripts"
+_VARIABLE = "BOOCODE_TRANSCRIPTS"
+_CODE = "transcript"
+_TOLERANCE = 60.0  # seconds between a prompt and the checkpoint that it triggers
+
+
+class TurnConversation(NamedTuple):
+    """The conversation of a turn; see `git_boocode.agents.messages.Conversation` for the entries.
+
+    `masked` is the number of secrets in them, and `unread` that of lines of the transcript that
+    could not be read. With `cut`, something was left out because of its size. If the conversation
+    cannot be read, `missing` says why, and the prompt is all that there is.
+    """
+
+    turn: Checkpoint
+    entries: Sequence[JsonObject]
+    masked: int = 0
+    cut: bool = False
+    unread: int = 0
+    missing: str = ""
+
+    def as_json(self) -> JsonObject:
+        """The JSON object."""
+        meta = self.turn.meta
+        return {
+            "turn": self.turn.id,
+            "agent": meta.text("agent") or None,
+            "session": meta.text("session") or None,
+            "entries": [*self.entries],
+            "masked": self.masked,
+            "cut": self.cut,
+            "unread": self.unread,
+            **({"missing": self.missing} if self.missing else {}),
+        }
+
+
+def conversation_of_turn(repository: Repository, name: str) -> TurnConversation:
+    """The conversation of the turn of a checkpoint; `name` is any that `Catalog.find` accepts.
+
+    RefusedError if no checkpoint has the name, FatalError if a pattern for secrets is invalid.
+    """
+    catalog = Catalog(repository)
+    checkpoint = catalog.find(name)
+    turn = catalog.find(checkpoint.in_turn) if checkpoint.in_turn else checkpoint
+    mask = masker_of(repository.git)
+    try:
+        return _Reader(catalog, turn, mask).read()
+    except RefusedError as error:
+        return TurnConversation(turn, _prompt_only(turn, mask), mask.masked, missing=error.message)
+
+
+def _prompt_only(turn: Checkpoint, mask: Masker) -> list[JsonObject]:
+    prompt = turn.meta.text("prompt") or turn.meta.text("label")
+    return [{"role": USER, "text": mask(prompt)}] if prompt else []
+
+
+class _Reader:
+    """Reads the conversation of a turn."""
+
+    def __init__(self, catalog: Catalog, turn: Checkpoint, mask: Masker) -> None:
+        self._catalog = catalog
+        self._turn = turn
+        self._mask = mask
+
+    def read(self) -> TurnConversation:
+        """The conversation; RefusedError if it cannot be read."""
+        agent = self._agent()
+        if database := agent.callback_environment.get("BOOCODE_SQLITE_DATABASE"):
+            return self._stored(agent, database)
+        return self._written(agent)
+
+    def _agent(self) -> Agent:
+        name = self._turn.meta.text("agent")
+        if not name:
+            raise RefusedError("no agent took part in it", code=_CODE)
+        if not is_taken_here(self._catalog.repository, self._turn):
+            message = "nothing proves that the turn was recorded in this repository"
+            raise RefusedError(message, code=_CODE)
+        agent = find_agent(name)
+        if agent is None or agent.name not in FORMATS:
+            message = f"the conversations of {agent.title if agent else name} cannot be read"
+            raise RefusedError(message, code=_CODE)
+        return agent
+
+    def _begin(self, agent: Agent) -> Conversation:
+        """An empty conversation."""
+        self._mask.masked = 0
+        return Conversation(agent.name, self._catalog.repository.worktree, self._mask)
+
+    def _made(self, said: Conversation, transcript: Transcript | None = None) -> TurnConversation:
+        entries, number = said.entries, self._prompt_in(said.entries, self._turn)
+        shown = _prompt_only(self._turn, self._mask)
+        if number is not None:
+            # An agent may write the end of an answer after the next prompt was sent.
+            entries = [{**entries[number], **shown[0]}, *entries[number + 1 :]]
+        elif all(entry["role"] != USER for entry in entries):
+            # It is written some time later, if the turn has just begun.
+            entries = [*shown, *entries]
+        unread, is_cut = (transcript.unread, transcript.is_cut) if transcript else (0, False)
+        return TurnConversation(
+            self._turn, entries, self._mask.masked, said.is_cut or is_cut, said.unread + unread
+        )
+
+    def _prompt_in(self, entries: Sequence[JsonObject], turn: Checkpoint) -> int | None:
+        """The number of the entry with the prompt that a checkpoint records, if it is there."""
+        prompt = self._mask(turn.meta.text("prompt"))
+        for number, entry in enumerate(entries if prompt else ()):
+            if entry["role"] == USER and kept_prompt(entry["text"]) == prompt:
+                return number
+        return None
+
+    # Where it is.
+
+    def _others(self) -> tuple[list[Checkpoint], list[Checkpoint]]:
+        """The earlier and the later turns of the session, also those that a restore archived."""
+        meta, own = self._turn.meta, self._turn.id
+        refs = self._catalog.store.refs(CHECKPOINTS, ARCHIVE) if meta.text("session") else []
+        found = [
+            entry
+            for entry in self._catalog.entries(refs)
+            if not isinstance(entry, Unusable)
+            and not entry.in_turn
+            and all(entry.meta.text(key) == meta.text(key) for key in ("agent", "session"))
+        ]
+        found.sort(key=attrgetter("id"))
+        return [each for each in found if each.id < own], [each for each in found if each.id > own]
+
+    def _stored(self, agent: Agent, database: str) -> TurnConversation:
+        # Only here: it loads SQLite.
+        from git_boocode.agents.message_store import stored_messages
+
+        data = xdg_directory("XDG_DATA_HOME", os.path.expanduser("~"), ".local/share")
+        path = database.replace("{data}", data)
+        meta = self._turn.meta
+        session, first = meta.text("session"), meta.text("message")
+        _, followers = self._others()
+        last = next((name for each in followers if (name := each.meta.text("message"))), "")
+        found = stored_messages(path, session, first, last, self._turn.id) if first else []
+        if not found:
+            raise RefusedError(f"its messages are not in '{path}'", code=_CODE)
+        said = self._begin(agent)
+        for row in found:
+            said.add_row(row)
+        return self._made(said)
+
+    def _written(self, agent: Agent) -> TurnConversation:
+        earlier, followers = self._others()
+        path = self._path(earlier, followers)
+        directories = (*transcript_directories(agent), *self._further_directories())
+        earlier, followers = (
+            [each for each in some if each.meta.part("anchor", "path") == path]
+            for some in (earlier, followers)
+        )
+        problem: RefusedError | None = None
+        for before, source in self._sources(path):
+            known = [each for each in followers if not before or each.id < before]
+            try:
+                with open_transcript(source, directories) as transcript:
+                    if bounds := self._bounds(transcript, known):
+                        said = self._begin(agent)
+                        if agent.tool_begins and self._turn.meta.text("trigger") == agent.tool:
+                            # The prompt was written before the first event of the turn.
+                            place = _place(transcript, earlier[-1]) if earlier else 0
+                            said.add_lines(transcript.lines(place or 0, bounds[0]))
+                            said.forget_earlier_prompts()
+                        said.add_lines(transcript.lines(*bounds))
+                        if not self._is_of_another(said, earlier):
+                            return self._made(said, transcript)
+            except RefusedError as error:
+                problem = problem or error
+        if problem:
+            raise problem
+        message = f"its transcript '{path}' was cut or rewritten since, and no copy has the turn"
+        raise RefusedError(message, code=_CODE)
+
+    def _is_of_another(self, said: Conversation, earlier: Sequence[Checkpoint]) -> bool:
+        """Whether an earlier turn, after which the transcript was cut, is there again.
+
+        An undo puts it back, at the place where this turn began as well.
+        """
+        others = [each for each in earlier if _recorded(each) == _recorded(self._turn)]
+        if not others:
+            return False
+        number = self._prompt_in(said.entries, self._turn)
+        if number is None:
+            return any(self._prompt_in(said.entries, each) is not None for each in others)
+        when = said.entries[number].get("time")
+        return when is not None and when < time_of(self._turn.id) - _TOLERANCE
+
+    def _path(self, earlier: Sequence[Checkpoint], followers: Sequence[Checkpoint]) -> str:
+        """The transcript; at the first turn of a session, it may not have been known yet."""
+        for each in (self._turn, *(() if earlier else followers[:1])):
+            path = each.meta.part("anchor", "path")
+            if path and not is_transcript(path):
+                raise RefusedError(f"'{path}' is not a transcript", code=_CODE)
+            if path:
+                return path
+        raise RefusedError("it is not known where the agent keeps it", code=_CODE)
+
+    def _sources(self, path: str) -> list[tuple[str, str]]:
+        """The files that may have the turn, each after the id of the restore that copied it.
+
+        The copies were made before the transcript was cut. One of a turn that was archived has it.
+        """
+        copies = [(name, copy) for name, copy in copies_of(path) if name > self._turn.id]
+        is_archived = self._turn.ref.startswith(ARCHIVE)
+        return [*copies, ("", path)] if is_archived else [("", path), *copies]
+
+    def _bounds(
+        self, transcript: Transcript, followers: Sequence[Checkpoint]
+    ) -> tuple[int, int] | None:
+        """Where the turn begins and ends in a transcript, or None if it is not in it."""
+        begin = _place(transcript, self._turn)
+        if begin is None:
+            return None
+        end = _place(transcript, followers[0]) if followers else transcript.size
+        is_newest = not followers and not self._turn.ref.startswith(ARCHIVE)
+        # At the same place, the next turn began after a restore to before this one.
+        return (begin, end) if end is not None and (end > begin or is_newest) else None
+
+    def _further_directories(self) -> list[str]:
+        """The directories of transcripts that the user adds, as for the shipped callbacks."""
+        added = [each for each in os.environ.get(_VARIABLE, "").split(os.pathsep) if each]
+        added = added or configured(self._catalog.repository.git, _DIRECTORIES)
+        top = self._catalog.repository.worktree
+        return [os.path.join(top, os.path.expanduser(each)) for each in added]
+
+
+def _recorded(checkpoint: Checkpoint) -> tuple[object, object]:
+    """Where a turn began in its transcript, as its checkpoint says."""
+    anchor = checkpoint.meta.table("anchor")
+    return anchor.get("offset"), anchor.get("hash")
+
+
+def _place(transcript: Transcript, checkpoint: Checkpoint) -> int | None:
+    """Where a turn begins in a transcript now."""
+    if not checkpoint.meta.part("anchor", "path"):
+        # Only the first turn of a session can have begun before its transcript was known.
+        return 0
+    offset, wanted = _recorded(checkpoint)
+    if type(offset) is not int or not (wanted is None or isinstance(wanted, str)):
+        return None
+    return transcript.find(offset, wanted)
