@@ -258,12 +258,9 @@ class WorktreeLog:
         if restore is None or begun > restore.id:
             if not begun:
                 return None
-            turn, side = begun, AFTER
+            turn, side = self._ended_last(before) or begun, AFTER
             if moment and moment.open:
                 turn = moment.open
-            elif moment and moment.entry and moment.entry.ref.startswith(TURN_ENDS):
-                # Of turns that overlapped, the one that ended last.
-                turn = moment.entry.ref.removeprefix(TURN_ENDS)
             if before == _NEWEST and turn in self._running - self._listed.recorded.ends.keys():
                 side = DURING
             return turn, side, [(turn, before)], False
@@ -272,6 +269,13 @@ class WorktreeLog:
             place = self._place(restore.target)
             return (*place[:2], [*place[2], since], place[3]) if place else None
         return restore.target, restore.side, [since], True
+
+    def _ended_last(self, before: str) -> str:
+        """Of turns that overlapped, the one that ended last before a state, if it is known."""
+        states = (each for each in self._known if each.id < before and not each.is_operation)
+        last = next(states, None)
+        ref = last.entry.ref if last and last.entry else ""
+        return ref.removeprefix(TURN_ENDS) if ref.startswith(TURN_ENDS) else ""
 
     def _begun_before(self, before: str) -> str:
         """The newest checkpoint before a state, also if it was not read yet."""

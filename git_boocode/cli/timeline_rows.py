@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from git_boocode.checkpoints.commit_log import LoggedCommit
-from git_boocode.checkpoints.operation_log import BEFORE, LoggedOperation, target_checkpoints
+from git_boocode.checkpoints.operation_log import AFTER, BEFORE, LoggedOperation, target_checkpoints
 from git_boocode.checkpoints.restore.request import RESTORE
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts
@@ -100,6 +100,9 @@ def _by_hand_line(row: ByHand) -> str:
 
 
 def _here_line(row: Here, name: str) -> str:
+    if not row.is_back and row.side == AFTER and name != "@":
+        # Of several turns that overlapped, another one ended last.
+        return HERE
     line = f"{HERE}: {SIDES[row.side]}, {name}"
     if row.is_back and row.counts.files:
         line += f", and {BY_HAND} {counts_text(row.counts)}"
