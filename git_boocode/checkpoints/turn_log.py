@@ -211,7 +211,7 @@ class TurnLog:
 
     def __enter__(self) -> TurnLog:  # noqa: PYI034 - typing.Self came with Python 3.11
         self._stack.enter_context(temporary_objects(self._repository))
-        if self._request.changes:
+        if self._request.changes or self._request.is_timeline:
             self._stack.enter_context(self._current.read_ahead())
         self._listed = map(self._listing, self._turns.turns(self._until_since(), self._wants))
         return self
