@@ -1,0 +1,346 @@
+vim9script
+# Turns: choose one, see what it did, go back to before or after it, or take it back.
+
+import './proposal.vim'
+import './task.vim'
+import './worktree.vim'
+
+const FIRST_PAGE = 50
+const LISTED_FILES = 12
+const MARKS = {archived: 'archived', restored: 'restored away', reverted: 'reverted'}
+const SIDES = {before: 'before this turn', after: 'after this turn'}
+const UNDO = ':BoocodeUndo takes it back'
+const DIFF_NAME = 'boocode://turn'
+
+def Plural(number: number, word: string): string
+  return number .. ' ' .. word .. (number == 1 ? '' : 's')
+enddef
+
+# How many files, or which one.
+export def Named(files: list<any>): string
+  return len(files) == 1 ? files[0].path : Plural(len(files), 'file')
+enddef
+
+# How long ago a turn began, or its day.
+def Age(time: string): string
+  final began = strptime('%Y-%m-%dT%H:%M:%S %z', time[: 18] .. ' +0000')
+  final seconds = localtime() - began
+  if seconds >= 30 * 86400
+    return strftime('%F', began)
+  endif
+  for [unit, name] in [[86400, 'd'], [3600, 'h'], [60, 'min']]
+    if seconds >= unit
+      return (seconds / unit) .. ' ' .. name .. ' ago'
+    endif
+  endfor
+  return 'just now'
+enddef
+
+def LabelOf(turn: dict<any>): string
+  for key in ['label', 'agent', 'id']
+    final text = get(turn, key, null)
+    if text != null && text != ''
+      return matchstr(text, '^[^\n]*')
+    endif
+  endfor
+  return ''
+enddef
+
+# A turn in one line: when it began, agent, files, lines, what was asked for, and its marks.
+def DescribeTurn(turn: dict<any>): string
+  final lines = printf('+%s −%s', turn.added, turn.removed)
+  final fields = [Age(turn.created_at), turn.agent ?? '', Plural(turn.files ?? 0, 'file'), lines]
+  var row = call('printf', ['%-10s  %-11s  %9s  %12s'] + fields) .. '  ' .. LabelOf(turn)
+  if has_key(MARKS, get(turn, 'state', ''))
+    row ..= '  (' .. MARKS[turn.state] .. ')'
+  endif
+  if get(turn, 'open', false)
+    row ..= '  (running)'
+  endif
+  if has_key(turn, 'here')
+    row ..= '  (you are here: ' .. turn.here .. ' this turn)'
+  endif
+  return row
+enddef
+
+# The newest turns, of those that changed some paths.
+def ReadTurns(tree: dict<any>, paths: list<string>, limit: number, Then: func)
+  final of_paths = empty(paths) ? {} : {paths: paths}
+  worktree.Ask(tree, 'log', extend({max_count: limit}, of_paths), (answer) => {
+    final here = get(answer, 'here', null)
+    for turn in answer.checkpoints
+      if here != null && here.turn == turn.id
+        turn.here = here.side
+      endif
+    endfor
+    if empty(answer.checkpoints)
+      throw 'boocode: ' .. (empty(paths) ? 'there are no turns' : 'no turn changed this file')
+    endif
+    Then(answer.checkpoints)
+  })
+enddef
+
+# Let one of some rows be chosen in a menu, or by the function in `g:BoocodeSelect`; `Choose` gets
+# the index, -1 for none.
+export def Select(title: string, rows: list<string>, Choose: func)
+  if exists('g:BoocodeSelect')
+    call(g:BoocodeSelect, [title, rows, Choose])
+    return
+  endif
+  popup_menu(rows, {
+    title: ' ' .. title .. ' ',
+    maxheight: &lines - 6,
+    callback: (_, number) => Choose(number - 1),
+  })
+enddef
+
+# Let one of the newest turns be chosen; the command ends if none is.
+def ChooseTurn(
+    tree: dict<any>, title: string, paths: list<string>, Then: func,
+    limit: number = FIRST_PAGE)
+  ReadTurns(tree, paths, limit, (turns) => {
+    var rows = turns->mapnew((_, turn) => DescribeTurn(turn))
+    if len(turns) == limit
+      add(rows, 'older turns…')
+    endif
+    task.AskUser((Choose) => Select(title, rows, Choose), (index: any) => {
+      if index == len(turns)
+        ChooseTurn(tree, title, paths, Then, limit * 4)
+      elseif index >= 0
+        Then(turns[index])
+      else
+        task.Finish()
+      endif
+    })
+  })
+enddef
+
+# A choice of some words; empty if the user cancels.
+def ChooseWord(question: string, words: list<string>): string
+  final shown = words->mapnew((_, word) => '&' .. word) + ['&Cancel']
+  final chosen = confirm(question, join(shown, "\n"), len(shown))
+  # What is said next would go with the question.
+  redraw
+  return get(words, chosen - 1, '')
+enddef
+
+# What would be done to files, a line each.
+def FileLines(files: list<any>, indent: string): list<string>
+  var lines: list<string> = []
+  for file in files[: LISTED_FILES - 1]
+    final counts = get(file, 'lines', null)
+    final shown = counts == null ? '' : printf('  +%s −%s', counts.added, counts.removed)
+    add(lines, indent .. file.action .. ' ' .. file.path .. shown)
+  endfor
+  if len(files) > LISTED_FILES
+    add(lines, indent .. 'and ' .. Plural(len(files) - LISTED_FILES, 'more file'))
+  endif
+  return lines
+enddef
+
+# Refuse to change files whose buffers are not saved: they would be out of date.
+export def RefuseUnsaved(tree: dict<any>, files: list<any>)
+  final unsaved = worktree.Unsaved(tree)
+  final paths = copy(files)->map((_, file) => file.path)->filter((_, path) => has_key(unsaved, path))
+  if !empty(paths)
+    throw 'boocode: write the buffer first: ' .. join(paths, ', ') .. ' would change'
+  endif
+enddef
+
+def Report(tree: dict<any>, files: list<any>, done: string)
+  task.Notice(done .. ' ' .. Named(files) .. '; ' .. UNDO)
+  proposal.Refresh(tree, (_, _) => task.Finish())
+enddef
+
+# Show what a turn did in a window below, and leave the cursor where it is.
+def ShowDiff(tree: dict<any>, turn: dict<any>, Then: func)
+  worktree.Ask(tree, 'diff', {old: turn.id, turn: true}, (answer) => {
+    if bufwinid(DIFF_NAME) < 0
+      silent botright new
+      setlocal buftype=nofile bufhidden=wipe noswapfile filetype=diff
+      execute 'silent file' fnameescape(DIFF_NAME)
+      wincmd p
+    endif
+    final buffer = bufnr(DIFF_NAME)
+    setbufvar(buffer, '&modifiable', true)
+    deletebufline(buffer, 1, '$')
+    setbufline(buffer, 1, [LabelOf(turn), ''] + split(answer.diff, "\n"))
+    setbufvar(buffer, '&modifiable', false)
+    win_execute(bufwinid(DIFF_NAME), ':1')
+    Then()
+  })
+enddef
+
+# What a restore to each side of a turn would change; a side may be impossible.
+def PlansOf(
+    tree: dict<any>, arguments: dict<any>, sides: list<string>, Then: func,
+    plans: list<any> = [])
+  if empty(sides)
+    Then(plans)
+    return
+  endif
+  final side = sides[0]
+  final after = side == 'after' ? {after: true} : {}
+  final given = extend(extend({dry_run: true}, arguments), after)
+  worktree.Ask(tree, 'restore', given, (answer) => {
+    final plan = {side: side, changed: answer.changed}
+    PlansOf(tree, arguments, sides[1 :], Then, plans + [plan])
+  }, (answer) => {
+    if len(sides) == 1 && empty(plans)
+      throw worktree.Describe(answer)
+    endif
+    PlansOf(tree, arguments, sides[1 :], Then, plans)
+  })
+enddef
+
+def QuestionOf(turn: dict<any>, plans: list<any>): string
+  var lines = ['Restore files? ' .. LabelOf(turn)]
+  for plan in plans
+    final count = empty(plan.changed) ? 'changes nothing' : Plural(len(plan.changed), 'file')
+    lines += [SIDES[plan.side] .. ': ' .. count] + FileLines(plan.changed, '  ')
+  endfor
+  return join(lines + [UNDO .. '.'], "\n")
+enddef
+
+# Ask to which side of a turn the files go; the command ends if to none.
+def ChooseSide(tree: dict<any>, turn: dict<any>, plans: list<any>, Then: func)
+  final possible = copy(plans)->filter((_, plan) => !empty(plan.changed))
+  if empty(possible)
+    throw 'boocode: the files are as they were ' .. SIDES[plans[0].side]
+  endif
+  final words = possible->mapnew((_, plan) => plan.side == 'before' ? 'Before' : 'After')
+  final word = ChooseWord(QuestionOf(turn, plans), words + ['Diff'])
+  if word == 'Diff'
+    ShowDiff(tree, turn, () => {
+      redraw
+      ChooseSide(tree, turn, plans, Then)
+    })
+  elseif word == ''
+    task.Finish()
+  else
+    Then(possible[index(words, word)])
+  endif
+enddef
+
+# Restore files to before or after a turn, once the user has seen what would change.
+def RestoreTo(tree: dict<any>, turn: dict<any>, options: dict<any>, sides: list<string>)
+  final arguments = extend({checkpoint: turn.id}, options)
+  PlansOf(tree, arguments, sides, (plans) => ChooseSide(tree, turn, plans, (plan) => {
+    RefuseUnsaved(tree, plan.changed)
+    final given = extend(arguments, plan.side == 'after' ? {after: true} : {})
+    worktree.Ask(tree, 'restore', given, (answer) => {
+      worktree.FillBuffers(tree, answer.changed)
+      if get(answer, 'conversation_kept', false)
+        task.Notice('the conversation stays, because its agent is in a turn')
+      endif
+      Report(tree, answer.changed, 'restored')
+    })
+  }))
+enddef
+
+# Choose a turn, and restore all files, or some, to before or after it.
+export def Restore(
+    tree: dict<any>, paths: list<string>, options: dict<any>, sides: list<string>)
+  final title = empty(paths) ? 'Restore:' : 'Restore this file:'
+  final of_paths = empty(paths) ? {} : {paths: paths}
+  ChooseTurn(tree, title, paths, (turn) =>
+    RestoreTo(tree, turn, extend(of_paths, options), sides))
+enddef
+
+# Of the change that a restore of a file makes, the hunk at a line; empty if there is none.
+def HunkAt(change: dict<any>, line: number): dict<any>
+  for hunk in get(change, 'hunks', [])
+    # A deletion is undone at the line above or below it.
+    final first = hunk.old_text == '' ? hunk.start_line - 1 : hunk.start_line
+    if first <= line && line <= max([hunk.end_line, hunk.start_line])
+      return hunk
+    endif
+  endfor
+  return {}
+enddef
+
+# Choose a turn, and restore the hunk at a place to before or after it.
+export def RestoreHunk(tree: dict<any>, here: dict<any>, paths: list<string>, side: string)
+  ChooseTurn(tree, 'Restore this hunk:', paths, (turn) => {
+    final after = side == 'after' ? {after: true} : {}
+    final arguments = extend({checkpoint: turn.id, paths: paths}, after)
+    worktree.Ask(tree, 'restore', extend({dry_run: true}, arguments), (planned) => {
+      final change = get(planned.changed, 0, {})
+      final line = worktree.LineOf(here)
+      final hunk = HunkAt(change, line)
+      if empty(hunk)
+        throw 'boocode: line ' .. line .. ' is as it was ' .. side .. ' that turn'
+      endif
+      final old = split(hunk.old_text, "\n")->map((_, text) => '  -' .. text)
+      final new = split(hunk.new_text, "\n")->map((_, text) => '  +' .. text)
+      final title = 'Restore this hunk to ' .. SIDES[side] .. '? ' .. LabelOf(turn)
+      if ChooseWord(join([title] + old + new + [UNDO .. '.'], "\n"), ['Yes']) == ''
+        task.Finish()
+        return
+      endif
+      RefuseUnsaved(tree, [change])
+      final part = {hunk: [hunk.number], expect: change.version}
+      worktree.Ask(tree, 'restore', extend(arguments, part), (answer) => {
+        worktree.FillBuffers(tree, answer.changed)
+        Report(tree, answer.changed, 'restored a hunk of')
+      })
+    })
+  })
+enddef
+
+# Take a turn back, once the user has seen what would change; what others wrote since stays, in
+# modified buffers, too.
+def TakeBack(tree: dict<any>, turn: dict<any>)
+  final arguments = {turns: [turn.id]}
+  final dry = {buffers: worktree.Unsaved(tree), dry_run: true}
+  worktree.Ask(tree, 'revert', extend(dry, arguments), (planned) => {
+    if empty(planned.changed)
+      throw 'boocode: there is nothing left of that turn'
+    endif
+    final lines = ['Take back this turn? ' .. LabelOf(turn)] + FileLines(planned.changed, '')
+    if ChooseWord(join(lines + [UNDO .. '.'], "\n"), ['Yes']) == ''
+      task.Finish()
+      return
+    endif
+    worktree.Change(tree, 'revert', arguments, (answer, _) =>
+      Report(tree, answer.changed, 'took back'))
+  })
+enddef
+
+# Choose a turn, and take it back.
+export def Revert(tree: dict<any>)
+  ChooseTurn(tree, 'Take back:', [], (turn) => TakeBack(tree, turn))
+enddef
+
+# In the list of turns: act on the one under the cursor.
+def AtCursor(action: string)
+  final tree = b:boocode_tree
+  final turn = b:boocode_turns[line('.') - 1]
+  if action == 'restore'
+    task.Run(() => RestoreTo(tree, turn, {}, ['before', 'after']))
+  elseif action == 'revert'
+    task.Run(() => TakeBack(tree, turn))
+  elseif action == 'diff' || bufwinid(DIFF_NAME) > 0 && b:boocode_shown != turn.id
+    b:boocode_shown = turn.id
+    task.Run(() => ShowDiff(tree, turn, task.Finish))
+  endif
+enddef
+
+# The list of turns in a window: its keys show what the one under the cursor did, and take it back.
+export def Log(tree: dict<any>)
+  ReadTurns(tree, [], FIRST_PAGE, (turns) => {
+    silent botright new
+    setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log
+    b:boocode_tree = tree
+    b:boocode_turns = turns
+    b:boocode_shown = ''
+    setline(1, turns->mapnew((_, turn) => DescribeTurn(turn)))
+    setlocal nomodifiable
+    nnoremap <buffer> <nowait> <CR> <ScriptCmd>AtCursor('diff')<CR>
+    nnoremap <buffer> <nowait> r <ScriptCmd>AtCursor('restore')<CR>
+    nnoremap <buffer> <nowait> t <ScriptCmd>AtCursor('revert')<CR>
+    nnoremap <buffer> <nowait> q <Cmd>close<CR>
+    autocmd CursorMoved <buffer> AtCursor('move')
+    task.Finish()
+  })
+enddef
