@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from git_boocode.agents.messages import TOOL, USER, JsonObject
+from git_boocode.agents.messages import OMITTED, TOOL, USER, JsonObject
 from git_boocode.cli.output import (
     Style,
     counted,
@@ -47,21 +47,21 @@ def _head(found: TurnConversation, date: str, style: Style) -> Iterator[str]:
 
 def _lines(found: TurnConversation, style: Style) -> Iterator[str]:
     """The entries; the name of who speaks is above all that follows each other."""
-    agent, speaker = printable(found.turn.meta.text("agent")) or "assistant", ""
+    agent, speaker, before = printable(found.turn.meta.text("agent")) or "assistant", "", ""
     for entry in found.entries:
         role = entry["role"]
+        # The tools that follow each other are one block.
+        yield from () if role == before == TOOL else ("",)
         if role == TOOL:
-            yield from ("", *_tool_lines(entry, style))
-        elif role not in (USER, "assistant"):
-            yield from ("", f"  … {printable(entry['text'])}")
+            yield from _tool_lines(entry, style)
+        elif role == OMITTED:
+            yield f"  … {printable(entry['text'])}"
         else:
             if role != speaker:
-                who = style("you" if role == USER else agent, "bold")
-                yield from ("", f"{who}{_time(entry)}")
-            else:
-                yield ""
+                yield f"{style('you' if role == USER else agent, 'bold')}{_time(entry)}"
             yield from _indented(entry["text"])
-        speaker = speaker if role == TOOL else role
+            speaker = role
+        before = role
 
 
 def _tool_lines(entry: JsonObject, style: Style) -> Iterator[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -31,6 +34,7 @@ from git_boocode.workflows.view_data import page_data
 
 _MOST = 1000
 _MAX_PORT = 65_535
+_MOST_SAID = 20_000_000  # characters of conversations
 _BEGINNING = 4096  # bytes of a page, which contain its title
 
 
@@ -48,6 +52,7 @@ _BEGINNING = 4096  # bytes of a page, which contain its title
     type=AtLeast(0),
 )
 @option("--no-open", "Do not open a browser.")
+@option("--conversation", "Also write what was said in the turns; a page that is served has it.")
 @option(
     "-n, --max-count <n>",
     f"Show the newest <n> turns; by default, {_MOST:,}.",
@@ -61,6 +66,7 @@ def view(
     serve: bool,
     port: int | None,
     no_open: bool,
+    conversation: bool,
     max_count: int,
 ) -> int:
     """Show the turns of all sessions and worktrees as a page in the browser.
@@ -71,6 +77,7 @@ def view(
     """
     refuse_together(("<range>", commits is not None), ("--serve", serve))
     refuse_together(("--output", output is not None), ("--serve", serve))
+    refuse_together(("--conversation", conversation), ("--serve", serve))
     refuse_together(("--output -", output == "-"), ("--json", wants_json()))
     if port is not None and not serve:
         raise click.UsageError("option '--port' needs '--serve'")
@@ -85,6 +92,7 @@ def view(
         return serve_page(repository, most, port or 0, opens=not no_open)
     with progress(repository, "reading the turns"):
         data = page_data(repository, most, commits or "")
+        data["conversations"] = _conversations(repository, data["turns"] if conversation else [])
         page = page_html(data, served=False)
     for problem in first_lines(data.get("range", {}).get("problems", [])):
         warn(problem)
@@ -102,6 +110,23 @@ def view(
         done = "opened" if opened else "wrote"
         print_feedback(f"{done} {quote_path(path)} ({counted(turns, 'turn')})")
     return 0
+
+
+def _conversations(repository: Repository, turns: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The conversations of the newest turns, as far as their size allows, by the ids of turns."""
+    if not turns:
+        return {}
+    # Only here: it loads what reads transcripts.
+    from git_boocode.workflows.turn_conversation import conversations_of_turns
+
+    found, size = {}, 0
+    ids = [turn["id"] for turn in turns if turn["agent"] and not turn["remote"]]
+    for each in conversations_of_turns(repository, ids):
+        found[each.turn.id] = each.as_json()
+        size += len(json.dumps(found[each.turn.id]))
+        if size > _MOST_SAID:
+            break
+    return found
 
 
 def _write(repository: Repository, output: str | None, page: bytes) -> str:

@@ -27,6 +27,7 @@ _SCRIPTS = (
     "blame.js",
     "notice.js",
     "timeline.js",
+    "conversation.js",
     "turn.js",
     "commits.js",
     "navigation.js",
@@ -34,7 +35,9 @@ _SCRIPTS = (
     "served.js",
     "view.js",
 )
-_STYLES = ("view.css",)
+_STYLES = ("view.css", "conversation.css")
+# What a page without a server has of its turns, each parsed when it is needed.
+_SEPARATE = ("details", "blame", "conversations")
 # What could end the element or be taken for a comment; the rest of the text is ASCII.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 # Without one of these, a browser would be one for terminals, which runs no scripts.
@@ -42,9 +45,9 @@ _DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 
 
 def page_html(data: dict[str, Any], *, served: bool) -> bytes:
-    """The page with its data: the turns, and without a server their `details` and `blame`."""
+    """The page with its data: the turns, and without a server what is in `_SEPARATE` of them."""
     style, script = _joined(_STYLES), _joined(_SCRIPTS)
-    separate = {key: data.get(key, {}) for key in ("details", "blame")}
+    separate = {key: data.get(key, {}) for key in _SEPARATE}
     own = {key: value for key, value in data.items() if key not in separate}
     parts = {
         "policy": content_policy(style, script, served=served),

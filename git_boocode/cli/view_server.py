@@ -39,6 +39,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_parts import files_to_choose, restore_parts
 from git_boocode.workflows.take_back import TakeBackRequest, take_back
+from git_boocode.workflows.turn_conversation import conversation_of_turn
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 from git_boocode.workflows.view_diffs import (
     AFTER,
@@ -216,6 +217,11 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         if not _is_text(text) or "\n" in text or len(text) > _LONGEST_TEXT:
             raise _invalid("text")
         return {"ok": True, **turns_with_text(self.repository(), text, self.most)}
+
+    def conversation(self, body: Answer) -> Answer:
+        """What was said in a turn."""
+        found = conversation_of_turn(self.repository(), _id(body, "turn"))
+        return {"ok": True, "conversation": found.as_json()}
 
     def preview(self, body: Answer) -> Answer:
         """What a restore would change."""
@@ -399,6 +405,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer what needs a body, and what changes something."""
         actions = {
             "/blame": self.server.blame,
+            "/conversation": self.server.conversation,
             "/file": self.server.file,
             "/compare": self.server.compare,
             "/search": self.server.search,

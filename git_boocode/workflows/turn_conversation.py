@@ -7,7 +7,9 @@ turns that were recorded in this repository: metadata that came from elsewhere c
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -72,13 +74,54 @@ def conversation_of_turn(repository: Repository, name: str) -> TurnConversation:
     RefusedError if no checkpoint has the name, FatalError if a pattern for secrets is invalid.
     """
     catalog = Catalog(repository)
-    checkpoint = catalog.find(name)
-    turn = catalog.find(checkpoint.in_turn) if checkpoint.in_turn else checkpoint
-    mask = masker_of(repository.git)
-    try:
-        return _Reader(catalog, turn, mask).read()
-    except RefusedError as error:
-        return TurnConversation(turn, _prompt_only(turn, mask), mask.masked, missing=error.message)
+    found = catalog.find(name)
+    turn = catalog.find(found.in_turn) if found.in_turn else found
+    return _Conversations(catalog).of(turn)
+
+
+def conversations_of_turns(
+    repository: Repository, ids: Iterable[str]
+) -> Iterator[TurnConversation]:
+    """The conversations of some turns, each read when it is asked for, of those that are here."""
+    conversations = _Conversations(Catalog(repository))
+    found = {turn.id: turn for turn in conversations.turns}
+    yield from (conversations.of(found[each]) for each in ids if each in found)
+
+
+class _Conversations:
+    """The conversations of a repository's turns."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._mask = masker_of(catalog.repository.git)
+
+    def of(self, turn: Checkpoint) -> TurnConversation:
+        """The conversation of a turn."""
+        try:
+            others = self._sessions.get(_session_of(turn), [])
+            return _Reader(self._catalog, turn, others, self._mask).read()
+        except RefusedError as error:
+            self._mask.masked = 0
+            entries = _prompt_only(turn, self._mask)
+            return TurnConversation(turn, entries, self._mask.masked, missing=error.message)
+
+    @cached_property
+    def turns(self) -> list[Checkpoint]:
+        """All turns that were taken here, oldest first, also those that a restore archived."""
+        refs = self._catalog.store.refs(CHECKPOINTS, ARCHIVE)
+        found = (each for each in self._catalog.entries(refs) if not isinstance(each, Unusable))
+        return sorted((each for each in found if not each.in_turn), key=attrgetter("id"))
+
+    @cached_property
+    def _sessions(self) -> dict[tuple[str, str], list[Checkpoint]]:
+        found: dict[tuple[str, str], list[Checkpoint]] = defaultdict(list)
+        for turn in self.turns:
+            found[_session_of(turn)].append(turn)
+        return {key: turns for key, turns in found.items() if key[1]}
+
+
+def _session_of(turn: Checkpoint) -> tuple[str, str]:
+    return turn.meta.text("agent"), turn.meta.text("session")
 
 
 def _prompt_only(turn: Checkpoint, mask: Masker) -> list[JsonObject]:
@@ -89,9 +132,13 @@ def _prompt_only(turn: Checkpoint, mask: Masker) -> list[JsonObject]:
 class _Reader:
     """Reads the conversation of a turn."""
 
-    def __init__(self, catalog: Catalog, turn: Checkpoint, mask: Masker) -> None:
+    def __init__(
+        self, catalog: Catalog, turn: Checkpoint, session: Sequence[Checkpoint], mask: Masker
+    ) -> None:
         self._catalog = catalog
         self._turn = turn
+        self._earlier = [each for each in session if each.id < turn.id]
+        self._followers = [each for each in session if each.id > turn.id]
         self._mask = mask
 
     def read(self) -> TurnConversation:
@@ -143,20 +190,6 @@ class _Reader:
 
     # Where it is.
 
-    def _others(self) -> tuple[list[Checkpoint], list[Checkpoint]]:
-        """The earlier and the later turns of the session, also those that a restore archived."""
-        meta, own = self._turn.meta, self._turn.id
-        refs = self._catalog.store.refs(CHECKPOINTS, ARCHIVE) if meta.text("session") else []
-        found = [
-            entry
-            for entry in self._catalog.entries(refs)
-            if not isinstance(entry, Unusable)
-            and not entry.in_turn
-            and all(entry.meta.text(key) == meta.text(key) for key in ("agent", "session"))
-        ]
-        found.sort(key=attrgetter("id"))
-        return [each for each in found if each.id < own], [each for each in found if each.id > own]
-
     def _stored(self, agent: Agent, database: str) -> TurnConversation:
         # Only here: it loads SQLite.
         from git_boocode.agents.message_store import stored_messages
@@ -165,8 +198,7 @@ class _Reader:
         path = database.replace("{data}", data)
         meta = self._turn.meta
         session, first = meta.text("session"), meta.text("message")
-        _, followers = self._others()
-        last = next((name for each in followers if (name := each.meta.text("message"))), "")
+        last = next((name for each in self._followers if (name := each.meta.text("message"))), "")
         found = stored_messages(path, session, first, last, self._turn.id) if first else []
         if not found:
             raise RefusedError(f"its messages are not in '{path}'", code=_CODE)
@@ -176,12 +208,11 @@ class _Reader:
         return self._made(said)
 
     def _written(self, agent: Agent) -> TurnConversation:
-        earlier, followers = self._others()
-        path = self._path(earlier, followers)
+        path = self._path()
         directories = (*transcript_directories(agent), *self._further_directories())
         earlier, followers = (
             [each for each in some if each.meta.part("anchor", "path") == path]
-            for some in (earlier, followers)
+            for some in (self._earlier, self._followers)
         )
         problem: RefusedError | None = None
         for before, source in self._sources(path):
@@ -219,14 +250,14 @@ class _Reader:
         when = said.entries[number].get("time")
         return when is not None and when < time_of(self._turn.id) - _TOLERANCE
 
-    def _path(self, earlier: Sequence[Checkpoint], followers: Sequence[Checkpoint]) -> str:
+    def _path(self) -> str:
         """The transcript; at the first turn of a session, it may not have been known yet."""
-        for each in (self._turn, *(() if earlier else followers[:1])):
-            path = each.meta.part("anchor", "path")
+        for each in (self._turn, *(() if self._earlier else self._followers[:1])):
+            path = each.meta.table("anchor").get("path")
             if path and not is_transcript(path):
                 raise RefusedError(f"'{path}' is not a transcript", code=_CODE)
             if path:
-                return path
+                return str(path)
         raise RefusedError("it is not known where the agent keeps it", code=_CODE)
 
     def _sources(self, path: str) -> list[tuple[str, str]]:

@@ -159,7 +159,7 @@ def test_hostile_texts_stay_texts(page: Browser, repo: Repo, is_served: bool) ->
     def check(url: str) -> None:
         page.open(url)
         before = page.run(COUNTS)
-        assert before.count("SCRIPT") == 4
+        assert before.count("SCRIPT") == 5
         shown = "</script><img src=x onerror=alert(1)><!--⟨U+2028⟩⟨U+202E⟩␛[2J<b>&amp;"
         assert page.texts(".row .label")[1] == shown
         for number in range(3):

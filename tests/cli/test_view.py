@@ -113,7 +113,7 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script() -> None:
 
 def test_the_script_makes_only_text_of_texts() -> None:
     scripts = list(PAGE.glob("*.js"))
-    assert len(scripts) == 3
+    assert len(scripts) > 1
     for script in scripts:
         assert DANGEROUS.findall(script.read_text(encoding="utf-8")) == []
 

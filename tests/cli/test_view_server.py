@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -242,6 +243,19 @@ def test_details_and_blame_come_on_demand(client: Client, repo: Repo) -> None:
     for value in ("", "a\0b", 1, None, ["a"]):
         answer = client.post("/blame", {"path": value}).json
         assert answer["error"]["code"] == "invalid_input"
+
+
+def test_the_conversation_comes_on_demand(client: Client, repo: Repo, sealed: Path) -> None:
+    path = sealed / ".claude/projects/shop/s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"type": "assistant", "message": {"role": "assistant", "content": "Done"}}\n')
+    anchor = {"path": str(path), "offset": 0, "hash": None}
+    taken = take(agent="claude-code", session="s1", prompt="Begin", anchor=anchor)
+    answer = client.post("/conversation", {"turn": taken.id}).json["conversation"]
+    assert [each["text"] for each in answer["entries"]] == ["Begin", "Done"]
+    assert client.post("/conversation", {"turn": "@"}).json["error"]["code"] == "invalid_input"
+    unknown = {"turn": f"{taken.id[:-4]}0000"}
+    assert client.post("/conversation", unknown).json["error"]["code"] == "not_found"
 
 
 def test_one_file_comes_with_as_many_lines_as_wanted(client: Client, repo: Repo) -> None:

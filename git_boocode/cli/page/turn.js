@@ -17,8 +17,8 @@ function turnParts(turn, found) {
     attemptsOf(turn),
     commitsOf(turn),
     remarkOf(turn),
-    ...eventsOf(turn, found),
-    ...filesOf(turn, found),
+    make("div", { class: "beside" }, conversationOf(turn),
+      make("div", { class: "changes" }, eventsOf(turn, found), filesOf(turn, found))),
   ].filter(Boolean);
 }
 
