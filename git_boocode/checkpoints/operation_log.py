@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.restore.plan import RestorePlan, read_history, read_plan
 from git_boocode.checkpoints.restore.request import PICK, RESTORE, REVERT
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.turns import RecordedStates
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
@@ -122,31 +123,35 @@ def reverted_turns(safety: Iterable[Checkpoint]) -> set[str]:
 
 
 class TurnStates:
-    """Which turns are reverted, or taken away by a restore to before them.
+    """Which turns are reverted, or taken away by a restore to before them."""
 
-    `safety` are the safety checkpoints of some worktrees, newest first.
-    """
-
-    def __init__(self, catalog: Catalog, safety: Iterable[Checkpoint]) -> None:
-        self._catalog = catalog
-        self._moments = _by_worktree(safety, catalog)
+    def __init__(self, catalog: Catalog, recorded: RecordedStates) -> None:
+        self._recorded = recorded
+        self._moments = _by_worktree(recorded.safety, catalog)
 
     def of(self, checkpoint: Checkpoint) -> str:
         """The state of the turn that a checkpoint began; empty if it is in force."""
         if checkpoint.ref.startswith(ARCHIVE):
             return ARCHIVED
-        moments = self._moments.get(checkpoint.meta.worktree_key)
-        if not moments or not checkpoint.ref.startswith(CHECKPOINTS):
+        key, turn = checkpoint.meta.worktree_key, checkpoint.id
+        if not checkpoint.ref.startswith(CHECKPOINTS) or key not in self._moments:
             return ""
-        if checkpoint.id in moments[-1].reverted:
+        now = self._moments[key][-1]
+        if turn in now.reverted:
             return REVERTED
-        return self.since(checkpoint.meta.worktree_key, checkpoint.id)
+        end = self._recorded.ends.get(turn)
+        return (
+            "" if turn in now.picked else self.since(key, turn, end.meta.text("id") if end else "")
+        )
 
-    def since(self, worktree_key: str, state: str) -> str:
-        """The state of what happened in a worktree after a recorded state, by its id."""
+    def since(self, worktree_key: str, state: str, until: str = "") -> str:
+        """The state of what happened in a worktree between recorded states, by their ids.
+
+        What went on after a restore is in force. `until` is empty if it did not go on.
+        """
         moments = self._moments.get(worktree_key)
         away = moments[-1].away if moments else ()
-        return RESTORED if any(begin <= state < end for begin, end in away) else ""
+        return RESTORED if any(b <= state < e and until < e for b, e in away) else ""
 
     def restores(self, worktree_key: str) -> list[WholeRestore]:
         """The restores of everything in a worktree, and their undos and redos, oldest first."""
@@ -169,11 +174,13 @@ class WholeRestore(NamedTuple):
 class _Moment(NamedTuple):
     """What holds in a worktree after an operation.
 
-    The turns that are reverted, and the ranges of ids of those that a restore took away.
+    The turns that are reverted, those that were picked, and the ranges of ids of those that a
+    restore took away.
     """
 
     id: str = ""
     reverted: frozenset[str] = frozenset()
+    picked: frozenset[str] = frozenset()
     away: tuple[tuple[str, str], ...] = ()
     restore: WholeRestore | None = None
 
@@ -201,9 +208,11 @@ def _moments(oldest_first: Iterable[Checkpoint], catalog: Catalog | None) -> lis
         now, step = found[-1]._replace(id=safety.id, restore=None), plan.step
         if step is not None and step.command == PICK:
             # Also of a part: then the turn is not reverted as a whole.
-            now = now._replace(reverted=now.reverted - {*step.turns})
+            turns = frozenset(step.turns)
+            now = now._replace(reverted=now.reverted - turns, picked=now.picked | turns)
         elif step is not None and step.command == REVERT and step.whole:
-            now = now._replace(reverted=now.reverted | {*step.turns})
+            turns = frozenset(step.turns)
+            now = now._replace(reverted=now.reverted | turns, picked=now.picked - turns)
         elif step is None and plan.request.files and not plan.request.paths:
             side = _side(safety)
             to = _end_of(plan, catalog) if side == AFTER else plan.target

@@ -125,7 +125,7 @@ class WorktreeLog:
     @cached_property
     def states(self) -> TurnStates:
         """Which turns are in force."""
-        return TurnStates(self.catalog, self._listed.recorded.safety)
+        return TurnStates(self.catalog, self._listed.recorded)
 
     @cached_property
     def _running(self) -> set[str]:
@@ -253,29 +253,26 @@ class WorktreeLog:
         """
         restores = self.states.restores(self.catalog.repository.worktree_key)
         restore = next((each for each in reversed(restores) if each.id < before), None)
-        moment = next((each for each in self._known if each.id < before), None)
-        begun = moment.latest if moment else self._begun_before(before)
-        if restore is None or begun > restore.id:
-            if not begun:
-                return None
-            turn, side = self._ended_last(before) or begun, AFTER
-            if moment and moment.open:
-                turn = moment.open
-            if before == _NEWEST and turn in self._running - self._listed.recorded.ends.keys():
-                side = DURING
-            return turn, side, [(turn, before)], False
+        known = [each for each in self._known if each.id < before]
+        begun = known[0].latest if known else self._begun_before(before)
+        if not begun:
+            return None
+        last = next((each for each in known if not each.is_operation), None)
+        reached = max(begun, last.id if last else "")
+        if restore is None or reached > restore.id:
+            if known and known[0].open:
+                turn = known[0].open
+                is_running = before == _NEWEST and turn in self._running
+                return turn, DURING if is_running else AFTER, [(turn, before)], False
+            if last and last.entry and last.entry.ref.startswith(TURN_ENDS):
+                # Of turns that overlapped, the one that ended last.
+                return last.entry.ref.removeprefix(TURN_ENDS), AFTER, [(last.id, before)], False
+            return begun, AFTER, [(begun, before)], False
         since = (restore.id, before)
         if restore.target in {each.id for each in self._listed.recorded.safety}:
             place = self._place(restore.target)
             return (*place[:2], [*place[2], since], place[3]) if place else None
         return restore.target, restore.side, [since], True
-
-    def _ended_last(self, before: str) -> str:
-        """Of turns that overlapped, the one that ended last before a state, if it is known."""
-        states = (each for each in self._known if each.id < before and not each.is_operation)
-        last = next(states, None)
-        ref = last.entry.ref if last and last.entry else ""
-        return ref.removeprefix(TURN_ENDS) if ref.startswith(TURN_ENDS) else ""
 
     def _begun_before(self, before: str) -> str:
         """The newest checkpoint before a state, also if it was not read yet."""
