@@ -26,7 +26,7 @@ def run(argv: list[str]) -> int:
     # Needed even if the command line cannot be parsed.
     named = {"no_color": "--no-color" in options, "as_json": "--json" in options}
     set_output_options(OutputOptions(**named))
-    begin_answer()
+    begin_answer(argv)
     try:
         return _answered(argv)
     except BrokenPipeError:

@@ -61,14 +61,15 @@ def wants_json() -> bool:
 
 
 class _StandardOutput:
-    """Whether a part of the answer has been written."""
+    """Whether a part of the answer has been written, and the command line that it answers."""
 
     has_begun = False
+    words: tuple[str, ...] = ()
 
 
-def begin_answer() -> None:
-    """Note that nothing has been written to standard output yet."""
-    _StandardOutput.has_begun = False
+def begin_answer(words: Sequence[str]) -> None:
+    """Note the arguments after `git boocode`, and that nothing has been written yet."""
+    _StandardOutput.has_begun, _StandardOutput.words = False, tuple(words)
 
 
 def encode_json(payload: Mapping[str, object]) -> bytes:
@@ -90,7 +91,7 @@ def print_failure(error: BoocodeError) -> bool:
     if _StandardOutput.has_begun or error.code == "output":
         return False
     with suppress(FatalError):
-        print_json(error.as_json())
+        print_json(error.as_json(_StandardOutput.words))
         return True
     return False
 

@@ -22,7 +22,7 @@ from git_boocode.repo.atomic_write import (
     write_new,
 )
 from git_boocode.repo.durable import is_regular, read_private_json, remove, write_private
-from git_boocode.repo.errors import FatalError, RefusedError, from_os
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError, from_os
 from git_boocode.repo.files import MAX_BYTES, make_directories, mode_only, remove_emptied
 from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import EDIT_NOTE, EDITS
@@ -107,7 +107,14 @@ def recover(repository: Repository) -> None:
         raise RefusedError(
             describe(found),
             code="half_written",
-            hints=("run 'git boocode doctor --fix' to restore the files to their old content",),
+            hints=(
+                NextStep(
+                    "run {} to restore the files to their old content",
+                    "doctor",
+                    "fix",
+                    typed="'git boocode doctor --fix'",
+                ),
+            ),
         )
     repair(repository, found)
 

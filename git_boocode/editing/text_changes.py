@@ -439,6 +439,12 @@ def text_hunks(old: str, new: str) -> list[TextHunk]:
     ]
 
 
+def without_hunk(does: str) -> NextStep:
+    """The hint for what has no such hunks: what the same call does without them."""
+    given = {"hunk": None, "expect": None}
+    return NextStep(f"leave out {{}} to {does}", "hunk", typed="--hunk", given=given)
+
+
 def check_numbers(
     path: str, hunks: Sequence[TextHunk], numbers: Collection[int], step: str
 ) -> None:
@@ -449,10 +455,11 @@ def check_numbers(
     count = "no hunks" if not hunks else f"only {len(hunks)} hunk{'s' * (len(hunks) > 1)}"
     shown = [f"{hunk.number} at line {hunk.start_line}" for hunk in hunks]
     hint = f"the hunks are: {first_few(shown, SHOWN_PLACES)}"
+    given = {"path": path} if step == "preview" else {step: True, "hunk": None}
     raise RefusedError(
         f"'{path}' has {count}, not a hunk {missing[0]}",
         code="not_found",
-        hints=(NextStep(hint, step),) if hunks else (),
+        hints=(NextStep(hint, step, given=given),) if hunks else (),
     )
 
 

@@ -27,6 +27,7 @@ from git_boocode.editing.text_changes import (
     text_edits,
     text_hunks,
     with_hunks,
+    without_hunk,
 )
 from git_boocode.editing.textfile import FileText, decode
 from git_boocode.editing.workspace import Workspace
@@ -273,7 +274,7 @@ class Review:
             raise RefusedError(
                 f"'{file.path}' has no hunks: it is {'renamed' if file.source else 'binary'}",
                 code="invalid_input",
-                hints=("leave out --hunk to take the whole change",),
+                hints=(without_hunk("take the whole change"),),
             )
         return text_hunks(old.text, new.text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -41,37 +42,128 @@ def _shell_word(word: str) -> str:
     return shlex.quote(word) if word == word.translate(_CONTROLS) else f"$'{escaped}'"
 
 
+_OTHER_COMMANDS = {
+    "checkpoint": "label",
+    "diff": "",
+    "discard": "paths",
+    "doctor": "",
+    "log": "",
+    "pick": "turns",
+    "preview": "path",
+    "propose": "",
+    "read": "path",
+    "restore": "checkpoint",
+    "revert": "turns",
+    "rewind": "edit",
+    "show": "name",
+    "status": "",
+    "turn": "action",
+    "undo": "",
+}
+"""The commands that are next steps, and the argument that the value of such a step is.
+
+Of those without one, it is an option that has no value.
+"""
+_WITHOUT_TOOL = ("doctor", "pick")
+_NEED_VALUE = ("hunk", "paths", "label")
+RETRY = "retry"
+"""The step that is the same call once more."""
+_LISTS = ("hunk", "paths")
+_COMMAND = re.compile(r"'git boocode ([a-z]+)[^']*'")
+
+
 class NextStep(str):
     """A hint that names something that works, which programs get as data.
 
     It is a string in the words of the command line, made from `text`, whose last `{}` stands for
     what to type: `typed`, or the option `name` with its `value`. `name` is an option of the command
     that failed, or else another command, and `value` an argument of it. `rest` follows as it is:
-    names of files may hold a `{}`, too.
+    names of files may hold a `{}`, too. `given` are the arguments, if they are others than these;
+    None is one that has to go.
     """
 
-    __slots__ = ("name", "rest", "text", "value")
+    __slots__ = ("given", "name", "rest", "text", "typed", "value")
     text: str
     name: str
     value: str
+    typed: str
     rest: str
+    given: Mapping[str, object] | None
 
     def __new__(
-        cls, text: str, name: str, value: str = "", *, typed: str = "", rest: str = ""
+        cls,
+        text: str,
+        name: str,
+        value: str = "",
+        *,
+        typed: str = "",
+        rest: str = "",
+        given: Mapping[str, object] | None = None,
     ) -> Self:
         """See the class."""
         option = f"--{name.replace('_', '-')} {value}".rstrip()
         step = super().__new__(cls, _filled(text, typed or option) + rest)
-        step.text, step.name, step.value, step.rest = text, name, value, rest
+        step.text, step.name, step.value = text, name, value
+        step.typed, step.rest, step.given = typed or option, rest, given
         return step
 
     def worded(self, step: str) -> str:
         """The hint of a front end that calls the step by another name."""
         return _filled(self.text, step) + self.rest
 
-    def as_json(self) -> str:
-        """Such as `undo`, `files_only` or `force=ignored`."""
-        return f"{self.name}={self.value}" if self.value else self.name
+    @property
+    def is_other_command(self) -> bool:
+        """Whether it is another command than the one that failed."""
+        return self.name in _OTHER_COMMANDS
+
+    @property
+    def arguments(self) -> Mapping[str, object] | None:
+        """The arguments of the step; None if it takes a value that the user has to choose."""
+        if self.given is not None or self.name == RETRY:
+            return self.given or {}
+        if not self.value:
+            if self.is_other_command:
+                return {}
+            return None if self.name in _NEED_VALUE else {self.name: True}
+        name = _OTHER_COMMANDS.get(self.name, self.name)
+        if name == "force":
+            return {name: self.value.split(",")}
+        if name == "turns":
+            return {name: self.value.split()}
+        return (
+            {name: [self.value] if name in _LISTS else self.value} if name else {self.value: True}
+        )
+
+    @property
+    def plain(self) -> str:
+        """What it does, in words without the syntax of a command line."""
+        text = self.text
+        if re.match(r"\{\} (?!and\b|or\b)", text):
+            text = text[3:]
+        else:
+            text = re.sub(r": \{\}.*| with \{\}", "", text, flags=re.DOTALL)
+        text = _filled(text, self.name.replace("_", " "))
+        return _COMMAND.sub(r"\1", text).replace("--", "") + self.rest
+
+    def as_json(self, words: Sequence[str] = ()) -> dict[str, object]:
+        """The step for programs; `words` are the command line that failed, if there was one."""
+        typed = self.typed.removeprefix("'").removesuffix("'")
+        is_whole = typed.startswith("git ")
+        answer: dict[str, object] = {"step": self.name}
+        if self.is_other_command and self.name not in _WITHOUT_TOOL:
+            answer["tool"] = self.name
+        if self.arguments is not None and self.name not in _WITHOUT_TOOL:
+            answer["arguments"] = dict(self.arguments)
+        answer["text"] = self.plain
+        if is_whole:
+            answer["command"] = typed
+        elif words and not (self.is_other_command or self.given):
+            # The command line that failed, with this option.
+            dashes = words.index("--") if "--" in words else len(words)
+            options = [word for word in words[:dashes] if word != "--json"]
+            options += self.typed.split() if self.name != RETRY else []
+            answer["command"] = shell_command("git", "boocode", *options, *words[dashes:])
+        return answer
 
 
 def step_that(does: str, command: str, name: str, value: str, about: str = "") -> NextStep:
@@ -114,19 +206,19 @@ class BoocodeError(Exception):
         self.details = dict(details or {})
 
     @property
-    def next_steps(self) -> tuple[str, ...]:
+    def next_steps(self) -> tuple[NextStep, ...]:
         """What works, for programs: options and other commands."""
-        return tuple(hint.as_json() for hint in self.hints if isinstance(hint, NextStep))
+        return tuple(hint for hint in self.hints if isinstance(hint, NextStep))
 
-    def as_json(self) -> dict[str, object]:
-        """The JSON answer that reports this error."""
+    def as_json(self, words: Sequence[str] = ()) -> dict[str, object]:
+        """The JSON answer that reports this error; `words` are the command line that failed."""
         error: dict[str, object] = {"code": self.code, "message": self.message}
         if self.usage:
             error["usage"] = " ".join(self.usage.split())
         if self.hints:
             error["hint"] = "\n".join(self.hints)
         if self.next_steps:
-            error["next"] = [*self.next_steps]
+            error["next"] = [step.as_json(words) for step in self.next_steps]
         return {"ok": False, **self.details, "error": error}
 
 

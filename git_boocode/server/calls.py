@@ -322,6 +322,10 @@ class CallRun:
         from git_boocode.editing.answer import EditsRefusedError
 
         answer = error.as_json()
+        for step in as_object(answer["error"]).get("next", ()):
+            # Some are options of the command line alone.
+            if "tool" not in step and not {*step.get("arguments", ())} <= {*self._tool.arguments}:
+                del step["arguments"]
         if isinstance(error, EditsRefusedError) and error.retry_context:
             text = error.worded(self._worded)
         else:

@@ -368,7 +368,7 @@ def _others(done: _Answered) -> Iterator[str]:
         does = "would also remove" if done.get("dry_run") else "also removed"
         yield f"warning: this {does} the work of another session: {named}"
     for step in done.get("next") or ():
-        names = step.partition("=")[2].split()
+        names = step["arguments"]["turns"]
         call = _json({"turns": [done.short(each) for each in names]})
         first = f"after {_undoing(done)}, " if done.get("undo") else ""
         yield f"hint: {first}revert with {call} takes back only the turns of its session"

@@ -313,28 +313,17 @@ class DefinedTools:
         """
         if not isinstance(hint, NextStep):
             return hint
-        other = TOOLS.get(hint.name)
+        other, given = TOOLS.get(hint.name), hint.arguments or {}
         if client.is_agent and other is not None and other.name not in AGENT_TOOLS:
             # An agent reverts an edit, too.
-            other = TOOLS["revert"] if other.name == "rewind" and hint.value else None
+            is_edit = other.name == "rewind" and hint.value
+            other, given = (TOOLS["revert"], {"turns": [hint.value]}) if is_edit else (None, {})
         if other is not None:
-            call = self._call(other, hint.value)
-            again = other is tool and tool.name == "revert"
-            return hint.worded(f"{call} and the same 'paths'" if again else call)
+            values = f" with {json.dumps(given)}" if given else ""
+            again = " and the same 'paths'" if other is tool and tool.name == "revert" else ""
+            return hint.worded(f"the tool '{other.name}'{values}{again}")
         if hint.name not in tool.arguments:
             return hint
-        values = hint.value.split(",") if hint.name == "force" else [hint.value]
-        schema = self.definition(tool.name)["inputSchema"]["properties"][hint.name]
-        given = values if schema["type"] == "array" else hint.value
-        text = f": {json.dumps(given, ensure_ascii=False)}" if hint.value else ""
+        value = given.get(hint.name, True) if hint.value else True
+        text = "" if value is True else f": {json.dumps(value, ensure_ascii=False)}"
         return hint.worded(f"'{hint.name}'{text}")
-
-    def _call(self, tool: ServedTool, value: str) -> str:
-        """A call of a tool; `value` is one of its options or else its first required argument."""
-        schema = self.definition(tool.name)["inputSchema"]
-        first = schema.get("required", tool.arguments)[0]
-        is_list = schema["properties"][first]["type"] == "array"
-        given: JsonObject = {first: value.split() if is_list else value}
-        if schema["properties"].get(value, {}).get("type") == "boolean":
-            given = {value: True}
-        return f"the tool '{tool.name}'{f' with {json.dumps(given)}' if value else ''}"

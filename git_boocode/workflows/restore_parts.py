@@ -35,6 +35,7 @@ from git_boocode.editing.text_changes import (
     text_hunks,
     unified_diff,
     with_hunks,
+    without_hunk,
 )
 from git_boocode.editing.textfile import RAW, FileText, decode
 from git_boocode.editing.workspace import Workspace
@@ -159,7 +160,7 @@ class ChangedFile:
             raise RefusedError(
                 f"'{self.path}' has no hunks: {self.why_whole}",
                 code="invalid_input",
-                hints=(f"leave out --hunk to {self._command} the whole file",),
+                hints=(without_hunk(f"{self._command} the whole file"),),
             )
 
     def check_version(self, seen: str) -> None:
@@ -168,7 +169,13 @@ class ChangedFile:
             raise RefusedError(
                 f"'{self.path}' has changed since you looked at it",
                 code="conflict",
-                hints=(NextStep("nothing was changed; look at it again with {}", "dry_run"),),
+                hints=(
+                    NextStep(
+                        "nothing was changed; look at it again with {}",
+                        "dry_run",
+                        given={"dry_run": True, "hunk": None, "expect": None},
+                    ),
+                ),
             )
 
     def with_parts(self, numbers: Collection[int]) -> bytes | None:

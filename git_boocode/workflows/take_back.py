@@ -43,6 +43,7 @@ from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, checked_pathsp
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.editing.answer import file_json
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile
+from git_boocode.editing.text_changes import without_hunk
 from git_boocode.editing.textfile import decode
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import (
@@ -323,7 +324,7 @@ def take_back_hunks(
         raise RefusedError(
             f"no part of '{conflicts[0]}' can be merged" if conflicts else "no file would change",
             code="conflict" if conflicts else "not_found",
-            hints=(f"leave out --hunk to see what {command} does",),
+            hints=(without_hunk(f"see what {command} does"),),
         )
     file = only_file(repository, (command, *turns), listed.files, numbers)
     chosen = request._replace(turns=turns, session="", agent="", hunks={file.path: numbers})

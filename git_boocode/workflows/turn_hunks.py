@@ -74,7 +74,11 @@ def with_hunks_only(
             raise RefusedError(
                 f"'{path}' would not change",
                 code="not_found",
-                hints=(NextStep("{} shows what would", "dry_run"),),
+                hints=(
+                    NextStep(
+                        "{} shows what would", "dry_run", given={"dry_run": True, "hunk": None}
+                    ),
+                ),
             )
         file.check_version(versions.get(path, ""))
         file.check(numbers)

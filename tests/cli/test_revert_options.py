@@ -269,7 +269,7 @@ def test_nobody_can_be_asked(repo: Repo, turns: list[str]) -> None:
     )
     answer = repo.boocode("revert", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (1, "invalid_input")
-    assert answer.json["error"]["next"] == [f"revert={newest}"]
+    assert answer.json["error"]["next"][0]["arguments"] == {"turns": [newest]}
     assert seen(repo) == before
     looked = repo.boocode("revert", "-n")
     assert (looked.code, looked.out.splitlines()[0]) == (0, " M a")
@@ -417,7 +417,12 @@ def test_a_conflict_changes_nothing(repo: Repo, turns: list[str]) -> None:
     assert conflict["lines"] == [[12, 12]]
     assert conflict["by"] == [{"turn": later, "label": "now"}]
     assert answer["error"]["code"] == "conflict"
-    assert answer["error"]["next"] == [f"revert={later} {turns[0]}", "hunk", "markers"]
+    steps = [(each["step"], each.get("arguments")) for each in answer["error"]["next"]]
+    assert steps == [
+        ("revert", {"turns": [later, turns[0]]}),
+        ("hunk", None),
+        ("markers", {"markers": True}),
+    ]
     assert repo.boocode("revert", later, turns[0]).code == 0
     assert lines(repo) == {7: "second"}
 
@@ -552,7 +557,8 @@ def test_a_running_turn_is_not_disturbed(repo: Repo, turns: list[str]) -> None:
     repo.boocode("turn", "begin", "-m", "fix")
     refused = repo.boocode("revert", turns[0], "--json").json
     assert refused["error"]["code"] == "locked"
-    assert "force=running-turn" in refused["error"]["next"]
+    steps = [each.get("arguments") for each in refused["error"]["next"]]
+    assert {"force": ["running-turn"]} in steps
     assert repo.boocode("revert", "-n", turns[0]).code == 0
     assert repo.boocode("revert", turns[0], "--force", "running-turn").code == 0
 

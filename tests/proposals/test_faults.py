@@ -292,7 +292,7 @@ def test_a_file_that_changes_between_plan_and_write(
             patch.setattr("git_boocode.proposals.review.undoable_change", typing(path))
             with pytest.raises(RefusedError, match="another program changed") as error:
                 kit.accept(merge=True)
-        assert (error.value.code, error.value.next_steps) == ("conflict", ("retry",))
+        assert (error.value.code, error.value.next_steps[0].name) == ("conflict", "retry")
         assert contents(repo) == {**before, path: b"typed meanwhile\n"}
         assert refs(repo) == known
         if path in before:

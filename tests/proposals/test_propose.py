@@ -314,7 +314,7 @@ def test_next_steps_of_refusals(repo: Repo) -> None:
     def steps(act: Callable[..., object], *paths: str, **options: Any) -> tuple[str, ...]:
         with pytest.raises(RefusedError) as error:
             act(*paths, **options)
-        return error.value.next_steps
+        return tuple(each.name for each in error.value.next_steps)
 
     assert steps(kit.accept) == steps(kit.discard) == ("propose",)
     assert steps(kit.sync) == ("paths",)

@@ -341,6 +341,9 @@ class _Pair:
             yield "the files or the index differ"
 
     def _differences(self, step: Step, answer: Any, expected: Any) -> Iterator[str]:
+        for error in (answer.get("error", {}), expected.get("error", {})):
+            # Only who typed a command is told how to type an option of it.
+            error["next"] = [{**each, "command": ""} for each in error.get("next", ())]
         if answer["ok"] == expected["ok"]:
             if not answer["ok"] and answer["error"]["code"] == expected["error"]["code"] == "usage":
                 # What is called an option there is an argument here.

@@ -512,13 +512,20 @@ def test_a_model_reads_hints_about_tools(client: Client) -> None:
 def test_next_steps_of_refusals(client: Client, work: Repo) -> None:
     client.succeed("propose", **edit("a", "two", "2"))
     work.write("a", "one\nmine\nthree\n")
-    assert client.refuse("accept")["next"] == ["merge", "overwrite"]
-    assert client.refuse("accept", merge=True)["next"] == ["markers", "overwrite"]
+    merge, overwrite = client.refuse("accept")["next"]
+    assert (merge["step"], merge["arguments"]) == ("merge", {"merge": True})
+    assert merge["text"] == "merges the proposal with your changes"
+    assert overwrite["text"] == "replaces your changes, which undo brings back"
+    assert [each["step"] for each in client.refuse("accept", merge=True)["next"]] == [
+        *("markers", "overwrite"),
+    ]
     client.succeed("turn", action="begin")
-    assert client.refuse("accept", overwrite=True)["next"] == ["turn=end", "force"]
+    end, force = client.refuse("accept", overwrite=True)["next"]
+    assert (end["tool"], end["arguments"]) == ("turn", {"action": "end"})
+    assert ("tool" not in force, force["arguments"]) == (True, {"force": True})
     client.succeed("accept", overwrite=True, force=True)
     client.succeed("turn", action="end")
-    assert client.refuse("show", name="nowhere")["next"] == ["log"]
+    assert client.refuse("show", name="nowhere")["next"][0]["tool"] == "log"
     assert "next" not in client.refuse("diff", nonsense=1)
 
 
@@ -537,16 +544,61 @@ def test_only_the_expected_proposal_is_accepted(client: Client, work: Repo) -> N
     assert done["proposal"] == done["id"] == client.succeed("status")["proposal"]
 
 
+def test_next_steps_are_calls(client: Client, work: Repo) -> None:
+    """Every step of these refusals is a call with arguments that the tool has."""
+    newest = client.succeed("checkpoint", label="one")["id"]
+    work.write("a", "changed\n")
+    client.succeed("restore", checkpoint=newest)
+    work.write("a", "changed again\n")
+    client.succeed("propose", path="a", old_string="again", new_string="more")
+    work.write("a", "changed by hand\n")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("undo", {}),
+        ("redo", {}),
+        ("restore", {"checkpoint": "0123"}),
+        ("restore", {"checkpoint": newest, "paths": ["a"], "hunk": [9]}),
+        ("restore", {"checkpoint": newest, "paths": ["a"], "hunk": [1], "expect": "1"}),
+        ("revert", {"turns": ["0123"]}),
+        ("revert", {}),
+        ("accept", {}),
+        ("accept", {"expect": "1"}),
+        ("accept", {"paths": ["a"], "hunk": [9]}),
+        ("accept", {"paths": ["b"]}),
+        ("preview", {"path": "nowhere"}),
+        ("show", {"name": "0123"}),
+        ("rewind", {"edit": "0123"}),
+        ("checkpoint", {"paths": ["nowhere"]}),
+        ("turn", {"action": "end"}),
+    ]
+    seen = set()
+    for name, arguments in calls:
+        error = client.refuse(name, **arguments)
+        for step in error.get("next", ()):
+            tool = step.get("tool", name)
+            assert {*step.get("arguments", ())} <= {*TOOLS[tool].arguments}, (name, step)
+            given = {**({} if "tool" in step else arguments), **step.get("arguments", {})}
+            answer = client.call(
+                tool, **{**given, "dry_run": True} if "dry_run" in TOOLS[tool].arguments else given
+            )
+            assert answer.get("error", {}).get("code") != "usage", (name, step, answer)
+            assert "git boocode" not in step["text"]
+            assert "--" not in step["text"]
+            seen.add((error["code"], step["step"]))
+    assert {code for code, _ in seen} >= {
+        *("conflict", "invalid_input", "later_changes", "missing_file", "not_found", "stale"),
+    }
+
+
 def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
     client.succeed("checkpoint")
     work.write("a", "changed\n")
     client.succeed("restore", checkpoint="@")
     work.write("a", "changed again\n")
     refused = client.refuse("undo")
-    assert (refused["code"], refused["next"]) == (
-        "later_changes",
-        ["dry_run", "force=later-changes"],
-    )
+    assert refused["code"] == "later_changes"
+    look, force = refused["next"]
+    assert (look["arguments"], look["command"]) == ({"dry_run": True}, "git boocode undo -n")
+    assert force["arguments"] == {"force": ["later-changes"]}
     client.succeed("undo", force=["later-changes"])
 
 

@@ -195,9 +195,11 @@ def test_a_reverted_turn_is_named_instead_of_a_conflict(repo: Repo, turns: tuple
     error = refused.json["error"]
     assert (refused.code, error["code"]) == (1, "already_applied")
     assert error["message"] == f"turn {later[:13]} is already reverted"
-    assert error["next"] == [f"pick={later}"]
+    assert [(each["step"], "tool" in each) for each in error["next"]] == [("pick", False)]
+    assert error["next"][0]["command"] == f"git boocode pick {later}"
     both = repo.boocode("revert", later, turns[0], "--json").json["error"]
-    assert both["next"] == [f"pick={later}", f"revert={turns[0]}"]
+    assert [each["step"] for each in both["next"]] == ["pick", "revert"]
+    assert both["next"][1]["arguments"] == {"turns": [turns[0]]}
 
 
 def test_lines_of_a_revert_are_not_those_of_a_later_turn(repo: Repo) -> None:

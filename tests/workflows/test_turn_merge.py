@@ -560,7 +560,10 @@ def test_what_two_turns_may_have_changed_is_taken_back_only_if_asked_for(repo: R
         f"'a' was changed while the turns {first.id[:13]} and {second.id[:13]} were open, "
         "and nothing says by which of them (and 1 more file)"
     )
-    assert refused.value.next_steps == (f"revert={second.id} {first.id}", "force=shared")
+    assert [each.arguments for each in refused.value.next_steps] == [
+        {"turns": [second.id, first.id]},
+        {"force": ["shared"]},
+    ]
     merged(first, force_shared=True)
     assert (text(repo, "a"), text(repo, "new")) == (LINES + "by hand\n", None)
     undo()

@@ -468,7 +468,14 @@ def _recorded_head(target: Checkpoint) -> HeadTarget:
         raise RefusedError(
             f"checkpoint '{target.id}' does not record HEAD",
             code="malformed",
-            hints=("omit --head to leave HEAD where it is",),
+            hints=(
+                NextStep(
+                    "omit {} to leave HEAD where it is",
+                    "head",
+                    typed="--head",
+                    given={"head": None},
+                ),
+            ),
         )
     return HeadTarget(ref, commit)
 
