@@ -61,6 +61,7 @@ end
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 TEXT = "".join(f"{word}\n" for word in WORDS)
+CHANGED = ["one", "TWO", *WORDS[2:5], "new", "six", "seven", "nine", "ten"]
 PATH = "with space/naïve ü.txt"
 
 
@@ -894,6 +895,43 @@ def test_a_running_turn_is_reported(proposed: Repo) -> None:
     assert proposed.read(PATH).decode() == TEXT
 
 
+@pytest.mark.skipif("LAZY_NVIM" not in os.environ, reason="there is no lazy.nvim")
+def test_it_is_a_plugin_of_lazy_nvim(proposed: Repo, tmp_path: Path) -> None:
+    options = (
+        f'{{ root = "{tmp_path}", lockfile = "{tmp_path}/lock", install = {{ missing = false }} }}'
+    )
+    init = tmp_path / "init.lua"
+    init.write_text(
+        f"""
+        vim.opt.rtp:prepend("{os.environ["LAZY_NVIM"]}")
+        local plugin = {{ dir = "{CLIENT}", name = "boocode", cmd = {{ "BoocodePropose" }} }}
+        require("lazy").setup({{ plugin }}, {options})
+        """
+    )
+    done = subprocess.run(
+        [
+            *(NVIM, "--headless", "-n", "-i", "NONE", "-u", str(init)),
+            *("-c", "BoocodePropose .git/edits", "-c", 'lua require("boocode").wait()'),
+            *(
+                "-c",
+                "BoocodeAccept",
+                "-c",
+                'lua require("boocode").wait()',
+                "-c",
+                "qa!",
+                "--",
+                PATH,
+            ),
+        ],
+        cwd=proposed.top,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert proposed.read(PATH).decode().split() == CHANGED, done.stderr
+
+
 def slow_server(directory: Path, monkeypatch: pytest.MonkeyPatch, seconds: str) -> None:
     """Let each server start late: a `git` of which `boocode` waits for some seconds."""
     git = directory / "git"
@@ -1252,6 +1290,28 @@ def test_a_hunk_that_was_not_shown_is_not_accepted(proposed: Repo) -> None:
     looked = ["boocode: look at the signs first, then run the command again", 4]
     assert seen["messages"] == [looked, [f"boocode: accepted a hunk of {PATH}", 2]]
     assert seen["lines"][1] == "TWO"
+
+
+def test_a_hunk_that_another_program_proposed_meanwhile_is_not_accepted(proposed: Repo) -> None:
+    edit = json.dumps({"path": PATH, "old_string": "one", "new_string": "unseen"})
+    proposed.write(".git/other", edit)
+    seen = nvim(
+        proposed,
+        """
+        run("BoocodePropose .git/edits")
+        vim.fn.system("git boocode propose .git/other")
+        vim.cmd("normal! 2G")
+        run("BoocodeAcceptHunk")
+        run("BoocodeAccept")
+        return report()
+        """,
+        PATH,
+    )
+    stale = seen["messages"][1]
+    assert stale[0].startswith("boocode: the proposal has changed since you looked at it")
+    assert stale[1] == 4
+    # The new signs are there now, and so the second command accepts what they show.
+    assert seen["lines"] == ["unseen", *CHANGED[1:]]
 
 
 def test_an_answer_fits_the_text_that_was_asked_about(proposed: Repo) -> None:

@@ -493,6 +493,23 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     assert (seen["second"][0], "+TWO" in seen["second"]) == ("change them", True)
 
 
+def test_a_hunk_that_another_program_proposed_meanwhile_is_not_accepted(proposed: Repo) -> None:
+    edit = json.dumps({"path": PATH, "old_string": "one", "new_string": "unseen"})
+    proposed.write(".git/other", edit)
+    script = """
+    call Do('BoocodePropose .git/edits')
+    call system('git boocode propose .git/other')
+    2
+    call Do('BoocodeAcceptHunk')
+    let first = getline(1, '$')
+    call Do('BoocodeAccept')
+    let seen = Report({'first': first})
+    """
+    seen = vim(proposed, script, PATH)
+    assert (seen["first"], seen["lines"]) == (WORDS, ["unseen", *CHANGED[1:]])
+    assert seen["messages"][1] == "the proposal has changed since you looked at it"
+
+
 def test_an_answer_fits_the_text_that_was_asked_about(proposed: Repo) -> None:
     script = """
     call Do('BoocodeAsk Shout')

@@ -9,6 +9,7 @@ local FIRST_PAGE = 50
 local LISTED_FILES = 12
 local MARKS = { archived = "archived", restored = "restored away", reverted = "reverted" }
 local UNITS = { { 86400, "d" }, { 3600, "h" }, { 60, "min" } }
+local DIFF_NAME, LOG_NAME = "boocode://turn", "boocode://log"
 local SIDES = { before = "before this turn", after = "after this turn" }
 
 local function plural(number, word)
@@ -31,9 +32,10 @@ local function age(time)
   return "just now"
 end
 
+-- What was asked for; a turn without a label has the abbreviated id of its commit.
 local function label_of(turn)
   local label = turn.label ~= "" and turn.label or nil
-  return (label or turn.agent or turn.id):match("[^\n]*")
+  return (label or "checkpoint " .. turn.commit:sub(1, 8)):match("[^\n]*")
 end
 
 -- A turn in one line: when it began, agent, files, lines, what was asked for, and its marks.
@@ -151,12 +153,11 @@ M.refresh = nil
 -- Show a diff in a window below, with the cursor left where it is.
 local function show_diff(tree, turn)
   local diff = worktree.ask(tree, "diff", { old = turn.id, turn = true }).diff
-  local name = "boocode://turn"
-  local window = vim.fn.bufwinid(name)
+  local window = vim.fn.bufwinid(DIFF_NAME)
   if window == -1 then
     vim.cmd("silent botright new")
     vim.cmd("setlocal buftype=nofile bufhidden=wipe noswapfile filetype=diff")
-    vim.api.nvim_buf_set_name(0, name)
+    vim.api.nvim_buf_set_name(0, DIFF_NAME)
     window = vim.api.nvim_get_current_win()
     vim.cmd("wincmd p")
   end
@@ -325,17 +326,29 @@ function M.revert(tree)
   end
 end
 
+-- Close the list of turns, and what one did.
+local function close()
+  for _, name in ipairs({ DIFF_NAME, LOG_NAME }) do
+    local window = vim.fn.bufwinid(name)
+    if window ~= -1 then
+      vim.api.nvim_win_close(window, true)
+    end
+  end
+end
+
 -- The list of turns in a window: the keys show what the one under the cursor did, and take it back.
 function M.log(tree, paths)
   local turns = read_turns(tree, paths, FIRST_PAGE)
   if #turns == 0 then
     error("there are no turns", 0)
   end
+  close()
   vim.cmd("silent botright new")
   vim.cmd("setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log")
   local buffer = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.tbl_map(describe, turns))
   vim.bo[buffer].modifiable = false
+  vim.api.nvim_buf_set_name(buffer, LOG_NAME)
   local shown
   local function on_turn(action)
     local act = task.command(action)
@@ -363,12 +376,12 @@ function M.log(tree, paths)
       M.take_back(tree, turn)
     end)
   )
-  map("q", "<Cmd>close<CR>")
+  map("q", close)
   vim.api.nvim_create_autocmd("CursorMoved", {
     buffer = buffer,
     callback = function()
       local turn = turns[vim.fn.line(".")]
-      if vim.fn.bufwinid("boocode://turn") ~= -1 and turn.id ~= shown then
+      if vim.fn.bufwinid(DIFF_NAME) ~= -1 and turn.id ~= shown then
         show()
       end
     end,

@@ -115,8 +115,26 @@ function M.unsaved(tree)
   return texts
 end
 
--- The answer of a tool. If it failed, this is an error with its message, and its hints unless
--- they are offered as steps, which is a table with `answer`.
+-- The message of a failed call, and what is possible next, which steps say in words of their own.
+local function describe(problem)
+  local failed = problem.answer.error
+  local hints = vim.split(failed.hint or "", "\n", { trimempty = true })
+  local steps = vim.tbl_filter(function(step)
+    return type(step) == "table"
+  end, failed.next or {})
+  if #steps > 0 then
+    hints = vim.tbl_map(function(step)
+      return step.text
+    end, steps)
+  end
+  local lines = { failed.message }
+  for _, hint in ipairs(hints) do
+    table.insert(lines, "hint: " .. hint)
+  end
+  return vim.trim(table.concat(lines, "\n"))
+end
+
+-- The answer of a tool. If it failed, this is an error, a table with the `answer`.
 function M.ask(tree, tool, arguments)
   local message = task.await(function(resume)
     server.call(tree.top, tool, arguments, resume)
@@ -128,17 +146,7 @@ function M.ask(tree, tool, arguments)
   if answer.ok then
     return answer
   end
-  error(setmetatable({ answer = answer }, { __tostring = M.describe_error }), 0)
-end
-
--- The message of a failed call, and its hints.
-function M.describe_error(problem)
-  local failed = problem.answer.error
-  local lines = { failed.message }
-  for _, hint in ipairs(vim.split(failed.hint or "", "\n", { trimempty = true })) do
-    table.insert(lines, "hint: " .. hint)
-  end
-  return vim.trim(table.concat(lines, "\n"))
+  error(setmetatable({ answer = answer }, { __tostring = describe }), 0)
 end
 
 -- What is typed while a command waits moves the versions of buffers.

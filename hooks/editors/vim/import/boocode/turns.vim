@@ -11,6 +11,7 @@ const MARKS = {archived: 'archived', restored: 'restored away', reverted: 'rever
 const SIDES = {before: 'before this turn', after: 'after this turn'}
 const UNDO = ':BoocodeUndo takes it back'
 const DIFF_NAME = 'boocode://turn'
+const LOG_NAME = 'boocode://log'
 
 def Plural(number: number, word: string): string
   return number .. ' ' .. word .. (number == 1 ? '' : 's')
@@ -36,14 +37,9 @@ def Age(time: string): string
   return 'just now'
 enddef
 
+# What was asked for; a turn without a label has the abbreviated id of its commit.
 def LabelOf(turn: dict<any>): string
-  for key in ['label', 'agent', 'id']
-    final text = get(turn, key, null)
-    if text != null && text != ''
-      return matchstr(text, '^[^\n]*')
-    endif
-  endfor
-  return ''
+  return matchstr(turn.label ?? 'checkpoint ' .. turn.commit[: 7], '^[^\n]*')
 enddef
 
 # A turn in one line: when it began, agent, files, lines, what was asked for, and its marks.
@@ -326,11 +322,22 @@ def AtCursor(action: string)
   endif
 enddef
 
+# Close the list of turns, and what one did.
+def CloseLog()
+  for name in [DIFF_NAME, LOG_NAME]
+    if bufwinid(name) > 0
+      win_execute(bufwinid(name), 'close')
+    endif
+  endfor
+enddef
+
 # The list of turns in a window: its keys show what the one under the cursor did, and take it back.
 export def Log(tree: dict<any>)
   ReadTurns(tree, [], FIRST_PAGE, (turns) => {
+    CloseLog()
     silent botright new
     setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log
+    execute 'silent file' LOG_NAME
     b:boocode_tree = tree
     b:boocode_turns = turns
     b:boocode_shown = ''
@@ -339,7 +346,7 @@ export def Log(tree: dict<any>)
     nnoremap <buffer> <nowait> <CR> <ScriptCmd>AtCursor('diff')<CR>
     nnoremap <buffer> <nowait> r <ScriptCmd>AtCursor('restore')<CR>
     nnoremap <buffer> <nowait> t <ScriptCmd>AtCursor('revert')<CR>
-    nnoremap <buffer> <nowait> q <Cmd>close<CR>
+    nnoremap <buffer> <nowait> q <ScriptCmd>CloseLog()<CR>
     autocmd CursorMoved <buffer> AtCursor('move')
     task.Finish()
   })

@@ -101,12 +101,13 @@ export def Unsaved(tree: dict<any>): dict<string>
     ->mapnew((_, buffer) => TextOf(buffer))
 enddef
 
-# The message of a failed answer, and its hints.
+# The message of a failed answer, and what is possible next, which steps say in words of their own.
 export def Describe(answer: dict<any>): string
-  var lines = [answer.error.message]
-  for hint in split(get(answer.error, 'hint', ''), "\n")
-    add(lines, 'hint: ' .. hint)
-  endfor
+  final steps = get(answer.error, 'next', [])->copy()->filter((_, step) => type(step) == v:t_dict)
+  final hints = empty(steps)
+    ? split(get(answer.error, 'hint', ''), "\n")
+    : steps->mapnew((_, step) => step.text)
+  final lines = [answer.error.message] + hints->mapnew((_, hint) => 'hint: ' .. hint)
   return 'boocode: ' .. join(lines, "\n")
 enddef
 
