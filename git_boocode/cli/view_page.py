@@ -21,21 +21,29 @@ PAGE_TITLE = b"<title>git boocode view</title>"
 _PAGE = Path(__file__).with_name("page")
 # In this order; view.js starts the page when all others are there.
 _SCRIPTS = (
+    "state.js",
     "diff.js",
     "diff-files.js",
     "diff-actions.js",
     "blame.js",
     "notice.js",
+    "times.js",
+    "marks.js",
+    "entries.js",
     "timeline.js",
+    "overview.js",
     "conversation.js",
     "turn.js",
     "commits.js",
     "navigation.js",
+    "panes.js",
+    "keyboard.js",
     "dialogs.js",
+    "undo.js",
     "served.js",
     "view.js",
 )
-_STYLES = ("view.css", "conversation.css")
+_STYLES = ("view.css", "timeline.css", "diff.css", "conversation.css")
 # What a page without a server has of its turns, each parsed when it is needed.
 _SEPARATE = ("details", "blame", "conversations")
 # What could end the element or be taken for a comment; the rest of the text is ASCII.

@@ -287,14 +287,24 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         return restore_with_edits.restore(self.repository(), identifier, request).as_json()
 
     def undo(self, body: Answer) -> Answer:
-        """Undo the restore whose safety checkpoint the page names, if it is the latest one."""
-        request = RestoreRequest(
-            force=frozenset((LATER_CHANGES, NEWER_TURNS) if body.get("anyway") is True else ()),
-            dry_run=body.get("preview") is True,
-            only_to=_id(body, "restored"),
-        )
+        """Undo the operation that the page names by its safety checkpoint, if it is the latest."""
         with self.changing:
+            request = _step_request(body, "restored")
             return restore_with_edits.undo(self.repository(), request).as_json()
+
+    def redo(self, body: Answer) -> Answer:
+        """Redo what was undone, if the undo that the page names is the latest."""
+        with self.changing:
+            request = _step_request(body, "undone")
+            return restore_with_edits.redo(self.repository(), request).as_json()
+
+
+def _step_request(body: Answer, key: str) -> RestoreRequest:
+    return RestoreRequest(
+        force=frozenset((LATER_CHANGES, NEWER_TURNS) if body.get("anyway") is True else ()),
+        dry_run=body.get("preview") is True,
+        only_to=_id(body, key),
+    )
 
 
 def _id(body: Answer, key: str) -> str:
@@ -416,6 +426,7 @@ class _Handler(BaseHTTPRequestHandler):
             "/revert": self.server.revert,
             "/pick": self.server.pick,
             "/undo": self.server.undo,
+            "/redo": self.server.redo,
         }
         if not (self._is_own(changes=True) and self._has_token()):
             self._reply(HTTPStatus.FORBIDDEN)

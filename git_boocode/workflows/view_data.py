@@ -51,6 +51,7 @@ from git_boocode.repo.layout import ALL_REFS, READS
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
+from git_boocode.workflows.undo_steps import proposed_files, undo_steps
 
 _ROWS_ONLY = DiffLimits(0, 0)
 _ONE_TURN = DiffLimits(500_000, 500_000)
@@ -228,6 +229,8 @@ def _data(
         "commits": [each.as_json() for each in beside.commits],
         "by_hand": [each.as_json() for each in beside.by_hand],
         "here": beside.here_json,
+        **undo_steps([*filter(catalog.is_ours, listed.recorded.safety)]),
+        "proposed": proposed_files(repository),
     }
     if limits != _ROWS_ONLY:
         data["details"] = {

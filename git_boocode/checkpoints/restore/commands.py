@@ -120,15 +120,23 @@ def undo(
             message = "there is no restore to undo in this worktree"
             hint = planner.catalog.way_to_latest()
             raise RefusedError(message, code="not_found", hints=(hint,))
-        if request.only_to not in ("", operation.target.id):
-            raise RefusedError(
-                "another restore was made, or this one was undone",
-                code="conflict",
-                hints=(NextStep("{} undoes the latest one", "undo", typed="'git boocode undo'"),),
-            )
+        _refuse_other(request, operation.target.id, "undo")
         if not operation.plan.repairs:
             _refuse_running_turn(repository, request)
         return planner.carry_out(operation, planner.undo, request, host)
+
+
+def _refuse_other(request: RestoreRequest, found: str, command: str) -> None:
+    """Refuse an undo or redo of another operation than the one that the request names."""
+    if request.only_to in ("", found):
+        return
+    typed = f"'git boocode {command}'"
+    done = {"undo": "undone", "redo": "redone"}[command]
+    raise RefusedError(
+        f"another restore was made, or this one was {done}",
+        code="conflict",
+        hints=(NextStep(f"{{}} {command}es the latest one", command, typed=typed),),
+    )
 
 
 def redo(
@@ -139,7 +147,9 @@ def redo(
         if planner.interrupted is not None:
             _refuse(planner.interrupted, "undo it before a redo")
         _refuse_running_turn(repository, request)
-        return planner.carry_out(planner.redo(request), planner.redo, request, host)
+        operation = planner.redo(request)
+        _refuse_other(request, operation.plan.of, "redo")
+        return planner.carry_out(operation, planner.redo, request, host)
 
 
 def repair(

@@ -55,7 +55,7 @@ class RestoreRequest(NamedTuple):
     callback: str | HostFunction | None = None  # used instead of the configured one
     session: str = ""  # the agent session of the caller; empty if unknown
     force: frozenset[str] = frozenset()
-    only_to: str = ""  # refuse an undo that goes to another checkpoint than this id
+    only_to: str = ""  # refuse an undo or redo of another operation than this safety checkpoint
     diff: bool = False  # whether the result has the diff
     spares_open_turn: bool = False  # leave a conversation while a turn of it is open
     only: frozenset[str] | None = None  # the only paths to change, from the top; None for all

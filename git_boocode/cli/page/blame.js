@@ -27,7 +27,7 @@ function whoOf(range) {
   const said = about.filter(Boolean).join(", ");
   const title = `${name}\n${said}`;
   return [
-    known ? make("button", { type: "button", title, onclick: () => openTurn(range.turn) }, name) : make("span", { title }, name),
+    known ? make("button", { type: "button", title, onclick: () => navigate(range.turn) }, name) : make("span", { title }, name),
     // In a single line there is no room for more.
     range.end > range.start ? make("span", {}, said) : null,
   ];

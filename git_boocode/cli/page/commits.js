@@ -1,8 +1,7 @@
-// The commits of a range.
+// The commits of a range, and the lines that turns wrote in them.
 
 const linesIn = (commit, id) => commit.lines.filter((each) => each.turn === id);
 const sizeOf = (lines) => lines.reduce((sum, each) => sum + each.end - each.start + 1, 0);
-const turnNamed = (id) => data.turns.find((turn) => turn.id === id);
 
 function rangeParts({ name, commits, problems }) {
   const turns = new Set(commits.flatMap((commit) => commit.lines.map((each) => each.turn)));
@@ -27,10 +26,10 @@ function commitOf(commit) {
     make("span", { class: "subject" }, oneLine(commit.subject)),
     turns.length ? null : make("span", { class: "facts" }, "no lines of turns"),
     turns.map((id) => {
-      const turn = turnNamed(id);
+      const turn = turnOf(id);
       const count = make("span", {}, counted(sizeOf(linesIn(commit, id)), "line"));
       return make("span", { class: "facts" }, count, turn
-        ? make("button", { type: "button", onclick: () => openTurn(id) }, labelOf(turn)) : make("code", {}, id));
+        ? make("button", { type: "button", onclick: () => navigate(id) }, labelOf(turn)) : make("code", {}, id));
     }));
 }
 

@@ -1,10 +1,10 @@
-// What would happen, before it happens: restores, turns that are taken back, undo.
+// What would happen, before it happens: restores, and turns that are taken back or picked.
 
 // Without a button there is nothing to confirm.
 function confirmFirst(title, parts, button, action) {
   const dialog = element("dialog");
   const go = make("button", { type: "button", class: "primary", id: "confirm" }, button);
-  const cancel = make("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+  const cancel = make("button", { type: "button", onclick: () => dialog.close() }, button ? "Cancel" : "Close");
   go.addEventListener("click", async () => {
     go.disabled = true;
     try {
@@ -40,25 +40,31 @@ function choice(text, isChecked, onchange) {
 
 const leftAlone = (expected) => expected.kept.map((each) =>
   make("p", { class: "warning" }, `left alone: ${oneLine(each.path)}: ${oneLine(each.reason)}`));
-const nameOf = (turn) => `“${oneLine(turn.label) || turn.short}”`;
 const canUndo = () => make("p", { class: "remark" }, "What is there now is recorded first, so you can undo this.");
+const RESTORED_WITH = { conversation: true, head: false, after: false };
 
-async function preview(turn, wanted = { conversation: true, head: false }) {
+// What should be read before anything is done, each on a line of its own.
+function warnings(expected) {
+  const lost = (expected.hooks_lost ?? []).map((each) => `${oneLine(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`);
+  const others = expected.other_turns?.map((each) => `“${oneLine(each.label)}” of ${oneLine(each.agent)}`).join(", ");
+  return [
+    expected.open_turn ? "The agent's turn has not ended yet; it may still write files." : "",
+    others ? `This also removes the work of another session: ${others}.` : "",
+    ...(others && expected.hint ? String(expected.hint).split("\n") : []),
+    ...lost,
+  ].filter(Boolean).map((text) => make("p", { class: "warning" }, text));
+}
+
+async function preview(turn, wanted = RESTORED_WITH) {
   try {
     const expected = await ask("preview", { id: turn.id, ...wanted });
-    const lost = expected.hooks_lost.map((each) =>
-      make("p", { class: "warning" }, `${oneLine(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`));
-    const open = expected.open_turn && make("p", { class: "warning" }, "The agent's turn has not ended yet; it may still write files.");
-    const others = expected.other_turns && make("p", { class: "warning" }, `This also removes the work of another session: ${
-      expected.other_turns.map((each) => `“${oneLine(each.label)}” of ${oneLine(each.agent)}`).join(", ")}.${
-      expected.hint ? ` ${oneLine(expected.hint)}.` : ""}`);
     // If that is refused, the dialog stays as it is.
     const again = (changed) => (box) => {
       preview(turn, { ...wanted, [changed]: box.checked });
       box.checked = wanted[changed];
     };
-    confirmFirst(`Restore to before ${nameOf(turn)}?`, [
-      open, others, ...changesIn(expected), ...leftAlone(expected), ...lost,
+    confirmFirst(`Restore to ${wanted.after ? "after" : "before"} ${nameOf(turn)}?`, [
+      ...warnings(expected), ...changesIn(expected), ...leftAlone(expected),
       choice("Take the conversation back, too, if its agent can do that", wanted.conversation, again("conversation")),
       expected.head_differs || wanted.head ? choice("Move HEAD back, too", wanted.head, again("head")) : null,
       canUndo(),
@@ -70,7 +76,7 @@ async function preview(turn, wanted = { conversation: true, head: false }) {
 
 async function restore(turn, wanted) {
   const done = await ask("restore", { id: turn.id, ...wanted });
-  const parts = [`Restored ${counted(done.changed.length, "file")}.`];
+  const parts = [`Restored ${counted(done.changed.length, "file")} to ${wanted.after ? "after" : "before"} ${nameOf(turn)}.`];
   if (done.messages_deleted) parts.push(`${counted(done.messages_deleted, "message")} cut.`);
   if (done.head_moved) parts.push("HEAD was moved back.");
   if (done.archived.length) parts.push(`${counted(done.archived.length, "later turn")} left the list until the next undo.`);
@@ -80,38 +86,35 @@ async function restore(turn, wanted) {
   finish(done, parts.join("\n"));
 }
 
-function finish(done, said) {
-  element("dialog").close();
-  offerUndo(done.undo || sessionStorage.getItem(UNDO));
-  notify(said);
-}
+// A turn is taken back, and what others wrote since stays; or it is done here, too.
 
-// A turn is taken back, and what others wrote since stays.
+const TAKING_WORDS = {
+  revert: { button: "Take back", done: "taken back", remark: "What others wrote since stays, and so do the conversation and HEAD." },
+  pick: { button: "Pick", done: "picked", remark: "What the turn changed is merged with the files of this worktree." },
+};
 
-const turnOf = (id) => data.turns.find((turn) => turn.id === id);
-
-async function previewRevert(ids) {
+async function previewTaking(command, ids) {
+  const words = TAKING_WORDS[command];
   const title = ids.length > 1 ? counted(ids.length, "turn") : nameOf(turnOf(ids[0]));
   try {
-    const expected = await ask("revert", { turns: ids, preview: true });
-    confirmFirst(`Take back ${title}?`, [
-      ...changesIn(expected), ...leftAlone(expected),
-      make("p", { class: "remark" }, "What others wrote since stays, and so do the conversation and HEAD."),
-      canUndo(),
-    ], "Take back", () => revert(ids));
+    const expected = await ask(command, { turns: ids, preview: true });
+    confirmFirst(`${words.button} ${title}?`, [
+      ...warnings(expected), ...changesIn(expected), ...leftAlone(expected), make("p", { class: "remark" }, words.remark), canUndo(),
+    ], words.button, () => takeTurns(command, ids));
   } catch (error) {
-    if (error.conflicts) showConflicts(ids, title, error.conflicts);
+    if (error.conflicts) showConflicts(command, ids, title, error.conflicts);
     else notify(error.message);
   }
 }
 
-async function revert(ids) {
-  const done = await ask("revert", { turns: ids });
+async function takeTurns(command, ids) {
+  const done = await ask(command, { turns: ids });
+  const { button, done: word } = TAKING_WORDS[command];
   const what = ids.length > 1 ? counted(ids.length, "turn") : "The turn";
-  finish(done, done.undo ? `${what} taken back: ${counted(done.changed.length, "file")} changed.` : "Nothing to take back.");
+  finish(done, done.undo ? `${what} ${word}: ${counted(done.changed.length, "file")} changed.` : `Nothing to ${button.toLowerCase()}.`);
 }
 
-function showConflicts(ids, title, conflicts) {
+function showConflicts(command, ids, title, conflicts) {
   const rangeOf = ([first, last]) => (last > first ? `${first}–${last}` : `${first}`);
   const listed = conflicts.map((each) => {
     const ranges = each.lines.filter(([first, last]) => first <= last).map(rangeOf);
@@ -121,46 +124,8 @@ function showConflicts(ids, title, conflicts) {
   });
   const writers = new Set(conflicts.flatMap((each) => each.by.map((writer) => writer.turn)));
   const others = [...writers].filter((id) => turnOf(id)?.here && !ids.includes(id));
-  confirmFirst(`${title} cannot be taken back alone`, [
-    make("p", {}, "Nothing was changed. Others have changed the same lines:"), make("ul", {}, listed),
-  ], others.length && `Take ${counted(others.length, "later turn")} back, too…`, () => previewRevert([...ids, ...others]));
-}
-
-// The latest restore of this page can be undone from it, also after a reload.
-const UNDO = "boocode-undo";
-
-function offerUndo(restored) {
-  if (restored) sessionStorage.setItem(UNDO, restored);
-  else sessionStorage.removeItem(UNDO);
-  element("undo").hidden = !restored;
-}
-
-async function undo(restored) {
-  try {
-    finishUndo(await ask("undo", { restored }));
-  } catch (error) {
-    if (["newer_turns", "later_changes"].includes(error.code)) {
-      await confirmUndo(restored, error);
-      return;
-    }
-    if (["conflict", "not_found"].includes(error.code)) offerUndo(null);
-    notify(error.message);
-  }
-}
-
-async function confirmUndo(restored, refusal) {
-  try {
-    const expected = await ask("undo", { restored, anyway: true, preview: true });
-    const parts = [make("p", { class: "warning" }, refusal.message), ...changesIn(expected)];
-    confirmFirst("Undo, and replace newer changes?", parts, "Undo anyway",
-      async () => finishUndo(await ask("undo", { restored, anyway: true })));
-  } catch (error) {
-    notify(error.message);
-  }
-}
-
-function finishUndo(done) {
-  element("dialog").close();
-  offerUndo(null);
-  notify(`Undone: ${counted(done.changed.length, "file")} changed back.`);
+  const isRevert = command === "revert";
+  confirmFirst(isRevert ? `${title} cannot be taken back alone` : `${title} cannot be picked`, [
+    make("p", {}, `Nothing was changed. ${isRevert ? "Others have changed" : "Here, something else changed"} the same lines:`), make("ul", {}, listed),
+  ], isRevert && others.length ? `Take ${counted(others.length, "later turn")} back, too…` : "", () => previewTaking(command, [...ids, ...others]));
 }

@@ -38,3 +38,27 @@ async function restoreParts(turn, chosen) {
   const done = await ask("restore-parts", { id: turn.id, files });
   finish(done, `Restored parts of ${counted(done.changed.length, "file")}.`);
 }
+
+// What the browser keeps between visits; without a store, as long as the page is open.
+const unstored = new Map();
+
+function kept(key) {
+  try {
+    return localStorage.getItem(key) ?? unstored.get(key) ?? null;
+  } catch {
+    return unstored.get(key) ?? null;
+  }
+}
+
+function keep(key, value) {
+  unstored.set(key, value);
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // The store is full or forbidden.
+  }
+}
+
+// Comparisons of two states.
+const statesIn = () => null;
+const byHandPath = () => "";

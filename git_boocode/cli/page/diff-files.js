@@ -1,5 +1,7 @@
 // The changed files of a turn.
 
+const openedFiles = new Set(); // the turn and the path of each file that the user opened
+
 function filesOf(turn, found) {
   if (turn.noted) {
     return [make("p", { class: "remark" }, "This turn was not in the repository when the page was written; only the notes of commits name it.")];
@@ -29,8 +31,9 @@ function fileOf(turn, file, isOpen) {
   };
   box.addEventListener("toggle", () => {
     if (box.open) box.draw();
+    openedFiles[box.open ? "add" : "delete"](`${turn.id} ${file.path}`);
   });
-  if (isOpen) {
+  if (isOpen || openedFiles.has(`${turn.id} ${file.path}`)) {
     box.draw();
     box.open = true;
   }

@@ -1,4 +1,48 @@
-// Which turn is shown, and the keyboard.
+// What is shown beside the timeline: the overview, a turn, or a comparison; each has an address behind the `#`.
+
+let listTop = 0; // where the list was on a phone when a turn was opened
+let pane = "overview"; // or `turn`, or `comparison`
+
+// Go to an address, which the browser's Back leaves again.
+function navigate(address, { focus = true } = {}) {
+  if (address !== addressNow()) history.pushState(null, "", address ? `#${address}` : location.pathname + location.search);
+  return show(address, { focus });
+}
+
+const addressNow = () => decodeURIComponent(location.hash.slice(1));
+// On a phone the list is the first page, and the overview one of its own.
+const OVERVIEW = "overview";
+const goHome = () => navigate(getComputedStyle(element("turn")).display === "none" ? OVERVIEW : "");
+
+function show(address, { focus = true } = {}) {
+  const states = statesIn(address);
+  if (states) return openComparison(states);
+  if (turnOf(address)) return openTurn(address, { focus });
+  if (address === OVERVIEW) {
+    select("overview");
+    return draw(overviewParts(), focus);
+  }
+  return showOverview({ focus });
+}
+
+// Keep in mind what is shown, and mark its row.
+function select(name, id = "") {
+  rows.get(selected)?.removeAttribute("aria-current");
+  pane = name;
+  if (!document.body.classList.contains("open")) listTop = document.scrollingElement.scrollTop;
+  selected = id;
+  rows.get(id)?.setAttribute("aria-current", "true");
+  return ++opening;
+}
+
+function draw(parts, focus) {
+  element("turn").replaceChildren(...parts);
+  document.body.classList.add("open");
+  if (!focus) return;
+  element("turn").scrollTop = 0;
+  element("turn").focus({ preventScroll: true });
+  if (getComputedStyle(element("timeline")).display === "none") scrollTo(0, 0);
+}
 
 async function detailsOf(id) {
   if (data.served) return ask(`turn/${encodeURIComponent(id)}`);
@@ -6,101 +50,59 @@ async function detailsOf(id) {
   return details[id] ?? { files: null, edits: [], refusals: [] };
 }
 
-async function openTurn(id, focus = true) {
-  const turn = data.turns.find((each) => each.id === id);
-  if (!turn) return;
-  rows.get(selected)?.removeAttribute("aria-current");
-  selected = id;
-  rows.get(id).setAttribute("aria-current", "true");
-  history.replaceState(null, "", `#${id}`);
-  const number = ++opening;
-  let found;
+// Open a turn: what the list knows of it at once, and what it changed when that is there.
+async function openTurn(id, { focus = true } = {}) {
+  const number = select("turn", id);
+  const turn = turnOf(id);
+  const isAtHand = !data.served;
+  if (!isAtHand) draw(turnParts(turn, null), focus);
   try {
-    found = await detailsOf(id);
+    const found = await detailsOf(id);
+    if (number !== opening) return;
+    if (isAtHand) draw(turnParts(turn, found), focus);
+    else element("turn").querySelector(".changes").replaceChildren(...changesParts(turn, found));
   } catch (error) {
     notify(error.message);
-    return;
-  }
-  if (number !== opening) return;
-  const before = focus ? null : placeIn(element("turn"));
-  element("turn").replaceChildren(...turnParts(turn, found));
-  document.body.classList.add("open");
-  if (before) goTo(element("turn"), before);
-  if (focus) {
-    element("turn").scrollTop = 0;
-    element("turn").focus({ preventScroll: true });
-    if (getComputedStyle(element("timeline")).display === "none") scrollTo(0, 0);
   }
 }
 
-// What is open in a turn, and where it is scrolled to, while it is drawn again.
-const placeIn = (article) => ({
-  top: article.scrollTop,
-  open: new Set([...article.querySelectorAll("details[open] .path")].map((path) => path.textContent)),
-});
-
-function goTo(article, place) {
-  for (const box of article.querySelectorAll("details.file")) {
-    if (place.open.has(box.querySelector(".path").textContent)) {
-      box.draw();
-      box.open = true;
-    }
+// Draw the open turn as it is now, and leave the reader where they are.
+async function redrawTurn() {
+  const number = ++opening;
+  try {
+    const found = await detailsOf(selected);
+    if (number !== opening) return;
+    const place = element("turn").scrollTop;
+    draw(turnParts(turnOf(selected), found), false);
+    element("turn").scrollTop = place;
+  } catch (error) {
+    notify(error.message);
   }
-  article.scrollTop = place.top;
 }
 
-function closeTurn() {
-  opening++;
+async function openComparison(states) {
+  const number = select("comparison");
+  try {
+    const parts = await comparisonParts(...states);
+    if (number === opening) draw(parts, true);
+  } catch (error) {
+    notify(error.message);
+  }
+}
+
+function drawOverview() {
+  element("turn").replaceChildren(...overviewParts());
+}
+
+function showOverview({ focus = true } = {}) {
   const row = rows.get(selected);
-  row?.removeAttribute("aria-current");
-  selected = "";
+  const wasOpen = document.body.classList.contains("open");
+  select("overview");
   document.body.classList.remove("open");
-  drawNothing();
-  history.replaceState(null, "", location.pathname);
-  row?.focus();
+  drawOverview();
+  element("turn").scrollTop = 0;
+  if (focus && wasOpen) row?.focus({ preventScroll: true });
+  if (wasOpen && scrolled() === document.scrollingElement) scrollTo(0, listTop);
 }
 
-function drawNothing() {
-  const text = make("p", { class: "empty" }, "Choose a turn to see what it changed.");
-  element("turn").replaceChildren(...(data.range ? rangeParts(data.range) : [text]));
-}
-
-// The keyboard.
-
-function move(step) {
-  const shown = [...rows.values()].filter((row) => !row.parentElement.hidden);
-  const from = shown.indexOf(document.activeElement?.closest?.(".row") || rows.get(selected));
-  const next = shown[from < 0 ? 0 : Math.min(Math.max(from + step, 0), shown.length - 1)];
-  next?.focus();
-  next?.scrollIntoView({ block: "nearest" });
-}
-
-function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || element("dialog").open) return;
-  const search = element("search");
-  if (event.target === search && event.key === "Escape") {
-    search.value = "";
-    filter();
-    search.blur();
-  } else if (event.target === search && (event.key === "ArrowDown" || event.key === "Enter")) {
-    move(1);
-  } else if (event.target.matches("input, select, textarea")) {
-    return;
-  } else if (event.key === "j" || (event.key === "ArrowDown" && !event.target.closest("#turn"))) {
-    move(1);
-  } else if (event.key === "k" || (event.key === "ArrowUp" && !event.target.closest("#turn"))) {
-    move(-1);
-  } else if (event.key === "/") {
-    search.focus();
-    search.select();
-  } else if (event.key === "Escape") {
-    closeTurn();
-  } else if (event.key === "c") {
-    const id = event.target.closest(".row")?.dataset.turn || selected;
-    const turn = data.turns.find((each) => each.id === id);
-    if (turn?.command) copy(turn.command);
-  } else {
-    return;
-  }
-  event.preventDefault();
-}
+const closeTurn = () => navigate("");

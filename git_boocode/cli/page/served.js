@@ -19,34 +19,33 @@ async function ask(path, body = null, headers = {}) {
   return answer;
 }
 
+// Ask for news, and show them.
+async function refresh() {
+  try {
+    const news = await ask("data", null, { "If-None-Match": data.state });
+    if (news) update(news);
+    element("generated").textContent = "Live";
+  } catch (error) {
+    element("generated").textContent = error.message;
+  }
+}
+
 async function follow() {
   const begun = performance.now();
-  if (!document.hidden) {
-    try {
-      const news = await ask("data", null, { "If-None-Match": data.state });
-      if (news) update(news);
-      element("generated").textContent = "Live";
-    } catch (error) {
-      element("generated").textContent = error.message;
-    }
-  }
+  if (!document.hidden) await refresh();
   // In a large repository a look takes longer, and there are fewer of them.
   setTimeout(follow, Math.max(POLL, 10 * (performance.now() - begun)));
 }
 
 function update(news) {
   const summary = (turn) => turn && JSON.stringify({ ...turn, text: "" });
-  const before = summary(data.turns.find((turn) => turn.id === selected));
+  const before = summary(turnOf(selected));
   data = { ...news, served: true };
   drawTimeline();
-  const now = data.turns.find((turn) => turn.id === selected);
+  drawSteps();
+  const now = turnOf(selected);
   // Whoever reads who wrote which line is not disturbed.
   const isReading = element("turn").querySelector("[aria-pressed=true]");
-  if (selected && now && summary(now) !== before && !isReading) openTurn(selected, false);
-}
-
-function startFollowing() {
-  element("undo").addEventListener("click", () => undo(sessionStorage.getItem(UNDO)));
-  offerUndo(sessionStorage.getItem(UNDO));
-  follow();
+  if (selected && now && summary(now) !== before && !isReading) redrawTurn();
+  if (pane === "overview" && !element("turn").contains(document.activeElement)) drawOverview();
 }

@@ -1,103 +1,107 @@
-// The timeline: turns and operations, newest first.
+// The timeline: turns, and what happened between them, newest first.
 
-const labelOf = (turn) => turn.label
-  ? make("span", { class: "label" }, oneLine(turn.label))
-  : make("span", { class: "label none" }, "no label");
-
-function changesOf(turn) {
-  if (turn.in_turn) return [make("span", {}, "taken during a turn")];
-  if (turn.noted) return [make("span", {}, "known from notes only")];
-  if (turn.files === null) return [make("span", {}, "changes unknown")];
-  if (turn.files === 0) return [make("span", {}, "no changes")];
-  return [
-    make("span", {}, counted(turn.files, "file")),
-    make("span", { class: "plus" }, `+${turn.added.toLocaleString()}`),
-    make("span", { class: "minus" }, `−${turn.removed.toLocaleString()}`),
-  ];
-}
+let listItems = new Map(); // the rows of turns as they were drawn, by turn, with what they show
 
 function factsOf(turn) {
   return make("span", { class: "facts" },
-    timeOf(turn.started),
-    turn.ended === null ? null : make("span", { title: "duration" }, lasted(turn.ended - turn.started)),
-    changesOf(turn),
-    turn.edits ? make("span", {}, counted(turn.edits, "edit")) : null,
+    make("span", { class: "who" }, agentOf(turn)),
+    turn.ended - turn.started >= 1 ? make("span", { class: "took", title: "duration" }, lasted(turn.ended - turn.started)) : null,
+    turn.files === 0 ? null : changesOf(turn),
     turn.refusals ? make("span", { class: "refused" }, `${turn.refusals} refused`) : null,
-    turn.reverted ? make("span", {}, "reverted") : null);
+    sourceOf(turn) ? make("span", {}, oneLine(sourceOf(turn))) : null);
 }
 
 function rowOf(turn) {
-  return make("button", { class: "row", type: "button", "data-turn": turn.id, onclick: () => openTurn(turn.id) },
-    labelOf(turn), factsOf(turn));
+  return make("button", { class: `row ${turn.state ? "gone" : ""}`, type: "button", "data-turn": turn.id, onclick: () => navigate(turn.id) },
+    agentMark(turn),
+    make("span", { class: "line" }, labelOf(turn), stateMarks(turn), timeOf(turn.started)),
+    factsOf(turn));
 }
 
-function operationOf({ command, partial, targets, time }) {
-  const [first] = targets;
-  const what = targets.length > 1 ? counted(targets.length, "turn") : `“${oneLine(first.label) || first.short}”`;
-  const done = command === "restore"
-    ? `restored ${partial ? "some files " : ""}to before ${what}`
-    : `${command}ed ${partial ? "a part of " : ""}${what}`;
-  return make("li", { class: "operation" }, make("span", {}, done), timeOf(time));
-}
-
-const groupOf = (turn) => JSON.stringify([turn.session, turn.agent, turn.branch, turn.worktree, turn.remote]);
-
-const agentOf = (turn) => oneLine(turn.agent) || (turn.noted ? "unknown agent" : "by hand");
-
-function sourceOf(turn) {
-  if (turn.remote) return `remote ${turn.remote}`;
-  return turn.here || !turn.worktree ? "" : `worktree ${turn.worktree}`;
-}
-
-function headingOf(turn) {
-  const parts = [turn.session ? `session ${oneLine(turn.session).slice(0, 12)}` : "", turn.branch, sourceOf(turn)];
-  return make("h2", { title: turn.session }, make("b", {}, agentOf(turn)),
-    parts.filter(Boolean).map((part) => make("span", {}, oneLine(part))));
+// A row that shows the same as before stays, with its focus and its size.
+function itemOf(turn) {
+  const shows = JSON.stringify({ ...turn, text: undefined });
+  const before = listItems.get(turn.id);
+  return before?.shows === shows ? before : { shows, item: make("li", {}, rowOf(turn)) };
 }
 
 function drawTimeline() {
   const focused = document.activeElement?.dataset?.turn;
+  const place = readingPlace();
   const made = document.createDocumentFragment();
+  const items = new Map();
   rows = new Map();
-  let list = null;
-  let group = "";
-  const operations = [...data.operations];
-  for (const turn of data.turns) {
-    while (operations.length && operations[0].id > turn.id) {
-      if (!list) made.append(list = make("ol", { class: "session" }));
-      list.append(operationOf(operations.shift()));
-    }
-    if (groupOf(turn) !== group) {
-      group = groupOf(turn);
+  let [list, day] = [null, null];
+  const put = (time, item) => {
+    const begun = time >= NEVER ? dayOf(Date.now() / 1000) : dayOf(time);
+    if (begun !== day) {
+      day = begun;
       list = make("ol");
-      made.append(make("section", { class: "session" }, headingOf(turn), list));
+      made.append(make("section", { class: "day" }, make("h2", {}, dayName(day)), list));
     }
-    const row = rowOf(turn);
-    rows.set(turn.id, row);
-    list.append(make("li", {}, row));
+    list.append(item);
+  };
+  const entries = data.range ? [] : entriesToList();
+  for (const turn of data.turns) {
+    const isAbove = (each) => each.time > turn.started || (each.time === turn.started && each.order > 0);
+    for (const each of takeEntries(entries, isAbove)) put(each.time, each.made);
+    const item = itemOf(turn);
+    items.set(turn.id, item);
+    rows.set(turn.id, item.item.firstChild);
+    put(turn.started, item.item);
   }
+  for (const each of takeEntries(entries, () => true)) put(each.time, each.made);
+  listItems = items;
   element("timeline").replaceChildren(made, make("p", { class: "empty", id: "empty", hidden: true }, "No turn matches."));
+  for (const row of rows.values()) row.removeAttribute("aria-current");
   rows.get(selected)?.setAttribute("aria-current", "true");
   drawScopes();
   filter();
+  if (place) keepPlace(place);
   if (focused) rows.get(focused)?.focus({ preventScroll: true });
 }
+
+// What one reads stays where it is when turns arrive above it.
+
+const scrolled = () => (getComputedStyle(element("timeline")).overflowY === "visible" ? document.scrollingElement : element("timeline"));
+
+function readingPlace() {
+  if (element("timeline").offsetParent === null || scrolled().scrollTop === 0) return null;
+  const top = element("timeline").getBoundingClientRect().top;
+  const first = [...rows.values()].find((row) => row.offsetParent && row.getBoundingClientRect().bottom > Math.max(top, 0));
+  return first ? { turn: first.dataset.turn, top: first.getBoundingClientRect().top } : null;
+}
+
+function keepPlace({ turn, top }) {
+  const row = rows.get(turn);
+  if (row?.offsetParent) scrolled().scrollTop += row.getBoundingClientRect().top - top;
+}
+
+// The search, and the choice of an agent, a session or a worktree.
 
 function drawScopes() {
   const scope = element("scope");
   const before = scope.value;
-  const options = new Map([["", "All sessions"]]);
-  const worktrees = new Set(data.turns.map((turn) => turn.worktree).filter(Boolean));
-  if (worktrees.size > 1) {
-    for (const name of worktrees) options.set(`worktree ${name}`, `worktree ${oneLine(name)}`);
-  }
+  const groups = { Agents: new Map(), Sessions: new Map(), Worktrees: new Map() };
+  const count = (group, value, name) => {
+    const found = groups[group].get(value) ?? { name, turns: 0 };
+    found.turns += 1;
+    groups[group].set(value, found);
+  };
   for (const turn of data.turns) {
-    const short = oneLine(turn.session).slice(0, 12);
-    if (turn.session) options.set(`session ${turn.session}`, `${oneLine(turn.agent)} ${short}`);
+    count("Agents", `agent ${turn.agent}`, agentOf(turn));
+    if (turn.session) count("Sessions", `session ${turn.session}`, `${oneLine(turn.agent)} ${oneLine(turn.session).slice(0, 12)}`);
+    if (turn.worktree) count("Worktrees", `worktree ${turn.worktree}`, oneLine(turn.worktree));
   }
-  scope.replaceChildren(...[...options].map(([value, text]) => make("option", { value }, text)));
-  scope.value = options.has(before) ? before : "";
+  const option = ([value, { name, turns }]) => make("option", { value }, `${name} (${turns.toLocaleString()})`);
+  const made = Object.entries(groups).filter(([name, found]) => found.size > 1 || (name === "Sessions" && found.size))
+    .map(([label, found]) => make("optgroup", { label }, [...found].map(option)));
+  scope.replaceChildren(make("option", { value: "" }, "All turns"), ...made);
+  scope.value = [...scope.options].some((each) => each.value === before) ? before : "";
 }
+
+const isInScope = (turn, scope) =>
+  !scope || [`agent ${turn.agent}`, `session ${turn.session}`, `worktree ${turn.worktree}`].includes(scope);
 
 function filter() {
   const words = element("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -105,18 +109,17 @@ function filter() {
   let shown = 0;
   for (const turn of data.turns) {
     turn.text ??= [turn.label, turn.prompt, turn.agent, turn.session, turn.branch, turn.worktree, turn.id, ...turn.paths].join("\n").toLowerCase();
-    const inScope = !scope || scope === `worktree ${turn.worktree}` || scope === `session ${turn.session}`;
-    const matches = inScope && words.every((word) => turn.text.includes(word));
+    const matches = isInScope(turn, scope) && words.every((word) => turn.text.includes(word));
     rows.get(turn.id).parentElement.hidden = !matches;
     shown += matches;
   }
-  for (const each of document.querySelectorAll(".operation")) each.hidden = words.length > 0 || scope !== "";
-  for (const section of document.querySelectorAll("section.session")) {
-    section.hidden = !section.querySelector("li:not(.operation, [hidden])");
-  }
+  const isAll = !words.length && !scope;
+  for (const each of document.querySelectorAll("#timeline .entry")) each.hidden = !isAll;
+  for (const day of document.querySelectorAll("section.day")) day.hidden = !day.querySelector("li:not([hidden])");
   element("empty").hidden = shown > 0;
   if (!data.turns.length) element("empty").textContent = data.range ? "No turn wrote lines of these commits." : "No turn was recorded yet.";
   const all = counted(data.turns.length, "turn");
   const older = data.more ? ", older ones left out" : "";
   element("summary").textContent = shown === data.turns.length ? all + older : `${shown.toLocaleString()} of ${all}`;
+  refreshTimes();
 }

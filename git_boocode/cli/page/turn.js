@@ -1,36 +1,104 @@
 // The article of one turn.
 
+const UNENDED = {
+  checkpoint: "The end of this turn was not recorded: what changed until the next checkpoint is shown.",
+  restore: "The end of this turn was not recorded: what changed until the next restore is shown.",
+  now: "The end of this turn was not recorded: what changed until now is shown.",
+  "": "The end of this turn is not known.",
+};
+
+// A label that was made of the prompt may be cut; its first line is whole.
+function titleOf(turn) {
+  const label = turn.label.trim();
+  const [first] = turn.prompt.trim().split("\n");
+  return first.startsWith(label.replace(/(…|\.\.\.)$/, "")) ? first.trim() : label;
+}
+
 function turnParts(turn, found) {
-  const ends = turn.ended === null ? null : make("span", {}, `took ${lasted(turn.ended - turn.started)}`);
+  const title = titleOf(turn);
   return [
-    make("div", { class: "heading" },
-      make("h2", { class: turn.label ? "" : "none" }, turn.label || "no label"),
-      make("button", { type: "button", "aria-label": "Close this turn", onclick: closeTurn }, "×")),
-    make("p", { class: "facts" },
-      make("span", {}, agentOf(turn)),
-      make("span", { title: ago(turn.started) }, new Date(turn.started * 1000).toLocaleString()), ends, changesOf(turn),
-      turn.session ? make("span", {}, `session ${oneLine(turn.session)}`) : null,
-      turn.branch ? make("span", {}, `branch ${oneLine(turn.branch)}`) : null,
-      sourceOf(turn) ? make("span", {}, oneLine(sourceOf(turn))) : null),
-    turn.prompt && turn.prompt.trim() !== turn.label ? make("p", { class: "prompt" }, turn.prompt) : null,
-    backOf(turn),
+    make("div", { class: "heading" }, agentMark(turn),
+      make("h2", { class: title ? "" : "none" }, title || "no label"),
+      make("button", { type: "button", class: "close", "aria-label": "Close this turn", onclick: closeTurn }, "×")),
+    aboutOf(turn),
+    stateOf(turn),
+    actionsOf(turn),
+    turn.prompt.trim() !== title && turn.prompt ? make("p", { class: "prompt" }, turn.prompt) : null,
     attemptsOf(turn),
     commitsOf(turn),
     remarkOf(turn),
     make("div", { class: "beside" }, conversationOf(turn),
-      make("div", { class: "changes" }, eventsOf(turn, found), filesOf(turn, found))),
+      make("div", { class: "changes" }, found ? changesParts(turn, found) : make("p", { class: "remark" }, "Loading…"))),
   ].filter(Boolean);
 }
 
-function backOf(turn) {
-  if (!turn.command) return null;
-  return make("div", { class: "back" },
-    make("code", { id: "command" }, turn.command),
-    make("button", { type: "button", onclick: () => copy(turn.command) }, "Copy"),
-    data.served && turn.here
-      ? make("button", { type: "button", id: "restore", onclick: () => preview(turn) }, "Restore to before this turn…") : null,
-    data.served && turn.here && !turn.reverted
-      ? make("button", { type: "button", id: "revert", onclick: () => previewRevert([turn.id]) }, "Take back this turn…") : null);
+const changesParts = (turn, found) => [...eventsOf(turn, found), ...filesOf(turn, found)].filter(Boolean);
+
+function aboutOf(turn) {
+  const time = timeOf(turn.started);
+  return make("p", { class: "facts" },
+    make("span", { class: "who" }, agentOf(turn)),
+    time, make("span", {}, new Date(turn.started * 1000).toLocaleString()),
+    turn.ended === null ? null : make("span", {}, `took ${lasted(turn.ended - turn.started)}`),
+    changesOf(turn),
+    turn.branch ? make("span", {}, `branch ${oneLine(turn.branch)}`) : null,
+    sourceOf(turn) ? make("span", {}, oneLine(sourceOf(turn))) : null,
+    turn.session ? make("span", {}, "session ", copyable(oneLine(turn.session).slice(0, 8), turn.session, "the session")) : null,
+    turn.noted ? null : make("span", {}, "turn ", copyable(turn.short, turn.id, "the id")));
+}
+
+const stateOf = (turn) => turn.state || turn.open
+  ? make("p", { class: "state" }, stateMarks(turn), " ", turn.state ? STATE_TEXTS[turn.state] : "The agent is still at work.") : null;
+
+function actionsOf(turn) {
+  if (turn.noted) return null;
+  const action = (id, text, go, kind = "") => make("button", { type: "button", id, class: kind, onclick: go }, text);
+  const restores = data.served && turn.here ? make("div", { class: "group", role: "group", "aria-label": "Restore" },
+    make("span", { class: "group-name" }, "Restore to"),
+    action("restore", "before this turn…", () => preview(turn), "primary"),
+    turn.in_turn ? null : action("restore-after", "after this turn…", () => preview(turn, { ...RESTORED_WITH, after: true }))) : null;
+  const others = data.served ? [
+    turn.here && !turn.state ? action("revert", "Take back this turn…", () => previewTaking("revert", [turn.id])) : null,
+    turn.here ? null : action("pick", "Pick this turn…", () => previewTaking("pick", [turn.id])),
+  ] : [];
+  return make("div", { class: "actions" }, restores, ...others.filter(Boolean), commandMenu(turn));
+}
+
+// The commands that do the same; without a server they are all that one can do.
+function commandsFor(turn) {
+  if (!turn.command) return [];
+  const own = turn.here ? [
+    turn.in_turn ? null : ["Restore to after this turn", `git boocode restore --after ${turn.id}`],
+    turn.state ? null : ["Take back this turn", `git boocode revert ${turn.id}`],
+  ] : [["Pick this turn", `git boocode pick ${turn.id}`]];
+  const first = turn.remote ? "Show this turn" : "Restore to before this turn";
+  return [[first, turn.command], ...own, ["Show its diff", `git boocode diff --turn ${turn.id}`]].filter(Boolean);
+}
+
+function commandMenu(turn) {
+  const commands = commandsFor(turn);
+  if (!commands.length) return null;
+  const rowsMade = commands.map(([text, command], at) => make("li", {},
+    make("button", { type: "button", onclick: () => copy(command) }, text, make("code", at ? {} : { id: "command" }, command))));
+  return menu("Copy command", rowsMade);
+}
+
+// A button that shows a list, which closes when the focus leaves it.
+function menu(name, rowsMade) {
+  const box = make("details", { class: "menu" }, make("summary", {}, name), make("ul", {}, rowsMade));
+  box.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !box.contains(relatedTarget)) box.open = false;
+  });
+  box.addEventListener("click", ({ target }) => {
+    if (target.closest("ul button")) box.open = false;
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !box.open) return;
+    box.open = false;
+    box.querySelector("summary").focus();
+    event.stopPropagation();
+  });
+  return box;
 }
 
 // The turns that began in the same state, in forks, side by side.
@@ -38,7 +106,7 @@ function attemptsOf(turn) {
   const attempts = (turn.attempts ?? []).map((id) => data.turns.find((each) => each.id === id)).filter(Boolean);
   if (attempts.length < 2) return null;
   const columns = attempts.map((each) => make("li", {},
-    make("button", { type: "button", "aria-current": String(each === turn), onclick: () => openTurn(each.id) }, labelOf(each)),
+    make("button", { type: "button", "aria-current": String(each === turn), onclick: () => navigate(each.id) }, labelOf(each)),
     make("span", { class: "facts" }, make("span", {}, `worktree ${oneLine(each.worktree)}`), changesOf(each)),
     each === turn ? null : commandOf(`git boocode diff --after ${turn.short} ${each.short}`)));
   return make("div", {}, make("h3", {}, "Attempts from the same state"), make("ol", { class: "attempts" }, columns));
@@ -50,13 +118,7 @@ function commandOf(command) {
 }
 
 function remarkOf(turn) {
-  const remarks = {
-    checkpoint: "The end of this turn was not recorded: what changed until the next checkpoint is shown.",
-    restore: "The end of this turn was not recorded: what changed until the next restore is shown.",
-    now: "The end of this turn was not recorded: what changed until now is shown.",
-    "": "The end of this turn is not known.",
-  };
-  return !turn.noted && turn.end in remarks ? make("p", { class: "remark" }, remarks[turn.end]) : null;
+  return !turn.noted && turn.end in UNENDED ? make("p", { class: "remark" }, UNENDED[turn.end]) : null;
 }
 
 function eventsOf(turn, found) {
