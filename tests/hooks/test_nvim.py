@@ -296,12 +296,47 @@ def test_a_conflict_is_refused(proposed: Repo) -> None:
         """,
         PATH,
     )
-    for (text, level), option in zip(seen["messages"][1:], ("merge", "markers"), strict=True):
+    overwrites = "replaces your changes, which undo brings back"
+    merges = "merges the proposal with your changes"
+    marks = "writes both versions with conflict markers"
+    for (text, level), way in zip(seen["messages"][1:], (merges, marks), strict=True):
         message, *hints = text.split("\nhint: ")
         assert (level, message.startswith(f"boocode: '{PATH}': ")) == (4, True)
-        assert [hint.split()[0] for hint in hints] == [f"--{option}", "--overwrite"]
+        assert hints == [way, overwrites]
     assert seen["lines"] == ["one", "typed", *WORDS[2:]]
     assert (seen["modified"], proposed.read(PATH).decode()) == (True, TEXT)
+
+
+def test_the_next_steps_of_a_conflict_are_offered(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        local shown, chosen = {}, { 1, 1 }
+        vim.ui.select = function(items, options, choose)
+          table.insert(shown, vim.tbl_map(options.format_item, items))
+          choose(items[table.remove(chosen)])
+        end
+        run("BoocodePropose .git/edits")
+        vim.fn.setline(2, "typed")
+        run("BoocodeAccept")
+        local lines = report().lines
+        vim.cmd("silent undo")
+        vim.fn.setline(2, "typed")
+        run("BoocodeUndo")
+        run("BoocodeDiscardAll")
+        return report({ shown = shown, accepted = lines })
+        """,
+        PATH,
+    )
+    assert seen["shown"] == [
+        ["merges the proposal with your changes", "replaces your changes, which undo brings back"],
+        [
+            "writes both versions with conflict markers",
+            "replaces your changes, which undo brings back",
+        ],
+    ]
+    markers = ["<<<<<<< local", "typed", "=======", "TWO", ">>>>>>> proposal"]
+    assert seen["accepted"][1:6] == markers
 
 
 def test_other_changes_are_merged_on_request(proposed: Repo) -> None:

@@ -233,6 +233,24 @@ def test_a_conflict_is_refused_and_an_unknown_option_too(proposed: Repo) -> None
     assert len(seen["signs"]) == 3
 
 
+def test_the_next_steps_of_a_conflict_are_offered(proposed: Repo) -> None:
+    script = """
+    let shown = []
+    let g:BoocodeSelect = {title, rows, Choose -> empty(add(g:shown, rows)) ? 0 : Choose(0)}
+    call Do('BoocodePropose .git/edits')
+    call setline(2, 'typed')
+    call Do('BoocodeAccept')
+    let seen = Report({'shown': shown})
+    """
+    seen = vim(proposed, script, PATH)
+    assert [rows[0] for rows in seen["shown"]] == [
+        "merges the proposal with your changes",
+        "writes both versions with conflict markers",
+    ]
+    markers = ["<<<<<<< local", "typed", "=======", "TWO", ">>>>>>> proposal"]
+    assert seen["lines"][1:6] == markers
+
+
 def test_the_hunks_are_listed_and_walked(proposed: Repo) -> None:
     other = {"path": "new", "content": "made\n"}
     proposed.write(".git/edits", json.dumps([*json.loads(three_edits()), other]))

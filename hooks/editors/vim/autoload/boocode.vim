@@ -48,10 +48,11 @@ enddef
 # Offer the next steps of a failed answer; the one that is chosen is more arguments.
 def OfferSteps(answer: dict<any>, tool: string, Then: func)
   final steps = get(answer.error, 'next', [])->copy()->filter((_, step) =>
-    type(step) == v:t_dict && get(step, 'tool', tool) == tool && has_key(step, 'arguments'))
+    get(step, 'tool', tool) == tool && has_key(step, 'arguments'))
   if empty(steps)
     throw worktree.Describe(answer)
   endif
+  task.ShowError(answer.error.message)
   final rows = steps->mapnew((_, step) => step.text)
   task.AskUser((Choose) => turns.Select(answer.error.message, rows, Choose), (index: any) => {
     if index < 0

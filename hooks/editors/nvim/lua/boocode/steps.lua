@@ -1,9 +1,22 @@
 -- The next steps that the answer of a failed call names, offered to the user.
 
 local task = require("boocode.task")
-local worktree = require("boocode.worktree")
-
 local M = {}
+
+local default_select = vim.ui.select
+
+-- Whether nobody could answer.
+local function is_script()
+  return #vim.api.nvim_list_uis() == 0 and vim.ui.select == default_select
+end
+
+-- The steps of a failed answer that are the same call with more arguments.
+local function steps_of(problem, tool)
+  local steps = type(problem) == "table" and problem.answer.error.next or {}
+  return vim.tbl_filter(function(step)
+    return (step.tool or tool) == tool and step.arguments ~= nil
+  end, steps)
+end
 
 -- Run an action that calls a tool, with its arguments. If it fails and the answer names arguments
 -- with which it can be done, let the user choose one, and run it again.
@@ -13,16 +26,15 @@ function M.run(tool, arguments, action)
     if succeeded then
       return
     end
-    local steps = type(problem) == "table" and problem.answer.error.next or {}
-    steps = vim.tbl_filter(function(step)
-      return type(step) == "table" and (step.tool or tool) == tool and step.arguments ~= nil
-    end, steps)
-    if #steps == 0 then
+    local steps = steps_of(problem, tool)
+    if #steps == 0 or is_script() then
       error(problem, 0)
     end
+    local message = "boocode: " .. problem.answer.error.message
+    vim.notify(message, vim.log.levels.ERROR)
     local chosen = task.await_user(function(choose)
       local options = {
-        prompt = "boocode: " .. problem.answer.error.message,
+        prompt = message,
         format_item = function(step)
           return step.text
         end,
@@ -35,6 +47,5 @@ function M.run(tool, arguments, action)
     arguments = vim.tbl_extend("force", arguments, chosen.arguments)
   end
 end
-
 
 return M

@@ -119,13 +119,10 @@ end
 local function describe(problem)
   local failed = problem.answer.error
   local hints = vim.split(failed.hint or "", "\n", { trimempty = true })
-  local steps = vim.tbl_filter(function(step)
-    return type(step) == "table"
-  end, failed.next or {})
-  if #steps > 0 then
+  if failed.next then
     hints = vim.tbl_map(function(step)
       return step.text
-    end, steps)
+    end, failed.next)
   end
   local lines = { failed.message }
   for _, hint in ipairs(hints) do

@@ -9,7 +9,7 @@ export def Notice(text: string)
   echomsg 'boocode: ' .. text
 enddef
 
-def ShowError(problem: string)
+export def ShowError(problem: string)
   final text = problem->substitute('^boocode: ', '', '')
   echohl ErrorMsg
   for line in split(text, "\n")

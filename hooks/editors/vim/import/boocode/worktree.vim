@@ -103,7 +103,7 @@ enddef
 
 # The message of a failed answer, and what is possible next, which steps say in words of their own.
 export def Describe(answer: dict<any>): string
-  final steps = get(answer.error, 'next', [])->copy()->filter((_, step) => type(step) == v:t_dict)
+  final steps = get(answer.error, 'next', [])
   final hints = empty(steps)
     ? split(get(answer.error, 'hint', ''), "\n")
     : steps->mapnew((_, step) => step.text)
