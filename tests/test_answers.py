@@ -202,6 +202,7 @@ def test_checkpoints(work: Repo) -> None:
     check(work, "log", "--remote", "nobody", code=1)
     check(work, "show")
     check(work, "show", "nothing", code=1)
+    check(work, "show", "--conversation")
     check(work, "diff")
     check(work, "diff", "nothing", code=1)
     assert check(work, "blame", "a")["ranges"]

@@ -109,12 +109,19 @@ def _unreadable(path: str, why: str) -> FatalError:
 # What lies between two positions.
 
 
+LineEnds = dict[str, int | None]
+"""Where the lines of a transcript end, by their hashes; None if a line occurs several times."""
+
+
 @contextmanager
-def open_transcript(path: str, directories: Iterable[str]) -> Iterator[Transcript]:
+def open_transcript(
+    path: str, directories: Iterable[str], known: dict[tuple[int, ...], LineEnds]
+) -> Iterator[Transcript]:
     """Open a transcript to read it, if it is in one of some directories (RefusedError).
 
     As for the shipped callbacks, its path may come from anybody: no link may lead elsewhere, and
-    nothing but a regular file is opened.
+    nothing but a regular file is opened. `known` is what is known of transcripts, to which is added
+    what has to be found out.
     """
     real = os.path.realpath(path)
     tops = (os.path.join(os.path.realpath(each), "") for each in directories)
@@ -130,7 +137,7 @@ def open_transcript(path: str, directories: Iterable[str]) -> Iterator[Transcrip
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _unusable(path, "is not a regular file")
-        yield Transcript(descriptor)
+        yield Transcript(descriptor, known)
     finally:
         os.close(descriptor)
 
@@ -148,8 +155,9 @@ def copies_of(path: str) -> list[tuple[str, str]]:
 class Transcript:
     """An open transcript."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, known: dict[tuple[int, ...], LineEnds]) -> None:
         self._descriptor = descriptor
+        self._known = known
         self.size = os.fstat(descriptor).st_size
         self.is_cut = False
         """Whether `lines` has left out what is behind the largest size that it reads."""
@@ -168,8 +176,18 @@ class Transcript:
                 end, line = _last_line("", self._descriptor, offset)
                 if end == offset and line is not None and _hash(line) == wanted:
                     return offset
-        places = [end for end, line in self._lines(0, self.size) if _hash(line) == wanted]
-        return places[0] if len(places) == 1 else None
+        return self._line_ends().get(wanted)
+
+    def _line_ends(self) -> LineEnds:
+        found = os.fstat(self._descriptor)
+        key = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        if key not in self._known:
+            ends: LineEnds = {}
+            for end, line in self._lines(0, self.size):
+                name = _hash(line)
+                ends[name] = None if name in ends else end
+            self._known[key] = ends
+        return self._known[key]
 
     def lines(self, begin: int, end: int) -> Iterator[bytes]:
         """The lines between two positions; an incomplete one at the end of the file is one, too."""

@@ -18,6 +18,7 @@ from git_boocode.agents.event import kept_prompt
 from git_boocode.agents.messages import FORMATS, USER, Conversation, JsonObject
 from git_boocode.agents.registry import find_agent
 from git_boocode.agents.transcript import (
+    LineEnds,
     Transcript,
     copies_of,
     is_transcript,
@@ -89,27 +90,32 @@ def conversations_of_turns(
 
 
 class _Conversations:
-    """The conversations of a repository's turns."""
+    """The conversations of a repository's turns, and what is read once for all of them."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._mask = masker_of(catalog.repository.git)
+        self.catalog = catalog
+        self.mask = masker_of(catalog.repository.git)
+        self.lines: dict[tuple[int, ...], LineEnds] = {}
 
     def of(self, turn: Checkpoint) -> TurnConversation:
         """The conversation of a turn."""
+        self.mask.masked = 0
         try:
-            others = self._sessions.get(_session_of(turn), [])
-            return _Reader(self._catalog, turn, others, self._mask).read()
+            return _Reader(self, turn).read()
         except RefusedError as error:
-            self._mask.masked = 0
-            entries = _prompt_only(turn, self._mask)
-            return TurnConversation(turn, entries, self._mask.masked, missing=error.message)
+            self.mask.masked = 0
+            entries = _prompt_only(turn, self.mask)
+            return TurnConversation(turn, entries, self.mask.masked, missing=error.message)
+
+    def session_of(self, turn: Checkpoint) -> Sequence[Checkpoint]:
+        """All turns of the session of a turn, oldest first."""
+        return self._sessions.get(_session_of(turn), [])
 
     @cached_property
     def turns(self) -> list[Checkpoint]:
         """All turns that were taken here, oldest first, also those that a restore archived."""
-        refs = self._catalog.store.refs(CHECKPOINTS, ARCHIVE)
-        found = (each for each in self._catalog.entries(refs) if not isinstance(each, Unusable))
+        refs = self.catalog.store.refs(CHECKPOINTS, ARCHIVE)
+        found = (each for each in self.catalog.entries(refs) if not isinstance(each, Unusable))
         return sorted((each for each in found if not each.in_turn), key=attrgetter("id"))
 
     @cached_property
@@ -132,14 +138,14 @@ def _prompt_only(turn: Checkpoint, mask: Masker) -> list[JsonObject]:
 class _Reader:
     """Reads the conversation of a turn."""
 
-    def __init__(
-        self, catalog: Catalog, turn: Checkpoint, session: Sequence[Checkpoint], mask: Masker
-    ) -> None:
-        self._catalog = catalog
+    def __init__(self, conversations: _Conversations, turn: Checkpoint) -> None:
+        session = conversations.session_of(turn)
+        self._catalog = conversations.catalog
+        self._mask = conversations.mask
+        self._lines = conversations.lines
         self._turn = turn
         self._earlier = [each for each in session if each.id < turn.id]
         self._followers = [each for each in session if each.id > turn.id]
-        self._mask = mask
 
     def read(self) -> TurnConversation:
         """The conversation; RefusedError if it cannot be read."""
@@ -218,7 +224,7 @@ class _Reader:
         for before, source in self._sources(path):
             known = [each for each in followers if not before or each.id < before]
             try:
-                with open_transcript(source, directories) as transcript:
+                with open_transcript(source, directories, self._lines) as transcript:
                     if bounds := self._bounds(transcript, known):
                         said = self._begin(agent)
                         if agent.tool_begins and self._turn.meta.text("trigger") == agent.tool:

@@ -84,7 +84,7 @@ def test_it_loads_on_demand(page: Browser, repo: Repo, transcript: Path) -> None
         [tool] = page.texts(".said details.tool > summary")
         assert tool.startswith("Bashmake all\nbuilt </script>") or "make all" in tool
         page.one(".said details.tool > summary").click()
-        page.until(lambda: page.texts(".tool h4") == ["command", "Result"])
+        page.until(lambda: page.texts(".tool .key") == ["command", "Result"])
         assert page.texts(".tool .text")[0] == "make all"
         # What the reader has opened is open in the next turn.
         page.all(".row")[0].click()

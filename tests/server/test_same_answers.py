@@ -102,6 +102,7 @@ EDITING = [
     Step("locate", {"path": "../x", "needle": "x"}, "locate ../x", "x"),
     Step("log", {"edits": True}, "log --edits"),
     Step("log", {"edits": True, "max_count": 2}, "log --edits -n 2"),
+    Step("show", {"conversation": True}, "show --conversation"),
     Step("show", {"name": "{0}"}, "show {0}"),
     Step("rewind", {"dry_run": True}, "rewind -n"),
     Step("rewind", {}, "rewind"),

@@ -105,7 +105,7 @@ function toolCallOf(entry) {
   box.addEventListener("toggle", () => {
     if (!box.open || box.children.length > 1) return;
     box.append(...inputParts(entry.input));
-    if (entry.result) box.append(make("h4", {}, "Result"), ...longText(entry.result, LONG_RESULT));
+    if (entry.result) box.append(make("p", { class: "key" }, "Result"), ...longText(entry.result, LONG_RESULT));
   });
   return box;
 }
@@ -115,7 +115,7 @@ function inputParts(input) {
   const isTable = input !== null && typeof input === "object" && !Array.isArray(input);
   const rows = isTable ? Object.entries(input) : [["Input", input]];
   const textOf = (value) => typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  return rows.flatMap(([key, value]) => [make("h4", {}, oneLine(key)), ...longText(textOf(value), LONG_RESULT)]);
+  return rows.flatMap(([key, value]) => [make("p", { class: "key" }, oneLine(key)), ...longText(textOf(value), LONG_RESULT)]);
 }
 
 // A text, and a button that shows the rest of a long one.
