@@ -7,7 +7,6 @@ by their ids, so that a time in which nothing changed costs nothing.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,7 +21,6 @@ from git_boocode.checkpoints.turn_work import RecordedHistory
 from git_boocode.checkpoints.turns import NOW, Turn, only_paths
 from git_boocode.repo.entries import Unusable
 from git_boocode.repo.git import GitError
-from git_boocode.repo.ids import time_of
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import NO_FILE, Quarantine
 from git_boocode.repo.trees import Item, TreeEditor
@@ -55,11 +53,6 @@ class HandChange(NamedTuple):
     before: str
     operation: str
     turn: Turn  # with which `count_changes` compares the trees
-
-    @property
-    def time(self) -> float:
-        """When it was recorded, in seconds since 1970."""
-        return time_of(self.until) if self.until else time.time()
 
 
 class WorktreeMoments:

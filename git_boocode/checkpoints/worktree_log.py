@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import count
 from operator import itemgetter
@@ -22,6 +24,7 @@ from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, TurnFile, changed_files, counted
 from git_boocode.checkpoints.turns import only_paths
+from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import CHECKPOINTS, TURN_ENDS
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
@@ -38,17 +41,14 @@ _BY_HAND, _HERE, _TURN, _COMMIT, _HERE_AFTER = range(5)
 class ByHand(NamedTuple):
     """What changed by hand; `files` is None if it could not be compared.
 
-    `state` is `restored` if a restore took it away, else empty.
+    `time` is when it was recorded or, until now, when the newest of the files was written, in
+    seconds since 1970. `state` is `restored` if a restore took it away, else empty.
     """
 
     change: HandChange
-    files: _Files = None
+    files: _Files
+    time: float
     state: str = ""
-
-    @property
-    def time(self) -> float:
-        """When it was recorded, in seconds since 1970."""
-        return self.change.time
 
     @property
     def counts(self) -> ChangeCounts | None:
@@ -62,7 +62,7 @@ class ByHand(NamedTuple):
             "after": change.after or None,
             "before": change.before or None,
             "operation": change.operation or None,
-            "time": change.time,
+            "time": self.time,
             "state": self.state,
             **_counts_json(self.counts),
             "paths": [file.path for file in self.files or ()],
@@ -172,12 +172,24 @@ class WorktreeLog:
             turns = [change.turn for change in changes]
             found = changed_files(self.catalog.repository, turns) if turns else []
         made = [
-            ByHand(change, files, self.state_after(change.since))
+            ByHand(change, files, self._time(change, files), self.state_after(change.since))
             for change, files in zip(changes, found, strict=True)
         ]
         self.by_hand += made
         self._pending += [((each.change.until or _NEWEST, _BY_HAND, 0), each) for each in made]
         return made
+
+    def _time(self, change: HandChange, files: _Files) -> float:
+        """When something was changed by hand, as far as it is known."""
+        if change.until:
+            return time_of(change.until)
+        times = [time_of(change.since)]
+        for file in files or ():
+            # One that was deleted has no time.
+            with suppress(OSError, ValueError):
+                path = os.path.join(self.catalog.repository.worktree, file.path)
+                times.append(os.lstat(path).st_mtime)
+        return max(times)
 
     def state_after(self, identifier: str) -> str:
         """The state of what happened in this worktree after a recorded state."""

@@ -9,8 +9,10 @@ import click
 
 from git_boocode.checkpoints.line_origin import COMMIT, LATER, LineOrigin, blamed_ranges
 from git_boocode.checkpoints.line_origin import blame as blame_file
-from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.operation_log import AFTER, BEFORE
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
+from git_boocode.checkpoints.turn_words import SIDES, marks
 from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, Turn
 from git_boocode.cli.attribute import noted_lines
 from git_boocode.cli.candidates import age_of, checkpoint_or_edit, paths
@@ -35,7 +37,8 @@ from git_boocode.cli.turn_rows import Dates, edit_state, fitted, prompt_lines
 from git_boocode.editing.records import EditRecord
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import EXIT_FATAL
-from git_boocode.repo.ids import SHORT_ID, timestamp
+from git_boocode.repo.ids import ID, SHORT_ID, timestamp
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -104,17 +107,30 @@ def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: b
     checkpoint, turn = found.checkpoint, found.turn
     [counts] = count_changes(repository, [found.ended]) if found.ended else [None]
     [date] = Dates(repository, default="iso")([checkpoint])
-    state = "reverted" if found.reverted else ""
+    state, short = marks(found.state, is_open=found.is_open), ShortIds(repository.store)
     if checkpoint.in_turn:
-        state = f"taken during {ShortIds(repository.store)(checkpoint.in_turn)}"
-    more = {"date": date, "changes": _changes(turn, counts), "turn": state}
-    short = ShortIds(repository.store)
+        state = f"taken during {short(checkpoint.in_turn)}"
+    more = {"date": date, "changes": _changes(turn, counts), "turn": state.strip("()")}
+    more |= _ways_back(Catalog(repository), found, short(checkpoint.id))
     more["shared"] = "\n            ".join(
         f"{quote_path(path)}, also of {', '.join(map(short, ids))}"
         for path, ids in (found.ended.shared if found.ended else {}).items()
     )
     arguments = [*(["--stat"] if stat else []), found.old, found.new, "--", *found.paths]
     return print_page(repository, lambda style: _text(checkpoint, more, style), arguments)
+
+
+def _ways_back(catalog: Catalog, found: CheckpointTarget, name: str) -> dict[str, str]:
+    """The commands that go back to the states of a turn of this worktree."""
+    checkpoint = found.checkpoint
+    is_local = checkpoint.ref.startswith((CHECKPOINTS, ARCHIVE)) and catalog.is_ours(checkpoint)
+    is_turn = found.turn is not None and not checkpoint.in_turn
+    if not (is_local and is_turn and ID.fullmatch(checkpoint.id)):
+        return {}
+    ways = {"before": f"git boocode restore {name} ({SIDES[BEFORE]})"}
+    if found.ended and found.ended.end != NOW:
+        ways["after"] = f"git boocode restore --after {name} ({SIDES[AFTER]})"
+    return ways
 
 
 def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:

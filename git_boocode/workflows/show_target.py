@@ -7,11 +7,12 @@ from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, commits_of
-from git_boocode.checkpoints.operation_log import reverted_turns
-from git_boocode.checkpoints.own_changes import own_turn_of
+from git_boocode.checkpoints.operation_log import REVERTED
+from git_boocode.checkpoints.own_changes import OwnTurns, own_turn_of
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
 from git_boocode.checkpoints.turns import NOW, Turn
 from git_boocode.checkpoints.worktree.scan import current_tree
+from git_boocode.checkpoints.worktree_log import WorktreeLog
 from git_boocode.editing.records import EditRecord, Records
 from git_boocode.editing.text_changes import quoted
 from git_boocode.repo.errors import RefusedError
@@ -26,7 +27,7 @@ class CheckpointTarget(NamedTuple):
     """A checkpoint, and the trees or commits to compare: those of its turn, or HEAD and itself.
 
     `turn` is None if only HEAD is asked for; its end may be unknown, and HEAD is compared then.
-    `reverted` is whether what it changed is taken back as a whole.
+    `state` is that of `TurnStates`, and `is_open` whether the turn runs.
     """
 
     checkpoint: Checkpoint
@@ -34,7 +35,8 @@ class CheckpointTarget(NamedTuple):
     old: str
     new: str
     paths: list[str]
-    reverted: bool = False
+    state: str = ""
+    is_open: bool = False
 
     @property
     def ended(self) -> Turn | None:
@@ -58,7 +60,9 @@ class CheckpointTarget(NamedTuple):
             "before": None if ended and ended.own else self.old,
             "after": None if is_temporary else self.new,
             "files": [each.as_json() for each in changes],
-            **({"reverted": True} if self.reverted else {}),
+            **({"state": self.state} if self.state else {}),
+            **({"open": True} if self.is_open else {}),
+            **({"reverted": True} if self.state == REVERTED else {}),
             **({"shared": shared} if shared else {}),
         }
 
@@ -202,13 +206,15 @@ def is_file_name(name: str) -> bool:
 
 def _checkpoint(catalog: Catalog, found: Checkpoint, *, head: bool) -> CheckpointTarget:
     repository = catalog.repository
-    reverted = found.id in reverted_turns(catalog.safety(everywhere=True))
-    turn = None if head else own_turn_of(catalog, found, partial(current_tree, repository))
+    now = partial(current_tree, repository)
+    beside = WorktreeLog(OwnTurns(catalog, now))
+    about = (beside.states.of(found), beside.is_open(found))
+    turn = None if head else own_turn_of(catalog, found, now)
     if turn is not None and turn.after:
         old, new, _, *paths = turn.compared()
-        return CheckpointTarget(found, turn, old, new, paths, reverted)
+        return CheckpointTarget(found, turn, old, new, paths, *about)
     old = found.head or repository.empty_tree
-    return CheckpointTarget(found, turn, old, found.tree, [], reverted)
+    return CheckpointTarget(found, turn, old, found.tree, [], *about)
 
 
 def _file(repository: Repository, found: Checkpoint, path: str) -> FileTarget:

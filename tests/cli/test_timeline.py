@@ -101,3 +101,18 @@ def test_turns_that_a_restore_archived_are_marked(repo: Repo, turns: Turns) -> N
              f"refs/boocode/checkpoints/{turns['second']}")  # fmt: skip
     repo.git("update-ref", "-d", f"refs/boocode/checkpoints/{turns['second']}")
     assert log(repo, "--archived") == ["ID 1 file +1 −1 second (archived)"]
+
+
+def test_show_names_the_sides_of_a_turn_and_whether_it_is_in_force(
+    repo: Repo, turns: Turns
+) -> None:
+    turns.whole("first", a="1\n")
+    turns.whole("other", session="s2", b="1\n")
+    shown = repo.boocode("show", turns["first"]).out
+    name = turns["first"][:13]
+    assert f"\nbefore      git boocode restore {name} (before this turn)\n" in shown
+    assert f"\nafter       git boocode restore --after {name} (after this turn)\n" in shown
+    assert "\nturn " not in shown
+    repo.boocode("restore", turns["first"], "--files-only")
+    assert "\nturn        restored away\n" in repo.boocode("show", turns["other"]).out
+    assert repo.boocode("show", turns["other"], "--json").json["state"] == "restored"

@@ -24,6 +24,7 @@ UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{
 AGO = re.compile(r"since (\d{4}-\d\d-\d\d )?\d\d:\d\d \([^)]*\)")
 SHORT = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}\b")
 OBJECT = re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40})\b")
+SECONDS = re.compile(r'"time": [0-9.]+')
 TIME = re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 
@@ -297,7 +298,7 @@ class _Ids:
     def replaced(self, answer: object) -> Any:
         """An answer with numbers in the places of ids."""
         text = json.dumps(answer).replace(self._top, "TOP")
-        text = AGO.sub("AGO", TIME.sub("TIME", text))
+        text = SECONDS.sub('"time": 0', AGO.sub("AGO", TIME.sub("TIME", text)))
         for pattern in (UUID, OBJECT):
             text = pattern.sub(lambda found: self._number(found[0]), text)
         return json.loads(SHORT.sub("SHORT", text))
