@@ -1,5 +1,8 @@
 """What a page of 1,000 turns costs, beside `git log -p` over as many commits.
 
+In Chromium, where it is installed with its driver and selenium, beside the same page ready-made:
+its elements as HTML and its data, with nothing to run.
+
 `python -m tests.benchmarks view [--turns N] [--rounds N]`
 """
 
@@ -9,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -49,7 +53,63 @@ def run(arguments: Sequence[str]) -> None:
             options.rounds,
         )
         size = page.stat().st_size
-    print_table(f"{options.turns:,} turns, a page of {size:,} bytes", times, "git log -p")
+        print_table(f"{options.turns:,} turns, a page of {size:,} bytes", times, "git log -p")
+        if shutil.which("chromium") and shutil.which("chromedriver"):
+            _in_browser(page, options.rounds)
+
+
+# What the browser has drawn when a frame has passed.
+_LOADED = "return performance.getEntriesByType('navigation')[0].domComplete"
+_OPENED = """
+const begun = performance.now();
+arguments[0].click();
+const passed = (done) => setTimeout(() => done(performance.now() - begun));
+return new Promise((done) => requestAnimationFrame(() => passed(done)));
+"""
+_READY_MADE = """
+const made = document.documentElement.cloneNode(true);
+const unwanted = 'script:not([type="application/json"]), meta[http-equiv]';
+for (const each of made.querySelectorAll(unwanted)) each.remove();
+return "<!doctype html>" + made.outerHTML;
+"""
+_INSERTED = """
+const begun = performance.now();
+document.getElementById("turn").innerHTML = arguments[0];
+const passed = (done) => setTimeout(() => done(performance.now() - begun));
+return new Promise((done) => requestAnimationFrame(() => passed(done)));
+"""
+
+
+def _in_browser(page: Path, rounds: int) -> None:
+    """Load the page and open a turn in the middle, in turns with the same ready-made."""
+    from tests.browser.kit import browser
+
+    plain = page.with_name("plain.html")
+    loads: dict[str, list[float]] = {"ready-made": [], "the page": []}
+    opens: dict[str, list[float]] = {"ready-made": [], "the page": []}
+    with browser(page.with_name("profile")) as chrome:
+
+        def load(name: str, path: Path) -> None:
+            chrome.open(path.as_uri())
+            loads[name].append(chrome.run(_LOADED) / 1000)
+
+        def measured(name: str, script: str, argument: object) -> None:
+            opens[name].append(chrome.driver.execute_script(script, argument) / 1000)
+
+        chrome.open(page.as_uri())
+        plain.write_text(chrome.run(_READY_MADE), encoding="utf-8")
+        rows = chrome.run("return document.querySelectorAll('.row').length")
+        for _ in range(rounds):
+            load("ready-made", plain)
+            load("the page", page)
+            measured(
+                "the page", _OPENED, chrome.driver.find_elements("class name", "row")[rows // 2]
+            )
+            article = chrome.run("return document.getElementById('turn').innerHTML")
+            chrome.open(plain.as_uri())
+            measured("ready-made", _INSERTED, article)
+    print_table(f"loading {rows:,} turns in Chromium", loads, "ready-made")
+    print_table("opening one of them", opens, "ready-made")
 
 
 def make_turns(top: Path, count: int) -> None:

@@ -42,22 +42,28 @@ class Browser:
     def __init__(self, driver: Any) -> None:
         self.driver = driver
 
-    def open(self, url: str, size: tuple[int, int] = WIDE, *, dark: bool = False) -> None:
+    def open(
+        self, url: str, size: tuple[int, int] = WIDE, *, dark: bool = False, forced: bool = False
+    ) -> None:
         """Open a page in a window of some size."""
-        self.look(size, dark=dark)
+        self.look(size, dark=dark, forced=forced)
         # A page that differs only behind the `#` would not be loaded.
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get(url)
 
-    def look(self, size: tuple[int, int] = WIDE, *, dark: bool = False) -> None:
-        """Change the size of the window and the colours."""
+    def look(
+        self, size: tuple[int, int] = WIDE, *, dark: bool = False, forced: bool = False
+    ) -> None:
+        """Change the size of the window and the colours; `forced` are those of the system alone."""
         width, height = size
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme, still]})
+        own = {"name": "forced-colors", "value": "active" if forced else "none"}
+        features = {"features": [scheme, still, own]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
 
     def all(self, selector: str) -> list[Any]:
         """The elements that are shown."""
