@@ -691,6 +691,29 @@ def test_a_turn_is_taken_back_beside_what_was_typed(changed: Repo, answer: int) 
     assert changed.read("c") == b"by others\n"
 
 
+def test_the_next_steps_of_a_revert_are_offered(changed: Repo) -> None:
+    changed.boocode("checkpoint", "-m", "later")
+    changed.write("b", "three\n")
+    seen = nvim(
+        changed,
+        """
+        local shown = {}
+        vim.fn.confirm = function() return 1 end
+        vim.ui.select = function(items, options, choose)
+          table.insert(shown, vim.tbl_map(options.format_item, items))
+          choose(#shown == 1 and items[2] or items[1])
+        end
+        run("BoocodeRevert")
+        return report({ shown = shown })
+        """,
+        "b",
+    )
+    assert len(seen["shown"]) == 2, seen["messages"]
+    assert seen["messages"][0][0].startswith("boocode: 'b' was changed since"), seen["messages"]
+    assert not {word for text in seen["shown"][1] for word in text.split() if word[:2] == "--"}
+    assert seen["messages"][-1][0].startswith("boocode: took back"), seen["messages"]
+
+
 COMMANDS = [
     *("Accept", "AcceptAll", "AcceptHunk", "Ask", "Checkpoint", "Diff", "Discard", "DiscardAll"),
     *("DiscardHunk", "List", "Log", "Propose", "Redo", "Restore", "RestoreFile", "RestoreHunk"),

@@ -447,7 +447,7 @@ def test_a_file_and_a_hunk_are_restored(changed: Repo, monkeypatch: pytest.Monke
     seen = on_a_terminal(changed, "2 | BoocodeRestoreHunk", steps, "a")
     assert seen["lines"][:5] == ["one", "two", "three", "four", "six"]
     steps = [("codex", "\r"), ("[C]ancel", "b"), ("restored a;", "")]
-    seen = on_a_terminal(changed, "BoocodeRestoreFile", steps, "a")
+    seen = on_a_terminal(changed, "BoocodeRestoreFile --files-only", steps, "a")
     assert (seen["lines"], changed.read("b")) == (WORDS, b"two\n")
 
 
@@ -456,7 +456,9 @@ def test_a_turn_is_taken_back_beside_what_was_typed(
 ) -> None:
     monkeypatch.chdir(changed.top)
     before = changed.read("a")
-    steps = [("codex", "\r"), ("(Y)es", "y"), ("took back 2 files", "")]
+    changed.boocode("checkpoint", "-m", "later")
+    changed.write("b", "three\n")
+    steps = [("codex", "j\r"), ("by turn", "\r"), ("(Y)es", "y"), ("took back 2 files", "")]
     seen = on_a_terminal(changed, "call append(0, 'typed') | BoocodeRevert", steps, "a")
     assert (seen["lines"], seen["modified"]) == (["typed", *WORDS], 1)
     assert (changed.read("a"), changed.read("b")) == (before, b"one\n")

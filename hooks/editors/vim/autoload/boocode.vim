@@ -4,6 +4,7 @@ vim9script
 import '../import/boocode/accepted.vim'
 import '../import/boocode/proposal.vim'
 import '../import/boocode/server.vim'
+import '../import/boocode/steps.vim'
 import '../import/boocode/task.vim'
 import '../import/boocode/turns.vim'
 import '../import/boocode/worktree.vim'
@@ -45,29 +46,10 @@ def ShowOutcome(tree: dict<any>, Then: func)
   }, (_) => Then())
 enddef
 
-# Offer the next steps of a failed answer; the one that is chosen is more arguments.
-def OfferSteps(answer: dict<any>, tool: string, Then: func)
-  final steps = get(answer.error, 'next', [])->copy()->filter((_, step) =>
-    get(step, 'tool', tool) == tool && has_key(step, 'arguments'))
-  if empty(steps)
-    throw worktree.Describe(answer)
-  endif
-  task.ShowError(answer.error.message)
-  final rows = steps->mapnew((_, step) => step.text)
-  task.AskUser((Choose) => turns.Select(answer.error.message, rows, Choose), (index: any) => {
-    if index < 0
-      task.Finish()
-    else
-      Then(steps[index].arguments)
-    endif
-  })
-enddef
-
 # Carry out a decision, and say so.
 def Decide(tree: dict<any>, tool: string, arguments: dict<any>, what: string)
   final Failed = (answer: dict<any>) => ShowOutcome(tree, () =>
-    OfferSteps(answer, tool, (more) =>
-      Decide(tree, tool, extend(copy(arguments), more), what)))
+    steps.Offer(answer, tool, arguments, (more) => Decide(tree, tool, more, what)))
   final Say = (done: string, files: list<any>) => {
     task.Notice(done .. ' ' .. (what ?? turns.Named(files)))
     task.Finish()
@@ -79,7 +61,7 @@ def Decide(tree: dict<any>, tool: string, arguments: dict<any>, what: string)
     }, Failed)
     return
   endif
-  final given = extend({buffers: worktree.Unsaved(tree)}, arguments)
+  final given = extend(copy(arguments), {buffers: worktree.Unsaved(tree)})
   worktree.Ask(tree, tool, given, (answer) => ShowOutcome(tree, () =>
     Say(tool == 'accept' ? 'would accept' : 'discarded', answer.files)), Failed)
 enddef
@@ -123,7 +105,7 @@ def OnFile(tool: string, of_hunk: bool, options: list<string>)
         throw 'boocode: nothing is proposed for line ' .. line
       endif
       RefuseRemoval(tool, here.buffer, get(preview, 'status', ''))
-      var arguments = extend({paths: [path]}, given)
+      var arguments = extend(given, {paths: [path]})
       extend(arguments, Expect(get(preview, 'proposal', null)))
       extend(arguments, of_hunk ? {hunk: [hunk]} : {})
       Decide(tree, tool, arguments, of_hunk ? 'a hunk of ' .. path : '')
@@ -368,10 +350,12 @@ export def Log()
 enddef
 
 # Step back, or forth again, through restores, reverts, accepts and discards.
-def StepThrough(tool: string, done: string)
-  InTree((tree) => worktree.Ask(tree, tool, {dry_run: true}, (planned) => {
+def StepThrough(tree: dict<any>, tool: string, arguments: dict<any>, done: string)
+  final Failed = (answer: dict<any>) => steps.Offer(answer, tool, arguments, (more) =>
+    StepThrough(tree, tool, more, done))
+  worktree.Ask(tree, tool, extend(copy(arguments), {dry_run: true}), (planned) => {
     turns.RefuseUnsaved(tree, planned.changed)
-    worktree.Ask(tree, tool, {}, (answer) => {
+    worktree.Ask(tree, tool, arguments, (answer) => {
       final is_kept = accepted.FollowStep(tree, tool, answer)
       worktree.FillBuffers(tree, answer.changed)
       var what = 'the latest ' .. get(answer, 'proposal', 'change')
@@ -382,16 +366,16 @@ def StepThrough(tool: string, done: string)
         task.Notice(done .. ' ' .. what .. (is_kept ? '; the buffer keeps its text' : ''))
         task.Finish()
       })
-    })
-  }))
+    }, Failed)
+  }, Failed)
 enddef
 
 export def Undo()
-  StepThrough('undo', 'undid')
+  InTree((tree) => StepThrough(tree, 'undo', {}, 'undid'))
 enddef
 
 export def Redo()
-  StepThrough('redo', 'redid')
+  InTree((tree) => StepThrough(tree, 'redo', {}, 'redid'))
 enddef
 
 # Take a checkpoint of the files as they are on disk.

@@ -325,21 +325,27 @@ M.log = at_cursor(function(here)
   turns.log(tree)
 end)
 
+local function step(tree, tool, arguments, done)
+  local dry = vim.tbl_extend("force", arguments, { dry_run = true })
+  turns.refuse_unsaved(tree, worktree.ask(tree, tool, dry).changed)
+  local answer = worktree.ask(tree, tool, arguments)
+  local with_buffer = accepted.followed_by_buffer(tree, tool, answer)
+  worktree.fill_buffers(tree, answer.changed)
+  proposal.refresh(tree)
+  local what = #answer.changed > 0 and "the change of " .. named(answer.changed)
+    or answer.proposal and "the latest " .. answer.proposal
+    or "the latest change"
+  local kept = with_buffer == false and "; the buffer keeps its text" or ""
+  notice(done .. " " .. what .. kept)
+end
+
 -- Step back, or forth again, through restores, reverts, accepts and discards.
 local function stepping(tool, done)
   return at_cursor(function(here)
     local tree = worktree.of(here)
-    local planned = worktree.ask(tree, tool, { dry_run = true })
-    turns.refuse_unsaved(tree, planned.changed)
-    local answer = worktree.ask(tree, tool, {})
-    local with_buffer = accepted.followed_by_buffer(tree, tool, answer)
-    worktree.fill_buffers(tree, answer.changed)
-    proposal.refresh(tree)
-    local what = #answer.changed > 0 and "the change of " .. named(answer.changed)
-      or answer.proposal and "the latest " .. answer.proposal
-      or "the latest change"
-    local kept = with_buffer == false and "; the buffer keeps its text" or ""
-    notice(done .. " " .. what .. kept)
+    steps.run(tool, {}, function(arguments)
+      step(tree, tool, arguments, done)
+    end)
   end)
 end
 

@@ -39,11 +39,21 @@ local function answer(server, id, message)
   end
 end
 
+-- An answer without its nulls, except those of the arguments of next steps, which remove one.
+local function decode(line)
+  local message = vim.json.decode(line, { luanil = { object = true } })
+  local problem = vim.tbl_get(message, "result", "structuredContent", "error")
+  if problem and problem.next then
+    problem.next = vim.json.decode(line).result.structuredContent.error.next
+  end
+  return message
+end
+
 local function read(server, pieces)
   pieces[1] = server.partial .. pieces[1]
   server.partial = table.remove(pieces)
   for _, line in ipairs(pieces) do
-    local message = vim.json.decode(line, { luanil = { object = true } })
+    local message = decode(line)
     if message.id ~= 0 and message.method == nil then
       answer(server, message.id, message)
     end

@@ -14,8 +14,23 @@ end
 local function steps_of(problem, tool)
   local steps = type(problem) == "table" and problem.answer.error.next or {}
   return vim.tbl_filter(function(step)
-    return (step.tool or tool) == tool and step.arguments ~= nil
+    return (step.tool or tool) == tool and (step.arguments or vim.NIL) ~= vim.NIL
   end, steps)
+end
+
+-- The arguments of a call with those of a step: null removes one, and a list adds to one.
+local function with_step(arguments, step)
+  local merged = vim.tbl_extend("force", {}, arguments)
+  for name, value in pairs(step.arguments) do
+    if value == vim.NIL then
+      merged[name] = nil
+    elseif type(value) == "table" and type(merged[name]) == "table" then
+      merged[name] = vim.list_extend(vim.list_extend({}, merged[name]), value)
+    else
+      merged[name] = value
+    end
+  end
+  return merged
 end
 
 -- Run an action that calls a tool, with its arguments. If it fails and the answer names arguments
@@ -44,7 +59,7 @@ function M.run(tool, arguments, action)
     if not chosen then
       return
     end
-    arguments = vim.tbl_extend("force", arguments, chosen.arguments)
+    arguments = with_step(arguments, chosen)
   end
 end
 

@@ -1,5 +1,6 @@
 -- Turns: choose one, see what it did, go back to before or after it, or take it back.
 
+local steps = require("boocode.steps")
 local task = require("boocode.task")
 local worktree = require("boocode.worktree")
 
@@ -14,6 +15,10 @@ local SIDES = { before = "before this turn", after = "after this turn" }
 
 local function plural(number, word)
   return number .. " " .. word .. (number == 1 and "" or "s")
+end
+
+local function named(files)
+  return #files == 1 and files[1].path or plural(#files, "file")
 end
 
 -- How long ago a turn began, or its day.
@@ -143,8 +148,7 @@ end
 local function report(tree, files, done)
   worktree.fill_buffers(tree, files)
   M.refresh(tree)
-  local what = #files == 1 and files[1].path or plural(#files, "file")
-  vim.notify("boocode: " .. done .. " " .. what .. "; " .. UNDO)
+  vim.notify("boocode: " .. done .. " " .. named(files) .. "; " .. UNDO)
 end
 
 -- Shows the signs anew; set by the module of the commands.
@@ -220,9 +224,7 @@ local function choose_side(tree, turn, plans)
   end
 end
 
--- Restore files to before or after a turn, once the user has seen what would change.
-function M.restore_to(tree, turn, arguments, sides)
-  arguments = vim.tbl_extend("force", arguments, { checkpoint = turn.id })
+local function restore_to(tree, turn, arguments, sides)
   local plans = plans_of(tree, arguments, sides)
   local side = choose_side(tree, turn, plans)
   if not side then
@@ -233,12 +235,20 @@ function M.restore_to(tree, turn, arguments, sides)
       M.refuse_unsaved(tree, plan.changed)
     end
   end
-  arguments.after = side == "after" or nil
-  local answer = worktree.ask(tree, "restore", arguments)
+  local given = vim.tbl_extend("force", { after = side == "after" or nil }, arguments)
+  local answer = worktree.ask(tree, "restore", given)
   report(tree, answer.changed, "restored")
   if answer.conversation_kept then
     vim.notify("boocode: the conversation stays, because its agent is in a turn")
   end
+end
+
+-- Restore files to before or after a turn, once the user has seen what would change.
+function M.restore_to(tree, turn, arguments, sides)
+  local given = vim.tbl_extend("force", arguments, { checkpoint = turn.id })
+  steps.run("restore", given, function(more)
+    restore_to(tree, turn, more, sides)
+  end)
 end
 
 -- Choose a turn, and restore all files, or some, to before or after it.
@@ -297,10 +307,7 @@ function M.restore_hunk(tree, here, paths, side)
   end
 end
 
--- Take a turn back, once the user has seen what would change; what others wrote since stays, in
--- modified buffers, too.
-function M.take_back(tree, turn)
-  local arguments = { turns = { turn.id } }
+local function take_back(tree, turn, arguments)
   local dry = { buffers = worktree.unsaved(tree), dry_run = true }
   local planned = worktree.ask(tree, "revert", vim.tbl_extend("force", arguments, dry)).changed
   if #planned == 0 then
@@ -310,12 +317,18 @@ function M.take_back(tree, turn)
   vim.list_extend(lines, file_lines(planned, ""))
   table.insert(lines, UNDO .. ".")
   if choose_word(table.concat(lines, "\n"), { "Yes" }) then
-    local answer = worktree.change(tree, "revert", arguments)
+    local files = worktree.change(tree, "revert", arguments).changed
     M.refresh(tree)
-    local files = answer.changed
-    local what = #files == 1 and files[1].path or plural(#files, "file")
-    vim.notify("boocode: took back " .. what .. "; " .. UNDO)
+    vim.notify("boocode: took back " .. named(files) .. "; " .. UNDO)
   end
+end
+
+-- Take a turn back, once the user has seen what would change; what others wrote since stays, in
+-- modified buffers, too.
+function M.take_back(tree, turn)
+  steps.run("revert", { turns = { turn.id } }, function(arguments)
+    take_back(tree, turn, arguments)
+  end)
 end
 
 -- Choose a turn, and take it back.

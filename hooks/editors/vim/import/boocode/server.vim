@@ -17,7 +17,7 @@ var running: dict<dict<any>> = {}
 
 def Send(server: dict<any>, message: dict<any>)
   try
-    ch_sendraw(server.job, json_encode(extend({jsonrpc: '2.0'}, message)) .. "\n")
+    ch_sendraw(server.job, json_encode(extend(copy(message), {jsonrpc: '2.0'})) .. "\n")
   catch /^Vim\%((\S\+)\)\=:E\%(630\|631\|906\)/
     # A server that has just ended cannot take it; there is no answer then.
   endtry

@@ -2,6 +2,7 @@ vim9script
 # Turns: choose one, see what it did, go back to before or after it, or take it back.
 
 import './proposal.vim'
+import './steps.vim'
 import './task.vim'
 import './worktree.vim'
 
@@ -61,8 +62,11 @@ enddef
 
 # The newest turns, of those that changed some paths.
 def ReadTurns(tree: dict<any>, paths: list<string>, limit: number, Then: func)
-  final of_paths = empty(paths) ? {} : {paths: paths}
-  worktree.Ask(tree, 'log', extend({max_count: limit}, of_paths), (answer) => {
+  var given: dict<any> = {max_count: limit}
+  if !empty(paths)
+    given.paths = paths
+  endif
+  worktree.Ask(tree, 'log', given, (answer) => {
     final here = get(answer, 'here', null)
     for turn in answer.checkpoints
       if here != null && here.turn == turn.id
@@ -76,20 +80,6 @@ def ReadTurns(tree: dict<any>, paths: list<string>, limit: number, Then: func)
   })
 enddef
 
-# Let one of some rows be chosen in a menu, or by the function in `g:BoocodeSelect`; `Choose` gets
-# the index, -1 for none.
-export def Select(title: string, rows: list<string>, Choose: func)
-  if exists('g:BoocodeSelect')
-    call(g:BoocodeSelect, [title, rows, Choose])
-    return
-  endif
-  popup_menu(rows, {
-    title: ' ' .. title .. ' ',
-    maxheight: &lines - 6,
-    callback: (_, number) => Choose(number - 1),
-  })
-enddef
-
 # Let one of the newest turns be chosen; the command ends if none is.
 def ChooseTurn(
     tree: dict<any>, title: string, paths: list<string>, Then: func,
@@ -99,7 +89,7 @@ def ChooseTurn(
     if len(turns) == limit
       add(rows, 'older turns…')
     endif
-    task.AskUser((Choose) => Select(title, rows, Choose), (index: any) => {
+    task.AskUser((Choose) => steps.Select(title, rows, Choose), (index: any) => {
       if index == len(turns)
         ChooseTurn(tree, title, paths, Then, limit * 4)
       elseif index >= 0
@@ -167,25 +157,35 @@ def ShowDiff(tree: dict<any>, turn: dict<any>, Then: func)
   })
 enddef
 
-# What a restore to each side of a turn would change; a side may be impossible.
+# The arguments of a restore to a side of a turn.
+def ToSide(arguments: dict<any>, side: string): dict<any>
+  var given = copy(arguments)
+  if side == 'after'
+    given.after = true
+  endif
+  return given
+enddef
+
+# What a restore to each side of a turn would change; a side may be impossible, and if all are,
+# `Failed` gets the last answer.
 def PlansOf(
-    tree: dict<any>, arguments: dict<any>, sides: list<string>, Then: func,
+    tree: dict<any>, arguments: dict<any>, sides: list<string>, Then: func, Failed: func,
     plans: list<any> = [])
   if empty(sides)
     Then(plans)
     return
   endif
   final side = sides[0]
-  final after = side == 'after' ? {after: true} : {}
-  final given = extend(extend({dry_run: true}, arguments), after)
+  final given = extend(ToSide(arguments, side), {dry_run: true})
   worktree.Ask(tree, 'restore', given, (answer) => {
     final plan = {side: side, changed: answer.changed}
-    PlansOf(tree, arguments, sides[1 :], Then, plans + [plan])
+    PlansOf(tree, arguments, sides[1 :], Then, Failed, plans + [plan])
   }, (answer) => {
     if len(sides) == 1 && empty(plans)
-      throw worktree.Describe(answer)
+      Failed(answer)
+    else
+      PlansOf(tree, arguments, sides[1 :], Then, Failed, plans)
     endif
-    PlansOf(tree, arguments, sides[1 :], Then, plans)
   })
 enddef
 
@@ -220,27 +220,30 @@ enddef
 
 # Restore files to before or after a turn, once the user has seen what would change.
 def RestoreTo(tree: dict<any>, turn: dict<any>, options: dict<any>, sides: list<string>)
-  final arguments = extend({checkpoint: turn.id}, options)
+  final arguments = extend(copy(options), {checkpoint: turn.id})
+  final Failed = (answer: dict<any>) => steps.Offer(answer, 'restore', arguments, (more) =>
+    RestoreTo(tree, turn, more, sides))
   PlansOf(tree, arguments, sides, (plans) => ChooseSide(tree, turn, plans, (plan) => {
     RefuseUnsaved(tree, plan.changed)
-    final given = extend(arguments, plan.side == 'after' ? {after: true} : {})
-    worktree.Ask(tree, 'restore', given, (answer) => {
+    worktree.Ask(tree, 'restore', ToSide(arguments, plan.side), (answer) => {
       worktree.FillBuffers(tree, answer.changed)
       if get(answer, 'conversation_kept', false)
         task.Notice('the conversation stays, because its agent is in a turn')
       endif
       Report(tree, answer.changed, 'restored')
-    })
-  }))
+    }, Failed)
+  }), Failed)
 enddef
 
 # Choose a turn, and restore all files, or some, to before or after it.
 export def Restore(
     tree: dict<any>, paths: list<string>, options: dict<any>, sides: list<string>)
   final title = empty(paths) ? 'Restore:' : 'Restore this file:'
-  final of_paths = empty(paths) ? {} : {paths: paths}
-  ChooseTurn(tree, title, paths, (turn) =>
-    RestoreTo(tree, turn, extend(of_paths, options), sides))
+  var given = copy(options)
+  if !empty(paths)
+    given.paths = paths
+  endif
+  ChooseTurn(tree, title, paths, (turn) => RestoreTo(tree, turn, given, sides))
 enddef
 
 # Of the change that a restore of a file makes, the hunk at a line; empty if there is none.
@@ -258,9 +261,9 @@ enddef
 # Choose a turn, and restore the hunk at a place to before or after it.
 export def RestoreHunk(tree: dict<any>, here: dict<any>, paths: list<string>, side: string)
   ChooseTurn(tree, 'Restore this hunk:', paths, (turn) => {
-    final after = side == 'after' ? {after: true} : {}
-    final arguments = extend({checkpoint: turn.id, paths: paths}, after)
-    worktree.Ask(tree, 'restore', extend({dry_run: true}, arguments), (planned) => {
+    final arguments = ToSide({checkpoint: turn.id, paths: paths}, side)
+    final dry = extend(copy(arguments), {dry_run: true})
+    worktree.Ask(tree, 'restore', dry, (planned) => {
       final change = get(planned.changed, 0, {})
       final line = worktree.LineOf(here)
       final hunk = HunkAt(change, line)
@@ -286,8 +289,9 @@ enddef
 
 # Take a turn back, once the user has seen what would change; what others wrote since stays, in
 # modified buffers, too.
-def TakeBack(tree: dict<any>, turn: dict<any>)
-  final arguments = {turns: [turn.id]}
+def TakeBack(tree: dict<any>, turn: dict<any>, arguments: dict<any>)
+  final Failed = (answer: dict<any>) => steps.Offer(answer, 'revert', arguments, (more) =>
+    TakeBack(tree, turn, more))
   final dry = {buffers: worktree.Unsaved(tree), dry_run: true}
   worktree.Ask(tree, 'revert', extend(dry, arguments), (planned) => {
     if empty(planned.changed)
@@ -299,13 +303,13 @@ def TakeBack(tree: dict<any>, turn: dict<any>)
       return
     endif
     worktree.Change(tree, 'revert', arguments, (answer, _) =>
-      Report(tree, answer.changed, 'took back'))
-  })
+      Report(tree, answer.changed, 'took back'), Failed)
+  }, Failed)
 enddef
 
 # Choose a turn, and take it back.
 export def Revert(tree: dict<any>)
-  ChooseTurn(tree, 'Take back:', [], (turn) => TakeBack(tree, turn))
+  ChooseTurn(tree, 'Take back:', [], (turn) => TakeBack(tree, turn, {turns: [turn.id]}))
 enddef
 
 # In the list of turns: act on the one under the cursor.
@@ -315,7 +319,7 @@ def AtCursor(action: string)
   if action == 'restore'
     task.Run(() => RestoreTo(tree, turn, {}, ['before', 'after']))
   elseif action == 'revert'
-    task.Run(() => TakeBack(tree, turn))
+    task.Run(() => TakeBack(tree, turn, {turns: [turn.id]}))
   elseif action == 'diff' || bufwinid(DIFF_NAME) > 0 && b:boocode_shown != turn.id
     b:boocode_shown = turn.id
     task.Run(() => ShowDiff(tree, turn, task.Finish))

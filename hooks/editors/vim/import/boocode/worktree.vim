@@ -190,7 +190,7 @@ def Attempt(
   final versions = Buffers(tree)->mapnew((_, buffer) => getbufvar(buffer, 'changedtick'))
   final more = {buffers: Unsaved(tree), position_encoding: 'utf-8'}
   final given = extend(copy(arguments), more)
-  Ask(tree, tool, extend({dry_run: true}, given), (_) => {
+  Ask(tree, tool, extend(copy(given), {dry_run: true}), (_) => {
     if !AreSame(tree, versions)
       if number == ATTEMPTS
         throw 'boocode: the text changed meanwhile; nothing was done, run the command again'
