@@ -17,6 +17,7 @@ from git_boocode.repo.repository import Repository
 
 _FORM = "--format=%H%x00%h%x00%gd%x00%gs%x00%s"
 _FIRST, _MOST = 64, 1024  # moves that are read
+_CLOCK_ERROR = 2  # seconds
 _TIME = re.compile(r"@\{(\d+)\}$")
 _KIND = re.compile(
     r"(?!(?:rebase|pull)\b.*\b(?:start|finish|finished|abort|returning)\b)(?:"
@@ -105,13 +106,13 @@ class HeadLog:
         if not self._repository.has_plain_refs:
             return True
         path = os.path.join(self._repository.git_dir, "logs", "HEAD")
-        return os.path.isfile(path) and os.stat(path).st_mtime >= when
+        return os.path.isfile(path) and os.stat(path).st_mtime >= when - _CLOCK_ERROR
 
     def _read(self) -> None:
         """Read more moves, each time four times as many."""
         most = min(max(len(self._moves) * 4, _FIRST), _MOST)
-        form = ("log", "--no-show-signature", "-g", f"-{most + 1}", "--date=unix", _FORM)
-        done = self._repository.git.attempt(*form, "HEAD", "--")
+        form = ("log", "--no-show-signature", "--encoding=UTF-8", "-g", "--date=unix", _FORM)
+        done = self._repository.git.attempt(*form, f"-{most + 1}", "HEAD", "--")
         lines = done.stdout.decode("utf-8", "surrogateescape").split("\n")
         found = [_move(*fields) for line in lines if len(fields := line.split("\0", 4)) == 5]
         for at, (move, before) in enumerate(pairwise(found)):

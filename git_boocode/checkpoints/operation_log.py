@@ -11,15 +11,11 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.restore.plan import RestorePlan, read_history, read_plan
 from git_boocode.checkpoints.restore.request import PICK, RESTORE, REVERT
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.turn_words import AFTER, ARCHIVED, BEFORE, RESTORED, REVERTED
 from git_boocode.checkpoints.turns import RecordedStates
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, REMOTES, SAFETY
-
-REVERTED, RESTORED, ARCHIVED = "reverted", "restored", "archived"
-"""The states of turns that are not in force."""
-BEFORE, AFTER, DURING = "before", "after", "during"
-"""The sides of a turn."""
 
 
 class LoggedOperation(NamedTuple):

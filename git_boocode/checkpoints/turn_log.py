@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_boocode.checkpoints.commit_log import LoggedCommit
 from git_boocode.checkpoints.hand_changes import HandChange
-from git_boocode.checkpoints.operation_log import (
-    REVERTED,
-    LoggedOperation,
-)
+from git_boocode.checkpoints.operation_log import LoggedOperation
 from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
 from git_boocode.checkpoints.turn_changes import (
@@ -27,6 +24,7 @@ from git_boocode.checkpoints.turn_changes import (
     counted,
     regex_refused,
 )
+from git_boocode.checkpoints.turn_words import REVERTED
 from git_boocode.checkpoints.turns import CurrentTree, Turn
 from git_boocode.checkpoints.worktree.indexer import NESTED, Skipped
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs, unrecorded_repositories

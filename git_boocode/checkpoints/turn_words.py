@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from git_boocode.checkpoints.operation_log import (
-    AFTER,
-    ARCHIVED,
-    BEFORE,
-    DURING,
-    RESTORED,
-    REVERTED,
-)
-
-MARKS = {REVERTED: "(reverted)", RESTORED: "(restored away)", ARCHIVED: "(archived)"}
-"""Behind the label of a turn, by its state."""
-RUNNING = "(running)"
-SIDES = {
-    BEFORE: "before this turn",
-    AFTER: "after this turn",
-    DURING: "during this turn",
-}
+REVERTED, RESTORED, ARCHIVED = "reverted", "restored", "archived"
+"""The states of turns that are not in force."""
+BEFORE, AFTER, DURING = "before", "after", "during"
+"""The sides of a turn."""
+STATES = {REVERTED: "reverted", RESTORED: "restored away", ARCHIVED: "archived"}
+SIDES = {side: f"{side} this turn" for side in (BEFORE, AFTER, DURING)}
 HERE = "you are here"
 BY_HAND = "by hand"
 COMMITTED = {
@@ -36,6 +25,12 @@ COMMITTED = {
 """What was done with a commit, by the kind of the move of HEAD."""
 
 
+def state_words(state: str, *, is_open: bool = False) -> str:
+    """The state of a turn; empty for one that is in force and has ended."""
+    return STATES.get(state, "running" if is_open else "")
+
+
 def marks(state: str, *, is_open: bool = False) -> str:
-    """The marks of a turn; empty for one that is in force and has ended."""
-    return " ".join(filter(None, (MARKS.get(state, ""), RUNNING if is_open else "")))
+    """The mark behind the label of a turn; empty for one that is in force and has ended."""
+    words = state_words(state, is_open=is_open)
+    return f"({words})" if words else ""

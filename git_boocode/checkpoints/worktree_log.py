@@ -13,9 +13,6 @@ from typing import NamedTuple
 from git_boocode.checkpoints.commit_log import HeadLog, LoggedCommit
 from git_boocode.checkpoints.hand_changes import HandChange, Moment, WorktreeMoments
 from git_boocode.checkpoints.operation_log import (
-    AFTER,
-    BEFORE,
-    DURING,
     LoggedOperation,
     TurnStates,
     logged_operations,
@@ -23,6 +20,7 @@ from git_boocode.checkpoints.operation_log import (
 from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, TurnFile, changed_files, counted
+from git_boocode.checkpoints.turn_words import AFTER, BEFORE, DURING
 from git_boocode.checkpoints.turns import only_paths
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import CHECKPOINTS, TURN_ENDS

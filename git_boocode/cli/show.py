@@ -9,10 +9,9 @@ import click
 
 from git_boocode.checkpoints.line_origin import COMMIT, LATER, LineOrigin, blamed_ranges
 from git_boocode.checkpoints.line_origin import blame as blame_file
-from git_boocode.checkpoints.operation_log import AFTER, BEFORE
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
-from git_boocode.checkpoints.turn_words import SIDES, marks
+from git_boocode.checkpoints.turn_words import AFTER, BEFORE, SIDES, state_words
 from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, Turn
 from git_boocode.cli.attribute import noted_lines
 from git_boocode.cli.candidates import age_of, checkpoint_or_edit, paths
@@ -107,10 +106,10 @@ def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: b
     checkpoint, turn = found.checkpoint, found.turn
     [counts] = count_changes(repository, [found.ended]) if found.ended else [None]
     [date] = Dates(repository, default="iso")([checkpoint])
-    state, short = marks(found.state, is_open=found.is_open), ShortIds(repository.store)
+    state, short = state_words(found.state, is_open=found.is_open), ShortIds(repository.store)
     if checkpoint.in_turn:
         state = f"taken during {short(checkpoint.in_turn)}"
-    more = {"date": date, "changes": _changes(turn, counts), "turn": state.strip("()")}
+    more = {"date": date, "changes": _changes(turn, counts), "turn": state}
     more |= _ways_back(Catalog(repository), found, short(checkpoint.id))
     more["shared"] = "\n            ".join(
         f"{quote_path(path)}, also of {', '.join(map(short, ids))}"

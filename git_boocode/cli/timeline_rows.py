@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from git_boocode.checkpoints.commit_log import LoggedCommit
-from git_boocode.checkpoints.operation_log import AFTER, BEFORE, LoggedOperation, target_checkpoints
+from git_boocode.checkpoints.operation_log import LoggedOperation, target_checkpoints
 from git_boocode.checkpoints.restore.request import RESTORE
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts
-from git_boocode.checkpoints.turn_words import BY_HAND, COMMITTED, HERE, SIDES, marks
+from git_boocode.checkpoints.turn_words import AFTER, BEFORE, BY_HAND, COMMITTED, HERE, SIDES, marks
 from git_boocode.checkpoints.worktree_log import Beside, ByHand, Here
 from git_boocode.cli.output import counted, label_of, printable
 from git_boocode.repo.layout import SAFETY

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.turn_words import AFTER, BY_HAND, HERE, SIDES, state_words
 from git_boocode.editing.edits import PLACES_NOTES
 from git_boocode.editing.reading import NumberedLines
 from git_boocode.editing.text_changes import quoted
@@ -242,9 +243,16 @@ def _log_lines(done: _Answered) -> Iterator[str]:
         return
     turns, steps = done.get("checkpoints"), (done.get("operations") or ())[:_STEPS]
     several = len({row["agent"] for row in turns}) > 1
-    rows = [(row["id"], _logged_turn(row, done.short, agent=several)) for row in turns]
-    rows += [(row["id"], _logged_step(row, done.short)) for row in steps]
-    yield from (text for _, text in sorted(rows, reverse=True))
+    if (here := done.get("here")) and (here["turn"], here["side"]) != (turns[0]["id"], AFTER):
+        yield f"{HERE}: {SIDES[here['side']]}, {done.short(here['turn'])}"
+    # What was done by hand was found when the turn or operation above it began.
+    rows = [(row["id"], 1, _logged_turn(row, done.short, agent=several)) for row in turns]
+    rows += [(row["id"], 1, _logged_step(row, done.short)) for row in steps]
+    rows += [
+        (row["operation"] or row["before"] or "~", 0, _logged_by_hand(row))
+        for row in (done.get("by_hand") or ())[:_STEPS]
+    ]
+    yield from (text for *_, text in sorted(rows, reverse=True))
     yield from _rest_of_log(turns, limit, "turns")
     for row in done.get("not_counted") or ():
         yield f"not counted: {quoted(row['path'])}: {row['reason']}"
@@ -263,16 +271,26 @@ def _logged_turn(row: JsonObject, short: Shorten, *, agent: bool) -> str:
     count += f" +{row['added']} -{row['removed']}" if files else ""
     who = f" {_cut(row['agent'])}:" if agent and row["agent"] else ""
     label = f" {_cut(row['label'])}" if row["label"] else ""
-    reverted = ", reverted" if row.get("reverted") else ""
+    state = _comma(state_words(row["state"], is_open=row["open"]))
     during = f", during {short(row['in_turn'])}" if row.get("in_turn") else ""
-    return f"{short(row['id'])} {_time(row['id'])}{who}{label}{count}{during}{reverted}"
+    return f"{short(row['id'])} {_time(row['id'])}{who}{label}{count}{during}{state}"
 
 
 def _logged_step(row: JsonObject, short: Shorten) -> str:
     at = [row["checkpoint_id"]] if row["checkpoint_id"] else row["turns"]
     names = f" of {first_few([*map(short, at)], 3)}" if at else ""
     undone = ", undone" if row["undone"] else ""
-    return f"{short(row['id'])} {_time(row['id'])} ({row['command']}{names}{undone})"
+    state = _comma(state_words(row["state"]))
+    return f"{short(row['id'])} {_time(row['id'])} ({row['command']}{names}{undone}{state})"
+
+
+def _logged_by_hand(row: JsonObject) -> str:
+    paths = first_few([*map(quoted, row["paths"])], 3)
+    return f"{BY_HAND}: {paths}{_comma(state_words(row['state']))}"
+
+
+def _comma(words: str) -> str:
+    return f", {words}" if words else ""
 
 
 def _logged_edit(row: JsonObject, short: Shorten) -> str:

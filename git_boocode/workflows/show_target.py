@@ -7,9 +7,9 @@ from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, commits_of
-from git_boocode.checkpoints.operation_log import REVERTED
 from git_boocode.checkpoints.own_changes import OwnTurns, own_turn_of
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
+from git_boocode.checkpoints.turn_words import REVERTED
 from git_boocode.checkpoints.turns import NOW, Turn
 from git_boocode.checkpoints.worktree.scan import current_tree
 from git_boocode.checkpoints.worktree_log import WorktreeLog

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, problems_of
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
-    REVERTED,
     target_checkpoints,
 )
 from git_boocode.checkpoints.own_changes import OwnTurns
@@ -36,6 +35,7 @@ from git_boocode.checkpoints.turn_changes import (
     newest_everywhere,
     with_details,
 )
+from git_boocode.checkpoints.turn_words import REVERTED
 from git_boocode.checkpoints.turns import NOW, CurrentTree, Turn
 from git_boocode.checkpoints.worktree_log import WorktreeLog
 from git_boocode.editing.records import (
