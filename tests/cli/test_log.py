@@ -18,7 +18,7 @@ TYPES = {
     "session": str, "chat": str, "message": str, "agent": str, "trigger": str,
     "branch": str, "worktree": str,
     "remote": type(None), "only": type(None), "end": str, "files": int, "added": int,
-    "removed": int,
+    "removed": int, "state": str, "open": bool,
 }  # fmt: skip
 SHORT = "[0-9a-f]{8}-[0-9a-f]{4}"
 
@@ -40,7 +40,7 @@ def test_the_json_answer(repo: Repo) -> None:
     repo.write("c", "x\ny\n")
     done = repo.boocode("log", "--json")
     assert (done.code, done.err) == (0, "")
-    assert list(done.json) == ["ok", "checkpoints"]
+    assert list(done.json) == ["ok", "checkpoints", "commits", "by_hand", "here"]
     first, second = done.json["checkpoints"]
     assert {key: type(value) for key, value in first.items()} == TYPES
     assert {**first, "created_at": None} == {
@@ -48,7 +48,7 @@ def test_the_json_answer(repo: Repo) -> None:
         "prompt": "long",
         "session": "s", "chat": "c", "message": "m", "agent": "g", "trigger": "t",
         "branch": "main", "worktree": "main", "remote": None, "only": None, "end": "now",
-        "files": 1, "added": 1, "removed": 0,
+        "files": 1, "added": 1, "removed": 0, "state": "", "open": False,
     }  # fmt: skip
     assert [second[key] for key in ("label", "prompt", "session", "chat", "agent")] == [None] * 5
     assert [second[key] for key in ("end", "files", "added", "removed", "trigger")] == [
@@ -70,6 +70,8 @@ def test_turns_are_grouped_by_session(repo: Repo) -> None:
     assert (done.code, done.err) == (0, "")
     when = r"(just now|\d+ s ago)"
     wanted = (
+        f"{' ' * 19}you are here: after this turn, @",
+        "",
         "by hand on side",
         rf"@ +{when}   0 files  \+0 −0",
         "",
@@ -93,7 +95,7 @@ def test_lines_fit_the_terminal(repo: Repo) -> None:
     terminal = Terminal("git-boocode", "log", env={"COLUMNS": "60", "GIT_PAGER": "cat"})
     code, shown = terminal.end()
     assert code == 0
-    rows = shown.splitlines()[1:]
+    rows = shown.splitlines()[3:]
     assert [rows[0].endswith("  short"), *(row.endswith("…") for row in rows[1:])] == [True] * 4
     widths = [sum(2 if c > "\u3000" else c != "\u0301" for c in row) for row in rows]
     assert (widths[1], widths[2] in (59, 60), widths[3]) == (60, True, 60)
@@ -106,7 +108,8 @@ def test_lines_fit_the_terminal(repo: Repo) -> None:
 
 def test_one_line_a_turn(repo: Repo) -> None:
     one, two = take(label="first"), take()
-    lines = repo.boocode("log", "--oneline").out.splitlines()
+    here, *lines = repo.boocode("log", "--oneline").out.splitlines()
+    assert here == f"{' ' * 14}you are here: after this turn, @"
     assert lines == [f"{two.id[:13]} @", f"{one.id[:13]} @~1 first"]
     for line in lines:
         short, name, *_ = line.split()
@@ -241,7 +244,7 @@ def test_prompts_are_searched_by_words(repo: Repo) -> None:
 def test_verbose_prints_the_whole_prompt(repo: Repo) -> None:
     take(label="Fix the parser of …", prompt=PROMPT)
     take(label="short", prompt="short")
-    lines = repo.boocode("log", "-v").out.splitlines()
+    lines = repo.boocode("log", "-v").out.splitlines()[2:]
     assert lines[1].endswith("  short")
     assert lines[2] == ""
     assert lines[3].endswith("  Fix the parser of …")
@@ -280,7 +283,7 @@ def test_a_checkpoint_of_some_paths_is_marked(repo: Repo) -> None:
     take()
     repo.write("a", "x\n")
     assert repo.boocode("checkpoint", "-m", "l", "a", "b").code == 0
-    newest, oldest = repo.boocode("log").out.splitlines()[1:]
+    newest, oldest = repo.boocode("log").out.splitlines()[3:]
     assert newest.endswith("  (only a, b) l")
     assert "only" not in oldest
     assert repo.boocode("log", "--json").json["checkpoints"][0]["only"] == ["a", "b"]
@@ -304,7 +307,9 @@ def test_a_number_of_them(repo: Repo) -> None:
         for option in (["-n", count], [f"-{count}"], [f"--max-count={count}"]):
             listed = repo.boocode("log", "--json", *option).json["checkpoints"]
             assert [row["id"] for row in listed] == made[::-1][:shown]
-        assert len(repo.boocode("log", "--oneline", "-n", count).out.splitlines()) == shown
+        lines = repo.boocode("log", "--oneline", "-n", count).out.splitlines()
+        # Above them, where one is.
+        assert len(lines) == (shown + 1 if shown else 0)
 
 
 def test_more_than_a_page(repo: Repo) -> None:
