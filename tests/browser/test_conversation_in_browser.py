@@ -46,7 +46,8 @@ def transcript(repo: Repo, sealed: Path) -> Path:
         fire(repo, "claude-code", "UserPromptSubmit", payload=begun)
         rows = ({"type": role, "message": {"role": role, "content": text}} for role, text in said)
         with path.open("a") as file:
-            file.writelines(f"{json.dumps(row)}\n" for row in (rows))
+            file.writelines(f"{json.dumps(row)}\n" for row in rows)
+        repo.write(identifier, "new\n")
         fire(repo, "claude-code", "Stop", payload=prompted(repo, **told))
 
     call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "make all"}}
@@ -65,7 +66,7 @@ def test_it_loads_on_demand(page: Browser, repo: Repo, transcript: Path) -> None
     with served(repo.top) as url:
         page.open(url)
         page.until(lambda: len(page.all(".row")) == 2)
-        page.all(".row")[1].click()
+        page.until(lambda: page.all(".row")[1]).click()
         summary = page.one(".conversation > summary")
         assert page.texts(".said .text") == []
         summary.click()
@@ -86,11 +87,15 @@ def test_it_loads_on_demand(page: Browser, repo: Repo, transcript: Path) -> None
         page.one(".said details.tool > summary").click()
         page.until(lambda: page.texts(".tool .key") == ["command", "Result"])
         assert page.texts(".tool .text")[0] == "make all"
+        # While the turn is drawn again, what the reader has opened stays so.
+        assert repo.boocode("revert", "@~1").code == 0
+        page.until(lambda: "reverted" in page.one("#turn").text)
+        assert page.texts(".tool .key") == ["command", "Result"]
         # What the reader has opened is open in the next turn.
-        page.all(".row")[0].click()
+        page.until(lambda: page.all(".row")[0]).click()
         page.until(lambda: page.texts(".said .text") == ["Go on"])
         transcript.unlink()
-        page.all(".row")[1].click()
+        page.until(lambda: page.all(".row")[1]).click()
         page.until(lambda: any("does not exist" in each for each in page.texts(".said > .remark")))
 
 
@@ -98,7 +103,7 @@ def test_it_is_beside_the_diff_in_a_wide_pane(page: Browser, repo: Repo, transcr
     with served(repo.top) as url:
         page.open(url, WIDE)
         page.until(lambda: len(page.all(".row")) == 2)
-        page.all(".row")[1].click()
+        page.until(lambda: page.all(".row")[1]).click()
         page.until(lambda: len(page.texts(".said .text")) == 3)
         beside, changes = page.one(".conversation").rect, page.one(".changes").rect
         assert beside["x"] >= changes["x"] + changes["width"]

@@ -12,18 +12,22 @@ const latestConversations = new Map(); // the last answer, by turn
 function conversationOf(turn) {
   if (!turn.agent || turn.noted || turn.remote) return null;
   const facts = make("span", { class: "said-facts" });
-  const body = make("div", { class: "said", role: "region", "aria-label": "What was said in this turn", tabindex: "0" });
+  const body = make("div", { class: "said", role: "region", "aria-label": "What was said in this turn", tabindex: "0", "data-turn": turn.id });
   const box = make("details", { class: "conversation" },
     make("summary", {}, make("span", {}, "Conversation"), facts), body);
+  // While the turn is drawn again, the one that is still there has what the reader has opened.
+  let before = element("turn").querySelector(".said");
+  if (before?.dataset.turn !== turn.id) before = body;
   const show = (found) => {
-    // Whoever has opened a tool keeps it open.
-    const open = [...body.querySelectorAll("details")].map((each) => each.open);
-    const end = body.scrollTop + body.clientHeight >= body.scrollHeight - 4;
-    const top = body.scrollTop;
+    const open = [...before.querySelectorAll("details")].map((each) => each.open);
+    const isAtEnd = turn.open && before.scrollTop + before.clientHeight >= before.scrollHeight - 4;
+    const top = before.scrollTop;
     body.replaceChildren(...conversationParts(turn, found));
     for (const [number, each] of [...body.querySelectorAll("details")].entries()) each.open = open[number] ?? false;
-    body.scrollTop = end && turn.open ? body.scrollHeight : top;
     facts.textContent = saidFacts(found);
+    before = body;
+    // By then it is in the page.
+    queueMicrotask(() => { body.scrollTop = isAtEnd ? body.scrollHeight : top; });
   };
   if (latestConversations.has(turn.id)) show(latestConversations.get(turn.id));
   box.addEventListener("toggle", () => {
