@@ -42,6 +42,18 @@ FULL, FIRST_LINE, NONE = "full", "first-line", "none"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
+# Elements that agents add before a prompt.
+_ELEMENTS = (
+    *("system-reminder", "environment_context", "user_instructions", "session_context"),
+    *("user_info", "rules", "task-notification", "local-command-caveat", "skills_instructions"),
+    *("permissions instructions", "current_datetime", "ide_opened_file", "ide_selection"),
+    *("manually_attached_skills", "git_status", "turn_aborted", "hook_context"),
+)
+_ADDED = (
+    rf"(?s)\s*(?:<({'|'.join(_ELEMENTS)})\b[^>]*>.*?</\1>"
+    r"|# AGENTS\.md instructions .*?</INSTRUCTIONS>)\s*"
+)
+
 _LONGEST_NUMBER = 9
 _MOST_FILES = 100
 _FILE_KEYS = ("file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path")
@@ -202,11 +214,19 @@ def kept_prompt(prompt: str, wanted: str = FULL) -> str:
 
 def label_of(prompt: str) -> str:
     """The first words of a prompt that `kept_prompt` returned, safe to print."""
-    words = " ".join(_CONTROL.sub(" ", prompt[:_PROMPT_START]).split())
+    prompt = (own_words(prompt) or prompt)[:_PROMPT_START]
+    words = " ".join(_CONTROL.sub(" ", prompt).split())
     if len(words) <= _LONGEST_LABEL:
         return words
     whole = words[: _LONGEST_LABEL + 1].rpartition(" ")[0]
     return f"{whole or words[:_LONGEST_LABEL]} …"
+
+
+def own_words(prompt: str) -> str:
+    """What a person wrote of a prompt, without what the agent has added before it."""
+    while prompt.lstrip().startswith(("<", "#")) and (added := re.match(_ADDED, prompt)):
+        prompt = prompt[added.end() :]
+    return prompt.strip()
 
 
 def edits_files(tool: str) -> bool:

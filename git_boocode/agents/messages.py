@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from git_boocode.agents.event import paths_in
+from git_boocode.agents.event import own_words, paths_in
 
 JsonObject = dict[str, Any]
 
@@ -50,18 +50,6 @@ _ROLES = {
 }
 # What a line or message has that no person and no model wrote.
 _INJECTED = ("isMeta", "isCompactSummary", "synthetic_reason", "synthetic")
-# Elements that agents add to prompts.
-_ELEMENTS = (
-    *("system-reminder", "environment_context", "user_instructions", "session_context"),
-    *("user_info", "task-notification", "local-command-caveat", "permissions instructions"),
-    *("skills_instructions", "current_datetime", "ide_opened_file", "ide_selection"),
-    *("rules", "manually_attached_skills", "git_status", "turn_aborted", "hook_context"),
-)
-_ADDED = re.compile(
-    rf"\s*(?:<({'|'.join(_ELEMENTS)})\b[^>]*>.*?</\1>"
-    r"|# AGENTS\.md instructions .*?</INSTRUCTIONS>)\s*",
-    re.DOTALL,
-)
 _QUERY = re.compile(r"\s*<user_query>\s*(.*?)\s*</user_query>\s*", re.DOTALL)
 
 # The parts of a message: their types and keys.
@@ -363,12 +351,10 @@ def _line_of(text: str) -> str:
 
 
 def _own_words(text: str) -> str:
-    """What a person wrote of a text, to which the agent may have added elements."""
-    while found := _ADDED.match(text):
-        text = text[found.end() :]
-    if query := _QUERY.fullmatch(text):
-        text = query[1]
-    return text.strip()
+    """What a person wrote of a text, in which the agent may have wrapped it."""
+    text = own_words(text)
+    query = _QUERY.fullmatch(text)
+    return query[1] if query else text
 
 
 def _is_injected(table: JsonObject) -> bool:

@@ -116,6 +116,12 @@ def test_a_label_is_one_short_harmless_line(prompt: str) -> None:
         ("a" * 61, "a" * 60 + " …"),
         ("a" * 58 + " bc", "a" * 58 + " …"),
         ("a" * 57 + " bc", "a" * 57 + " bc"),
+        ("<system-reminder>\nBe kind.\n</system-reminder>\n\n<rules>x</rules> do it", "do it"),
+        (
+            "<system-reminder>Be kind.</system-reminder>",
+            "<system-reminder>Be kind.</system-reminder>",
+        ),
+        ("<b>bold</b> text", "<b>bold</b> text"),
         ("👩‍💻 does\u202e it\r\n", "👩‍💻 does it"),
     ],
 )

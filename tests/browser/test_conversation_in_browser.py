@@ -69,6 +69,7 @@ def test_it_loads_on_demand(page: Browser, repo: Repo, transcript: Path) -> None
         page.until(lambda: page.all(".row")[1]).click()
         summary = page.one(".conversation > summary")
         assert page.texts(".said .text") == []
+        assert (page.one("#turn h2").text, page.one(".prompt").text) == ("Count the rows", PROMPT)
         summary.click()
         page.until(lambda: len(page.texts(".said .text")) == 3)
         first, second, third = page.texts(".said .text")
@@ -127,4 +128,4 @@ def test_a_written_page_has_it_only_if_asked(page: Browser, repo: Repo, transcri
     page.open(path.as_uri())
     page.all(".row")[1].click()
     page.one(".conversation > summary").click()
-    assert page.texts(".said .text")[0] == PROMPT
+    assert page.until(lambda: page.texts(".said .text")[0]) == PROMPT

@@ -7,11 +7,13 @@ const UNENDED = {
   "": "The end of this turn is not known.",
 };
 
-// A label that was made of the prompt may be cut; its first line is whole.
+// A label that was made of the prompt has its first words, of several lines; the first line is whole.
 function titleOf(turn) {
   const label = turn.label.trim();
-  const [first] = turn.prompt.trim().split("\n");
-  return first.startsWith(label.replace(/(…|\.\.\.)$/, "")) ? first.trim() : label;
+  const words = label.replace(/\s*(…|\.\.\.)$/, "");
+  const first = turn.prompt.trim().split("\n", 1)[0].trim();
+  const plain = first.replace(/\s+/g, " ");
+  return plain && (plain.startsWith(words) || words.startsWith(plain)) ? first : label;
 }
 
 function turnParts(turn, found) {
