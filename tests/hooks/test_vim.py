@@ -265,14 +265,17 @@ def test_the_hunks_are_listed_and_walked(proposed: Repo) -> None:
     call Do('BoocodeList')
     let list = map(getqflist(), '[fnamemodify(bufname(v:val.bufnr), ":t"), v:val.lnum, v:val.text]')
     cclose
+    edit new
+    let new = Report().signs
+    buffer 1
     call Do('BoocodeAcceptAll')
-    let seen = Report({'list': list, 'walked': walked})
+    let seen = Report({'list': list, 'walked': walked, 'new': new})
     """
     seen = vim(proposed, script, PATH)
     name = Path(PATH).name
     in_file = [[name, 2, "M +TWO"], [name, 6, "M +new"], [name, 8, "M -eight"]]
     assert sorted(seen["list"]) == sorted([*in_file, ["new", 1, "A +made"]])
-    assert seen["walked"] == [2, 6, 8, 6, 8, 8]
+    assert (seen["walked"], seen["new"]) == ([2, 6, 8, 6, 8, 8], [[1, "+"]])
     assert (proposed.read("new"), seen["lines"]) == (b"made\n", CHANGED)
     assert "no more hunks in this file; :BoocodeList lists all" in seen["messages"]
 

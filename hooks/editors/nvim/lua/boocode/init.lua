@@ -44,7 +44,13 @@ turns.refresh = proposal.refresh
 
 -- An action as a command, which gets the place of the cursor first, as it is now.
 local function at_cursor(action)
-  local act = task.command(action)
+  local act = task.command(function(here, ...)
+    local succeeded, problem = pcall(action, here, ...)
+    worktree.leave(here)
+    if not succeeded then
+      error(problem, 0)
+    end
+  end)
   return function(...)
     act(worktree.here(), ...)
   end

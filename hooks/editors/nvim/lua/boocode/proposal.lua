@@ -1,11 +1,13 @@
 -- What is proposed: signs in the buffers, the hunk at a place, the list, and the compared text.
 
+local task = require("boocode.task")
 local worktree = require("boocode.worktree")
 
 local M = {}
 
 local SIGNS = { Add = "+", Change = "~", Delete = "-" }
 local ATTEMPTS = 3
+local LIST_TITLE = "git boocode: proposed"
 local namespace = vim.api.nvim_create_namespace("boocode")
 
 -- What the user sees in each buffer: path, proposal, status, and the hunks with their signs.
@@ -188,6 +190,21 @@ local function excerpt(hunk)
   return sign .. text:match("[^\n]*")
 end
 
+-- While the list is the current one, the files that are opened from it have signs.
+local function show_signs_of_listed(tree)
+  local refresh = task.command(function()
+    M.refresh(tree)
+  end)
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile" }, {
+    group = vim.api.nvim_create_augroup("boocode", {}),
+    callback = function()
+      if vim.fn.getqflist({ title = 1 }).title == LIST_TITLE then
+        refresh()
+      end
+    end,
+  })
+end
+
 -- Fill the quickfix list with the hunks of all proposed files.
 function M.list(tree)
   local items = {}
@@ -206,8 +223,9 @@ function M.list(tree)
   if #items == 0 then
     error("nothing is proposed", 0)
   end
-  vim.fn.setqflist({}, " ", { title = "git boocode: proposed", items = items })
+  vim.fn.setqflist({}, " ", { title = LIST_TITLE, items = items })
   vim.cmd("botright copen")
+  show_signs_of_listed(tree)
 end
 
 -- Leave the comparison of a buffer, in all windows that show it.

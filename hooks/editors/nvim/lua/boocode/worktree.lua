@@ -28,6 +28,13 @@ function M.here()
   return { buffer = buffer, mark = mark }
 end
 
+-- Forget a place.
+function M.leave(here)
+  if here.mark and vim.api.nvim_buf_is_valid(here.buffer) then
+    vim.api.nvim_buf_del_extmark(here.buffer, places, here.mark)
+  end
+end
+
 -- The line of a place now.
 function M.line_of(here)
   local position = vim.api.nvim_buf_get_extmark_by_id(here.buffer, places, here.mark, {})

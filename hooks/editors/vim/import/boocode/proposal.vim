@@ -6,6 +6,7 @@ import './worktree.vim'
 
 const ATTEMPTS = 3
 const GROUP = 'boocode'
+const LIST_TITLE = 'git boocode: proposed'
 
 sign_define([
   {name: 'BoocodeAdd', text: '+', texthl: 'DiffAdd'},
@@ -205,6 +206,20 @@ def Entries(tree: dict<any>, file: dict<any>, preview: dict<any>): list<dict<any
   }))
 enddef
 
+# While the list is the current one, the files that are opened from it have signs.
+var listed: dict<any> = {}
+
+def ShowSignsOfListed()
+  if !empty(listed) && getqflist({title: 1}).title == LIST_TITLE
+    task.Run(() => Refresh(listed, (_, _) => task.Finish()))
+  endif
+enddef
+
+augroup boocode_list
+  autocmd!
+  autocmd BufReadPost,BufNewFile * ShowSignsOfListed()
+augroup END
+
 # Fill the quickfix list with the hunks of all proposed files.
 export def List(tree: dict<any>)
   var entries: list<dict<any>> = []
@@ -218,8 +233,9 @@ export def List(tree: dict<any>)
     if empty(entries)
       throw 'boocode: nothing is proposed'
     endif
-    setqflist([], ' ', {title: 'git boocode: proposed', items: entries})
+    setqflist([], ' ', {title: LIST_TITLE, items: entries})
     botright copen
+    listed = tree
     task.Finish()
   }))
 enddef

@@ -41,6 +41,11 @@ export def Run(Action: func)
   Next()
 enddef
 
+# Whether no command is running.
+export def IsIdle(): bool
+  return !is_busy && empty(queue)
+enddef
+
 # End the current command.
 export def Finish()
   is_busy = false
@@ -58,7 +63,7 @@ enddef
 # have.
 export def Wait(milliseconds: number): bool
   final start = reltime()
-  while is_busy || !empty(queue)
+  while !IsIdle()
     if reltimefloat(reltime(start)) * 1000 > milliseconds
       return false
     endif

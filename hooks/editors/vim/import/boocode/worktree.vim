@@ -24,6 +24,9 @@ export def Here(): dict<any>
   endif
   last_place += 1
   if &l:modifiable
+    if task.IsIdle()
+      prop_remove({type: 'boocode_place', all: true})
+    endif
     prop_add(line('.'), 1, {type: 'boocode_place', id: last_place})
   endif
   return {buffer: bufnr(), id: last_place, line: line('.')}
