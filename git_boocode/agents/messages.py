@@ -56,6 +56,7 @@ _QUERY = re.compile(r"\s*<user_query>\s*(.*?)\s*</user_query>\s*", re.DOTALL)
 _CONTENT = ("content", "parts")
 _CALL_LISTS = ("toolCalls", "tool_calls", "toolRequests")
 _TEXTS = ("text", "input_text", "output_text", "Text")
+_IMAGES = ("image", "input_image", "image_url", "local_image")
 _CALLS = (
     *("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "tool_call", "function_call"),
     *("custom_tool_call", "local_shell_call", "tool"),
@@ -223,6 +224,8 @@ class Conversation:
         elif kind in _TEXTS and isinstance(text, str):
             words = _own_words(text) if role == USER else text.strip()
             yield from [{"role": role, "text": self._text(words, _LONGEST_TEXT)}] if words else ()
+        elif kind in _IMAGES or "inlineData" in part:
+            yield {"role": role, "text": "[image]"}
 
     def _call(self, call: JsonObject) -> JsonObject:
         made = _table(call, "function") or call
@@ -370,6 +373,8 @@ def _text_of(value: object) -> str:
         return "\n".join(filter(None, map(_text_of, value)))
     if not isinstance(value, dict):
         return ""
+    if value.get("type") in _IMAGES:
+        return "[image]"
     inner = value.get("functionResponse") or value
     keys = ("text", *_OUTPUTS, "stdout", "message")
     found = (inner[key] for key in keys if isinstance(inner, dict) and inner.get(key))

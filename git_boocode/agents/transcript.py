@@ -123,11 +123,11 @@ def open_transcript(
     nothing but a regular file is opened. `known` is what is known of transcripts, to which is added
     what has to be found out.
     """
-    real = os.path.realpath(path)
-    tops = (os.path.join(os.path.realpath(each), "") for each in directories)
-    if not real.startswith(tuple(tops)):
-        raise _unusable(path, "is not where the agent keeps its transcripts")
     try:
+        real = os.path.realpath(path)
+        tops = [os.path.join(os.path.realpath(each), "") for each in directories]
+        if not real.startswith(tuple(tops)):
+            raise _unusable(path, "is not where the agent keeps its transcripts")
         # Nothing is opened that blocks, or leads elsewhere since.
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except FileNotFoundError:

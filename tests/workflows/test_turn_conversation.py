@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from git_boocode.agents import transcript
 from git_boocode.agents.agent import transcript_directories, xdg_directory
 from git_boocode.agents.messages import FORMATS
 from git_boocode.agents.registry import AGENTS
@@ -268,6 +269,7 @@ def test_nothing_but_transcripts_of_the_agent_is_read(repo: Repo, sealed: Path) 
         str(directory): "is not a regular file",
         str(aside): "is not a transcript",
         "\0.jsonl": "is not a transcript",
+        "/\ud800.jsonl": "cannot be read",
     }
     for path, reason in reasons.items():
         found = said(session.begin("p", anchor={"path": path, "offset": 0, "hash": None}).id)
@@ -406,3 +408,56 @@ def test_the_lines_of_tools(repo: Repo) -> None:
         '[Other {"n": 1}]',
         "[None ]",
     ]
+
+
+def test_transcripts_of_cursor_as_they_are_documented(repo: Repo) -> None:
+    session = Session("cursor")
+    taken = session.begin("Begin")
+    asked = {"type": "text", "text": "<user_query>\nBegin\n</user_query>"}
+    call = {"type": "tool_use", "name": "Shell", "input": {"command": "ls"}}
+    for role, content in (
+        ("user", [asked]),
+        ("assistant", [{"type": "text", "text": "Yes"}, call]),
+    ):
+        session.write(json.dumps({"role": role, "message": {"content": content}}).encode() + b"\n")
+    assert texts(said(taken.id)) == ["Begin", "Yes", "[Shell ls]"]
+
+
+def test_pictures_are_named(repo: Repo) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
+    call = {"type": "tool_use", "id": "c", "name": "Screen", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [picture]}
+    session = Session()
+    taken = session.begin("")
+    session.write(line("user", [picture]), line("assistant", [call]), line("user", [result]))
+    assert texts(said(taken.id)) == ["[image]", "[Screen ]"]
+    assert said(taken.id).entries[1]["result"] == "[image]"
+
+
+def test_no_more_is_read_than_a_limit(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "_MOST_READ", 5000)
+    session = Session()
+    taken = session.turn("a", *(line("assistant", f"Step {n}") for n in range(200)))
+    found = said(taken.id)
+    assert found.cut
+    assert 10 < len(found.entries) < 100
+
+
+@pytest.mark.parametrize(
+    "anchor",
+    [
+        {"offset": True, "hash": None},
+        {"offset": -5, "hash": "sha256:00"},
+        {"offset": 10**30, "hash": "sha256:00"},
+        {"offset": "0", "hash": None},
+        {"offset": 0, "hash": ["x"]},
+        {},
+    ],
+)
+def test_positions_that_nobody_writes(anchor: dict[str, object], repo: Repo) -> None:
+    session = Session()
+    session.write(line("user", "Not of this turn"))
+    taken = session.begin("a", anchor={"path": str(session.path), **anchor})
+    found = said(taken.id)
+    assert texts(found) == ["a"]
+    assert "was cut or rewritten" in found.missing
