@@ -7,7 +7,8 @@ const COMMITTED = {
 };
 const NEVER = 1e12; // seconds, later than all that is listed
 
-const turnLink = (id, text) => make("button", { type: "button", class: "link", onclick: () => navigate(id) }, text);
+// A link goes to its address by itself, and Back returns.
+const turnLink = (id, text) => make("a", { href: `#${id}` }, text);
 
 function quoted(turn) {
   return turn ? turnLink(turn.id, `“${oneLine(turn.label) || turn.short}”`) : "a turn that is not listed";
@@ -42,7 +43,7 @@ function byHandEntry(change) {
   const counts = change.files === null ? [" (changes unknown)"] : [` ${counted(change.files, "file")} `, ...lineCounts(change).flatMap((each) => [each, " "])];
   const path = change.operation ? "" : byHandPath(change);
   const name = path && data.served
-    ? make("button", { type: "button", class: "link", onclick: () => navigate(path) }, "by hand") : make("b", {}, "by hand");
+    ? make("a", { href: `#${path}` }, "by hand") : make("b", {}, "by hand");
   const paths = change.paths.slice(0, 10).map(oneLine).join("\n");
   const made = entry(`by-hand ${change.state ? "gone" : ""}`, "✎", change.before || change.operation ? null : change.time, name, counts,
     change.state ? make("span", { class: "mark" }, STATE_MARKS[change.state]) : null);
