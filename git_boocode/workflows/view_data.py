@@ -12,20 +12,19 @@ import os
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import accumulate, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, problems_of
+from git_boocode.checkpoints.commit_notes import attribute, problems_of
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
     target_checkpoints,
 )
 from git_boocode.checkpoints.own_changes import OwnTurns
-from git_boocode.checkpoints.store.agent_trace import NotedTurn
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.checkpoints.turn_changes import (
     DiffLimits,
@@ -52,10 +51,10 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows.undo_steps import proposed_files, undo_steps
+from git_boocode.workflows.view_range import MOST_PATHS, only_noted, paths_by_turn, range_commits
 
 _ROWS_ONLY = DiffLimits(0, 0)
 _ONE_TURN = DiffLimits(500_000, 500_000)
-_MOST_PATHS = 100  # of a turn, for the search
 _MOST_LINES = 20_000  # of a file that a served page blames
 # The files that a page without a server blames: how many, their lines, their bytes, seconds in all.
 _BLAMED_FILES, _BLAMED_LINES, _BLAMED_SIZE, _BLAME_TIME = 30, 2000, 300_000, 0.8
@@ -202,7 +201,7 @@ def _data(
         listed = OwnTurns(catalog, CurrentTree(repository))
         noted = attribute(repository, [commits], dry_run=True) if commits else []
         if commits:
-            found = [*listed.named(_paths_by_turn(noted))]
+            found = [*listed.named(paths_by_turn(noted))]
         else:
             entries = catalog.newest_first(everywhere=True)
             found = [*islice(listed.turns(entries), most + 1)]
@@ -213,9 +212,9 @@ def _data(
         beside.compared(beside.read()[1])
     events, short = _events(repository, rows), ShortIds(repository.store)
     turns = _turn_rows(beside, rows, events, short)
-    only_noted = _only_noted(noted, {each.checkpoint.id for each in found})
-    turns += [{**row, "short": short(row["id"])} for row in only_noted]
-    if only_noted:
+    noted_rows = only_noted(noted, {each.checkpoint.id for each in found})
+    turns += [{**row, "short": short(row["id"])} for row in noted_rows]
+    if noted_rows:
         turns = sorted(turns, key=itemgetter("id"), reverse=True)[:most]
     sizes = accumulate(len(turn["prompt"]) for turn in turns)
     for turn, size in zip(turns, sizes, strict=True):
@@ -223,10 +222,10 @@ def _data(
     data = {
         "repository": os.path.basename(repository.worktree),
         "generated_at": time.time(),
-        "more": len(found) + len(only_noted) > most,
+        "more": len(found) + len(noted_rows) > most,
         "turns": turns,
         "operations": [] if commits else _operations(beside, turns),
-        "commits": [each.as_json() for each in beside.commits],
+        "commits": [{**each.as_json(), "since": time_of(each.since)} for each in beside.commits],
         "by_hand": [each.as_json() for each in beside.by_hand],
         "here": beside.here_json,
         **undo_steps([*filter(catalog.is_ours, listed.recorded.safety)]),
@@ -238,7 +237,7 @@ def _data(
             for row, each in zip(rows, events, strict=True)
         }
     if commits:
-        about = {"commits": _commits_json(repository, noted), "problems": problems_of(noted)}
+        about = {"commits": range_commits(repository, noted), "problems": problems_of(noted)}
         data["range"] = {"name": commits, **about}
     return data
 
@@ -261,60 +260,6 @@ def _turn_rows(
             turn["attempts"] = others
         turns.append(turn)
     return turns
-
-
-def _paths_by_turn(noted: Sequence[NotedCommit]) -> dict[str, list[str]]:
-    """By the id of a turn, the files of which it wrote lines in some commits."""
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for commit in noted:
-        for path, ranges in commit.files.items():
-            for each in ranges:
-                found[each.turn.id][path] = None
-    return {turn: [*paths] for turn, paths in found.items()}
-
-
-def _only_noted(noted: Sequence[NotedCommit], here: Container[str]) -> list[JsonObject]:
-    """The rows of the turns that only the notes of commits name."""
-    paths = _paths_by_turn(noted)
-    every = (each.turn for commit in noted for ranges in commit.files.values() for each in ranges)
-    turns = {turn.id: turn for turn in every if turn.id not in here}
-    return [_noted_row(turn, paths[turn.id][:_MOST_PATHS]) for turn in turns.values()]
-
-
-def _noted_row(turn: NotedTurn, paths: Sequence[str]) -> JsonObject:
-    texts = ("prompt", "branch", "worktree", "remote", "command", "end", "state")
-    nothing = dict.fromkeys(texts, "")
-    unknown = dict.fromkeys(("ended", "files", "added", "removed"))
-    no = dict.fromkeys(("here", "in_turn", "reverted", "open"), False)
-    none = dict.fromkeys(("edits", "refusals"), 0)
-    about = {"id": turn.id, "label": turn.prompt, "agent": turn.agent, "session": turn.session}
-    more = {"started": time_of(turn.id), "paths": [*paths], "noted": True}
-    return {**about, **nothing, **unknown, **no, **none, **more}
-
-
-def _commits_json(repository: Repository, noted: Sequence[NotedCommit]) -> list[JsonObject]:
-    """Commits, newest first, with the number of lines that they add, and those that turns wrote."""
-    output = repository.git.run(
-        *("log", "--no-walk=unsorted", "--stdin", "--root", "--numstat", "-M", "--no-ext-diff"),
-        *("--no-textconv", "--ignore-submodules=all", "--no-color", "--no-show-signature"),
-        "--format=%x00%H %h %s",
-        stdin="".join(f"{each.commit}\n" for each in reversed(noted)).encode(),
-    )
-    files = {each.commit: each.files for each in noted}
-    found = []
-    for record in os.fsdecode(output).split("\0")[1:] if noted else ():
-        about, *rows = record.split("\n")
-        commit, short, subject = about.split(" ", 2)
-        counts = (row.partition("\t")[0] for row in rows)
-        lines = [
-            {"path": path, "start": each.first, "end": each.last, "turn": each.turn.id}
-            for path, ranges in files[commit].items()
-            for each in ranges
-        ]
-        added = sum(int(count) for count in counts if count.isdecimal())
-        row = {"id": commit, "short": short, "subject": subject, "added": added, "lines": lines}
-        found.append(row)
-    return found
 
 
 def _operations(beside: WorktreeLog, turns: Sequence[JsonObject]) -> list[JsonObject]:
@@ -391,7 +336,7 @@ def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
         "files": counts.files if counts else None,
         "added": counts.added if counts else None,
         "removed": counts.removed if counts else None,
-        "paths": [file.path for file in (row.files or ())[:_MOST_PATHS]],
+        "paths": [file.path for file in (row.files or ())[:MOST_PATHS]],
         "edits": sum(max(len(record.edits), 1) for record in events.edits),
         "refusals": sum(len(refusal.failures) for refusal in events.refusals),
     }

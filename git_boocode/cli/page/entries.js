@@ -70,9 +70,8 @@ function entriesToList() {
     const until = each.before || each.operation;
     listed.push({ time: until ? times.get(until) ?? each.time : NEVER, order: 0, made: () => byHandEntry(each) });
   }
-  for (const each of data.commits) {
-    listed.push({ time: Math.max(each.time, times.get(each.turn) ?? 0), order: 1, commit: each, made: () => commitEntry(each) });
-  }
+  // A commit has any time that its author wishes; it came after the state that was recorded before it.
+  for (const each of data.commits) listed.push({ time: each.since, order: 1, commit: each, made: () => commitEntry(each) });
   if (data.here) {
     const { turn, side } = data.here;
     const at = times.get(turn);
