@@ -200,26 +200,88 @@ def test_an_unsaved_document_is_neither_deleted_nor_renamed(
     assert not (code.repo.top / str(other["path"])).exists()
 
 
-def test_a_document_that_is_edited_meanwhile_keeps_what_was_typed(code: Code) -> None:
+# Calls `during` when a tool is asked for the wanted kind of answer, before it can answer.
+MEANWHILE = """
+const meanwhile = (tool, isDryRun, during) => {
+  const write = host.children.push.bind(host.children);
+  host.children.push = (child) => {
+    const send = child.stdin.write.bind(child.stdin);
+    child.stdin.write = (line) => {
+      send(line);
+      const { params } = JSON.parse(line);
+      const isThat = params?.name === tool && Boolean(params.arguments.dry_run) === isDryRun;
+      if (isThat) during(child);
+    };
+    return write(child);
+  };
+};
+"""
+BOTH = (TWO, {"path": "other", "old_string": "x", "new_string": "y"})
+
+
+@pytest.mark.parametrize("is_dry_run", [True, False])
+def test_an_edit_is_whole_while_the_user_types(code: Code, is_dry_run: bool) -> None:
+    code.repo.commit(other="x\n")
     seen = code.run(
-        select(TWO)
-        + """
+        MEANWHILE
+        + select(*BOTH)
+        + f"""
         const open = host.open("a.txt");
         open.type("typed\\n");
-        const write = host.children.push.bind(host.children);
-        host.children.push = (child) => {
-          const send = child.stdin.write.bind(child.stdin);
-          child.stdin.write = (line) => {
-            send(line);
-            if (line.includes("apply_edit") && !line.includes("dry_run")) open.type("more\\n");
-          };
-          return write(child);
-        };
+        let left = 2;
+        meanwhile("apply_edit", {json.dumps(is_dry_run)}, () => {{
+          if (left-- > 0) open.type("more\\n");
+        }});
         await host.run("apply");
-        return [open.text, host.dialogs.map(({ text }) => text)];
+        return [open.text, host.dialogs];
         """
     )
-    assert seen == [f"more\ntyped\n{WORDS}", ["'a.txt' was edited meanwhile"]]
+    more = "more\nmore\n" if is_dry_run else "more\n"
+    assert seen == [f"{more}typed\n{WORDS.replace('two', 'TWO')}", []]
+    assert (code.repo.read("other"), code.repo.read("a.txt").decode()) == (b"y\n", WORDS)
+
+
+def test_nothing_changes_while_the_user_types_all_the_time(code: Code) -> None:
+    code.repo.commit(other="x\n")
+    seen = code.run(
+        MEANWHILE
+        + select(*BOTH)
+        + """
+        const open = host.open("a.txt");
+        open.type("0");
+        meanwhile("apply_edit", true, () => open.type("0"));
+        await host.run("apply");
+        return [open.text.replace(/^0+/, ""), host.dialogs.map(({ text }) => text)];
+        """
+    )
+    message = "nothing was changed, because a document changed all the time"
+    assert seen == [WORDS, [message]]
+    assert code.repo.read("other") == b"x\n"
+
+
+@pytest.mark.parametrize("typed", ["", "more\\n"])
+def test_a_document_goes_back_if_the_server_cannot_write(code: Code, typed: str) -> None:
+    code.repo.commit(other="x\n")
+    seen = code.run(
+        MEANWHILE
+        + select(*BOTH)
+        + f"""
+        const open = host.open("a.txt");
+        open.type("typed\\n");
+        meanwhile("apply_edit", false, (child) => {{
+          child.kill("SIGKILL");
+          if ("{typed}") open.type("{typed}");
+        }});
+        await host.run("apply");
+        return [open.text, host.dialogs.map(({{ text }}) => text)];
+        """
+    )
+    text, [message] = seen
+    if typed:
+        assert text == f"more\ntyped\n{WORDS.replace('two', 'TWO')}"
+        assert message.endswith("; undo the change of 'a.txt' in the editor")
+    else:
+        assert (text, message) == (f"typed\n{WORDS}", "the server ended")
 
 
 def test_turns_and_the_files_of_a_turn(code: Code) -> None:
@@ -574,7 +636,8 @@ def test_a_call_about_all_files_has_no_paths(code: Code, tmp_path: Path) -> None
         for each in sent
         if each["method"] == "tools/call"
     }
-    assert arguments["accept"] == arguments["discard"] == {}
+    assert [*arguments["accept"]] == ["expect"]
+    assert arguments["discard"] == {}
     assert code.repo.read("a.txt").decode() == WORDS.replace("two", "TWO")
     assert (code.repo.read("b"), (code.repo.top / "c").exists()) == (b"b\n", False)
 
@@ -609,24 +672,47 @@ def test_the_client_wants_paths_as_they_are(code: Code, tmp_path: Path) -> None:
     assert (hello["method"], hello["params"]["capabilities"]) == ("initialize", capabilities)
 
 
-@pytest.mark.parametrize("answer", ["Merge", None])
-def test_a_conflict_is_merged_on_request(code: Code, answer: str | None) -> None:
+CONFLICT = "'a.txt': your changes conflict with the proposal: line 2"
+
+
+@pytest.mark.parametrize(
+    ("answers", "typed", "expected"),
+    [
+        pytest.param([], "typed\n", None, id="none"),
+        pytest.param(["Merge"], "typed\n", "typed\none\nTWO\n", id="merge"),
+        pytest.param(["Overwrite"], "typed\n", "one\nTWO\n", id="overwrite"),
+        pytest.param(["Merge", "Write Both Versions"], None, "one\n<<<<<<<", id="markers"),
+    ],
+)
+def test_a_conflict_offers_what_works(
+    code: Code, answers: list[str], typed: str | None, expected: str | None
+) -> None:
     seen = code.run(
         select(TWO)
         + f"""
-        host.answer = () => {json.dumps(answer)};
+        const answers = {json.dumps(answers)};
+        host.answer = () => answers.shift();
         await host.run("propose");
         const open = host.open("a.txt");
-        open.type("typed\\n");
+        if ({json.dumps(typed)}) open.type({json.dumps(typed)});
+        const line = {{ start: {{ line: 1, character: 0 }}, end: {{ line: 1, character: 3 }} }};
+        if (!{json.dumps(typed)}) open.change([{{ range: line, text: "2" }}]);
+        const local = open.text;
         await host.run("accept", (await host.rows("proposal"))[0]);
-        return [open.text, host.dialogs.map(({{ text, items }}) => [text, items])];
+        const dialogs = host.dialogs.map(({{ text, items, detail }}) => [text, items, detail]);
+        return [open.text, local, dialogs];
         """
     )
-    merged = WORDS.replace("two", "TWO") if answer else WORDS
-    assert seen == [
-        f"typed\n{merged}",
-        [["'a.txt': you have changed it since", ["Merge"]]],
+    text, local, dialogs = seen
+    assert text.startswith(local if expected is None else expected)
+    assert len(dialogs) == max(len(answers), 1)
+    said, buttons, detail = dialogs[0]
+    assert (said, buttons) == ("'a.txt': you have changed it since", ["Merge", "Overwrite"])
+    assert detail.splitlines() == [
+        "Merge: merges the proposal with your changes",
+        "Overwrite: replaces your changes, which undo brings back",
     ]
+    assert [dialog[0] for dialog in dialogs[1:]] == [CONFLICT] * (len(dialogs) - 1)
     assert code.repo.read("a.txt").decode() == WORDS
 
 

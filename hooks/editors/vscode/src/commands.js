@@ -4,11 +4,37 @@ const vscode = require("vscode");
 const { ToolError } = require("./server");
 
 /**
- * @import { Answer, Hunk, Row } from "./types"
+ * @import { Answer, Arguments, Hunk, Row } from "./types"
  * @import { Worktree } from "./worktree"
  */
 
 const { window, workspace } = vscode;
+const NEAREST = "Show Nearest Text";
+
+/**
+ * The buttons of the steps that a refusal can name; others are none for an editor.
+ * @type {Record<string, string>}
+ */
+const BUTTONS = {
+    merge: "Merge",
+    markers: "Write Both Versions",
+    overwrite: "Overwrite",
+    force: "Do It Anyway",
+    undo: "Undo",
+};
+
+/**
+ * How a refused call is made again, with more arguments.
+ * @type {Record<string, (worktree: Worktree, args: Arguments) => Promise<unknown>>}
+ */
+const AGAIN = {
+    accept: (worktree, args) => worktree.change("accept", args),
+    apply_edit: (worktree, args) => worktree.change("apply_edit", args),
+    discard: (worktree, args) => worktree.call("discard", args, worktree.unsaved()),
+    restore: (worktree, args) => goBack(worktree, "Restore", args),
+    revert: (worktree, { turns = [], ...more }) => revert(worktree, turns, more),
+    undo: (worktree, args) => goBack(worktree, "Undo", args),
+};
 
 /** @type {Record<string, (worktree: Worktree, row: Partial<Row>) => Promise<unknown>>} */
 const ACTIONS = {
@@ -22,7 +48,7 @@ const ACTIONS = {
     revert: (worktree, { id }) => revert(worktree, id ? [id] : []),
     undo: (worktree) => goBack(worktree, "Undo", {}),
     // All files if there are no paths.
-    accept: (worktree, { paths }) => accept(worktree, paths),
+    accept: (worktree, { paths }) => worktree.change("accept", { paths }),
     discard: (worktree, { paths }) => worktree.call("discard", { paths }, worktree.unsaved()),
     refresh: async () => {},
 };
@@ -131,17 +157,16 @@ function textOf({ old_text, new_text }) {
  * Take turns back, after the user has seen what changes; what others wrote since stays.
  * @param {Worktree} worktree
  * @param {string[]} turns
+ * @param {object} [more]
  * @returns {Promise<void>}
  */
-async function revert(worktree, turns) {
-    if (!(await saved(worktree))) {
-        return;
-    }
+async function revert(worktree, turns, more = {}) {
     const question = turns.length > 1 ? `Take back ${turns.length} turns?` : "Take back this turn?";
+    const args = { ...more, turns };
     /** @type {Answer} */
     let plan;
     try {
-        plan = await worktree.call("revert", { turns, dry_run: true });
+        plan = await worktree.call("revert", { ...args, dry_run: true }, worktree.unsaved());
     } catch (error) {
         const later = laterTurns(error, turns);
         if (!later.length) {
@@ -150,13 +175,13 @@ async function revert(worktree, turns) {
         const detail = conflictsOf(error);
         const button = "Take Back Later Turns, Too";
         if (await confirmed("Later turns have changed the same lines.", detail, button)) {
-            await revert(worktree, [...turns, ...later]);
+            await revert(worktree, [...turns, ...later], more);
         }
         return;
     }
     const lines = [...changesOf(plan), "what others wrote since stays"];
     if (await confirmed(question, lines.join("\n"), "Take Back")) {
-        await worktree.call("revert", { turns });
+        await worktree.change("revert", args);
     }
 }
 
@@ -224,32 +249,30 @@ function described(plan, isOfPaths) {
 }
 
 /**
- * Accept files, and offer to merge those that both sides have changed.
- * @param {Worktree} worktree
- * @param {string[] | undefined} paths
- */
-async function accept(worktree, paths) {
-    try {
-        await worktree.change("accept", { paths });
-    } catch (error) {
-        const refused = error instanceof ToolError ? error.answer?.error : undefined;
-        if (refused?.code !== "conflict") {
-            throw error;
-        }
-        if (await confirmed(refused.message, "", "Merge")) {
-            await worktree.change("accept", { paths, merge: true });
-        }
-    }
-}
-
-/**
- * Show an error, and lead to the places that a refused edit may mean.
+ * Show an error, and offer what works instead: other places, or other arguments.
  * @param {Error} error
  * @param {Worktree} worktree
+ * @returns {Promise<void>}
  */
 async function report(error, worktree) {
     const answer = error instanceof ToolError ? error.answer : undefined;
-    const places = (answer?.failures ?? []).flatMap(({ path, candidates }) =>
+    const places = placesOf(answer);
+    const steps = stepsOf(error, worktree);
+    const texts = [...steps].map(([button, { text }]) => `${button}: ${text}`);
+    const buttons = [...steps.keys(), ...(places.length ? [NEAREST] : [])];
+    // Only a dialog has lines.
+    const options = texts.length ? { modal: true, detail: texts.join("\n") } : {};
+    const chosen = await window.showErrorMessage(error.message, options, ...buttons);
+    if (chosen === NEAREST) {
+        await showPlace(worktree, places);
+    } else if (chosen) {
+        await steps.get(chosen)?.run();
+    }
+}
+
+/** @param {Answer | undefined} answer */
+function placesOf(answer) {
+    return (answer?.failures ?? []).flatMap(({ path, candidates }) =>
         candidates.map(({ start_line, end_line, text }) => ({
             label: `${path}:${start_line}`,
             detail: text,
@@ -257,12 +280,13 @@ async function report(error, worktree) {
             selection: new vscode.Range(start_line - 1, 0, end_line, 0),
         })),
     );
-    const hint = answer?.error?.hint;
-    const message = hint ? `${error.message}\n${hint}` : error.message;
-    const buttons = places.length ? ["Show Nearest Text"] : [];
-    if (!(await window.showErrorMessage(message, ...buttons))) {
-        return;
-    }
+}
+
+/**
+ * @param {Worktree} worktree
+ * @param {ReturnType<typeof placesOf>} places
+ */
+async function showPlace(worktree, places) {
     const place = places.length > 1 ? await window.showQuickPick(places) : places[0];
     if (place) {
         const { path, selection } = place;
@@ -270,4 +294,39 @@ async function report(error, worktree) {
     }
 }
 
-module.exports = { ACTIONS, report };
+/**
+ * The steps that a refusal names and that somebody can take here, by their buttons.
+ * @param {Error} error
+ * @param {Worktree} worktree
+ */
+function stepsOf(error, worktree) {
+    /** @type {Map<string, { text: string, run: () => Promise<unknown> }>} */
+    const found = new Map();
+    if (!(error instanceof ToolError) || !error.call) {
+        return found;
+    }
+    const { tool, args } = error.call;
+    for (const { step, tool: other, arguments: more, text } of error.answer?.error?.next ?? []) {
+        const button = BUTTONS[step];
+        const again = AGAIN[other ?? tool];
+        if (button && again && more) {
+            const given = other ? more : { ...args, dry_run: undefined, ...more };
+            found.set(button, { text, run: () => guarded(worktree, () => again(worktree, given)) });
+        }
+    }
+    return found;
+}
+
+/**
+ * @param {Worktree} worktree
+ * @param {() => Promise<unknown>} action
+ */
+async function guarded(worktree, action) {
+    try {
+        await action();
+    } catch (error) {
+        await report(/** @type {Error} */ (error), worktree);
+    }
+}
+
+module.exports = { ACTIONS, guarded };

@@ -1,7 +1,7 @@
 // Registers the commands, the views, and the versions of files that are compared.
 "use strict";
 const vscode = require("vscode");
-const { ACTIONS, report } = require("./commands");
+const { ACTIONS, guarded } = require("./commands");
 const { FolderView, proposal, turns } = require("./views");
 const { git, Worktree } = require("./worktree");
 
@@ -95,13 +95,8 @@ function activate({ subscriptions }) {
         /** @param {Row} [chosen] */
         const run = async (chosen) => {
             const worktree = chosen?.worktree ?? (await worktrees.open());
-            try {
-                await action(worktree, chosen ?? {});
-            } catch (error) {
-                await report(/** @type {Error} */ (error), worktree);
-            } finally {
-                changed.fire();
-            }
+            await guarded(worktree, () => action(worktree, chosen ?? {}));
+            changed.fire();
         };
         const command = vscode.commands.registerCommand(`boocode.${name}`, run);
         subscriptions.push(command);

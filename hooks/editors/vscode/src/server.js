@@ -19,6 +19,11 @@ class ToolError extends Error {
     constructor(message, answer) {
         super(message);
         this.answer = answer;
+        /**
+         * What was asked of the tool.
+         * @type {{ tool: string, args: object } | undefined}
+         */
+        this.call = undefined;
     }
 }
 

@@ -23,6 +23,8 @@ export interface AnsweredFile {
     output?: string;
     local?: string;
     text_edits?: TextEdit[];
+    /** The whole new text of an unsaved document. */
+    text?: string;
 }
 
 /** A changed block of lines, to be restored by its number. */
@@ -34,8 +36,7 @@ export interface Hunk {
 }
 
 /** A file that a restore changes; the last two are there in a dry run with paths. */
-export interface Change {
-    path: string;
+export interface Change extends AnsweredFile {
     action: string;
     version?: string;
     hunks?: Hunk[];
@@ -63,6 +64,20 @@ export interface Candidate {
     text: string;
 }
 
+/** The arguments of a tool. */
+export interface Arguments {
+    turns?: string[];
+    [name: string]: unknown;
+}
+
+/** What works after a refusal: the same call with more `arguments`, or another `tool`. */
+export interface Step {
+    step: string;
+    tool?: string;
+    arguments?: Arguments;
+    text: string;
+}
+
 /** The answer of a tool, which `--json` prints as well; git-boocode-json(7) has the schemas. */
 export interface Answer {
     files?: AnsweredFile[];
@@ -71,7 +86,7 @@ export interface Answer {
     kept?: { path: string; reason: string }[];
     checkpoints?: Turn[];
     failures?: { path: string; candidates: Candidate[] }[];
-    error?: { code: string; message: string; hint?: string };
+    error?: { code: string; message: string; hint?: string; next?: Step[] };
     before?: string;
     after?: string;
     proposal?: string;
@@ -95,5 +110,5 @@ export type Row = vscode.TreeItem & {
     turn?: string;
 };
 
-/** Unsaved documents by path. */
-export type Documents = Map<string, vscode.TextDocument>;
+/** Unsaved documents by path, with what they were when they were looked at. */
+export type Buffers = Map<string, { document: vscode.TextDocument; text: string; version: number }>;

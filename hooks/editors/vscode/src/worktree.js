@@ -5,12 +5,13 @@ const { existsSync, realpathSync } = require("node:fs");
 const { join, relative } = require("node:path");
 const { promisify } = require("node:util");
 const vscode = require("vscode");
-const { Server } = require("./server");
+const { Server, ToolError } = require("./server");
 
-/** @import { Answer, AnsweredFile, Documents, TextEdit } from "./types" */
+/** @import { Answer, AnsweredFile, Buffers, TextEdit } from "./types" */
 
 const MAX_OUTPUT = 1 << 28; // bytes that git may print
 const SLOW = 1000; // milliseconds after which a call can be cancelled
+const MOST_TRIES = 5; // while the user goes on typing
 const OUTSIDE_OR_GIT = /^\.\.(\/|$)|(^|\/)\.git(\/|$)/;
 
 /**
@@ -48,10 +49,16 @@ function real(file) {
     return existsSync(file) ? realpathSync(file) : file;
 }
 
+const MARK = "\ufeff"; // of the byte order, which is in no document
+
 /** @param {vscode.TextDocument} document */
 function textOf(document) {
-    const mark = document.encoding === "utf8bom" ? "\ufeff" : "";
-    return mark + document.getText();
+    return (document.encoding === "utf8bom" ? MARK : "") + document.getText();
+}
+
+/** @param {string} text */
+function bare(text) {
+    return text.startsWith(MARK) ? text.slice(1) : text;
 }
 
 class Worktree {
@@ -90,15 +97,15 @@ class Worktree {
         });
     }
 
-    /** The unsaved documents by path. */
+    /** The unsaved documents by path, as they are now. */
     unsaved() {
-        /** @type {Documents} */
+        /** @type {Buffers} */
         const found = new Map();
         for (const document of vscode.workspace.textDocuments) {
             const path = relative(this.#top, real(document.uri.fsPath));
             const isFile = document.uri.scheme === "file";
             if (document.isDirty && isFile && !OUTSIDE_OR_GIT.test(path)) {
-                found.set(path, document);
+                found.set(path, { document, text: textOf(document), version: document.version });
             }
         }
         return found;
@@ -108,57 +115,129 @@ class Worktree {
      * The answer of a tool, which the user can cancel after a second.
      * @param {string} tool
      * @param {object} args
-     * @param {Documents} [buffers]
+     * @param {Buffers} [buffers]
      */
     async call(tool, args, buffers = new Map()) {
-        /** @type {Record<string, string>} */
-        const texts = {};
-        for (const [path, document] of buffers) {
-            texts[path] = textOf(document);
-        }
-        const given = buffers.size ? { ...args, buffers: texts } : args;
+        const texts = [...buffers].map(([path, { text }]) => [path, text]);
+        const given = texts.length ? { ...args, buffers: Object.fromEntries(texts) } : args;
 
         const canceller = new AbortController();
         const limit = AbortSignal.timeout(setting("timeout", 120) * 1000);
         const signal = AbortSignal.any([canceller.signal, limit]);
         const answer = this.#server.request(tool, given, signal);
         const timer = setTimeout(() => showProgress(tool, answer, canceller), SLOW);
-        return answer.finally(() => clearTimeout(timer));
+        try {
+            return await answer;
+        } catch (error) {
+            throw error instanceof ToolError
+                ? Object.assign(error, { call: { tool, args } })
+                : error;
+        } finally {
+            clearTimeout(timer);
+        }
     }
 
     /**
-     * Let a tool change files; unsaved documents change by one edit that the editor can undo.
+     * Let a tool change files, all or none; unsaved documents change by one edit that the editor
+     * can undo.
+     *
+     * The documents change first, if they are still those of which the server has computed the
+     * edit, and the server then writes the other files. What the user types after that is not in
+     * its way.
      * @param {string} tool
      * @param {object} args
      */
     async change(tool, args) {
-        const dryRun = { ...args, dry_run: true };
-        const planned = await this.call(tool, dryRun, this.unsaved());
-        const unsaved = this.unsaved();
-        refuseToLose(planned.files ?? [], unsaved);
-        const versions = new Map();
-        for (const document of unsaved.values()) {
-            versions.set(document, document.version);
+        for (let tries = 0; tries < MOST_TRIES; tries++) {
+            const buffers = this.unsaved();
+            const planned = await this.call(tool, { ...args, dry_run: true }, buffers);
+            const files = filesOf(planned);
+            refuseToLose(files, buffers);
+            const edit = editOf(files, buffers);
+            const isCurrent = areSame(files, buffers, this.unsaved());
+            if (isCurrent && (!edit.size || (await vscode.workspace.applyEdit(edit)))) {
+                const seen = tool === "accept" ? { expect: planned.proposal } : {};
+                return this.#write(tool, { ...seen, ...args }, files, buffers);
+            }
         }
+        throw new Error("nothing was changed, because a document changed all the time");
+    }
 
-        const { files = [] } = await this.call(tool, args, unsaved);
-        const edit = new vscode.WorkspaceEdit();
-        for (const { path, text_edits = [] } of files) {
-            const document = unsaved.get(path);
-            if (!document) {
-                continue;
+    /**
+     * Let a tool write the files whose documents are not unsaved; those have changed already.
+     * @param {string} tool
+     * @param {object} args
+     * @param {AnsweredFile[]} files
+     * @param {Buffers} buffers
+     */
+    async #write(tool, args, files, buffers) {
+        try {
+            return await this.call(tool, args, buffers);
+        } catch (error) {
+            const back = new vscode.WorkspaceEdit();
+            const left = [];
+            for (const { path, text } of files) {
+                const buffer = buffers.get(path);
+                if (buffer && textOf(buffer.document) === text) {
+                    back.replace(buffer.document.uri, wholeOf(buffer.document), bare(buffer.text));
+                } else if (buffer) {
+                    left.push(path);
+                }
             }
-            if (document.version !== versions.get(document)) {
-                throw new Error(`'${path}' was edited meanwhile`);
+            if (back.size && !(await vscode.workspace.applyEdit(back))) {
+                left.push("other documents");
             }
-            for (const { range, newText } of text_edits) {
-                edit.replace(document.uri, rangeOf(range), newText);
+            if (left.length) {
+                const { message } = /** @type {Error} */ (error);
+                const where = left.map((path) => `'${path}'`).join(", ");
+                throw new Error(`${message}; undo the change of ${where} in the editor`);
             }
-        }
-        if (edit.size && !(await vscode.workspace.applyEdit(edit))) {
-            throw new Error("the editor did not apply the edit");
+            throw error;
         }
     }
+}
+
+/**
+ * @param {Answer} answer
+ * @returns {AnsweredFile[]}
+ */
+function filesOf({ files, changed }) {
+    return files ?? changed ?? [];
+}
+
+/**
+ * What changes in unsaved documents.
+ * @param {AnsweredFile[]} files
+ * @param {Buffers} buffers
+ */
+function editOf(files, buffers) {
+    const edit = new vscode.WorkspaceEdit();
+    for (const { path, text_edits = [] } of files) {
+        const uri = buffers.get(path)?.document.uri;
+        if (!uri) {
+            continue;
+        }
+        for (const { range, newText } of text_edits) {
+            edit.replace(uri, rangeOf(range), newText);
+        }
+    }
+    return edit;
+}
+
+/**
+ * Whether the user has changed none of some files meanwhile.
+ * @param {AnsweredFile[]} files
+ * @param {Buffers} before
+ * @param {Buffers} now
+ */
+function areSame(files, before, now) {
+    const paths = files.flatMap(({ path, from = path }) => [path, from]);
+    return paths.every((path) => before.get(path)?.version === now.get(path)?.version);
+}
+
+/** @param {vscode.TextDocument} document */
+function wholeOf(document) {
+    return new vscode.Range(0, 0, document.lineCount, 0);
 }
 
 /** @param {TextEdit["range"]} range */
@@ -169,7 +248,7 @@ function rangeOf({ start, end }) {
 /**
  * Refuse to delete or rename a file whose document is not saved.
  * @param {AnsweredFile[]} files
- * @param {Documents} unsaved
+ * @param {Buffers} unsaved
  */
 function refuseToLose(files, unsaved) {
     for (const { action, from, path } of files) {
