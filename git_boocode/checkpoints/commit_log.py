@@ -26,8 +26,8 @@ _KIND = re.compile(
     r"|(?P<rebase>rebase\b)|checkout: moving from \S+ to (?P<branch>\S+)(?P<checkout>)"
     r"|(?P<reset>reset: moving))"
 )
-# Kinds of moves that make no commit.
-_ARRIVALS = ("checkout", "reset", "")
+ARRIVALS = ("checkout", "reset", "")
+"""Kinds of moves that make no commit."""
 
 
 class LoggedCommit(NamedTuple):
@@ -87,19 +87,19 @@ class HeadLog:
             later = (
                 at + 1
                 for at in range(len(self._moves) - 1, number - 1, -1)
-                if self._moves[at].kind not in _ARRIVALS
-                and self._written(self._moves[at].id) > when
+                if self._moves[at].kind not in ARRIVALS and self._written(self._moves[at].id) > when
             )
             number = next(later, number)
             for at in range(number, len(self._moves)):
-                if self._moves[at].id == head and self._moves[at].time <= int(when) + 1:
+                if self._moves[at].id == head and self._moves[at].time <= when:
                     return at
             if self._is_complete:
                 break
             self._read()
-        # HEAD was moved by other means, or before all that the reflog has.
-        moves = enumerate(self._moves[number:], number)
-        return next((at for at, move in moves if move.time <= when), len(self._moves))
+        # Commits may have any time. Else, HEAD was moved by other means.
+        left = [*enumerate(self._moves[number:], number)]
+        there = next((at for at, move in left if move.id == head), len(self._moves))
+        return next((at for at, move in left if move.time <= when), there)
 
     def _may_have_moved(self, when: float) -> bool:
         """Whether HEAD may have moved since a time."""
@@ -116,7 +116,7 @@ class HeadLog:
         lines = done.stdout.decode("utf-8", "surrogateescape").split("\n")
         found = [_move(*fields) for line in lines if len(fields := line.split("\0", 4)) == 5]
         for at, (move, before) in enumerate(pairwise(found)):
-            if move.kind in _ARRIVALS and move.id == before.id:
+            if move.kind in ARRIVALS and move.id == before.id:
                 found[at] = move._replace(kind="")
         self._is_complete = len(found) <= most or most == _MOST
         self._moves = found[:most]

@@ -30,6 +30,7 @@ from git_boocode.repo.running_turn import read_turn
 
 _Files = Sequence[TurnFile] | None
 _Place = tuple[str, int, int]
+_MOST_PATHS = 100  # that an answer lists
 _NEWEST = "~"
 """Greater than all ids."""
 # The order at the same id, from below: a turn or operation is above its beginning.
@@ -63,7 +64,7 @@ class ByHand(NamedTuple):
             "time": self.time,
             "state": self.state,
             **_counts_json(self.counts),
-            "paths": [file.path for file in self.files or ()],
+            "paths": [file.path for file in (self.files or ())[:_MOST_PATHS]],
         }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from git_boocode.checkpoints.commit_log import LoggedCommit
+from git_boocode.checkpoints.commit_log import ARRIVALS, LoggedCommit
 from git_boocode.checkpoints.operation_log import LoggedOperation, target_checkpoints
 from git_boocode.checkpoints.restore.request import RESTORE
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
@@ -20,11 +20,14 @@ _MOST_COMMITS = 3  # one after the other that have lines of their own
 
 
 class CommitRun(NamedTuple):
-    """Commits one after the other that share a line."""
+    """Commits one after the other that share a line, newest first."""
 
-    newest: LoggedCommit
-    oldest: LoggedCommit
-    number: int
+    commits: Sequence[LoggedCommit]
+
+    @property
+    def newest(self) -> LoggedCommit:
+        """The commit that was made last."""
+        return self.commits[0]
 
 
 Row = Beside | CommitRun
@@ -36,7 +39,7 @@ def with_commit_runs(entries: Iterable[Beside]) -> Iterator[Row]:
         rows = [*group]
         commits = [each for each in rows if is_commit and isinstance(each, LoggedCommit)]
         if len(commits) > _MOST_COMMITS:
-            yield CommitRun(commits[0], commits[-1], len(commits))
+            yield CommitRun(commits)
         else:
             yield from rows
 
@@ -53,6 +56,8 @@ def row_texts(
             return operation_line(row, targets, short)
         if isinstance(row, Here):
             return _here_line(row, name(row.turn))
+        if isinstance(row, CommitRun):
+            return _run_line(row)
         return _by_hand_line(row) if isinstance(row, ByHand) else _commit_line(row)
 
     return [printable(text(row)) for row in rows]
@@ -85,14 +90,18 @@ def _marked(line: str, state: str) -> str:
     return " ".join(filter(None, (line, marks(state))))
 
 
-def _commit_line(row: LoggedCommit | CommitRun) -> str:
-    if isinstance(row, CommitRun):
-        newest, oldest = row.newest, row.oldest
-        return f"{counted(row.number, 'commit')}, {oldest.short} to {newest.short} {newest.subject}"
+def _commit_line(row: LoggedCommit) -> str:
     done = COMMITTED.get(row.kind, row.kind)
-    if row.branch:
-        return f"{done} {row.branch}: {row.short} {row.subject}"
-    return f"{done} {row.short} {row.subject}"
+    where = f"{row.branch}: " if row.branch else ""
+    return f"{done} {where}{row.short} {row.subject}"
+
+
+def _run_line(row: CommitRun) -> str:
+    number, newest = len(row.commits), row.newest
+    if any(each.kind in ARRIVALS for each in row.commits):
+        return f"{number} moves of HEAD, the last: {_commit_line(newest)}"
+    oldest = row.commits[-1]
+    return f"{number} commits, {oldest.short} to {newest.short} {newest.subject}"
 
 
 def _by_hand_line(row: ByHand) -> str:

@@ -56,6 +56,7 @@ def test_many_commits_are_one_line(repo: Repo, turns: Turns) -> None:
         repo.commit(f"commit {number}")
     assert log(repo)[1] == "4 commits, HASH to HASH commit 3"
     repo.git("reset", "-q", "--hard", "HEAD~2")
+    assert log(repo)[1] == "5 moves of HEAD, the last: reset to HASH commit 1"
     assert len(repo.boocode("log", "--json").json["commits"]) == 5
 
 
