@@ -7,6 +7,7 @@ same for all of them. Whatever is not known is left out.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,7 +72,7 @@ _TIMES = ("timestamp", "time")
 # Limits: entries at the beginning and at the end, and characters of texts.
 _FIRST, _LAST = 100, 400
 _LONGEST_TEXT, _LONGEST_VALUE, _LONGEST_SUMMARY = 200_000, 8_000, 200
-_MOST_ITEMS, _MOST_LINES = 50, 4_000
+_MOST_ITEMS, _MOST_LINES, _DEEPEST = 50, 4_000, 20
 # What a call of a tool is about, if not files: the first of these keys that it has.
 _SUBJECTS = (
     *("command", "cmd", "commands", "script", "description", "query", "pattern", "url"),
@@ -99,8 +100,10 @@ class Conversation:
         self._types = FORMATS[agent]
         self._top = os.path.join(top, "")
         self._mask = mask
-        self._first: dict[str, list[JsonObject]] = {}  # by the lines that they are of
-        self._last: dict[str, list[JsonObject]] = {}
+        # By the ids of the lines that they are of, or numbers for lines without an id.
+        self._first: dict[str | int, list[JsonObject]] = {}
+        self._last: dict[str | int, list[JsonObject]] = {}
+        self._folded: JsonObject | None = None  # the entry of the subagents that spoke last
         self._calls: dict[str, JsonObject] = {}
         self._count = 0
         self._omitted = 0
@@ -113,7 +116,8 @@ class Conversation:
         """Add the lines of a transcript."""
         for line in filter(bytes.strip, lines):
             try:
-                row = json.loads(line.decode("utf-8-sig", "surrogateescape"), strict=False)
+                text = line.decode("utf-8-sig", "surrogateescape")
+                row = json.loads(text, strict=False, parse_constant=str)
             except (ValueError, RecursionError):
                 row = None
             if isinstance(row, dict):
@@ -142,7 +146,9 @@ class Conversation:
         if row.get("isSidechain") or row.get("agentId", "main") not in ("main", ""):
             self._fold(entries)
         else:
-            self._keep(row, entries)
+            self._folded = None
+            own = row.get("uuid") or row.get("id")
+            self._keep(own if isinstance(own, str) and own else None, entries)
 
     def forget_earlier_prompts(self) -> None:
         """Forget the entries before the latest prompt."""
@@ -154,7 +160,7 @@ class Conversation:
             self._last.pop(key, None)
         self._omitted = 0
 
-    def _groups(self) -> Iterator[tuple[str, list[JsonObject]]]:
+    def _groups(self) -> Iterator[tuple[str | int, list[JsonObject]]]:
         return chain(self._first.items(), self._last.items())
 
     @property
@@ -167,11 +173,10 @@ class Conversation:
 
     # Keeping them.
 
-    def _keep(self, row: JsonObject, entries: list[JsonObject]) -> None:
+    def _keep(self, own: str | None, entries: list[JsonObject]) -> None:
         """Keep the entries of a line, instead of those of an earlier line with the same id."""
         self._count += 1
-        own = row.get("uuid") or row.get("id")
-        key = own if isinstance(own, str) and own else f"#{self._count}"
+        key = self._count if own is None else own
         kept = self._first if key in self._first or len(self._first) < _FIRST else self._last
         kept[key] = entries
         if len(self._last) > _LAST:
@@ -180,16 +185,12 @@ class Conversation:
 
     def _fold(self, entries: Sequence[JsonObject]) -> None:
         """Count the entries of subagents that follow each other as one entry."""
-        newest = self._last or self._first
-        key = next(reversed(newest), "")
-        if not key.startswith(SUBAGENT):
-            key = f"{SUBAGENT} {self._count}"
-            began = {name: entries[0][name] for name in ("time",) if name in entries[0]}
-            self._keep({"id": key}, [{"role": TOOL, "name": SUBAGENT, "messages": 0, **began}])
-            newest = self._last or self._first
-        [entry] = newest[key]
-        count = entry["messages"] = entry["messages"] + len(entries)
-        entry["summary"] = "1 message" if count == 1 else f"{count:,} messages"
+        if self._folded is None:
+            time = {"time": entries[0]["time"]} if "time" in entries[0] else {}
+            self._folded = {"role": TOOL, "name": SUBAGENT, "messages": 0, **time}
+            self._keep(None, [self._folded])
+        count = self._folded["messages"] = self._folded["messages"] + len(entries)
+        self._folded["summary"] = "1 message" if count == 1 else f"{count:,} messages"
 
     # Making them.
 
@@ -233,7 +234,7 @@ class Conversation:
         name = next((made[key] for key in _NAMES if isinstance(made.get(key), str)), "tool")
         sources = (made, state)
         found = (each[key] for each in sources for key in _INPUTS if key in each)
-        given: Any = self._masked(_decoded(next(found, {})))
+        given: Any = self._masked(_decoded(next(found, {})), _DEEPEST)
         entry = {
             "role": TOOL,
             "name": self._text(name, _LONGEST_SUMMARY),
@@ -260,14 +261,18 @@ class Conversation:
         self.is_cut |= len(masked) > longest
         return _cut(masked, longest)
 
-    def _masked(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
+    def _masked(self, value: Any, deepest: int) -> Any:  # noqa: ANN401 - any JSON
         if isinstance(value, str):
             return self._mask(value)
+        if isinstance(value, list | dict) and not deepest:
+            self.is_cut = True
+            return "…"
         if isinstance(value, list):
-            return [self._masked(each) for each in value]
+            return [self._masked(each, deepest - 1) for each in value]
         if isinstance(value, dict):
-            return {key: self._masked(each) for key, each in value.items()}
-        return value
+            return {self._mask(key): self._masked(each, deepest - 1) for key, each in value.items()}
+        # JSON has no infinite numbers.
+        return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
     def _shortened(self, value: Any, longest: int = _LONGEST_VALUE) -> Any:  # noqa: ANN401 - any JSON
         if isinstance(value, str):
@@ -365,27 +370,28 @@ def _is_injected(table: JsonObject) -> bool:
     return table.get("provenance") == "system" or any(table.get(key) for key in _INJECTED)
 
 
-def _text_of(value: object) -> str:
+def _text_of(value: object, deepest: int = _DEEPEST) -> str:
     """The text in the result of a tool, however it is nested."""
     if isinstance(value, str):
         return value
+    if not deepest:
+        return ""
     if isinstance(value, list):
-        return "\n".join(filter(None, map(_text_of, value)))
+        return "\n".join(filter(None, (_text_of(each, deepest - 1) for each in value)))
     if not isinstance(value, dict):
         return ""
     if value.get("type") in _IMAGES:
         return "[image]"
-    inner = value.get("functionResponse") or value
+    inner = _table(value, "functionResponse") or value
     keys = ("text", *_OUTPUTS, "stdout", "message")
-    found = (inner[key] for key in keys if isinstance(inner, dict) and inner.get(key))
-    return _text_of(next(found, ""))
+    return _text_of(next((inner[key] for key in keys if inner.get(key)), ""), deepest - 1)
 
 
 def _decoded(given: Any) -> Any:  # noqa: ANN401 - any JSON
     """The input of a call, which may be JSON in a text."""
     if isinstance(given, str) and given.lstrip().startswith(("{", "[")):
         try:
-            return json.loads(given, strict=False)
+            return json.loads(given, strict=False, parse_constant=str)
         except (ValueError, RecursionError):
             return given
     return given

@@ -461,3 +461,29 @@ def test_positions_that_nobody_writes(anchor: dict[str, object], repo: Repo) -> 
     found = said(taken.id)
     assert texts(found) == ["a"]
     assert "was cut or rewritten" in found.missing
+
+
+def test_values_that_are_no_json_and_nested_ones(repo: Repo) -> None:
+    deep = "[" * 400 + "1" + "]" * 400
+    use = '{"type": "tool_use", "id": "%s", "name": "T", "input": {"command": %s}}'
+    answer = '{"type": "tool_result", "tool_use_id": "a", "content": %s}'
+    rows = [
+        ("assistant", use % ("a", "1e999")),
+        ("assistant", use % ("b", "NaN")),
+        ("assistant", use % ("c", deep)),
+        ("user", answer % deep),
+    ]
+    session = Session()
+    taken = session.turn("a")
+    for role, part in rows:
+        row = f'{{"type": "{role}", "message": {{"role": "{role}", "content": [{part}]}}}}\n'
+        session.write(row.encode())
+    # An id like the name that stands for subagents.
+    session.write(line("assistant", "One", id="subagent 1"))
+    session.write(line("assistant", "Two", isSidechain=True), line("assistant", "Three"))
+    found = said(taken.id)
+    json.dumps(found.as_json(), allow_nan=False)
+    shown = texts(found)
+    assert shown[1:3] == ["[T inf]", "[T NaN]"]
+    assert shown[3].startswith("[T [[[")
+    assert shown[4:] == ["One", "[subagent 1 message]", "Three"]
