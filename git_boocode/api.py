@@ -410,6 +410,7 @@ def restore(
     expect: Mapping[str, str] | None = None,
     files: bool = True,
     conversation: bool = True,
+    after: bool = False,
     head: bool = False,
     dry_run: bool = False,
     callback: RestoreCallback | None = None,
@@ -419,7 +420,8 @@ def restore(
     """Restore files, staging area and conversation from a checkpoint.
 
     `name` is an id or a prefix of one, `@`, `@~N`, `message:ID` or `label:TEXT`. With `paths`, only
-    the files that these pathspecs match are restored, and the conversation is not. Without `files`
+    the files that these pathspecs match are restored, and the conversation is not. With `after`, it
+    is the state at the end of the turn that the checkpoint began. Without `files`
     or `conversation`, that part is not restored; with `head`, HEAD and its branch are, too.
     `callback` is used instead of `boocode.callback`, and its edits are applied; for a checkpoint of
     another repository it is refused, unless `conversation` is false. If it is a function, it may
@@ -437,6 +439,7 @@ def restore(
         files=files,
         conversation=conversation,
         paths=strings(paths),
+        after=after,
         head=head,
         dry_run=dry_run,
         callback=callback if conversation else None,

@@ -1,10 +1,10 @@
 """Turns: what changed between a checkpoint and the end of the turn that began with it.
 
 A turn ends at the state that a hook recorded below `refs/boocode/turn-ends/`; without one, at the
-next checkpoint of the worktree, or before the next restore there, whichever came first; without
-these, it goes on, and its end is the worktree as it is now. A checkpoint of some paths ends no turn
-but those of the same paths, and only these paths are compared in its own turn. One that an agent
-took during its own turn begins and ends none.
+next checkpoint of the worktree, also if a restore archived it, or before the next restore there,
+whichever came first; without these, it goes on, and its end is the worktree as it is now. A
+checkpoint of some paths ends no turn but those of the same paths, and only these paths are compared
+in its own turn. One that an agent took during its own turn begins and ends none.
 """
 
 from __future__ import annotations
@@ -151,6 +151,26 @@ def _beside_it(catalog: Catalog, checkpoint: Checkpoint) -> Iterator[Checkpoint 
     return catalog.newest_first(everywhere=True)
 
 
+def following_turn(
+    entries: Iterable[Checkpoint | Unusable], turn: Checkpoint, end: str
+) -> Checkpoint | None:
+    """The next turn of the conversation of a turn that ended with a state of this id, among some.
+
+    None if there is none: the conversation has not gone on since.
+    """
+    key = "chat" if turn.meta.text("chat") else "session"
+    if not turn.meta.text(key):
+        return None
+    later = (
+        entry
+        for entry in entries
+        # Tools of the turn may have checkpoints, too.
+        if not (isinstance(entry, Unusable) or entry.id < end or entry.in_turn)
+        and all(entry.meta.text(each) == turn.meta.text(each) for each in ("agent", key))
+    )
+    return min(later, key=lambda entry: entry.id, default=None)
+
+
 def end_is_unknown(catalog: Catalog, checkpoint: Checkpoint) -> RefusedError:
     """The refusal (`not_found`) if it is unknown how the turn of a checkpoint ended."""
     short = ShortIds(catalog.store)
@@ -274,6 +294,9 @@ class RecordedStates:
             return RECORDED, end
         before = following.id if following else None
         if not checkpoint.remote and (restore := self.restore_between(checkpoint, before)):
+            if archived := self._archived_between(checkpoint, restore.id):
+                # The next turn left the log by that restore, or by an earlier one.
+                return CHECKPOINT, archived.commit.id
             return RESTORE, restore.target
         return (CHECKPOINT, following.commit.id) if following else ("", "")
 
@@ -285,6 +308,18 @@ class RecordedStates:
                 return None
             if self._worktree_of(ref) == checkpoint.meta.worktree_key:
                 return ref
+        return None
+
+    def _archived_between(self, checkpoint: Checkpoint, before: str) -> Checkpoint | None:
+        """The first archived turn of the checkpoint's worktree after it, and before another id."""
+        if not checkpoint.ref.startswith(CHECKPOINTS):
+            return None
+        refs = [self.archived[each] for each in self.archived if checkpoint.id < each < before]
+        for entry in self._catalog.entries(sorted(refs, key=lambda ref: ref.id)):
+            if isinstance(entry, Unusable) or only_paths(entry) != ():
+                continue
+            if entry.meta.worktree_key == checkpoint.meta.worktree_key:
+                return entry
         return None
 
     def _worktree_of(self, ref: Ref) -> str | None:

@@ -138,6 +138,7 @@ class _Parts(NamedTuple):
 @click.command(cls=Command)
 @click.argument("checkpoint", metavar="[<checkpoint>]", required=False, shell_complete=checkpoints)
 @click.argument("paths", nargs=-1, type=click.Path(readable=False), metavar="[--] [<path>...]")
+@option("--after", "Restore the state after the turn, instead of the one before it.")
 @option("--head", "Also move HEAD and its branch back.")
 @option("--session <id>", "Refuse checkpoints of another session.", default="")
 @gathered(
@@ -151,6 +152,7 @@ class _Parts(NamedTuple):
 def restore(
     checkpoint: str | None,
     paths: tuple[str, ...],
+    after: bool,
     head: bool,
     session: str,
     parts: _Parts,
@@ -161,14 +163,19 @@ def restore(
     This takes back what an agent did since; for a single edit, use `git boocode rewind`. HEAD and
     branches stay where they are, unless asked for. What is there now is kept: `git boocode undo`
     brings it back. With paths, only the files that they match are restored, and their staged
-    content. With hunks, only these parts of files are. Without a checkpoint, pick a turn from all
-    of them on a terminal, with a preview.
+    content. With hunks, only these parts of files are. With --after, it is the state at the end of
+    the turn that the checkpoint began. Without a checkpoint, pick a turn from all of them on a
+    terminal, with a preview.
     """
     if checkpoint is not None and not split_at_dashes((checkpoint, *paths))[0]:
         # Only paths stand behind `--`.
         paths = (checkpoint, *paths)
         checkpoint = None
-    request = request._replace(paths=paths, head=head, session=session).checked(RESTORE)
+    request = request._replace(paths=paths, after=after, head=head, session=session).checked(
+        RESTORE
+    )
+    if checkpoint is None:
+        refuse_without("<checkpoint>", after=after)
     parts.check(checkpoint, request)
     repository = Repository.discover()
     warn_of_interruption(repository)
@@ -210,6 +217,7 @@ def _restore_parts(
     from git_boocode.workflows.restore_parts import (
         changed_file,
         differences,
+        name_of,
         restore_hunks,
         restore_parts,
     )
@@ -233,7 +241,7 @@ def _restore_parts(
         return 1
 
     def as_chosen(asked: RestoreRequest) -> RestoreResult:
-        return restore_parts(repository, found.checkpoint.commit.id, asked, chosen, versions)
+        return restore_parts(repository, name_of(found), asked, chosen, versions)
 
     return carry_out(repository, as_chosen, request)
 

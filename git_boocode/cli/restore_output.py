@@ -209,20 +209,21 @@ def _left_alone(
         yield f"'{command}' replaces ignored files and records them in the safety checkpoint"
     if result.head_differs and request.files and not request.paths:
         stays = "stays" if result.dry_run else "was left"
+        then = "the end of the turn" if result.after else "the checkpoint"
         if can_move_head(repository, result, request):
             # The conversation is not to be restored twice.
             talks = request.conversation and (result.dry_run or not result.callback)
             force = request.force if result.kind == RESTORE else frozenset()
             moving = request._replace(head=None, conversation=talks, force=force)
             command = moving.command(RESTORE, "--head", result.checkpoint.id)
-            yield f"HEAD is not where it was at the checkpoint: '{command}' moves it back"
+            yield f"HEAD is not where it was at {then}: '{command}' moves it back"
         else:
-            yield f"HEAD is not where it was at the checkpoint; it {stays} where it is"
-    then = printable(result.checkpoint.meta.text("state")) or None
+            yield f"HEAD is not where it was at {then}; it {stays} where it is"
+    was = printable(result.checkpoint.meta.text("state")) or None
     now = operation_in_progress(repository)
-    if then and then != now:
-        yield f"the checkpoint was taken in the middle of a {then}, which is no longer in progress"
-    elif now and then != now:
+    if was and was != now:
+        yield f"the checkpoint was taken in the middle of a {was}, which is no longer in progress"
+    elif now and was != now:
         yield f"a {now} is in progress, which was not so at the checkpoint"
 
 
@@ -260,9 +261,10 @@ def _summary(result: RestoreResult, name: str) -> str:
         return _proposal_summary(result, result.proposal)
     label = label_of(result.checkpoint)
     where = name + (f" ({label})" if label else "")
+    where = f"after {where}" if result.after else where
     if not parts:
         as_then = "everything else is" if result.kept else "the worktree is"
-        return f"nothing to do: {as_then} as at {where}"
+        return f"nothing to do: {as_then} as {'' if result.after else 'at '}{where}"
     if result.step is not None:
         would = "would restore" if result.dry_run else "restored"
         return f"{would} parts of {parts[0]} from {where}"

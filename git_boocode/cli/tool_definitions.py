@@ -224,6 +224,7 @@ _AGENT_ARGUMENTS: dict[str, dict[str, str]] = {
     "diff": {"old": "", "new": "", "turn": "", "paths": _PATHS_TEXT},
     "restore": {
         "checkpoint": "",
+        "after": "Go back to the end of that turn, not to its beginning.",
         "paths": _PATHS_TEXT,
         "files_only": "Leave the conversation.",
         "hunk": _HUNK_TEXT,

@@ -239,7 +239,9 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             raise _invalid("paths")
         repository = self.repository()
         with temporary_objects(repository):
-            files, left_alone = files_to_choose(repository, _id(body, "id"), paths)
+            files, left_alone = files_to_choose(
+                repository, _id(body, "id"), paths, after=_is_after(body)
+            )
         return {
             "ok": True,
             "files": [file.parts_json() for file in files],
@@ -253,7 +255,8 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             raise _invalid("files")
         numbers = {file["path"]: file["numbers"] for file in files}
         versions = {file["path"]: file["version"] for file in files}
-        request, name = RestoreRequest(conversation=False), _id(body, "id")
+        name = _id(body, "id")
+        request = RestoreRequest(conversation=False, after=_is_after(body))
         with self.changing:
             return restore_parts(self.repository(), name, request, numbers, versions).as_json()
 
@@ -281,6 +284,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         conversation = body.get("conversation") is not False
         request = RestoreRequest(
             conversation=conversation,
+            after=_is_after(body),
             head=body.get("head") is True,
             dry_run=dry_run,
         )
@@ -341,6 +345,14 @@ def _take_back_request(body: Answer) -> TakeBackRequest:
         versions=versions,
         dry_run=is_preview,
     )
+
+
+def _is_after(body: Answer) -> bool:
+    """Whether the state after a turn is meant, instead of the one before it."""
+    after = body.get("after", False)
+    if not isinstance(after, bool):
+        raise _invalid("after")
+    return after
 
 
 def _state(body: Answer, key: str) -> State:

@@ -318,6 +318,7 @@ def _restore_request(call: Call, kind: str) -> RestoreRequest:
         files=not call.get("conversation_only", False),
         conversation=not call.get("files_only", False),
         paths=call.paths,
+        after=call.get("after", False),
         head=False if call.get("no_head") else call.get("head"),
         dry_run=call.get("dry_run", False),
         session=call.get("session", ""),

@@ -355,6 +355,7 @@ def _counts(diff: str) -> str:
 def _restore_lines(done: _Answered) -> Iterator[str]:
     changed, is_dry = done.get("changed"), done.get("dry_run")
     name = done.short(done.get("checkpoint_id"))
+    state = f"the end of turn {name}" if done.get("after") else f"checkpoint {name}"
     parts = [_counted(len(changed), "file")] if changed else []
     parts += ["the staging area"] * done.get("index_reset") + ["HEAD"] * done.get("head_moved")
     if deleted := done.get("messages_deleted"):
@@ -363,11 +364,11 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
         verb = {"undo": "took back", "redo": "redid"}.get(done.tool, "brought back")
         yield f"{'would change' if is_dry else verb} '{done.get('proposal')}' of a proposal"
     elif parts:
-        yield f"{'would restore' if is_dry else 'restored'} {_list(parts)} to checkpoint {name}"
+        yield f"{'would restore' if is_dry else 'restored'} {_list(parts)} to {state}"
     elif done.get("kept") or done.arguments.get("conversation_only"):
-        yield f"nothing {'would be' if is_dry else 'was'} restored from checkpoint {name}"
+        yield f"nothing {'would be' if is_dry else 'was'} restored from {state}"
     else:
-        yield f"nothing to do: the files are as at checkpoint {name}"
+        yield f"nothing to do: the files are as at {state}"
     yield from _changed_lines(done)
     yield from _conversation(done)
     yield from _warnings(done)

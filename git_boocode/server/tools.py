@@ -118,7 +118,7 @@ TOOLS = {
             "restore",
             "restore",
             REPLACES,
-            ("checkpoint", "paths", "hunk", "expect", "head", "session", *_STEP),
+            ("checkpoint", "after", "paths", "hunk", "expect", "head", "session", *_STEP),
         ),
         ServedTool(
             "revert",

@@ -26,11 +26,11 @@ from git_boocode.checkpoints.new_worktree import (
 from git_boocode.checkpoints.restore.conversation import callback_of, conversation_of
 from git_boocode.checkpoints.restore.request import RestoreHost
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
-from git_boocode.checkpoints.turns import NOW, end_is_unknown, turn_of
+from git_boocode.checkpoints.turns import NOW, end_is_unknown, following_turn, turn_of
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree_place import default_place, refuse_place
-from git_boocode.repo.entries import Metadata, Unusable
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import BoocodeError, RefusedError, refuse_combined, shell_command
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, FORK_NOTE
 from git_boocode.repo.lock import scratch_directory, worktree_lock
@@ -334,17 +334,8 @@ class _ConversationCopy:
 
     def _following(self, turn: Checkpoint, end: str) -> Checkpoint | None:
         """The next turn of the same conversation, before which the copy ends; None if none is."""
-        keys, found = ("agent", "session"), None
-        if not turn.meta.text("session"):
-            return None
-        for entry in self._catalog.entries(self._catalog.store.refs(CHECKPOINTS, ARCHIVE)):
-            # Tools of the turn may have checkpoints, too.
-            if isinstance(entry, Unusable) or entry.id < end or entry.in_turn:
-                continue
-            is_same = all(entry.meta.text(key) == turn.meta.text(key) for key in keys)
-            if is_same and (found is None or entry.id < found.id):
-                found = entry
-        return found
+        refs = self._catalog.store.refs(CHECKPOINTS, ARCHIVE)
+        return following_turn(self._catalog.entries(refs), turn, end)
 
     def roll_back(self, event: Mapping[str, Any]) -> None:
         """Remove the conversation of this fork, or of one that was killed."""

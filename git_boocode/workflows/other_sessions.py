@@ -39,14 +39,16 @@ def with_other_sessions(repository: Repository, result: RestoreResult) -> Restor
     if not result.changed or result.step or (is_turn and not target.meta.text("session")):
         return result
     catalog = Catalog(repository)
-    later = _later(catalog, target)
+    # The state at the end of a turn can be the beginning of the next one.
+    since = target.meta.text("id") if result.after else f"{target.id}~"
+    later = _later(catalog, target, since)
     if not later.others:
         return result
     others = _whose_work_is_in(catalog, later.others, result)
     archived = set(result.archived)
     known = (each for each in catalog.archived() if not isinstance(each, Unusable))
     gone = [each for each in known if each.id in archived] if archived else []
-    own = [*[target][:is_turn], *later.own, *gone]
+    own = [*[target][: is_turn and not result.after], *later.own, *gone]
     turns = sorted({each.id for each in own if not begins_no_turn(each)}, reverse=True)
     is_to_keep = turns and (others or _is_of(later.others, result.open_turn))
     if not is_to_keep:
@@ -63,9 +65,10 @@ def _is_of(turns: list[Checkpoint], open_turn: str) -> bool:
     return any(each.id == open_turn for each in turns)
 
 
-def _later(catalog: Catalog, target: Checkpoint) -> _Later:
+def _later(catalog: Catalog, target: Checkpoint, first: str) -> _Later:
+    """The turns since a state, from the id `first` on."""
     found, own = _Later([], []), _session(target)
-    since = takewhile(lambda each: each.id > target.id, catalog.history())
+    since = takewhile(lambda each: each.id >= first, catalog.history())
     for each in islice(since, _LOOKED_AT):
         if each.meta.text("session"):
             (found.own if _session(each) == own else found.others).append(each)

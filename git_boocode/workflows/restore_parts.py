@@ -25,6 +25,7 @@ from git_boocode.checkpoints.restore.request import (
     WantedPaths,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.target import find_target
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import may_convert
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -232,13 +233,13 @@ def from_top(repository: Repository, values: Mapping[str, _Value]) -> dict[str, 
 
 
 def files_to_choose(
-    repository: Repository, name: str, paths: Collection[str]
+    repository: Repository, name: str, paths: Collection[str], *, after: bool = False
 ) -> tuple[list[ChangedFile], tuple[str, ...]]:
-    """The files at some paths from the top that differ from a checkpoint.
+    """The files at some paths from the top that differ from a checkpoint, or the end of its turn.
 
     Also why others were left alone. RefusedError (`not_found`) if none differs, or as `restore`.
     """
-    found = differences(repository, name, RestoreRequest(only=frozenset(paths)))
+    found = differences(repository, name, RestoreRequest(only=frozenset(paths), after=after))
     files = [changed_file(repository, found.checkpoint, change) for change in found.changed]
     files = [file for file in files if not file.is_same]
     if not files:
@@ -283,8 +284,13 @@ def restore_hunks(
         raise _nothing_differs(found)
     change = only_file(repository, (RESTORE, name), found.changed, numbers)
     version = expect or changed_file(repository, found.checkpoint, change).version
-    checkpoint, path = found.checkpoint.commit.id, change.path
-    return restore_parts(repository, checkpoint, request, {path: numbers}, {path: version})
+    parts = {change.path: numbers}, {change.path: version}
+    return restore_parts(repository, name_of(found), request, *parts)
+
+
+def name_of(found: RestoreResult) -> str:
+    """What names the same state in another request like that of a result."""
+    return found.checkpoint.id if found.after else found.checkpoint.commit.id
 
 
 def only_file(
@@ -323,8 +329,7 @@ def restore_parts(
             (`invalid_input`), it is not what was looked at (`conflict`), or as `restore`.
         FatalError: as `restore`.
     """
-    catalog = Catalog(repository)
-    checkpoint = catalog.find(name)
+    checkpoint = find_target(Catalog(repository), name, after=request.after).files
     commands.refuse_foreign(repository, checkpoint, request)
 
     def make(snapshot: Snapshot) -> WantedPaths:

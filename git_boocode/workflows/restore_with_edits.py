@@ -310,19 +310,22 @@ def _open_in(checkpoint: Checkpoint) -> list[OpenIn]:
 def _unrestored_conversation(result: RestoreResult) -> str:
     """Why a restore left the conversation of its checkpoint alone, and what restores it.
 
-    Empty if the checkpoint belongs to no conversation, a callback restored it, or an open turn
-    keeps it, at whose beginning it can be restored afterwards.
+    Empty if the checkpoint belongs to no conversation, a callback restored it, it has not gone on
+    since, or an open turn keeps it, at whose beginning it can be restored afterwards.
     """
-    meta, turn = result.checkpoint.meta, result.checkpoint.in_turn
+    at = result.conversation_at or result.checkpoint
+    meta, turn = at.meta, at.in_turn
+    has_gone_on = not result.after or at.id != result.checkpoint.id
     of_conversation = any(meta.text(key) for key in ("session", "chat", "message"))
     is_restored = result.callback or (result.conversation_kept and not turn)
-    if is_restored or not result.changes_something or not of_conversation:
+    if is_restored or not (result.changes_something and of_conversation and has_gone_on):
         return ""
     agent, transcript = find_agent(meta.text("agent")), meta.part("anchor", "path")
     if result.foreign:
         why = "nothing proves that the checkpoint was taken in this repository"
     elif agent and not agent.callback:
-        why = f"go back to this turn in {agent.title} yourself"
+        place = "the end of this turn" if result.after else "this turn"
+        why = f"go back to {place} in {agent.title} yourself"
     elif transcript and not os.path.isfile(transcript):
         why = f"its transcript '{transcript}' is gone"
     elif agent and turn:
@@ -331,7 +334,7 @@ def _unrestored_conversation(result: RestoreResult) -> str:
     elif agent and not (transcript or meta.text("message")):
         why = "the checkpoint does not say how far it had gone"
     else:
-        command = shell_command("git", "boocode", "restore", result.checkpoint.id)
+        command = shell_command("git", "boocode", "restore", at.id)
         command += " --conversation-only --callback <file>"
         why = f"'{command}' restores it with a callback"
     return f"the conversation was left alone: {why}"

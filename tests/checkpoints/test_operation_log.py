@@ -133,7 +133,7 @@ def test_operations_are_listed_where_they_were_done(repo: Repo, turns: list[str]
         "@ 1 file +1 −1 third (restored away)",
         "reverted the turn ID (first) (restored away)",
         "cursor on main, session s",
-        "@~1 2 files +2 −0 first (restored away)",
+        "@~1 1 file +1 −0 first (restored away)",
         "you are here: before this turn, @~1",
     ]
 

@@ -422,6 +422,24 @@ def test_parts_of_files_are_restored(client: Client, repo: Repo) -> None:
     assert repo.read("a") == b"new\ntwo\n"
 
 
+def test_the_state_after_a_turn_is_restored(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    asked = {"id": first, "after": True}
+    shown = client.post("/preview", asked).json
+    assert (shown["after"], [each["path"] for each in shown["changed"]]) == (True, ["a"])
+    [file] = client.post("/parts", {**asked, "paths": ["a"]}).json["files"]
+    assert "+two" in file["parts"][0]["diff"]
+    wanted = {"path": "a", "numbers": [1], "version": file["version"]}
+    done = client.post("/restore-parts", {**asked, "files": [wanted]}).json
+    assert (done["ok"], repo.read("a")) == (True, b"two\n")
+    assert client.post("/undo", {"restored": done["undo"]}).json["ok"]
+    assert client.post("/restore", asked).json["ok"]
+    assert repo.read("a") == b"two\n"
+    for path in ("/preview", "/restore", "/parts", "/restore-parts"):
+        answer = client.post(path, {**asked, "after": 1, "paths": ["a"], "files": [wanted]}).json
+        assert answer["error"]["code"] == "invalid_input"
+
+
 def test_what_has_no_parts(client: Client, repo: Repo) -> None:
     _, first = ids(client)
     for paths in ([], ["nowhere"], ["../a"]):

@@ -181,6 +181,8 @@ CHECKPOINTS = [
          "restore @ --hunk 1 --expect 1 a", write={"a": "mine\ntwo\n"}),
     Step("restore", {"checkpoint": "@", "expect": "1"}, "restore @ --expect 1"),
     Step("undo", {}, "undo"),
+    Step("restore", {"checkpoint": "label:first", "after": True}, "restore --after label:first"),
+    Step("undo", {}, "undo"),
     Step("restore", {"checkpoint": "label:first"}, "restore label:first"),
     Step("undo", {"dry_run": True}, "undo -n"),
     Step("undo", {}, "undo"),

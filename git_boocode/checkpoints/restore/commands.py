@@ -40,7 +40,7 @@ from git_boocode.checkpoints.restore.request import (
     TurnStep,
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
-from git_boocode.checkpoints.restore.target import no_target
+from git_boocode.checkpoints.restore.target import Target, find_target, no_target
 from git_boocode.checkpoints.restore.transaction import Operation, Transaction
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
 from git_boocode.checkpoints.worktree.scan import take_snapshot
@@ -81,10 +81,10 @@ def restore(
     """
     with _locked_planner(repository, request) as planner:
         _refuse_running_turn(repository, request)
-        target = planner.catalog.find(name)
-        refuse_foreign(repository, target, request)
+        target = find_target(planner.catalog, name, after=request.after)
+        refuse_foreign(repository, target.files, request)
         planner.refuse_partial_over_interrupted(request)
-        head = _recorded_head(target) if request.head else None
+        head = _recorded_head(target.files) if request.head else None
         request = request._replace(prefix=repository.prefix)
         plan = partial(planner.restore, target, head=head)
         return planner.carry_out(plan(request), plan, request, host)
@@ -303,16 +303,22 @@ class _OperationPlanner:
         return replace(result, conversation_kept=kept)
 
     def restore(
-        self, target: Checkpoint, request: RestoreRequest, head: HeadTarget | None
+        self, target: Target, request: RestoreRequest, head: HeadTarget | None
     ) -> Operation:
         """A restore, or a partial undo, which counts as a restore."""
-        returns = target.ref.startswith(SAFETY)
+        files, talk = target
+        returns = files.ref.startswith(SAFETY)
+        if talk is None:
+            # There is nothing to cut.
+            request, talk = request._replace(conversation=False), files
         # A fetched checkpoint must not archive local ones by claiming their chat.
-        archives = not (returns or target.remote or request.paths) and request.conversation
-        root = Root(target.id, target.commit.id, UNDO if returns else TRIM, archives)
+        archives = not (returns or files.remote or request.paths) and request.conversation
+        # After a turn, the next one leaves the log, too.
+        with_it = archives and request.after
+        root = Root(talk.id, talk.commit.id, UNDO if returns else TRIM, archives, with_it)
         over = self.interrupted.id if self.interrupted else ""
-        plan = RestorePlan(RESTORE, target.id, target.commit.id, request, root, over=over)
-        return self._with_log_change(Operation(plan, target, head))
+        plan = RestorePlan(RESTORE, files.id, files.commit.id, request, root, over=over)
+        return self._with_log_change(Operation(plan, files, head, conversation=talk))
 
     def repair(self, request: RestoreRequest) -> Operation | None:
         """The undo of an interrupted operation; None if there is none."""
@@ -336,7 +342,8 @@ class _OperationPlanner:
             if plan is done[-1] and not is_partial:
                 return self._undo_of(plan, request, repairs=False)
             head = None if covered.paths else _head_before(plan.move, request)
-            return self.restore(self._safety[plan.id], covered, head)._replace(reverts=plan)
+            safety = self._safety[plan.id]
+            return self.restore(Target(safety, safety), covered, head)._replace(reverts=plan)
         return None
 
     def _undo_of(self, done: RestorePlan, request: RestoreRequest, *, repairs: bool) -> Operation:
@@ -344,12 +351,13 @@ class _OperationPlanner:
         log: LogChange | None = LogChange(done.id)
         if repairs and done.kind == UNDO and root.archives and done.of:
             # The interrupted undo may have returned the checkpoints from the restore's archive.
-            log = LogChange(done.of, safety.meta, after=root.id, before=done.id)
+            log = LogChange(done.of, safety.meta, root.id, done.id, root.with_it)
         elif done.returns:
             # Archive the checkpoints again that this operation returned to the log.
             first = self._safety.get(root.id)
             its = read_plan(first).root if first else root
-            log = first and LogChange(root.id, first.meta, its.id, its.before or root.id)
+            before = its.before or root.id
+            log = first and LogChange(root.id, first.meta, its.id, before, its.with_it)
         plan = RestorePlan(
             UNDO,
             safety.id,
@@ -391,7 +399,7 @@ class _OperationPlanner:
             message = "there is no undone restore to redo in this worktree"
             raise RefusedError(message, code="not_found", hints=hints)
         newest = again = self._history.undone[-1]
-        target, move = self._safety[newest.id], newest.move
+        target, move, talk = self._safety[newest.id], newest.move, None
         if newest.repairs and newest.of in self._safety:
             again = read_plan(self._safety[newest.of])
             found = checkpoint_at(self.catalog, again.target, again.target_commit)
@@ -401,6 +409,8 @@ class _OperationPlanner:
                     code="not_found",
                     hints=(f"the state before the undo is saved as {newest.id}",),
                 )
+            if again.request.after:
+                talk = checkpoint_at(self.catalog, again.root.id, again.root.commit)
             target, again = found, again._replace(root=again.root._replace(before=""))
             move = again.move and HeadMove(again.move.ref, again.move.new, again.move.old)
         limited = request.limited_to(again.request)
@@ -413,7 +423,8 @@ class _OperationPlanner:
             of=newest.id,
             proposal=newest.proposal,
         )
-        operation = Operation(plan, target, _head_before(move, request), reverts=newest)
+        head = _head_before(move, request)
+        operation = Operation(plan, target, head, reverts=newest, conversation=talk)
         return self._with_log_change(operation)
 
     def _redo_hints(self) -> Iterator[str]:
@@ -429,9 +440,9 @@ class _OperationPlanner:
     def _with_log_change(self, operation: Operation) -> Operation:
         """A restore or redo with the checkpoints that it archives, or returns to the log."""
         plan, target = operation.plan, operation.target
-        root = plan.root
+        root, talk = plan.root, operation.conversation or target
         if root.archives:
-            log = LogChange(about=target.meta, after=root.id, before=root.before)
+            log = LogChange("", talk.meta, root.id, root.before, root.with_it)
             return operation._replace(log=log)
         back = root.event == UNDO and plan.concerns_conversation
         back = back and is_own_safety(self._repository, target)
@@ -454,7 +465,8 @@ def _in_turn(operation: Operation) -> RefusedError:
     agent = operation.target.meta.text("agent") or "an agent"
     typed = f"'git boocode {operation.step}'"
     if operation.step == RESTORE:
-        typed = f"'git boocode restore {operation.target.id} --conversation-only'"
+        after = " --after" if operation.plan.request.after else ""
+        typed = f"'git boocode restore {operation.target.id}{after} --conversation-only'"
     return RefusedError(
         f"the conversation cannot go back, because {agent} is in a turn of it",
         code="locked",

@@ -36,6 +36,7 @@ class Root(NamedTuple):
     commit: str = ""  # its commit
     event: str = UNDO  # the callback's event for the restore, `trim` or `undo`
     archives: bool = False  # whether the restore archives later checkpoints
+    with_it: bool = False  # whether it archives the restored checkpoint as well
     before: str = ""  # the restore's id in a later operation; archive nothing after it
 
 
@@ -46,6 +47,7 @@ class LogChange(NamedTuple):
     about: Metadata | None = None  # has the chat or session to archive; None: return all
     after: str = ""  # archive only checkpoints after this id
     before: str = ""  # archive only checkpoints before this id; empty for no limit
+    with_it: bool = False  # archive the checkpoint `after` as well
 
     def carry_out(self, catalog: Catalog, operation_id: str) -> tuple[str, ...]:
         """Move the refs, all or none; returns the ids of the checkpoints."""
@@ -67,7 +69,11 @@ class LogChange(NamedTuple):
         if not wanted:
             return []
         found = (entry for entry in catalog.history() if entry.meta.text(key) == wanted)
-        leaving = (e for e in found if e.id > after and (not before or e.id < before))
+        leaving = (
+            e
+            for e in found
+            if (e.id > after or (self.with_it and e.id == after)) and (not before or e.id < before)
+        )
         return [Ref(entry.ref, entry.commit.id) for entry in leaving]
 
 
@@ -131,6 +137,8 @@ class RestorePlan(NamedTuple):
             "paths": request.paths,
             "prefix": request.prefix,
             "archives": root.archives,
+            **({"archives_itself": True} if root.with_it else {}),
+            **({"after": True} if request.after else {}),
             "before": root.before or None,
             "head": self.move._asdict() if self.move else None,
             "over": self.over or None,
@@ -180,10 +188,18 @@ def read_plan(safety: Checkpoint) -> RestorePlan:
             files=values.get("files") is not False,
             conversation=values.get("conversation") is not False,
             paths=tuple(map(str, lists.get("paths", ()))),
+            after=values.get("after") is True,
             prefix=texts.get("prefix", ""),
             only=frozenset(map(str, lists["only"])) if "only" in lists else None,
         ),
-        root=Root(identifier, first, event, values.get("archives") is True, before),
+        root=Root(
+            identifier,
+            first,
+            event,
+            values.get("archives") is True,
+            values.get("archives_itself") is True,
+            before,
+        ),
         # The target of an undo is the safety checkpoint of the undone operation.
         of=texts.get("of") or (target if kind == UNDO else ""),
         repairs=values.get("mends") is True,

@@ -49,6 +49,7 @@ class RestoreRequest(NamedTuple):
     files: bool = True  # restore files and staging area
     conversation: bool = True  # restore the conversation
     paths: tuple[str, ...] = ()  # pathspecs of the only files to restore; empty for all
+    after: bool = False  # to the end of the turn that the checkpoint began, not to its beginning
     prefix: str = ""  # the directory that they are relative to, `""` or `"sub/dir/"`
     head: bool | None = None  # move HEAD as well; None: only revert the move of a restore
     dry_run: bool = False  # only report what would change
@@ -99,6 +100,7 @@ class RestoreRequest(NamedTuple):
         given = (
             (not self.conversation, ["--files-only"]),
             (not self.files, ["--conversation-only"]),
+            (self.after and words[0] == RESTORE, ["--after"]),
             (self.head is True and words[0] == RESTORE, ["--head"]),
             (self.head is False and words[0] != RESTORE, ["--no-head"]),
             (callback, ["--callback", callback or ""]),

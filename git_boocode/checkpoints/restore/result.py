@@ -48,6 +48,8 @@ class RestoreResult:
     blocked: bool  # paths were kept because ignored files are in the way
     proposal: ProposalStep | None = None  # the change of a proposal that was taken back or redone
     open_turn: str = ""
+    after: bool = False  # the files are those at the end of the turn that the checkpoint began
+    conversation_at: Checkpoint | None = None  # the one to whose beginning the conversation goes
     conversation_kept: bool = False  # not restored, because a turn of it is open
     conversation_note: str = ""  # why it was not restored otherwise, and what restores it
     undo: str | None = None  # the id of the safety checkpoint; None if nothing was done
@@ -104,6 +106,7 @@ class RestoreResult:
             "ok": True,
             "checkpoint_id": self.checkpoint_id,
             "commit": self.commit,
+            **({"after": True} if self.after else {}),
             "undo": self.undo,
             "dry_run": self.dry_run,
             "worktree_reset": bool(self.changed),

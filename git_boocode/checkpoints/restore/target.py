@@ -1,20 +1,37 @@
-"""The target of a restore that is made from the current state: only some paths differ from it."""
+"""Targets of a restore that no checkpoint is: a state made from the current one, a turn's end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import write_state
-from git_boocode.checkpoints.restore.request import WantedPaths
+from git_boocode.checkpoints.restore.request import RESTORE, WantedPaths
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
+from git_boocode.checkpoints.turns import (
+    NOW,
+    RECORDED,
+    end_is_unknown,
+    following_turn,
+    turn_of,
+)
 from git_boocode.checkpoints.worktree.snapshot import ExactFile, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
-from git_boocode.repo.entries import Metadata
+from git_boocode.repo.entries import Metadata, MetadataError
+from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.index import Entry
+from git_boocode.repo.layout import CHECKPOINTS
+from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Commit, Store
+from git_boocode.repo.running_turn import is_marked
+from git_boocode.repo.store import Commit, ShortIds, Store
 
 _KIND = "target"
+_OF_TURN = (
+    *("label", "prompt", "session", "chat", "message", "agent", "trigger", "anchor", "meta"),
+    "in_turn",
+)
+"""What the state at the end of a turn has of its beginning."""
 
 
 def no_target(repository: Repository, identifier: str) -> Checkpoint:
@@ -45,6 +62,56 @@ def target_from(
     target = write_state(catalog.repository, aimed, _KIND, {}, identifier)
     snapshot.quarantine.release()
     return target
+
+
+class Target(NamedTuple):
+    """What is restored: the files of one checkpoint, and the conversation of one.
+
+    If these are of the end of a turn, `conversation` is the next turn of it, at whose beginning the
+    conversation stood there; None if it has not gone on since.
+    """
+
+    files: Checkpoint
+    conversation: Checkpoint | None
+
+
+def find_target(catalog: Catalog, name: str, *, after: bool) -> Target:
+    """The target of a restore to a checkpoint or, if `after`, to the end of its turn.
+
+    RefusedError (`not_found`) if there is no such checkpoint, or its turn has no known end.
+    """
+    turn = catalog.find(name)
+    if not after:
+        return Target(turn, turn)
+    found = turn_of(catalog, turn, lambda: NOW)
+    running = open_beside(read_turns(catalog.repository.state_dir), "", "")
+    if found.end == NOW or (found.end != RECORDED and turn.id in running):
+        raise _not_ended(catalog, turn)
+    commit = catalog.store.commit(found.after) if found.after else None
+    if commit is None:
+        raise end_is_unknown(catalog, turn)
+    try:
+        end = Metadata.parse(commit.message)
+    except MetadataError as error:
+        raise catalog.unusable(turn.id, error) from error
+    about = {key: turn.meta.values.get(key) for key in _OF_TURN}
+    state = Checkpoint(turn.id, turn.ref, commit, Metadata({**end.values, **about}))
+    # An archived turn has left the conversation.
+    refs = catalog.store.refs(CHECKPOINTS) if turn.ref.startswith(CHECKPOINTS) else ()
+    return Target(state, following_turn(catalog.entries(refs), turn, end.text("id")))
+
+
+def _not_ended(catalog: Catalog, turn: Checkpoint) -> RefusedError:
+    short = ShortIds(catalog.store)(turn.id)
+    before = f"'git boocode restore {short}'"
+    hints = [NextStep("{} goes back to before it", RESTORE, turn.id, typed=before)]
+    if is_marked(catalog.repository):
+        hints.insert(0, NextStep("{} ends it", "turn", "end", typed="'git boocode turn end'"))
+    return RefusedError(
+        f"the turn '{short}' has not ended, so there is no state after it",
+        code="not_found",
+        hints=tuple(hints),
+    )
 
 
 def _staged(

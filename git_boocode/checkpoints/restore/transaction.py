@@ -84,6 +84,7 @@ class Operation(NamedTuple):
     log: LogChange | None = None  # the checkpoints to archive or return; None for none
     reverts: RestorePlan | None = None  # the finished operation that it undoes or redoes
     make: MakeWanted | None = None  # makes the target from the current state; None: it is made
+    conversation: Checkpoint | None = None  # whose conversation is restored, if not the target's
 
     @property
     def step(self) -> str:
@@ -105,7 +106,8 @@ class Transaction:
         self._earlier = interrupted_restore(self._repository.state_dir)
         self._reflog = f"boocode {self._plan.kind}: moving to {operation.target.id}"
         target, plan = operation.target, operation.plan
-        self._conversation = Conversation(catalog, host, plan, target)
+        self._talk = operation.conversation or target  # where the conversation is restored to
+        self._conversation = Conversation(catalog, host, plan, self._talk)
         self._exact: ExactFiles = {}  # what the target records beside its tree
         self._wanted = WantedPaths()  # of which the target is made, if it is made now
         self._moved: HeadMove | None = None
@@ -278,6 +280,8 @@ class Transaction:
             blocked=bool(files.blocked),
             proposal=plan.proposal,
             step=plan.step,
+            after=plan.kind == RESTORE and self._request.after,
+            conversation_at=self._talk,
             open_turn=self._open_turn(),
         )
 
@@ -329,9 +333,11 @@ class Transaction:
         # The note comes first: once the checkpoint exists, the history includes this operation.
         begin_restore(repository.state_dir, identifier)
         try:
-            about = Metadata({}) if self._conversation.is_foreign else self._target.meta
+            about = Metadata({}) if self._conversation.is_foreign else self._talk.meta
             trigger = plan.step.command if plan.step else RESTORE
-            made = [self._target.commit.id] if self._operation.make is not None else []
+            # No ref names a state that was made, and the end of a turn may be recorded again.
+            is_own = self._operation.make is not None or plan.request.after
+            made = [self._target.commit.id] if is_own else []
             safety = safety_checkpoint(
                 repository, snapshot, about, plan.as_json(), identifier, trigger, keeping=made
             )
