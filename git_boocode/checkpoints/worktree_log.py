@@ -281,7 +281,8 @@ class WorktreeLog:
             return begun, AFTER, [(begun, before)], False
         since = (restore.id, before)
         if restore.target in {each.id for each in self._listed.recorded.safety}:
-            place = self._place(restore.target)
+            # A record that is damaged may name a later state.
+            place = self._place(min(restore.target, restore.id))
             return (*place[:2], [*place[2], since], place[3]) if place else None
         return restore.target, restore.side, [since], True
 

@@ -138,6 +138,59 @@ def test_commits_are_listed_with_the_turn_in_which_they_were_made(repo: Repo, tu
 
 
 @pytest.mark.slow
+def test_every_move_of_head_is_named(repo: Repo, turns: Turns) -> None:
+    turns.whole("first")
+    repo.git("checkout", "-q", "-b", "side")
+    repo.commit("aside", b="b\n")
+    repo.git("checkout", "-q", "main")
+    repo.commit("here", c="c\n")
+    repo.git("merge", "-q", "--no-ff", "-m", "both", "side")
+    repo.git("reset", "-q", "--hard", "HEAD~1")
+    repo.git("cherry-pick", "side")
+    repo.git("checkout", "-q", "side")
+    repo.git("rebase", "-q", "main~1")
+    repo.git("revert", "--no-edit", "HEAD")
+    found = [(row["kind"], row["subject"]) for row in rows(repo)["commits"]]
+    assert found == [
+        ("revert", 'Revert "aside"'),
+        ("rebase", "aside"),
+        ("checkout", "aside"),
+        ("cherry-pick", "aside"),
+        ("reset", "here"),
+        ("merge", "both"),
+        ("commit", "here"),
+        ("checkout", "commit"),
+        ("commit", "aside"),
+    ]
+
+
+@pytest.mark.slow
+def test_a_long_reflog_is_read_as_far_as_it_is_needed(repo: Repo, turns: Turns) -> None:
+    turns.whole("first")
+    for number in range(70):
+        repo.git("commit", "-q", "--allow-empty", "-m", f"{number}")
+    turns.whole("second")
+    found = rows(repo)["commits"]
+    assert [row["subject"] for row in found] == [f"{number}" for number in range(69, -1, -1)]
+
+
+@pytest.mark.slow
+def test_a_restore_names_what_it_went_back_to_in_a_linked_worktree(
+    repo: Repo, turns: Turns
+) -> None:
+    turns.whole("first", a="1\n")
+    other = repo.top.parent / "linked"
+    repo.git("worktree", "add", "-q", "--detach", str(other))
+    there = Repo(other)
+    there.write("a", "2\n")
+    assert there.boocode("checkpoint", "-m", "there").code == 0
+    data = rows(there)
+    assert {row["state"] for row in data["turns"]} == {""}
+    assert data["here"]["side"] == "after"
+    assert (data["by_hand"], here(repo)) == ([], (turns["first"], "after", 0))
+
+
+@pytest.mark.slow
 def test_of_sessions_that_overlapped_nothing_is_by_hand(repo: Repo, turns: Turns) -> None:
     turns.begin("first", "s1")
     turns.begin("second", "s2")
