@@ -1,5 +1,6 @@
 // What is shown beside the timeline: the overview, a turn, or a comparison; each has an address behind the `#`.
 
+const PATIENCE = 150; // milliseconds
 let listTop = 0; // where the list was on a phone when a turn was opened
 let pane = "overview"; // or `turn`, or `comparison`
 
@@ -50,20 +51,19 @@ async function detailsOf(id) {
   return details[id] ?? { files: null, edits: [], refusals: [] };
 }
 
-// Open a turn: what the list knows of it at once, and what it changed when that is there.
+// Open a turn; what the list knows of it is shown meanwhile if the server takes its time.
 async function openTurn(id, { focus = true } = {}) {
   const number = select("turn", id);
-  const turn = turnOf(id);
-  const isAtHand = !data.served;
-  if (!isAtHand) draw(turnParts(turn, null), focus);
+  const waiting = setTimeout(() => {
+    if (number === opening) draw(turnParts(turnOf(id), null), focus);
+  }, PATIENCE);
   try {
     const found = await detailsOf(id);
-    if (number !== opening) return;
-    if (isAtHand) draw(turnParts(turn, found), focus);
-    else element("turn").querySelector(".changes").replaceChildren(...changesParts(turn, found));
+    if (number === opening) draw(turnParts(turnOf(id), found), focus);
   } catch (error) {
-    notify(error.message);
+    if (number === opening) notify(error.message);
   }
+  clearTimeout(waiting);
 }
 
 // Draw the open turn as it is now, and leave the reader where they are.

@@ -19,22 +19,29 @@ async function ask(path, body = null, headers = {}) {
   return answer;
 }
 
-// Ask for news, and show them.
+let following = 0; // the timer of the next question
+let asked = 0; // counts the questions: only the answer to the last one is shown
+
+// Ask for news, and show them; then again after a while.
 async function refresh() {
+  const number = ++asked;
+  const begun = performance.now();
+  clearTimeout(following);
   try {
     const news = await ask("data", null, { "If-None-Match": data.state });
+    if (number !== asked) return;
     if (news) update(news);
     element("generated").textContent = "Live";
   } catch (error) {
     element("generated").textContent = error.message;
   }
+  // In a large repository a look takes longer, and there are fewer of them.
+  if (number === asked) following = setTimeout(follow, Math.max(POLL, 10 * (performance.now() - begun)));
 }
 
-async function follow() {
-  const begun = performance.now();
-  if (!document.hidden) await refresh();
-  // In a large repository a look takes longer, and there are fewer of them.
-  setTimeout(follow, Math.max(POLL, 10 * (performance.now() - begun)));
+function follow() {
+  if (document.hidden) following = setTimeout(follow, POLL);
+  else refresh();
 }
 
 function update(news) {

@@ -1,0 +1,242 @@
+"""The timeline of `git boocode view`, its overview, and how one moves in it, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from tests.agents.kit import fire, prompted
+from tests.browser.kit import PHONE, WIDE, Browser, browser, served
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+pytestmark = pytest.mark.slow
+
+ESCAPE, ENTER, RIGHT = "\ue00c", "\ue007", "\ue014"
+LEFT_OF = "return document.querySelector(arguments[0]).getBoundingClientRect()"
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture
+def page(chrome: Browser) -> Iterator[Browser]:
+    """The browser; at the end, nothing must have gone wrong in it."""
+    yield chrome
+    assert chrome.problems() == []
+
+
+def turn(repo: Repo, agent: str, number: int, **files: str) -> None:
+    """A turn of an agent that writes files."""
+    own = {"turn_id": str(number), "session_id": agent}
+    payload = {**prompted(repo, prompt_id=str(number), prompt=f"Turn {number}"), **own}
+    fire(repo, agent, "UserPromptSubmit", payload=payload)
+    for path, text in files.items():
+        repo.write(path, text)
+    fire(repo, agent, "Stop", payload={**prompted(repo, prompt_id=str(number)), **own})
+
+
+@pytest.fixture
+def work(repo: Repo) -> Repo:
+    """Two turns of two agents, with a change by hand and a commit between them."""
+    repo.commit(a="a\n")
+    turn(repo, "claude-code", 1, one="1\n")
+    repo.write("a", "by hand\n")
+    repo.commit("What was done by hand", a="by hand\n")
+    turn(repo, "codex", 2, two="2\n2\n2\n")
+    return repo
+
+
+def timeline(page: Browser) -> list[str]:
+    """The entries of the timeline in a line each, without their times."""
+    script = """
+    return [...document.querySelectorAll("#timeline li")].filter((each) => !each.hidden)
+      .map((each) => [...each.querySelectorAll(".agent, .label, .line .mark, .what")]
+        .map((part) => part.innerText.trim()).join(" | "));
+    """
+    found: list[str] = page.run(script)
+    return found
+
+
+def test_the_timeline_has_what_happened_between_turns(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        here, newest, by_hand, committed, oldest = page.until(
+            lambda: len(timeline(page)) == 5 and timeline(page)
+        )
+        assert here == "you are here: after this turn, “Turn 2”"
+        assert newest == "Cx | Turn 2"
+        assert by_hand == "by hand 1 file +1 −1"
+        assert oldest == "Cl | Turn 1"
+        assert committed.endswith("What was done by hand")
+        assert page.texts("#timeline h2") == ["Today"]
+        times = page.texts("#timeline time")
+        assert all(one != other for one, other in pairwise(times))
+
+
+def test_a_restore_says_where_one_is_and_what_is_away(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.all(".row")[0].click()
+        page.one("#restore").click()
+        assert page.one("#dialog h2").text == "Restore to before “Turn 2”?"
+        page.one("#confirm").click()
+        page.until(lambda: "Restored" in page.texts("#notice span")[0])
+        page.until(lambda: "restored to before “Turn 2”" in timeline(page)[0])
+        assert timeline(page)[1] == "Cx | Turn 2 | (restored away)"
+        at = next(row for row in timeline(page) if row.startswith("you are here"))
+        assert at == "you are here: before this turn, “Turn 2”"
+        assert not (work.top / "two").exists()
+        assert (work.top / "one").exists()
+        # The notice offers to undo it, and so does every other tab; then it can be redone.
+        page.one("#notice button:not(.close)").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))
+        assert (work.top / "two").exists()
+        assert page.all("#undo") == []
+        assert page.one("#redo").text == "Redo restore"
+        page.one("#redo").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("Redone"))
+        assert not (work.top / "two").exists()
+
+
+def test_a_step_made_elsewhere_can_be_undone_here(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        assert page.all("#undo") == []
+        assert work.boocode("revert", "@").code == 0
+        assert page.one("#undo").text == "Undo revert"
+        assert page.one(".attention .undo").text.startswith("Can be undone: revert of “Turn 2”")
+        page.one("#undo").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))
+        assert (work.top / "two").exists()
+
+
+def test_the_overview_counts_the_day(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.one(".numbers")
+        assert page.texts(".numbers b") == ["2", "2", "+4", "−0"]
+        assert page.texts(".ranking .link")[-2:] == ["two", "one"]
+        page.all(".ranking .link")[-1].click()
+        page.until(lambda: page.texts(".row .label") == ["Turn 1"])
+        page.press(ESCAPE)
+        page.one(".card").click()
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+
+
+def test_back_returns_to_where_one_was(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.all(".row")[0].click()
+        page.all(".row")[1].click()
+        page.until(lambda: page.texts("#turn h2") == ["Turn 1"])
+        page.driver.back()
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+        page.driver.back()
+        page.until(lambda: page.all(".numbers"))
+        page.driver.forward()
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+        address = page.driver.current_url
+        page.open(address)
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+        page.open(url, PHONE)
+        page.one(".row").click()
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+        assert page.all("#timeline") == []
+        page.driver.back()
+        page.until(lambda: len(page.all(".row")) == 2)
+        page.one("#home").click()
+        page.until(lambda: page.all(".numbers"))
+        page.driver.back()
+        page.until(lambda: len(page.all(".row")) == 2)
+
+
+def test_single_keys_can_be_turned_off(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.one(".row")
+        page.press("?")
+        assert "move between turns" in page.one("#dialog dl").text
+        page.one("#dialog input").click()
+        page.press(ESCAPE)
+        page.until(lambda: not page.all("#dialog"))
+        page.press("j", ENTER)
+        assert page.texts("#turn h2") == []
+        page.one("#help").click()
+        page.one("#dialog input").click()
+        page.press(ESCAPE)
+        page.until(lambda: not page.all("#dialog"))
+        page.run("document.activeElement.blur()")
+        page.press("j", ENTER)
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+
+
+def test_a_new_turn_does_not_move_what_one_reads(page: Browser, repo: Repo) -> None:
+    for number in range(40):
+        take(label=f"turn {number}")
+    with served(repo.top) as url:
+        page.open(url, WIDE)
+        page.until(lambda: len(page.run("return [...document.querySelectorAll('.row')]")) == 40)
+        page.run(
+            "document.querySelector('.row[data-turn]').parentElement.parentElement"
+            ".children[20].scrollIntoView()"
+        )
+        top = (
+            "return [...document.querySelectorAll('.row')]"
+            ".find((each) => each.innerText.includes('turn 19')).getBoundingClientRect().top"
+        )
+        before = page.run(top)
+        take(label="arrived")
+        page.until(
+            lambda: page.run("return document.querySelector('.row').innerText").startswith("·")
+        )
+        page.until(lambda: "arrived" in page.run("return document.querySelector('.row').innerText"))
+        assert abs(page.run(top) - before) < 2
+
+
+def test_the_list_takes_the_width_that_one_wants(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.one(".row")
+        before = page.one("#timeline").rect["width"]
+        page.run("document.getElementById('divider').focus()")
+        page.press(RIGHT, RIGHT)
+        wider = page.one("#timeline").rect["width"]
+        assert wider > before + 30
+        page.open(url)
+        page.one(".row")
+        assert page.one("#timeline").rect["width"] == wider
+        page.run("document.getElementById('divider').focus()")
+        page.press("\ue012", "\ue012")
+
+
+def test_the_filter_knows_agents(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.one(".row")
+        groups = page.run(
+            "return [...document.querySelectorAll('#scope optgroup')].map(g => g.label)"
+        )
+        assert groups[:2] == ["Agents", "Sessions"]
+        page.run(
+            "const s = document.getElementById('scope'); s.value = 'agent codex';"
+            "s.dispatchEvent(new Event('change'))"
+        )
+        assert page.texts(".row .label") == ["Turn 2"]
+        assert page.all(".entry") == []
+
+
+def test_on_paper_there_is_the_turn_alone(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.one(".row").click()
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        assert page.all("#timeline, #search, .actions, footer") == []
+        assert page.texts("#turn h2") == ["Turn 2"]
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
