@@ -239,8 +239,15 @@ class _Reader:
                 problem = problem or error
         if problem:
             raise problem
+        if not followers and self._ends_with_its_beginning(path, directories):
+            return self._made(self._begin(agent))
         message = f"its transcript '{path}' was cut or rewritten since, and no copy has the turn"
         raise RefusedError(message, code=_CODE)
+
+    def _ends_with_its_beginning(self, path: str, directories: Sequence[str]) -> bool:
+        """Whether nothing has been written yet, as when the turn has just begun."""
+        with open_transcript(path, directories, self._lines) as transcript:
+            return _place(transcript, self._turn) == transcript.size
 
     def _is_of_another(self, said: Conversation, earlier: Sequence[Checkpoint]) -> bool:
         """Whether an earlier turn, after which the transcript was cut, is there again.
@@ -283,9 +290,8 @@ class _Reader:
         if begin is None:
             return None
         end = _place(transcript, followers[0]) if followers else transcript.size
-        is_newest = not followers and not self._turn.ref.startswith(ARCHIVE)
         # At the same place, the next turn began after a restore to before this one.
-        return (begin, end) if end is not None and (end > begin or is_newest) else None
+        return (begin, end) if end is not None and end > begin else None
 
     def _further_directories(self) -> list[str]:
         """The directories of transcripts that the user adds, as for the shipped callbacks."""

@@ -134,6 +134,7 @@ def test_a_private_key_without_its_end_is_masked() -> None:
     assert Masker()(text) == "key = '⟨masked: private key⟩'\nprint(key)"
 
 
+@pytest.mark.slow
 def test_masking_takes_linear_time() -> None:
     begin = "-----BEGIN PRIVATE KEY-----"
     for text in (begin * 20_000, "eyJ" + "a" * 500_000, "Bearer " * 100_000, "sk-" * 200_000):

@@ -227,6 +227,8 @@ def test_turns_that_a_restore_has_cut_off(repo: Repo) -> None:
         repo.write("a", f"before {word}\n")
         turns.append(session.begin(word))
         session.write(told("user", word), told("assistant", word.upper()))
+    restore(Repository.discover(), turns[2].id, RestoreRequest())
+    assert [texts(said(each.id)) for each in turns] == [["a", "A"], ["b", "B"], ["c", "C"]]
     restore(Repository.discover(), turns[1].id, RestoreRequest())
     assert [texts(said(each.id)) for each in turns] == [["a", "A"], ["b", "B"], ["c", "C"]]
     # The next turn begins at the same place.
