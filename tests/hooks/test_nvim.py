@@ -588,6 +588,41 @@ def test_the_picker_restores(repo: Repo) -> None:
     assert seen["messages"] == [["boocode: restored 2 files; :BoocodeUndo takes it back", 2]]
 
 
+@pytest.mark.parametrize(
+    ("command", "answer"), [("Restore", 2), ("Restore --after", 1), ("RestoreFile --after", 1)]
+)
+def test_files_are_restored_to_after_a_turn(changed: Repo, command: str, answer: int) -> None:
+    after = changed.read("a").decode()
+    changed.boocode("checkpoint", "-m", "later")
+    changed.write("a", "of the later turn\n")
+    seen = nvim(
+        changed,
+        f"""
+        {FIRST}
+        local asked
+        vim.fn.confirm = function(text, words) asked = {{ text, words }} return {answer} end
+        run("Boocode{command}")
+        return report({{ asked = asked }})
+        """,
+        "a",
+    )
+    question, choices = seen["asked"]
+    assert choices.split("\n")[answer - 1] == "&After"
+    assert "\nafter this turn: 1 file\n  modify a  +" in question
+    assert ("before this turn" in question) == (answer == 2)
+    assert seen["lines"] == after.splitlines()
+    assert (changed.read("a").decode(), changed.read("b")) == (after, b"two\n")
+
+
+def test_a_hunk_is_restored_to_after_a_turn(changed: Repo) -> None:
+    changed.boocode("checkpoint", "-m", "later")
+    changed.write("a", changed.read("a").decode().replace("TWO", "later"))
+    seen = nvim(
+        changed, f'{FIRST} vim.cmd("2") run("BoocodeRestoreHunk --after") return report()', "a"
+    )
+    assert seen["lines"][:2] == ["one", "TWO"], seen["messages"]
+
+
 def test_the_picker_may_be_left(repo: Repo) -> None:
     repo.commit(a="one\n")
     repo.boocode("checkpoint")

@@ -438,6 +438,21 @@ def test_a_restore_shows_what_changes_and_asks(
     assert seen["messages"] == ["restored 2 files; :BoocodeUndo takes it back"]
 
 
+def test_files_are_restored_to_after_a_turn(changed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(changed.top)
+    after = changed.read("a").decode()
+    changed.boocode("checkpoint", "-m", "later")
+    changed.write("a", after.replace("TWO", "later"))
+    steps = [("codex", "j\r"), ("after this turn: 1 file", "a"), ("restored a", "")]
+    seen = on_a_terminal(changed, "BoocodeRestore", steps, "a")
+    assert seen["lines"] == after.splitlines()
+    assert (changed.read("a").decode(), changed.read("b")) == (after, b"two\n")
+    changed.write("a", after.replace("TWO", "later"))
+    steps = [("codex", "j\r"), ("(Y)es", "y"), ("restored a hunk", "")]
+    seen = on_a_terminal(changed, "2 | BoocodeRestoreHunk --after", steps, "a")
+    assert seen["lines"] == after.splitlines()
+
+
 def test_a_menu_may_be_left(changed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(changed.top)
     seen = on_a_terminal(changed, "BoocodeRestore", [("codex", "x"), ("~", "")], "a")
