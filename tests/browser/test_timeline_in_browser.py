@@ -82,15 +82,15 @@ def test_the_timeline_has_what_happened_between_turns(page: Browser, work: Repo)
 def test_a_restore_says_where_one_is_and_what_is_away(page: Browser, work: Repo) -> None:
     with served(work.top) as url:
         page.open(url)
-        page.all(".row")[0].click()
-        page.one("#restore").click()
-        assert page.one("#dialog h2").text == "Restore to before “Turn 2”?"
+        page.all(".row")[-1].click()
+        page.one("#restore-after").click()
+        assert page.one("#dialog h2").text == "Restore to after “Turn 1”?"
         page.one("#confirm").click()
         page.until(lambda: "Restored" in page.texts("#notice span")[0])
-        page.until(lambda: "restored to before “Turn 2”" in timeline(page)[0])
+        page.until(lambda: "restored to after “Turn 1”" in timeline(page)[0])
         assert timeline(page)[1] == "Cx | Turn 2 | (restored away)"
         at = next(row for row in timeline(page) if row.startswith("you are here"))
-        assert at == "you are here: before this turn, “Turn 2”"
+        assert at == "you are here: after this turn, “Turn 1”"
         assert not (work.top / "two").exists()
         assert (work.top / "one").exists()
         # The notice offers to undo it, and so does every other tab; then it can be redone.

@@ -58,7 +58,7 @@ function actionsOf(turn) {
   const restores = data.served && turn.here ? make("div", { class: "group", role: "group", "aria-label": "Restore" },
     make("span", { class: "group-name" }, "Restore to"),
     action("restore", "before this turn…", () => preview(turn), "primary"),
-    turn.in_turn ? null : action("restore-after", "after this turn…", () => preview(turn, { ...RESTORED_WITH, after: true }))) : null;
+    turn.in_turn || turn.open ? null : action("restore-after", "after this turn…", () => preview(turn, { ...RESTORED_WITH, after: true }))) : null;
   const others = data.served ? [
     turn.here && !turn.state ? action("revert", "Take back this turn…", () => previewTaking("revert", [turn.id])) : null,
     turn.here ? null : action("pick", "Pick this turn…", () => previewTaking("pick", [turn.id])),
