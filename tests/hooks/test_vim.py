@@ -368,6 +368,32 @@ def test_no_command_waits_and_what_is_typed_meanwhile_is_kept(proposed: Repo) ->
     assert not (proposed.top / "other").exists()
 
 
+@pytest.mark.parametrize("milliseconds", [0, 25, 33, 60])
+def test_what_is_typed_meanwhile_is_kept_and_all_or_nothing_is_accepted(
+    proposed: Repo, milliseconds: int
+) -> None:
+    """Somebody types before, while and after the server computes and writes."""
+    other = {"path": "other", "content": "new\n"}
+    proposed.write(".git/edits", json.dumps([*json.loads(three_edits()), other]))
+    script = f"""
+    call append('$', 'unsaved')
+    call Do('BoocodePropose .git/edits')
+    call timer_start({milliseconds}, {{-> append('$', 'typed')}})
+    call Do('BoocodeAcceptAll')
+    sleep 100m
+    let first = getline(2)
+    call Do('BoocodeAcceptAll --merge')
+    let seen = Report({{'first': first}})
+    """
+    seen = vim(proposed, script, PATH)
+    # What was refused or taken back at first is accepted then.
+    assert seen["lines"] == [*CHANGED, "unsaved", "typed"], seen["messages"]
+    assert proposed.read("other") == b"new\n"
+    was_accepted = seen["first"] == "TWO"
+    done = "accepted 2 files"
+    assert [text == done for text in seen["messages"][1:]] == [was_accepted, not was_accepted]
+
+
 def test_a_request_is_cancelled_and_a_server_that_hangs_is_ended(proposed: Repo) -> None:
     script = f"""
     call Do('BoocodePropose .git/edits')

@@ -135,12 +135,13 @@ def OnAll(tool: string, options: list<string>)
   task.Run(() => {
     final given = OptionsOf(tool, options)
     final tree = worktree.Of(here)[0]
+    final seen_id = proposal.Latest(tree)
     proposal.Refresh(tree, (files, id) => {
       final buffers = worktree.Buffers(tree)
       for file in files
         RefuseRemoval(tool, get(buffers, file.path, 0), file.status)
       endfor
-      Decide(tree, tool, extend(given, Expect(id)), '')
+      Decide(tree, tool, extend(given, Expect(seen_id ?? id)), '')
     })
   })
 enddef

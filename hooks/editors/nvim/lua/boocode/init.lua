@@ -156,6 +156,7 @@ local function decision_on_all(tool)
   return at_cursor(function(here, command)
     local arguments = options_of(tool, (command or {}).fargs or {})
     local tree = worktree.of(here)
+    local seen_id = proposal.latest(tree)
     local files, id = proposal.refresh(tree)
     local buffers = worktree.buffers(tree)
     for _, file in ipairs(files) do
@@ -165,7 +166,7 @@ local function decision_on_all(tool)
         error("write the buffer first: " .. file.path .. " is to be deleted or renamed", 0)
       end
     end
-    arguments.expect = id
+    arguments.expect = seen_id or id
     steps.run(tool, arguments, function(given)
       decide(tree, tool, given)
     end)

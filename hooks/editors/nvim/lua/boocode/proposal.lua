@@ -12,6 +12,8 @@ local namespace = vim.api.nvim_create_namespace("boocode")
 
 -- What the user sees in each buffer: path, proposal, status, and the hunks with their signs.
 local shown = {}
+-- The proposal that was shown last, by the top of its worktree.
+local latest = {}
 
 -- An insertion has its sign at the line below.
 local function kind_of(hunk)
@@ -95,7 +97,8 @@ end
 -- files of the proposal.
 function M.refresh(tree)
   local buffers = worktree.buffers(tree)
-  local files, proposal = M.status(tree)
+  local files, id = M.status(tree)
+  latest[tree.top] = id
   local proposed = {}
   for _, file in ipairs(files) do
     proposed[file.path] = true
@@ -110,7 +113,12 @@ function M.refresh(tree)
     end
     update_compared(buffer, preview)
   end
-  return files, proposal
+  return files, id
+end
+
+-- The id of the proposal that was shown last; nil if none was.
+function M.latest(tree)
+  return latest[tree.top]
 end
 
 -- What is shown in a buffer; nil if nothing is.

@@ -16,6 +16,8 @@ sign_define([
 
 # What the user sees in each buffer: the preview, whose hunks have the ids of their signs.
 var shown: dict<dict<any>> = {}
+# The proposal that was shown last, by the top of its worktree.
+var latest: dict<any> = {}
 
 def Clear(buffer: number)
   sign_unplace(GROUP, {buffer: buffer})
@@ -121,14 +123,20 @@ enddef
 export def Refresh(tree: dict<any>, Then: func)
   worktree.Ask(tree, 'status', {buffers: worktree.Unsaved(tree)}, (answer) => {
     final files = copy(answer.files)->filter((_, file) => file.status != '')
+    latest[tree.top] = answer.proposal
     var proposed: list<string> = []
     for file in files
       proposed += [file.path, get(file, 'from', file.path)]
     endfor
     ForEach(items(worktree.Buffers(tree)), (item, Next) => {
       ShowIn(tree, item[0], item[1], index(proposed, item[0]) >= 0, Next)
-    }, () => Then(files, get(answer, 'proposal', null)))
+    }, () => Then(files, answer.proposal))
   })
+enddef
+
+# The id of the proposal that was shown last; null if none was.
+export def Latest(tree: dict<any>): any
+  return get(latest, tree.top, null)
 enddef
 
 # What is shown in a buffer; empty if nothing is.

@@ -8,6 +8,8 @@ import './task.vim'
 const ENDINGS = {unix: "\n", dos: "\r\n", mac: "\r"}
 const BYTE_ORDER_MARK = "\uFEFF"
 const ATTEMPTS = 2
+const NOTHING_DONE = 'the text changed meanwhile; nothing was done, run the command again'
+const BUFFERS_LEFT = 'the text changed meanwhile, the buffers were left; :BoocodeUndo takes it back'
 
 # The answer to the last edit that was refused; `id` names it for the next try.
 export var refused: dict<any> = {}
@@ -173,13 +175,13 @@ enddef
 
 # Let a tool change files and buffers, all or none. If a buffer changes while the server computes,
 # it computes again with the new text; if it changes while the server writes, that is taken back.
-# `Then` gets the answer, and what was done to buffers.
+# `Then` gets the answer, and what was done to buffers, and `Failed` an answer with an error.
 export def Change(
     tree: dict<any>,
     tool: string,
     arguments: dict<any>,
     Then: func,
-    Failed: func = null_function)
+    Failed: func)
   Attempt(1, tree, tool, arguments, Then, Failed)
 enddef
 
@@ -195,10 +197,11 @@ def Attempt(
   final given = extend(copy(arguments), more)
   Ask(tree, tool, extend(copy(given), {dry_run: true}), (_) => {
     if !AreSame(tree, versions)
-      if number == ATTEMPTS
-        throw 'boocode: the text changed meanwhile; nothing was done, run the command again'
+      if number < ATTEMPTS
+        Attempt(number + 1, tree, tool, arguments, Then, Failed)
+      else
+        Failed({error: {message: NOTHING_DONE}})
       endif
-      Attempt(number + 1, tree, tool, arguments, Then, Failed)
       return
     endif
     Ask(tree, tool, given, (answer) => {
@@ -208,9 +211,7 @@ def Attempt(
         return
       endif
       StepBack(tree, 'undo', answer.undo, (undone) => {
-        throw 'boocode: the text changed meanwhile; ' .. (empty(undone)
-            ? 'the buffers were left, :BoocodeUndo takes it back'
-            : 'nothing was done, run the command again')
+        Failed({error: {message: empty(undone) ? BUFFERS_LEFT : NOTHING_DONE}})
       })
     }, Failed)
   }, Failed)
