@@ -127,7 +127,8 @@ def open_transcript(
         real = os.path.realpath(path)
         tops = [os.path.join(os.path.realpath(each), "") for each in directories]
         if not real.startswith(tuple(tops)):
-            raise _unusable(path, "is not where the agent keeps its transcripts")
+            more = "boocode.transcripts adds a directory"
+            raise _unusable(path, f"is not where the agent keeps its transcripts ({more})")
         # Nothing is opened that blocks, or leads elsewhere since.
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -190,11 +191,16 @@ class Transcript:
         return self._known[key]
 
     def lines(self, begin: int, end: int) -> Iterator[bytes]:
-        """The lines between two positions; an incomplete one at the end of the file is one, too."""
+        """The lines between two positions, without one that is just being written."""
         if end - begin > _MOST_READ:
             self.is_cut, end = True, begin + _MOST_READ
-        for _, line in self._lines(begin, end):
-            yield line
+        for after, line in self._lines(begin, end):
+            # Without its newline, the last one may be complete all the same.
+            if line.endswith(b"}") or after < self.size or self._ends_with_newline():
+                yield line
+
+    def _ends_with_newline(self) -> bool:
+        return os.pread(self._descriptor, 1, max(self.size - 1, 0)) == b"\n"
 
     def _lines(self, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
         """The lines that begin between two positions, each after the position of its end."""

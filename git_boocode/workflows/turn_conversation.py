@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
@@ -76,7 +77,11 @@ def conversation_of_turn(repository: Repository, name: str) -> TurnConversation:
     """
     catalog = Catalog(repository)
     found = catalog.find(name)
-    turn = catalog.find(found.in_turn) if found.in_turn else found
+    turn = found
+    if found.in_turn:
+        # The checkpoint at which that turn began may have been dropped.
+        with suppress(RefusedError):
+            turn = catalog.find(found.in_turn)
     return _Conversations(catalog).of(turn)
 
 

@@ -199,6 +199,22 @@ def test_a_turn_that_has_just_begun(repo: Repo) -> None:
     assert (texts(found), found.missing) == (["Begin\n\nwith care"], "")
 
 
+def test_a_line_that_is_just_being_written(repo: Repo) -> None:
+    session = Session()
+    taken = session.turn("a", line("assistant", "A"), line("assistant", "B").rstrip())
+    assert (texts(said(taken.id)), said(taken.id).unread) == (["a", "A", "B"], 0)
+    session.write(b"\n", line("assistant", "C")[:-9])
+    assert (texts(said(taken.id)), said(taken.id).unread) == (["a", "A", "B"], 0)
+
+
+def test_a_checkpoint_whose_turn_was_dropped(repo: Repo) -> None:
+    session = Session()
+    session.turn("a", line("assistant", "A"))
+    during = session.begin("", in_turn="01a22578-e17d-7af2-9605-f192cd2aa8eb")
+    session.write(line("assistant", "B"))
+    assert texts(said(during.id)) == ["B"]
+
+
 def test_a_transcript_that_was_rewritten(repo: Repo) -> None:
     session = Session()
     turns = [session.turn(each, line("assistant", each.upper())) for each in ("a", "b", "c")]
