@@ -22,9 +22,15 @@ _PAGE = Path(__file__).with_name("page")
 # In this order; view.js starts the page when all others are there.
 _SCRIPTS = (
     "state.js",
+    "text.js",
     "diff.js",
+    "syntax.js",
+    "diff-table.js",
+    "tree.js",
     "diff-files.js",
     "diff-actions.js",
+    "diff-compare.js",
+    "diff-search.js",
     "blame.js",
     "notice.js",
     "times.js",

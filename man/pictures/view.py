@@ -140,6 +140,8 @@ def _move_times(data: dict[str, Any]) -> None:
 
     for each in (*data["operations"], *data["commits"], *data["by_hand"]):
         each["time"] = between(each["time"])
+    for each in data["commits"]:
+        each["since"] = between(each["since"])
     for step in filter(None, (data["undo"], data["redo"])):
         step["time"] = between(step["time"])
     for turn, start, (_, seconds) in zip(data["turns"], moved, _TIMES, strict=True):

@@ -237,6 +237,6 @@ def test_on_paper_there_is_the_turn_alone(page: Browser, work: Repo) -> None:
         page.one(".row").click()
         page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-        assert page.all("#timeline, #search, .actions, footer") == []
+        assert page.all("#timeline, #search, .turn-actions, footer") == []
         assert page.texts("#turn h2") == ["Turn 2"]
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

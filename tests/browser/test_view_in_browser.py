@@ -70,7 +70,7 @@ def test_a_turn_opens_with_its_diff_edits_and_command(page: Browser, work: Repo)
     page.one(".menu summary").click()
     [command] = page.texts("#command")
     assert work.boocode(*command.split()[2:], "-n").code == 0
-    page.one(".tools button").click()
+    page.one(".blame-file").click()
     assert page.texts(".blame .who button") == ["Count the rows, too"]
     assert page.texts(".prompt") == []
     page.all(".row")[0].click()
@@ -169,7 +169,7 @@ def test_hostile_texts_stay_texts(page: Browser, repo: Repo, is_served: bool) ->
             page.until(lambda: page.all("#turn h2"))
             page.until(lambda n=number: page.all(".row")[n].get_attribute("aria-current"))
             time.sleep(0.2)
-            for button in page.all(".tools button[aria-pressed]"):
+            for button in page.all(".blame-file"):
                 button.click()
             time.sleep(0.2)
         if is_served:
@@ -223,7 +223,7 @@ def test_a_served_page_shows_new_turns(page: Browser, work: Repo) -> None:
         take(label="arrived")
         page.until(lambda: page.texts(".row .label")[0] == "arrived")
         assert page.texts("#turn h2") == ["Count the rows, too"]
-        page.one(".tools button").click()
+        page.one(".blame-file").click()
         page.until(lambda: page.texts(".blame .who button") == ["Count the rows, too"])
 
 
@@ -301,15 +301,15 @@ def test_what_is_open_in_a_turn_stays_open_when_it_changes(page: Browser, work: 
     with served(work.top) as url:
         page.open(url)
         page.all(".row")[0].click()
-        page.one("#turn details.file summary")
-        files = page.all("#turn details.file summary")
+        page.one("#turn .toggle")
+        files = page.all("#turn .toggle")
         assert len(files) > 3
         files[1].click()
-        page.until(lambda: len(page.all("#turn details.file[open]")) == 1)
+        page.until(lambda: len(page.all("#turn .toggle[aria-expanded=true]")) == 1)
         before = page.texts("#turn .facts")
         work.write("many0", "1\n2\n")
         page.until(lambda: page.texts("#turn .facts") != before)
-        assert len(page.all("#turn details.file[open]")) == 1
+        assert len(page.all("#turn .toggle[aria-expanded=true]")) == 1
 
 
 def test_undo_asks_again_if_turns_came_since(page: Browser, work: Repo) -> None:

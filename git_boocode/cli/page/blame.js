@@ -1,11 +1,21 @@
 // Who wrote which line.
 
-function blameButton(file, place, diff) {
-  const button = make("button", { type: "button", "aria-pressed": "false" }, "Who wrote which line");
+function canBlame(file, turn) {
+  blamed ??= embedded("blame");
+  return file.action !== "delete" && file.added !== null && (turn.here || data.range) && (data.served || Object.hasOwn(blamed, file.path));
+}
+
+function blameButton(file, turn, boxOf) {
+  if (!canBlame(file, turn)) return null;
+  const button = make("button", { type: "button", class: "blame-file", "aria-pressed": "false" }, "Who wrote which line");
   button.addEventListener("click", async () => {
     const wanted = button.getAttribute("aria-pressed") === "false";
+    const box = boxOf();
     try {
-      place.replaceChildren(...(wanted ? [blameOf(await blameData(file.path))] : diff));
+      const found = wanted ? blameOf(await blameData(file.path)) : null;
+      box.show(true);
+      if (found) box.body.replaceChildren(found);
+      else box.redraw();
       button.setAttribute("aria-pressed", String(wanted));
       button.textContent = wanted ? "Back to the diff" : "Who wrote which line";
     } catch (error) {

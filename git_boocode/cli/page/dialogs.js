@@ -114,18 +114,22 @@ async function takeTurns(command, ids) {
   finish(done, done.undo ? `${what} ${word}: ${counted(done.changed.length, "file")} changed.` : `Nothing to ${button.toLowerCase()}.`);
 }
 
-function showConflicts(command, ids, title, conflicts) {
+// Who has changed the lines of each file since.
+function conflictItems(conflicts) {
   const rangeOf = ([first, last]) => (last > first ? `${first}–${last}` : `${first}`);
-  const listed = conflicts.map((each) => {
+  return conflicts.map((each) => {
     const ranges = each.lines.filter(([first, last]) => first <= last).map(rangeOf);
     const lines = ranges.length ? `, ${ranges.length > 1 || ranges[0].includes("–") ? "lines" : "line"} ${ranges.join(", ")}` : "";
     const by = each.by.map((writer) => (writer.turn ? `“${oneLine(writer.label) || writer.turn}”` : "by hand"));
     return make("li", {}, make("span", { class: "path" }, oneLine(each.path)), `${lines}: changed since, ${by.join(" and ")}`);
   });
+}
+
+function showConflicts(command, ids, title, conflicts) {
   const writers = new Set(conflicts.flatMap((each) => each.by.map((writer) => writer.turn)));
   const others = [...writers].filter((id) => turnOf(id)?.here && !ids.includes(id));
   const isRevert = command === "revert";
   confirmFirst(isRevert ? `${title} cannot be taken back alone` : `${title} cannot be picked`, [
-    make("p", {}, `Nothing was changed. ${isRevert ? "Others have changed" : "Here, something else changed"} the same lines:`), make("ul", {}, listed),
+    make("p", {}, `Nothing was changed. ${isRevert ? "Others have changed" : "Here, something else changed"} the same lines:`), make("ul", {}, conflictItems(conflicts)),
   ], isRevert && others.length ? `Take ${counted(others.length, "later turn")} back, too…` : "", () => previewTaking(command, [...ids, ...others]));
 }

@@ -1,77 +1,39 @@
-// Text nodes, and a diff side by side. Every text from a checkpoint becomes a text node, never markup.
+// A diff as hunks of rows: a row has a line of the old text, of the new one, or both.
 
-const MOST_ROWS = 2000; // of a diff, before a button shows the rest
 const MOST_WORDS = 40000; // comparisons of words in two lines
 
-// Text.
-
-const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-function visible(text) {
-  // Characters that reverse or hide text are shown by their number.
-  return String(text).replace(STEERING, (character) => {
-    const code = character.charCodeAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return code === 0x7f ? "␡" : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
-  });
-}
-
-const oneLine = (text) => visible(String(text).replace(/[\n\t]/g, " "));
-const counted = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
-
-function make(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (name === "class") made.className = value;
-    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false) made.setAttribute(name, value);
-  }
-  for (const child of children.flat()) {
-    if (child instanceof Node) made.append(child);
-    else if (child !== null && child !== undefined && child !== "") made.append(visible(child));
-  }
-  return made;
-}
-
-// A diff, side by side.
-
-function diffOf(file, turn) {
-  const parts = [];
-  if (file.diff) parts.push(diffTable(file.path, hunkRows(file.diff.split("\n"))));
-  if (file.added === null) parts.push(make("p", { class: "note" }, "Binary, or too large to compare."));
-  else if (!file.diff && !file.cut) parts.push(make("p", { class: "note" }, "No line changed."));
-  if (file.cut) parts.push(make("p", { class: "note" }, `The diff is too long to show here whole; 'git boocode show ${turn.id}' does.`));
-  return parts;
-}
-
-function hunkRows(lines) {
+function hunksOf(diff) {
   const found = [];
-  let [oldNumber, newNumber, removed, added] = [0, 0, [], []];
+  let [oldNumber, newNumber, removed, added, remarks] = [0, 0, [], [], []];
   const flush = () => {
     for (const [before, after] of paired(removed, added)) {
-      found.push({ before, after, old: before === null ? null : oldNumber++, new: after === null ? null : newNumber++ });
+      found.at(-1).rows.push({ before, after, old: before === null ? null : oldNumber++, new: after === null ? null : newNumber++ });
     }
-    [removed, added] = [[], []];
+    found.at(-1).rows.push(...remarks.map((remark) => ({ remark })));
+    [removed, added, remarks] = [[], [], []];
   };
-  for (const line of lines) {
+  for (const line of diff.split("\n")) {
     const text = line.slice(1);
-    if (line[0] === "-") removed.push(text);
-    else if (line[0] === "+") added.push(text);
-    else if (line[0] === " ") {
-      flush();
-      found.push({ before: text, after: text, old: oldNumber++, new: newNumber++, same: true });
-    } else if (line[0] === "@") {
-      flush();
+    if (line[0] === "@") {
+      if (found.length) flush();
       const [, first, second, context] = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)/.exec(line) || [0, 0, 0, ""];
       [oldNumber, newNumber] = [Number(first), Number(second)];
-      found.push({ gap: context.trim() || "⋯" });
-    } else if (line[0] === "\\") {
+      found.push({ number: found.length, context: context.trim(), old: oldNumber, new: newNumber, rows: [] });
+    } else if (!found.length) {
+      continue;
+    } else if (line[0] === "-") {
+      removed.push(text);
+    } else if (line[0] === "+") {
+      added.push(text);
+    } else if (line[0] === " ") {
       flush();
-      found.push({ gap: "no line ending at the end of the file" });
+      found.at(-1).rows.push({ before: text, after: text, old: oldNumber++, new: newNumber++, same: true });
+    } else if (line[0] === "\\") {
+      const side = added.length ? "new " : removed.length ? "old " : "";
+      remarks.push(`no line ending at the end of the ${side}file`);
     }
   }
-  flush();
+  if (found.length) flush();
   return found;
 }
 
@@ -143,48 +105,4 @@ function changedWords(one, other) {
     else j++;
   }
   return marks;
-}
-
-function highlighted(words, marks, tag) {
-  const parts = [];
-  for (let from = 0; from < words.length;) {
-    let to = from + 1;
-    while (to < words.length && marks[to] === marks[from]) to++;
-    const text = words.slice(from, to).join("");
-    parts.push(marks[from] ? make(tag, {}, text) : text);
-    from = to;
-  }
-  return parts;
-}
-
-function diffTable(path, found) {
-  const body = make("tbody");
-  const show = (some) => body.append(...some.map(diffRow));
-  show(found.slice(0, MOST_ROWS));
-  if (found.length > MOST_ROWS) {
-    const more = make("button", { type: "button" }, `Show ${counted(found.length - MOST_ROWS, "more row")}`);
-    const last = make("tr", { class: "gap" }, make("td", { colspan: 4 }, more));
-    more.addEventListener("click", () => {
-      last.remove();
-      show(found.slice(MOST_ROWS));
-    });
-    body.append(last);
-  }
-  const widths = make("colgroup", {}, make("col", { class: "number" }), make("col"), make("col", { class: "number" }), make("col"));
-  return make("table", { class: "diff", "aria-label": `The diff of ${oneLine(path)}, old and new side by side` }, widths, body);
-}
-
-function diffRow(row) {
-  if ("gap" in row) return make("tr", { class: "gap" }, make("td", { colspan: 4 }, row.gap));
-  let [before, after] = [[row.before], [row.after]];
-  if (!row.same && row.before !== null && row.after !== null) {
-    const [old, fresh] = [wordsOf(row.before), wordsOf(row.after)];
-    const [oldMarks, newMarks] = changedWords(old, fresh);
-    [before, after] = [highlighted(old, oldMarks, "del"), highlighted(fresh, newMarks, "ins")];
-  }
-  const side = (number, parts, kind) => [
-    make("td", { class: `number ${kind}` }, number), make("td", { class: `code ${kind}` }, parts)];
-  const kinds = row.same ? ["same-old", "same"] : [
-    row.before === null ? "absent" : "removed-line", row.after === null ? "absent" : "added-line"];
-  return make("tr", {}, side(row.old, before, kinds[0]), side(row.new, after, kinds[1]));
 }

@@ -4,6 +4,7 @@ const SHORTCUTS = "boocode-shortcuts";
 const KEYS = [
   ["j", "k", "move between turns, as the arrows do"],
   ["Enter", "", "open the turn"],
+  ["n", "p", "move between the changed files of a turn"],
   ["/", "", "search"],
   ["c", "", "copy the command of the turn"],
   ["o", "", "show the overview"],
@@ -42,6 +43,8 @@ function copyCommand(target) {
 const SINGLE_KEYS = {
   j: () => move(1),
   k: () => move(-1),
+  n: () => jumpToFile(1),
+  p: () => jumpToFile(-1),
   "/": () => {
     element("search").focus();
     element("search").select();

@@ -39,6 +39,7 @@ function select(name, id = "") {
 function draw(parts, focus) {
   element("turn").replaceChildren(...parts);
   document.body.classList.add("open");
+  chooseLayout();
   if (!focus) return;
   element("turn").scrollTop = 0;
   element("turn").focus({ preventScroll: true });
@@ -46,9 +47,10 @@ function draw(parts, focus) {
 }
 
 async function detailsOf(id) {
-  if (data.served) return ask(`turn/${encodeURIComponent(id)}`);
-  details ??= embedded("details");
-  return details[id] ?? { files: null, edits: [], refusals: [] };
+  details ??= data.served ? null : embedded("details");
+  const found = data.served ? await ask(`turn/${encodeURIComponent(id)}`) : details[id] ?? { files: null, edits: [], refusals: [] };
+  rememberDiffs(id, found);
+  return found;
 }
 
 // Open a turn; what the list knows of it is shown meanwhile if the server takes its time.

@@ -52,7 +52,7 @@ function drawTimeline() {
   }
   for (const each of takeEntries(entries, () => true)) put(each.time, each.made);
   listItems = items;
-  element("timeline").replaceChildren(made, make("p", { class: "empty", id: "empty", hidden: true }, "No turn matches."));
+  element("timeline").replaceChildren(searchButton(), made, make("p", { class: "empty", id: "empty", hidden: true }, "No turn matches."));
   for (const row of rows.values()) row.removeAttribute("aria-current");
   rows.get(selected)?.setAttribute("aria-current", "true");
   drawScopes();
@@ -104,18 +104,20 @@ const isInScope = (turn, scope) =>
   !scope || [`agent ${turn.agent}`, `session ${turn.session}`, `worktree ${turn.worktree}`].includes(scope);
 
 function filter() {
-  const words = element("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = element("search").value.toLowerCase().trim();
+  const words = wanted.split(/\s+/).filter(Boolean);
   const scope = element("scope").value;
   let shown = 0;
   for (const turn of data.turns) {
     turn.text ??= [turn.label, turn.prompt, turn.agent, turn.session, turn.branch, turn.worktree, turn.id, ...turn.paths].join("\n").toLowerCase();
-    const matches = isInScope(turn, scope) && words.every((word) => turn.text.includes(word));
+    const matches = isInScope(turn, scope) && (words.every((word) => turn.text.includes(word) || diffContains(turn, word)) || diffContains(turn, wanted));
     rows.get(turn.id).parentElement.hidden = !matches;
     shown += matches;
   }
   const isAll = !words.length && !scope;
   for (const each of document.querySelectorAll("#timeline .entry")) each.hidden = !isAll;
   for (const day of document.querySelectorAll("section.day")) day.hidden = !day.querySelector("li:not([hidden])");
+  element("search-diffs").hidden = !data.served || wanted.length < LEAST_SEARCHED || searched.text === wanted;
   element("empty").hidden = shown > 0;
   if (!data.turns.length) element("empty").textContent = data.range ? "No turn wrote lines of these commits." : "No turn was recorded yet.";
   const all = counted(data.turns.length, "turn");

@@ -62,8 +62,9 @@ function actionsOf(turn) {
   const others = data.served ? [
     turn.here && !turn.state ? action("revert", "Take back this turn…", () => previewTaking("revert", [turn.id])) : null,
     turn.here ? null : action("pick", "Pick this turn…", () => previewTaking("pick", [turn.id])),
+    action("compare", "Compare with…", () => chooseComparison(turn)),
   ] : [];
-  return make("div", { class: "actions" }, restores, ...others.filter(Boolean), commandMenu(turn));
+  return make("div", { class: "turn-actions" }, restores, ...others.filter(Boolean), commandMenu(turn));
 }
 
 // The commands that do the same; without a server they are all that one can do.

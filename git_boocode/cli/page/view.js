@@ -14,6 +14,7 @@ element("help").addEventListener("click", showKeys);
 document.addEventListener("keydown", onKey);
 addEventListener("popstate", () => show(addressNow()));
 addEventListener("pagehide", rememberVisit);
+const chooseLayout = followWidth(element("turn"));
 drawKeys();
 startPanes();
 drawTimeline();
