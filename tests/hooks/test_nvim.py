@@ -1516,6 +1516,23 @@ def test_files_with_unsaved_changes_are_not_restored(changed: Repo) -> None:
     assert changed.read("b") == b"two\n"
 
 
+def test_commands_of_the_command_line(proposed: Repo) -> None:
+    done = subprocess.run(
+        [
+            *(NVIM, "--headless", "-n", "-u", "NONE", "-i", "NONE"),
+            *("--cmd", f"set runtimepath^={CLIENT}", "-c", "runtime plugin/boocode.lua"),
+            *("-c", "BoocodePropose .git/edits", "-c", "BoocodeAccept"),
+            *("-c", 'lua require("boocode").wait()', "-c", "qa!", "--", PATH),
+        ],
+        cwd=proposed.top,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert proposed.read(PATH).decode().split() == CHANGED, done.stderr
+
+
 @pytest.mark.parametrize("directory", ["pack/boocode/start/boocode", "pack/boocode/opt/boocode"])
 def test_it_is_a_package(proposed: Repo, tmp_path: Path, directory: str) -> None:
     package = tmp_path / directory

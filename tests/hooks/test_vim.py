@@ -684,6 +684,23 @@ def test_a_server_that_ended_is_started_again(proposed: Repo) -> None:
     assert len(vim(proposed, script, PATH)["signs"]) == 3
 
 
+def test_commands_of_the_command_line(proposed: Repo) -> None:
+    subprocess.run(
+        [
+            *(VIM, "-u", "NONE", "-i", "NONE", "-n", "-N", "--not-a-term"),
+            *("--cmd", f"set runtimepath^={CLIENT} encoding=utf-8"),
+            *("-c", "runtime plugin/boocode.vim"),
+            *("-c", "BoocodePropose .git/edits", "-c", "BoocodeAccept"),
+            *("-c", "call boocode#Wait()", "-c", "qa!", "--", PATH),
+        ],
+        cwd=proposed.top,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+    )
+    assert proposed.read(PATH).decode().split() == CHANGED
+
+
 def test_it_is_a_package(proposed: Repo, tmp_path: Path) -> None:
     package = tmp_path / "pack/boocode/opt/boocode"
     package.parent.mkdir(parents=True)

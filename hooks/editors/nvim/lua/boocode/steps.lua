@@ -49,7 +49,7 @@ function M.run(tool, arguments, action)
     vim.notify(message, vim.log.levels.ERROR)
     local chosen = task.await_user(function(choose)
       local options = {
-        prompt = message,
+        prompt = "boocode: do what instead?",
         format_item = function(step)
           return step.text
         end,

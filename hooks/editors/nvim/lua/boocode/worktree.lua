@@ -19,7 +19,8 @@ local places = vim.api.nvim_create_namespace("boocode places")
 -- `:BoocodeDiff`, the buffer is that of the file, and `in_output` is the line in the proposed text.
 function M.here()
   local buffer = vim.api.nvim_get_current_buf()
-  local line = vim.fn.line(".")
+  -- Commands of `-c` run at line 0.
+  local line = math.max(vim.fn.line("."), 1)
   local file = vim.b[buffer].boocode_file
   if file then
     return { buffer = file, in_output = line }

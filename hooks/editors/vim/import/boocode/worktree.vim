@@ -21,17 +21,19 @@ var last_place = 0
 # The place of the cursor, which stays in the text while a command waits. In a window of
 # `:BoocodeDiff`, the buffer is that of the file, and `in_output` is the line in the proposed text.
 export def Here(): dict<any>
+  # Commands of `-c` run at line 0.
+  final line = max([line('.'), 1])
   if exists('b:boocode_file')
-    return {buffer: b:boocode_file, in_output: line('.')}
+    return {buffer: b:boocode_file, in_output: line}
   endif
   last_place += 1
   if &l:modifiable
     if task.IsIdle()
       prop_remove({type: 'boocode_place', all: true})
     endif
-    prop_add(line('.'), 1, {type: 'boocode_place', id: last_place})
+    prop_add(line, 1, {type: 'boocode_place', id: last_place})
   endif
-  return {buffer: bufnr(), id: last_place, line: line('.')}
+  return {buffer: bufnr(), id: last_place, line: line}
 enddef
 
 # The line of a place now.
