@@ -152,16 +152,12 @@ class Conversation:
 
     def forget_earlier_prompts(self) -> None:
         """Forget the entries before the latest prompt."""
-        keys = [key for key, each in self._groups() if any(e["role"] == USER for e in each)]
-        for key, _ in list(self._groups()):
-            if keys and key == keys[-1]:
-                break
+        groups = [*self._first.items(), *self._last.items()]
+        prompts = [n for n, (_, made) in enumerate(groups) if any(e["role"] == USER for e in made)]
+        for key, _ in groups[: prompts[-1] if prompts else None]:
             self._first.pop(key, None)
             self._last.pop(key, None)
         self._omitted = 0
-
-    def _groups(self) -> Iterator[tuple[str | int, list[JsonObject]]]:
-        return chain(self._first.items(), self._last.items())
 
     @property
     def entries(self) -> list[JsonObject]:

@@ -441,6 +441,18 @@ def test_transcripts_of_cursor_as_they_are_documented(repo: Repo) -> None:
     assert texts(said(taken.id)) == ["Begin", "Yes", "[Shell ls]"]
 
 
+def test_a_turn_that_its_first_tool_began(repo: Repo) -> None:
+    """As `droid exec` reports it: the prompt was written before."""
+    lines = (TRANSCRIPTS / "droid.jsonl").read_bytes().splitlines(keepends=True)
+    place = next(at for at, each in enumerate(lines) if b"PreToolUse" in each)
+    session = Session("droid")
+    session.write(*lines[:place])
+    taken = session.begin("", trigger="PreToolUse")
+    session.write(*lines[place:])
+    assert texts(said(taken.id))[0] == FIRST
+    assert [each["role"] for each in said(taken.id).entries] == ["user", "tool", "assistant"]
+
+
 def test_pictures_are_named(repo: Repo) -> None:
     picture = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
     call = {"type": "tool_use", "id": "c", "name": "Screen", "input": {}}
