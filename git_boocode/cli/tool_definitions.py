@@ -158,7 +158,7 @@ _EDITED = {
     "edits are relative to the top of the worktree.",
 }
 _PATHS_TEXT = "Only these paths or patterns."
-_DRY_RUN_TEXT = "Only show what would change."
+_DRY_RUN_TEXT = "Only show the changes."
 _HUNK_TEXT = "Only these hunks, by their numbers in a dry run of one file."
 _EXPECT_TEXT = "The version of that file in the dry run."
 _AGENT_DESCRIPTIONS = {
@@ -182,8 +182,8 @@ _AGENT_DESCRIPTIONS = {
     "them.",
     "restore": "Take all files, or those in paths, and what is staged back to a checkpoint: "
     "everything done since by anyone goes, and undo brings it back. To take back one turn or "
-    "edit and keep the rest, use revert. The conversation goes back as well, unless its agent "
-    "is in a turn. HEAD and branches stay.",
+    "edit, use revert. The conversation goes back, too, unless its agent is in a "
+    "turn. HEAD and branches stay.",
     "revert": "Take back what one or several turns changed, or one edit of apply_edit, and "
     "keep everything else, such as later changes. It is refused if others have changed the same "
     "lines. The conversation stays. undo brings back what was there.",
@@ -224,9 +224,9 @@ _AGENT_ARGUMENTS: dict[str, dict[str, str]] = {
     "diff": {"old": "", "new": "", "turn": "", "paths": _PATHS_TEXT},
     "restore": {
         "checkpoint": "",
-        "after": "Go back to the end of that turn, not to its beginning.",
+        "after": "After that turn instead.",
         "paths": _PATHS_TEXT,
-        "files_only": "Leave the conversation.",
+        "files_only": "Not the conversation.",
         "hunk": _HUNK_TEXT,
         "expect": _EXPECT_TEXT,
         "dry_run": _DRY_RUN_TEXT,

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
-from zlib import crc32
 
 from git_boocode.checkpoints import capture
 from git_boocode.checkpoints.line_origin import blame as blame_file
@@ -22,7 +19,7 @@ from git_boocode.checkpoints.restore.request import (
     UNDO,
     RestoreRequest,
 )
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, compare_trees
+from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
 from git_boocode.checkpoints.turns import comparison_json
@@ -43,15 +40,14 @@ from git_boocode.repo.errors import (
     refuse_combined,
     refuse_without,
 )
-from git_boocode.repo.ids import ID
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
-from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError
+from git_boocode.server.json_rpc import JsonObject
 from git_boocode.server.tools import BUFFERS, Client
 from git_boocode.workflows import restore_parts, restore_with_edits
 from git_boocode.workflows.calling_agent import agent_of_client, session_of_agent
-from git_boocode.workflows.show_target import CheckpointTarget, find_target, is_edit
+from git_boocode.workflows.show_target import find_target, is_edit
 from git_boocode.workflows.take_back import (
     TakeBackRequest,
     chosen_turns,
@@ -423,99 +419,3 @@ HANDLERS: dict[str, Callable[[Call], JsonObject]] = {
     )
 }
 """The function of each tool, by its name."""
-
-
-_JSON, _DIFF = "application/json", "text/x-diff"
-_CHECKPOINT = "boocode://checkpoints/{id}"
-_CHANGES = f"{_CHECKPOINT}/diff"
-_URI = re.compile(r"boocode://checkpoints/([^/]+)(/diff)?")
-_PAGE = 50  # checkpoints
-
-TEMPLATES: list[JsonObject] = [
-    {
-        "uriTemplate": _CHECKPOINT,
-        "name": "checkpoint",
-        "description": "The metadata of a checkpoint, and the files that its turn changed.",
-        "mimeType": _JSON,
-    },
-    {
-        "uriTemplate": _CHANGES,
-        "name": "checkpoint diff",
-        "description": "What the turn of a checkpoint changed, as a diff.",
-        "mimeType": _DIFF,
-    },
-]
-
-
-def list_resources(repositories: Sequence[Repository], cursor: str | None) -> JsonObject:
-    """A page of the checkpoints of some worktrees, newest first in each."""
-    start, _, last = (cursor or "").partition("/")
-    keys = [*map(_key, repositories)]
-    if cursor is not None and not (start in keys and ID.fullmatch(last)):
-        raise RpcError(INVALID_PARAMS, "'cursor' is not one that this server gave, or is outdated")
-    first = keys.index(start) if cursor is not None else 0
-    page = [*islice(_entries(repositories[first:], last), _PAGE + 1)]
-    more = {}
-    if len(page) > _PAGE:
-        repository, entry = page[_PAGE - 1]
-        more = {"nextCursor": f"{_key(repository)}/{entry.id}"}
-    listed = [each for _, entry in page[:_PAGE] for each in _listed(entry)]
-    return {"resources": listed, **more}
-
-
-def _key(repository: Repository) -> str:
-    """Identifies a worktree in a cursor."""
-    return f"{crc32(os.fsencode(repository.git_dir)):08x}"
-
-
-def _entries(
-    repositories: Sequence[Repository], last: str
-) -> Iterator[tuple[Repository, Checkpoint]]:
-    """The checkpoints with their repositories.
-
-    They begin after the checkpoint `last` of the first one, which may have been dropped meanwhile.
-    """
-    for repository in repositories:
-        for entry in Catalog(repository).newest_first():
-            if isinstance(entry, Checkpoint) and not (last and entry.id >= last):
-                yield repository, entry
-        last = ""
-
-
-def _listed(entry: Checkpoint) -> Iterator[JsonObject]:
-    texts = entry.texts
-    title = texts["label"] or entry.id
-    about = ", ".join(filter(None, (texts["created_at"], texts["agent"])))
-    for template, name, kind in (
-        (_CHECKPOINT, title, _JSON),
-        (_CHANGES, f"{title} (diff)", _DIFF),
-    ):
-        uri = template.format(id=entry.id)
-        yield {"uri": uri, "name": name, "description": about, "mimeType": kind}
-
-
-def read_resource(repositories: Sequence[Repository], uri: str) -> JsonObject | None:
-    """The content of a resource; None if there is none."""
-    found = _URI.fullmatch(uri)
-    if found is None or not ID.fullmatch(found[1]):
-        return None
-    identifier, is_diff = found[1], bool(found[2])
-    texts = (_text(repository, identifier, diff=is_diff) for repository in repositories)
-    text = next((text for text in texts if text is not None), None)
-    if text is None:
-        return None
-    return {"contents": [{"uri": uri, "mimeType": _DIFF if is_diff else _JSON, "text": text}]}
-
-
-def _text(repository: Repository, identifier: str, *, diff: bool) -> str | None:
-    """The text of a checkpoint; None if it is in another repository."""
-    try:
-        with temporary_objects(repository):
-            shown = find_target(repository, identifier)
-            if not isinstance(shown, CheckpointTarget):
-                return None
-            if diff:
-                return compare_trees(repository, shown.old, shown.new, shown.paths)[1]
-            return json.dumps(shown.as_json(repository), indent=2)
-    except RefusedError:
-        return None

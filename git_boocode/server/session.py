@@ -52,13 +52,14 @@ from git_boocode.server.peer import (
 )
 from git_boocode.server.roots import Roots
 from git_boocode.server.tools import Client, DefinedTools, client_of
+from git_boocode.server.watch import WATCHED, Watch
 
 if TYPE_CHECKING:
     from git_boocode.repo.repository import Repository
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of the protocol with sessions, the newest last; all are served alike."""
-_CAPABILITIES: JsonObject = {"tools": {}, "resources": {}, "logging": {}}
+_CAPABILITIES: JsonObject = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
 _LISTEN = "subscriptions/listen"
 _ASK_ROOTS = {"resultType": "input_required", "inputRequests": {"roots": {"method": "roots/list"}}}
 _ASKING = ("tools/call", "resources/read")
@@ -124,6 +125,7 @@ class Session:
         self._pending: dict[RequestId, PendingRequest] = {}
         self._size = 0  # of the pending requests
         self._lock = threading.Lock()
+        self._watch = Watch()
         self._peer = Peer(connection, roots, Client(), {})
         self._is_initialized = self._is_loaded = False
         self._asked, self._has_asked = 0, False
@@ -141,9 +143,10 @@ class Session:
                 "initialize": self._initialize,
                 "ping": lambda *_: {},
                 "logging/setLevel": self._set_level,
+                "resources/unsubscribe": self._unsubscribe,
                 **lists,
             },
-            begun,
+            {**begun, "resources/subscribe": partial(self._read, self._subscribe)},
         )
         self._of_request = _Methods(
             {"server/discover": self._discover, **lists}, {**begun, _LISTEN: self._listen}
@@ -164,6 +167,7 @@ class Session:
         # The client cannot name roots any more. What it asked for is answered, as long as somebody
         # may be reading.
         self._roots.give_up()
+        self._watch.close()
         for pending in self._now_pending():
             if pending.request.method == _LISTEN:
                 pending.finish(partial(_subscription, pending))
@@ -279,6 +283,8 @@ class Session:
         with self._lock:
             del self._pending[pending.id]
             self._size -= pending.request.size
+        if pending.request.method == _LISTEN:
+            self._watch.forget(pending)
 
     def _initialize(self, request: RpcRequest, _: Peer) -> JsonObject:
         asked = request.params.get("protocolVersion")
@@ -337,18 +343,51 @@ class Session:
     def _listen(self, pending: PendingRequest) -> None:
         """Begin a subscription, which lasts until the client cancels it or the connection ends.
 
-        Nothing is ever reported: lists and resources are read again when somebody needs them.
+        Of what can be reported, only changes of turns and proposals are.
         """
-        if not isinstance(pending.request.params.get("notifications"), dict):
+        wanted = pending.request.params.get("notifications")
+        if not isinstance(wanted, dict):
             raise RpcError(INVALID_PARAMS, "'notifications' is not an object")
-        params = {**_subscription(pending), "notifications": {}}
+        named = wanted.get("resourceSubscriptions")
+        uris = [uri for uri in WATCHED if isinstance(named, list) and uri in named]
+        if uris:
+            self._lanes.read(partial(self._watch_for, pending, uris))
+        else:
+            self._acknowledge(pending, {})
+
+    def _watch_for(self, pending: PendingRequest, uris: list[str]) -> None:
+        def tell(uri: str) -> None:
+            params = {**_subscription(pending), "uri": uri}
+            pending.notify("notifications/resources/updated", params)
+
+        self._watch.subscribe(pending, uris, pending.peer.roots.repositories(), tell)
+        if pending.is_cancelled:
+            self._watch.forget(pending)
+        self._acknowledge(pending, {"resourceSubscriptions": uris})
+
+    def _acknowledge(self, pending: PendingRequest, granted: JsonObject) -> None:
+        params = {**_subscription(pending), "notifications": granted}
         pending.notify("notifications/subscriptions/acknowledged", params)
+
+    def _subscribe(self, pending: PendingRequest) -> JsonObject:
+        """Report changes of a resource to the client of the session."""
+        uri, peer = _watched(pending.request), pending.peer
+
+        def tell(uri: str) -> None:
+            peer.notify("notifications/resources/updated", {"uri": uri})
+
+        self._watch.subscribe(None, (uri,), peer.roots.repositories(), tell)
+        return {}
+
+    def _unsubscribe(self, request: RpcRequest, _: Peer) -> JsonObject:
+        self._watch.forget(None, (_watched(request),))
+        return {}
 
     def _read(self, read: Callable[[PendingRequest], JsonObject], pending: PendingRequest) -> None:
         self._lanes.read(partial(pending.finish, partial(read, pending)))
 
     def _list_resources(self, pending: PendingRequest) -> JsonObject:
-        from git_boocode.server.handlers import list_resources
+        from git_boocode.server.resources import list_resources
 
         cursor = pending.request.params.get("cursor")
         if not isinstance(cursor, str | None):
@@ -357,12 +396,12 @@ class Session:
             return list_resources(_repositories(pending), cursor)
 
     def _list_templates(self, *_: object) -> JsonObject:
-        from git_boocode.server.handlers import TEMPLATES
+        from git_boocode.server.resources import TEMPLATES
 
         return {"resourceTemplates": TEMPLATES}
 
     def _read_resource(self, pending: PendingRequest) -> JsonObject:
-        from git_boocode.server.handlers import read_resource
+        from git_boocode.server.resources import read_resource
 
         uri = pending.request.params.get("uri")
         if not isinstance(uri, str):
@@ -373,6 +412,14 @@ class Session:
             code = pending.peer.missing_resource
             raise RpcError(code, "there is no such resource", {"uri": uri})
         return found
+
+
+def _watched(request: RpcRequest) -> str:
+    """The resource of a subscription (RpcError)."""
+    uri = request.params.get("uri")
+    if uri not in WATCHED:
+        raise RpcError(INVALID_PARAMS, f"'uri' is not one of {', '.join(WATCHED)}")
+    return str(uri)
 
 
 def _repositories(pending: PendingRequest) -> list[Repository]:

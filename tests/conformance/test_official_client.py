@@ -292,6 +292,43 @@ def test_subscriptions(work: Repo, mode: str) -> None:
     run(talk)
 
 
+@pytest.mark.parametrize("mode", [AUTO])
+def test_another_process_changes_turns(work: Repo, mode: str) -> None:
+    async def talk() -> None:
+        async with (
+            connected(work, mode) as client,
+            client.listen(resource_subscriptions=["boocode://turns"]) as changes,
+        ):
+            assert changes.honored.resource_subscriptions == ["boocode://turns"]
+            await asyncio.to_thread(work.boocode, "checkpoint", "-m", "there")
+            async for event in changes:
+                assert str(event.uri) == "boocode://turns"
+                break
+
+    run(talk)
+
+
+@pytest.mark.parametrize("mode", VERSIONS)
+def test_a_session_subscribes(work: Repo, mode: str) -> None:
+    seen: list[str] = []
+    types = pytest.importorskip("mcp.types")
+
+    async def observe(message: Any) -> None:
+        if isinstance(message, types.ResourceUpdatedNotification):
+            seen.append(str(message.params.uri))
+
+    async def talk() -> None:
+        async with connected(work, mode, message_handler=observe) as client:
+            await client.subscribe_resource("boocode://turns")
+            await asyncio.to_thread(work.boocode, "checkpoint", "-m", "there")
+            while not seen:
+                await asyncio.sleep(0.05)
+            await client.unsubscribe_resource("boocode://turns")
+            assert seen == ["boocode://turns"]
+
+    run(talk)
+
+
 def test_progress_and_cancellation(work: Repo, mode: str) -> None:
     gate = Gate(work, "0/held")
     for number in range(1000):

@@ -27,7 +27,11 @@ def test_every_revision_is_accepted(client: Client) -> None:
         result = client.begin(version)
         assert result["protocolVersion"] == version
         assert result["serverInfo"] == {"name": "git-boocode", "version": __version__}
-        assert result["capabilities"] == {"tools": {}, "resources": {}, "logging": {}}
+        assert result["capabilities"] == {
+            "tools": {},
+            "resources": {"subscribe": True},
+            "logging": {},
+        }
         assert "apply_edit" in result["instructions"]
         assert client.succeed("locate", path="a", needle="two")
 

@@ -80,7 +80,7 @@ def test_the_server_says_what_it_can(client: Client) -> None:
     assert "apply_edit" in found.pop("instructions")
     assert found == {
         "supportedVersions": [VERSION],
-        "capabilities": {"tools": {}, "resources": {}, "logging": {}},
+        "capabilities": {"tools": {}, "resources": {"subscribe": True}, "logging": {}},
         "ttlMs": 300_000,
         "cacheScope": "private",
     }
@@ -208,7 +208,8 @@ def test_roots_come_with_the_call(client: Client, work: Repo, tmp_path: Path) ->
         assert client.fail("tools/call", ROOTS, **call, **responses)["code"] == PARAMS
     # Lists must not ask.
     assert client.ask("tools/list", ROOTS)["tools"]
-    assert client.ask("resources/list", ROOTS)["resources"] == []
+    rows = client.ask("resources/list", ROOTS)["resources"]
+    assert [row["name"] for row in rows] == ["turns", "proposals"]
     uri = f"boocode://checkpoints/{taken['id']}"
     for where, found in ((other, True), (work, False)):
         responses = {"inputResponses": {"roots": {"roots": root(where.top)}}}
@@ -294,6 +295,23 @@ def test_a_subscription_lasts_until_it_is_cancelled(client: Client) -> None:
     wrong: list[object] = [None, 7, []]
     for filtered in wrong:
         assert client.fail("subscriptions/listen", notifications=filtered)["code"] == PARAMS
+
+
+def test_a_subscription_reports_what_another_process_changes(client: Client, work: Repo) -> None:
+    wanted = ["boocode://turns", "x:y"]
+    params = {"_meta": meta(), "notifications": {"resourceSubscriptions": wanted}}
+    message = {"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params}
+    client.raw.send(message)
+    about = {"_meta": {f"{PREFIX}subscriptionId": "s"}}
+    granted = {"notifications": {"resourceSubscriptions": wanted[:1]}}
+    assert client.raw.read()["params"] == {**about, **granted}
+    work.boocode("checkpoint", "-m", "there")
+    assert client.raw.read() == {
+        "jsonrpc": "2.0",
+        "method": "notifications/resources/updated",
+        "params": {**about, "uri": wanted[0]},
+    }
+    client.raw.notify("notifications/cancelled", requestId="s")
 
 
 def test_a_subscription_ends_with_the_connection(client: Client) -> None:
