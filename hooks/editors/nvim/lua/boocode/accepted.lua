@@ -27,15 +27,53 @@ local function at_the_turn(list, is_undone)
   return found
 end
 
+-- What a record did to a buffer; nil if nothing.
+local function filled_in(record, buffer)
+  for _, filled in ipairs(record and record.filled or {}) do
+    if filled.buffer == buffer then
+      return filled
+    end
+  end
+  return nil
+end
+
+local function forget(tree, record)
+  records[tree.top] = vim.tbl_filter(function(each)
+    return each ~= record
+  end, records[tree.top])
+end
+
+-- The record that a buffer has gone back before, or forth to, by its own history, and the tool that
+-- follows it; nil if there is none.
+local function due(tree, buffer)
+  local sequence = worktree.sequence(buffer)
+  local record = at_the_turn(records[tree.top], false)
+  local filled = filled_in(record, buffer)
+  if filled and sequence <= filled.before then
+    return record, "undo"
+  end
+  record = at_the_turn(records[tree.top], true)
+  filled = filled_in(record, buffer)
+  if filled and sequence == filled.after then
+    return record, "redo"
+  end
+  return nil
+end
+
 local function notice(text)
   vim.notify("boocode: " .. text)
 end
 
 -- Step the proposal back, or forth again, with the buffer.
 local function follow(tree, record, tool)
+  if not is_in_one_buffer(record) then
+    forget(tree, record)
+    notice(record.what .. " stays accepted; :BoocodeUndo takes it back")
+    return
+  end
   local answer = worktree.step_back(tree, tool, record.checkpoint)
   if not answer then
-    record.is_lost = true
+    forget(tree, record)
     notice(record.what .. " stays accepted, because something else was done since")
     return
   end
@@ -45,36 +83,14 @@ local function follow(tree, record, tool)
   notice(record.is_undone and record.what .. " is proposed again" or "accepted " .. record.what)
 end
 
--- Compare the history of a buffer with what was accepted.
-local check = task.command(function(tree, buffer)
-  local list = records[tree.top]
-  if not vim.api.nvim_buf_is_loaded(buffer) then
-    return
-  end
-  local sequence = worktree.sequence(buffer)
-  local function filled(record)
-    for _, each in ipairs(record and record.filled or {}) do
-      if each.buffer == buffer then
-        return each
-      end
-    end
-    return nil
-  end
-
-  local record = at_the_turn(list, false)
-  while filled(record) and sequence <= filled(record).before and not record.is_lost do
-    if not is_in_one_buffer(record) then
-      record.is_lost = true
-      notice(record.what .. " stays accepted; :BoocodeUndo takes it back")
+local follow_all = task.command(function(tree, buffer)
+  local record, tool = due(tree, buffer)
+  while record do
+    follow(tree, record, tool)
+    if not vim.api.nvim_buf_is_loaded(buffer) then
       return
     end
-    follow(tree, record, "undo")
-    record = at_the_turn(list, false)
-  end
-  record = at_the_turn(list, true)
-  while filled(record) and sequence == filled(record).after and not record.is_lost do
-    follow(tree, record, "redo")
-    record = at_the_turn(list, true)
+    record, tool = due(tree, buffer)
   end
 end)
 
@@ -87,7 +103,9 @@ local function attach(tree, buffer)
   attached[buffer] = vim.api.nvim_buf_attach(buffer, false, {
     on_lines = function()
       vim.schedule(function()
-        check(tree, buffer)
+        if vim.api.nvim_buf_is_loaded(buffer) and due(tree, buffer) then
+          follow_all(tree, buffer)
+        end
       end)
     end,
     on_detach = function()
@@ -99,7 +117,7 @@ end
 -- Remember what an accept has done to buffers.
 function M.remember(tree, answer, filled, what)
   local list = vim.tbl_filter(function(record)
-    return not record.is_undone and not record.is_lost
+    return not record.is_undone
   end, records[tree.top] or {})
   records[tree.top] = list
   table.insert(list, {
