@@ -20,7 +20,8 @@ import click
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS, GROUPS, commands_of
 from git_boocode.cli.help import TOPICS
-from git_boocode.cli.tool_definitions import ANSWERS
+from git_boocode.cli.tool_definitions import ANSWERS, definition
+from git_boocode.server.tools import CWD, TOOLS, ServedTool
 
 TOP = Path(__file__).parents[1]
 PAGES = {
@@ -132,6 +133,35 @@ def _described(schema: dict[str, Any], above: str = "") -> Iterator[tuple[str, s
         yield from _described(value.get("items", value), f"{above}{key}.")
 
 
+def _arguments(tool: ServedTool) -> str:
+    """The arguments of a tool of the server, but for the directory, which all have."""
+    schema = definition(tool.name)["inputSchema"]
+    is_first = tool.name == "apply_edit" or not tool.takes_edits
+    made = "" if is_first else "The fields of an edit are those of `apply_edit`.\n\n"
+    for name, value in schema["properties"].items():
+        if name == CWD or not (is_first or name in tool.arguments):
+            continue
+        about = (
+            f", required: {_type(value)}"
+            if name in schema.get("required", ())
+            else f": {_type(value)}"
+        )
+        made += f"`{name}`{about}\n: {value['description']}\n\n"
+    return f"## {tool.name}\n\n{made}"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """The type of a value, in words."""
+    if "enum" in schema:
+        return f"one of {', '.join(f'`{each}`' for each in schema['enum'])}"
+    if schema["type"] == "array":
+        return f"array of {_type(schema['items'])}s"
+    if (inner := schema.get("additionalProperties")) and isinstance(inner, dict):
+        return f"object of {_type(inner)}s"
+    least = f", at least {schema['minimum']}" if "minimum" in schema else ""
+    return f"{schema['type']}{least}"
+
+
 _MADE: dict[str, Callable[[], str]] = {
     "@commands@": lambda: "\n\n".join(
         f"## {title}\n\n" + "\n".join(f"    {name:<10}  {text}" for name, text in group.items())
@@ -141,6 +171,7 @@ _MADE: dict[str, Callable[[], str]] = {
     "@definitions@": lambda: "".join(
         f"## {k}\n\n{_schema(v)}" for k, v in ANSWERS["$defs"].items() if "oneOf" not in v
     ),
+    "@arguments@": lambda: "".join(map(_arguments, TOOLS.values())),
     "@codes@": lambda: _words("code"),
     "@findings@": lambda: _words("finding_kind"),
 }
