@@ -1501,6 +1501,24 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     assert (changed.read("a").decode(), changed.read("b")) == (TEXT, b"one\n")
 
 
+def test_turns_are_marked_by_what_became_of_them(changed: Repo) -> None:
+    changed.boocode("checkpoint", "-m", "second")
+    changed.write("c", "of the second turn\n")
+    changed.boocode("checkpoint", "-m", "third")
+    assert changed.boocode("revert", "label:second").code == 0
+    seen = nvim(
+        changed,
+        """
+        run("BoocodeLog")
+        return report({ rows = vim.api.nvim_buf_get_lines(0, 0, -1, true) })
+        """,
+        "a",
+    )
+    marked = [row for row in seen["rows"] if "(reverted)" in row]
+    assert len(marked) == 1
+    assert "  second  (reverted)" in marked[0]
+
+
 def test_files_with_unsaved_changes_are_not_restored(changed: Repo) -> None:
     seen = nvim(
         changed,
