@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.hooks.editor_kit import CHANGED, PATH, TEXT, WORDS, three_edits
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
 
@@ -52,17 +53,6 @@ function Report(more = {})
     \\ }, a:more)
 endfunction
 """
-WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-TEXT = "".join(f"{word}\n" for word in WORDS)
-PATH = "with space/naïve ü.txt"
-CHANGED = ["one", "TWO", *WORDS[2:5], "new", "six", "seven", "nine", "ten"]
-
-
-def three_edits(path: str = PATH) -> str:
-    """Edits that change a line, insert one after `five`, and delete one: three hunks."""
-    pairs = [("two\n", "TWO\n"), ("five\n", "five\nnew\n"), ("eight\n", "")]
-    edits = [{"path": path, "old_string": old, "new_string": new} for old, new in pairs]
-    return json.dumps(edits, ensure_ascii=False)
 
 
 def vim(repo: Repo, script: str, *files: str, cwd: str | Path = "") -> Any:
@@ -89,24 +79,6 @@ def vim(repo: Repo, script: str, *files: str, cwd: str | Path = "") -> Any:
     out.unlink()
     assert seen["errors"] == []
     return seen
-
-
-@pytest.fixture
-def proposed(repo: Repo) -> Repo:
-    """A repository with a file, and the edits of three hunks in `.git/edits`."""
-    repo.commit(**{PATH: TEXT})
-    repo.write(".git/edits", three_edits())
-    return repo
-
-
-@pytest.fixture
-def changed(repo: Repo) -> Repo:
-    """A turn that changed a file in three places, and another file."""
-    repo.commit(a=TEXT, b="one\n")
-    assert repo.boocode("checkpoint", "-m", "change them", "--agent", "codex").code == 0
-    repo.write("a", TEXT.replace("two\n", "TWO\n").replace("five\n", "").replace("nine", "9"))
-    repo.write("b", "two\n")
-    return repo
 
 
 def test_every_function_compiles(repo: Repo, tmp_path: Path) -> None:
@@ -422,7 +394,7 @@ def test_a_request_is_cancelled_and_a_server_that_hangs_is_ended(proposed: Repo)
 
 
 def on_a_terminal(repo: Repo, command: str, steps: list[tuple[str, str]], *files: str) -> Any:
-    """Vim on a terminal: run a command, and type keys when a text is on the screen.
+    """Vim on a terminal: run a command, and type keys when texts, with `|` between, are on the screen.
 
     Returns what is to be seen at the end.
     """
@@ -436,8 +408,10 @@ def on_a_terminal(repo: Repo, command: str, steps: list[tuple[str, str]], *files
         size=(100, 40),
     )
     for text, keys in [("", f":{command}\r"), *steps]:
-        terminal.see(text)
+        terminal.see(*text.split("|"))
         terminal.type(keys)
+    # Vim forgets what is typed too early.
+    terminal.wait_until(lambda shown: "ancel:" not in shown and "Restore:" not in shown)
     terminal.type(":call writefile([json_encode(Report())], $SEEN)\r:qa!\r")
     assert terminal.end()[0] == 0
     seen = json.loads(out.read_text())
@@ -450,7 +424,7 @@ def test_a_restore_shows_what_changes_and_asks(
 ) -> None:
     monkeypatch.chdir(changed.top)
     before = changed.read("a")
-    steps = [("codex", "\r"), ("[C]ancel", "c"), ("~", "")]
+    steps = [("codex", "\r"), ("[C]ancel", "c")]
     seen = on_a_terminal(changed, "BoocodeRestore", steps, "a")
     assert (changed.read("a"), seen["messages"]) == (before, [])
     question = seen["screen"]
@@ -458,7 +432,7 @@ def test_a_restore_shows_what_changes_and_asks(
         assert text in question
     assert ":BoocodeUndo takes it back." in question
 
-    steps = [("codex", "\r"), ("[C]ancel", "d"), ("+TWO", "b"), ("restored 2 files", "")]
+    steps = [("codex", "\r"), ("[C]ancel", "d"), ("+TWO|[C]ancel", "b"), ("restored 2 files", "")]
     seen = on_a_terminal(changed, "BoocodeRestore", steps, "a")
     assert (seen["lines"], changed.read("b")) == (WORDS, b"one\n")
     assert seen["messages"] == ["restored 2 files; :BoocodeUndo takes it back"]
@@ -481,7 +455,7 @@ def test_files_are_restored_to_after_a_turn(changed: Repo, monkeypatch: pytest.M
 
 def test_a_menu_may_be_left(changed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(changed.top)
-    seen = on_a_terminal(changed, "BoocodeRestore", [("codex", "x"), ("~", "")], "a")
+    seen = on_a_terminal(changed, "BoocodeRestore", [("codex", "x")], "a")
     assert (seen["messages"], changed.read("b")) == ([], b"two\n")
 
 
