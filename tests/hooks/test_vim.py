@@ -394,9 +394,9 @@ def test_a_request_is_cancelled_and_a_server_that_hangs_is_ended(proposed: Repo)
 
 
 def on_a_terminal(repo: Repo, command: str, steps: list[tuple[str, str]], *files: str) -> Any:
-    """Vim on a terminal: run a command, and type keys when texts, with `|` between, are on the screen.
+    """Vim on a terminal: run a command, and type keys when a text is on the screen.
 
-    Returns what is to be seen at the end.
+    Of several texts, with `|` between, all have to be. Returns what is to be seen at the end.
     """
     out = repo.top / ".git/seen"
     program = repo.write(".git/script.vim", _PRELUDE)
