@@ -296,21 +296,21 @@ def test_turns_and_the_files_of_a_turn(code: Code) -> None:
     seen = code.run(
         """
         const turns = [];
-        for (const turn of await host.rows("turns")) {
+        for (const turn of await host.turns()) {
           const files = {};
           for (const file of await host.rows("turns", turn))
             files[file.label] = [file.description, ...(await host.sides(file))];
-          turns.push([turn.label, turn.contextValue, turn.description.split(", ").at(-1), files]);
+          turns.push([turn.label, turn.contextValue, turn.description.split(" · ").at(-1), files]);
         }
         return turns;
         """
     )
     assert seen == [
-        ["second", "turn", "1 files", {"naïve ü": ["modify", "ü\n", "now\n"]}],
+        ["second", "turn", "1 file +1 −1", {"naïve ü": ["modify", "ü\n", "now\n"]}],
         [
             "first",
             "turn",
-            "3 files",
+            "3 files +2 −6",
             {
                 "a.txt": ["modify", WORDS, "changed\n"],
                 "gone": ["delete", "gone\n", ""],
@@ -322,12 +322,15 @@ def test_turns_and_the_files_of_a_turn(code: Code) -> None:
 
 CONVERSATION = "the conversation goes back if a callback restores it"
 RESTORE = """
-const [turn] = await host.rows("turns");
+const [turn] = await host.turns();
 await host.run("restore", turn);
 """
 
 
-@pytest.mark.parametrize("answer", ["Restore", None])
+BOTH_PARTS = ["Restore Files and Conversation", "Restore Files Only"]
+
+
+@pytest.mark.parametrize("answer", [*BOTH_PARTS, None])
 def test_a_restore_lists_what_it_changes_and_asks(code: Code, answer: str | None) -> None:
     repo = code.repo
     repo.boocode("checkpoint", "-m", "first")
@@ -341,7 +344,8 @@ def test_a_restore_lists_what_it_changes_and_asks(code: Code, answer: str | None
         """
     )
     [dialog] = seen
-    assert (dialog["modal"], dialog["text"], dialog["items"]) == (True, "Restore?", ["Restore"])
+    assert (dialog["modal"], dialog["text"]) == (True, "Restore to before 'first'?")
+    assert dialog["items"] == BOTH_PARTS
     assert dialog["detail"] == f"modify a.txt\ndelete new\n{CONVERSATION}"
     assert repo.read("a.txt").decode() == (WORDS if answer else "changed\n")
     assert (repo.top / "new").exists() == (answer is None)
@@ -349,7 +353,7 @@ def test_a_restore_lists_what_it_changes_and_asks(code: Code, answer: str | None
 
 def test_a_restore_is_undone(code: Code) -> None:
     repo = code.repo
-    repo.boocode("checkpoint")
+    repo.boocode("checkpoint", "-m", "one")
     repo.write("a.txt", "changed\n")
     seen = code.run(
         f"""
@@ -361,14 +365,14 @@ def test_a_restore_is_undone(code: Code) -> None:
     )
     detail = f"modify a.txt\n{CONVERSATION}"
     assert [(each["text"], each["detail"]) for each in seen] == [
-        ("Restore?", detail),
-        ("Undo?", detail),
+        ("Restore to before 'one'?", detail),
+        ("Undo the latest change?", detail),
     ]
     assert repo.read("a.txt") == b"changed\n"
 
 
 FILE = """
-const [turn] = await host.rows("turns");
+const [turn] = await host.turns();
 const file = (await host.rows("turns", turn)).find(({ label }) => label === "a*.txt");
 """
 
@@ -439,7 +443,7 @@ def test_a_turn_is_taken_back_and_other_work_stays(two_hunks: Code, answer: str 
         """
     )
     [dialog] = seen
-    assert (dialog["modal"], dialog["text"]) == (True, "Take back this turn?")
+    assert (dialog["modal"], dialog["text"]) == (True, "Take back 'first'?")
     listed = "modify a*.txt\nmodify a.txt\nwhat others wrote since stays"
     assert dialog["detail"] == listed
     assert (b"three" in repo.read("a*.txt")) == (answer is None)
@@ -478,7 +482,7 @@ def question(code: Code, command: str) -> list[str]:
     """What is said to change, by the dialog of a command that the user then leaves."""
     seen = code.run(
         f"""
-        const [turn] = await host.rows("turns");
+        const [turn] = await host.turns();
         await host.run({json.dumps(command)}, turn);
         return host.dialogs.map(({{ detail }}) => detail);
         """
@@ -536,7 +540,7 @@ def test_unsaved_documents_are_saved_before_a_restore(code: Code) -> None:
         return host.dialogs.map(({{ detail, items }}) => [detail, items]);
     """
     details = code.run(script)
-    assert details == [["a.txt", ["Save"]], [f"modify a.txt\n{CONVERSATION}", ["Restore"]]]
+    assert details == [["a.txt", ["Save"]], [f"modify a.txt\n{CONVERSATION}", BOTH_PARTS]]
     assert repo.read("a.txt").decode() == WORDS
     assert repo.boocode("undo").code == 0
     assert repo.read("a.txt").decode() == f"typed\n{WORDS}"
@@ -723,7 +727,7 @@ def test_a_server_that_died_is_started_again(code: Code) -> None:
         host.children[0].kill();
         await new Promise((done) => host.children[0].on("close", done));
         await host.run("checkpoint");
-        const turns = await host.rows("turns");
+        const turns = await host.turns();
         return [turns.length, host.children.length, host.dialogs, host.log];
         """
     )
@@ -803,8 +807,10 @@ def test_several_folders_have_rows_of_their_own(code: Code, tmp_path: Path) -> N
         f"""
         host.folders.push({json.dumps(str(tmp_path / "linked"))});
         const found = {{}};
-        for (const folder of await host.rows("turns"))
-          found[folder.label] = (await host.rows("turns", folder)).map(({{ label }}) => label);
+        for (const folder of await host.rows("turns")) {{
+          const rows = await host.rows("turns", folder);
+          found[folder.label] = rows.slice(1).map(({{ label }}) => label);
+        }}
         return [found, host.watchers.map(({{ base }}) => base)];
         """
     )
@@ -861,3 +867,165 @@ def test_a_path_with_a_symlink_is_the_same_document(code: Code, tmp_path: Path) 
     )
     assert seen == ["typed\n" + WORDS.replace("two", "TWO"), []]
     assert code.repo.read("a.txt").decode() == WORDS
+
+
+def test_the_timeline_tells_what_happened(code: Code) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint", "-m", "first")
+    repo.write("a.txt", "changed\n")
+    repo.boocode("checkpoint", "-m", "second")
+    repo.commit(**{"a.txt": "committed\n"})
+    repo.boocode("restore", "@~1", "--files-only")
+    seen = code.run(
+        """
+        const rows = await host.rows("turns");
+        return rows.map(({ label, description }) => [label, description.split(" · ")[0]]);
+        """
+    )
+    *others, (first, _), (here, where) = seen
+    assert (first, here, where) == ("first", "you are here", "before 'first'")
+    assert ["second", "(restored away)"] in others
+    assert ["restored to before 'first'", "just now"] in others
+    assert [label for label, _ in others if label.startswith("committed ")]
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_turn_is_restored_to_before_and_to_after(code: Code, after: bool) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint", "-m", "first")
+    repo.write("a.txt", "changed\n")
+    repo.boocode("checkpoint", "-m", "second")
+    repo.write("a.txt", "later\n")
+    command = "restoreAfter" if after else "restore"
+    seen = code.run(
+        f"""
+        host.answer = ({{ items }}) => items[0];
+        host.notice = () => "Undo";
+        const turns = await host.turns();
+        await host.run("{command}", turns[1]);
+        const text = require("fs").readFileSync("a.txt", "utf8");
+        await new Promise((done) => setTimeout(done, 0));
+        return [host.dialogs[0].text, text, host.notices];
+        """
+    )
+    side = "after" if after else "before"
+    text = "changed\n" if after else WORDS
+    assert seen == [f"Restore to {side} 'first'?", text, ["Restored 1 file."]]
+
+
+def test_versions_are_bytes(code: Code) -> None:
+    picture = bytes(range(256))
+    (code.repo.top / "picture.png").write_bytes(picture)
+    code.repo.commit(latin="")
+    code.repo.boocode("checkpoint")
+    (code.repo.top / "picture.png").write_bytes(b"now")
+    seen = code.run(
+        """
+        const [turn] = await host.turns();
+        const [file] = await host.rows("turns", turn);
+        const [left] = file.command.arguments;
+        return [...(await host.providers.boocode.readFile(left))];
+        """
+    )
+    assert bytes(seen) == picture
+
+
+def test_files_of_turns_whose_names_are_not_utf8_open(code: Code) -> None:
+    try:
+        code.repo.commit(**{"a\udcff": "two\n"})
+    except OSError:
+        pytest.skip("the file system has no such names")
+    code.repo.boocode("checkpoint")
+    code.repo.write("a\udcff", "TWO\n")
+    seen = code.run(
+        """
+        const [turn] = await host.turns();
+        const [file] = await host.rows("turns", turn);
+        const before = await host.sides(file);
+        return before;
+        """
+    )
+    assert seen == ["two\n", "TWO\n"]
+
+
+def test_names_cannot_hide_what_they_are(code: Code) -> None:
+    code.repo.boocode("checkpoint", "-m", "label\u202etxt")
+    code.repo.write("a\u202ec.txt", "x\n")
+    seen = code.run(
+        """
+        host.answer = () => undefined;
+        const [turn] = await host.turns();
+        const [file] = await host.rows("turns", turn);
+        await host.run("revert", turn);
+        return [turn.label, file.label, file.command.arguments[2], host.dialogs[0].detail];
+        """
+    )
+    assert "\u202e" not in "".join(seen)
+    assert seen[1] == "a⟨U+202E⟩c.txt"
+
+
+@pytest.mark.parametrize("tool", ["accept", "discard"])
+def test_one_hunk_is_decided_in_the_editor(code: Code, tool: str) -> None:
+    code.repo.boocode("checkpoint")
+    edits = [{**TWO}, {"path": "a.txt", "old_string": "four", "new_string": "FOUR"}]
+    seen = code.run(
+        select(*edits)
+        + f"""
+        await host.run("propose");
+        const open = host.open("a.txt");
+        open.type("typed\\n");
+        const lenses = await host.lenses(open);
+        const [, , command, given] = lenses.find(([, title]) => /{tool}/i.test(title));
+        await host.commands[command](...given);
+        const left = await host.lenses(open);
+        return [lenses.map(([line]) => line), open.text, left.map(([line]) => line), host.dialogs];
+        """
+    )
+    before, text, left, dialogs = seen
+    assert (before, dialogs) == ([2, 2, 2, 4, 4, 4], [])
+    assert text == f"typed\n{WORDS.replace('two', 'TWO') if tool == 'accept' else WORDS}"
+    assert left == [4, 4, 4]
+    assert code.repo.read("a.txt").decode() == WORDS
+
+
+def test_a_hunk_that_nobody_saw_is_not_accepted(code: Code) -> None:
+    seen = code.run(
+        select(TWO)
+        + """
+        await host.run("propose");
+        const open = host.open("a.txt");
+        const [[, , command, given]] = await host.lenses(open);
+        const edit = { path: "a.txt", old_string: "one", new_string: "ONE" };
+        const options = { input: JSON.stringify(edit) };
+        require("child_process").execFileSync("git", ["boocode", "propose"], options);
+        await host.commands[command](...given);
+        return [open.text, host.dialogs.length];
+        """
+    )
+    assert seen == [WORDS, 1]
+    assert code.repo.read("a.txt").decode() == WORDS
+
+
+def test_turns_are_searched_compared_and_opened(code: Code) -> None:
+    repo = code.repo
+    repo.boocode("checkpoint", "-m", "first thing")
+    repo.write("a.txt", "changed\n")
+    repo.boocode("checkpoint", "-m", "second")
+    seen = code.run(
+        """
+        const [second, first] = await host.turns();
+        await host.run("compareWithNow", first);
+        const shown = host.executed.find(([name]) => name === "vscode.changes");
+        const [, title, [[, left, right]]] = shown;
+        const sides = [await host.content(left), await host.content(right)];
+        host.input = () => "thing";
+        await host.run("search", {});
+        const found = (await host.turns()).map(({ label }) => label);
+        await host.run("openPage", first);
+        const page = await fetch(host.opened[0]);
+        await host.run("copyId", first);
+        return [title, sides, found, page.status, host.opened[0].split("#")[1] === host.clipboard];
+        """
+    )
+    title = "Before 'first thing', and now"
+    assert seen == [title, [WORDS, "changed\n"], ["first thing"], 200, True]

@@ -14,6 +14,9 @@ class Uri {
   static from(parts) {
     return new Uri(parts);
   }
+  static parse(text) {
+    return new Uri({ path: text });
+  }
   static file(file) {
     return new Uri({ scheme: "file", path: file });
   }
@@ -36,6 +39,31 @@ class Range {
 class TreeItem {
   constructor(label, collapsibleState) {
     Object.assign(this, { label, collapsibleState });
+  }
+}
+
+class Position {
+  constructor(line, character) {
+    Object.assign(this, { line, character });
+  }
+}
+
+class Selection extends Range {
+  constructor(start, end) {
+    super(start.line, start.character, end.line, end.character);
+    this.active = end;
+  }
+}
+
+class CodeLens {
+  constructor(range, command) {
+    Object.assign(this, { range, command });
+  }
+}
+
+class ThemeIcon {
+  constructor(id) {
+    this.id = id;
   }
 }
 
@@ -66,6 +94,9 @@ class Document {
     this.version = 1;
     this.isDirty = false;
     this.text = text.replace("\ufeff", "");
+  }
+  get lineCount() {
+    return this.text.split(this.ending).length;
   }
   getText(range) {
     return range ? this.text.slice(this.offset(range.start), this.offset(range.end)) : this.text;
@@ -99,7 +130,11 @@ const host = {
   commands: {},
   dialogs: [],
   folders: [process.cwd()],
+  executed: [],
+  inputs: [],
   log: [],
+  notices: [],
+  opened: [],
   providers: {},
   refreshed: 0,
   settings: {},
@@ -108,6 +143,9 @@ const host = {
   watchers: [],
   // A test replaces it: the choice in a dialog.
   answer: () => undefined,
+  // A test replaces them: the button below what was done, and what is typed into a box.
+  notice: () => undefined,
+  input: () => "",
   // A test replaces it: what happens once the user can cancel.
   slow: () => {},
   // Open a document.
@@ -119,16 +157,29 @@ const host = {
   select(text) {
     const document = new Document("/nowhere");
     document.text = text;
-    window.activeTextEditor = { document, selection: new Range(0, 0, text.split("\n").length, 0) };
+    window.activeTextEditor = { document, selection: new Selection(new Position(0, 0), new Position(text.split("\n").length, 0)) };
   },
-  run: (command, ...values) => host.commands[`boocode.${command}`](...values),
+  run: (command, ...values) => commands.executeCommand(`boocode.${command}`, ...values),
   rows: async (view, parent) => (await host.views[`boocode.${view}`].getChildren(parent)) ?? [],
+  // The rows of turns alone.
+  turns: async () => (await host.rows("turns")).filter(({ contextValue }) => contextValue === "turn"),
   // Both sides of the comparison that a click on a row opens.
   async sides({ command }) {
     if (command.command !== "vscode.diff") throw new Error(command.command);
-    command.arguments.slice(0, 2).map(String);
-    return Promise.all(command.arguments.slice(0, 2).map((uri) =>
-      uri.scheme === "file" ? fs.readFileSync(uri.fsPath, "utf8") : host.providers[uri.scheme].provideTextDocumentContent(uri)));
+    return Promise.all(command.arguments.slice(0, 2).map((uri) => host.content(uri)));
+  },
+  // The text of a file or of a version; their sizes have to be right.
+  async content(uri) {
+    String(uri);
+    if (uri.scheme === "file") return fs.readFileSync(uri.fsPath, "utf8");
+    const [bytes, { size }] = await Promise.all([host.providers[uri.scheme].readFile(uri), host.providers[uri.scheme].stat(uri)]);
+    if (size !== bytes.length) throw new Error(`${size} bytes were announced, ${bytes.length} came`);
+    return Buffer.from(bytes).toString("utf8");
+  },
+  // The lines above hunks of a document: at which line, and what can be done there.
+  async lenses(document) {
+    const found = await host.lensProvider.provideCodeLenses(document);
+    return found.map(({ range, command }) => [range.start.line, command.title, command.command, command.arguments]);
   },
 };
 
@@ -146,6 +197,20 @@ const window = {
     host.views[id] = provider;
     provider.onDidChangeTreeData(() => (host.refreshed += 1));
     return { dispose() {} };
+  },
+  activeTextEditor: undefined,
+  visibleTextEditors: [],
+  createTextEditorDecorationType: (options) => ({ options, dispose() {} }),
+  createTerminal: () => ({ show() {}, sendText: (text) => host.executed.push(["terminal", text]) }),
+  onDidChangeVisibleTextEditors: () => ({ dispose() {} }),
+  setStatusBarMessage: (text) => host.notices.push(text),
+  async showInformationMessage(text, ...items) {
+    host.notices.push(text);
+    return host.notice({ text, items });
+  },
+  showInputBox: async (options) => {
+    host.inputs.push(options);
+    return host.input(options);
   },
   showErrorMessage: asks("error"),
   showQuickPick: asks("pick"),
@@ -171,7 +236,9 @@ const workspace = {
   },
   getConfiguration: () => ({ get: (name, fallback) => host.settings[name] ?? fallback }),
   getWorkspaceFolder: ({ path: file }) => workspace.workspaceFolders.find(({ uri }) => file.startsWith(`${uri.path}/`)),
-  registerTextDocumentContentProvider(scheme, provider) {
+  onDidChangeTextDocument: () => ({ dispose() {} }),
+  registerFileSystemProvider(scheme, provider, options) {
+    if (!options.isReadonly) throw new Error("versions cannot be written");
     host.providers[scheme] = provider;
     return { dispose() {} };
   },
@@ -186,14 +253,30 @@ const workspace = {
 };
 
 const commands = {
+  async executeCommand(name, ...values) {
+    host.executed.push([name, ...values]);
+    return host.commands[name]?.(...values);
+  },
   registerCommand(name, run) {
     host.commands[name] = run;
     return { dispose() {} };
   },
 };
 
+const languages = {
+  registerCodeLensProvider(_, provider) {
+    host.lensProvider = provider;
+    return { dispose() {} };
+  },
+};
+
 const double = {
-  ...{ EventEmitter, Range, TreeItem, Uri, WorkspaceEdit, commands, window, workspace },
+  ...{ CodeLens, EventEmitter, Position, Range, Selection, ThemeIcon, TreeItem, Uri, WorkspaceEdit },
+  ...{ commands, languages, window, workspace },
+  FileSystemError: { NoPermissions: (uri) => new Error(`${uri} cannot be written`) },
+  FileType: { File: 1 },
+  OverviewRulerLane: { Left: 1 },
+  ThemeColor: class {},
   ProgressLocation: { Notification: 15 },
   RelativePattern: class {
     constructor(base, pattern) {
@@ -201,7 +284,10 @@ const double = {
     }
   },
   TreeItemCollapsibleState: { None: 0, Collapsed: 1 },
-  env: { clipboard: { readText: async () => host.clipboard } },
+  env: {
+    clipboard: { readText: async () => host.clipboard, writeText: async (text) => (host.clipboard = text) },
+    openExternal: async (uri) => host.opened.push(uri.path),
+  },
 };
 const load = Module._load;
 Module._load = (name, ...rest) => (name === "vscode" ? double : load(name, ...rest));
@@ -214,8 +300,8 @@ childProcess.spawn = (...args) => {
 async function main([extension, script]) {
   const context = { subscriptions: [] };
   require(path.resolve(extension)).activate(context);
-  const run = new Function("host", `return (async () => {${fs.readFileSync(script, "utf8")}})()`);
-  const seen = await run(host);
+  const run = new Function("host", "require", `return (async () => {${fs.readFileSync(script, "utf8")}})()`);
+  const seen = await run(host, require);
   // As VS Code does in the end; nothing else keeps this process.
   context.subscriptions.forEach((each) => each.dispose());
   fs.writeSync(1, JSON.stringify(seen ?? null));

@@ -1,15 +1,19 @@
 // What the commands do; README.md describes them.
 "use strict";
 const vscode = require("vscode");
+const dialogs = require("./dialogs");
 const { ToolError } = require("./server");
+const { visible } = require("./text");
+const { goBack, revert, TURN_ACTIONS } = require("./turn_commands");
 
 /**
- * @import { Answer, Arguments, Hunk, Row } from "./types"
+ * @import { Action, Answer, Arguments } from "./types"
  * @import { Worktree } from "./worktree"
  */
 
-const { window, workspace } = vscode;
+const { window } = vscode;
 const NEAREST = "Show Nearest Text";
+const SHOWN = 5000; // milliseconds
 
 /**
  * The buttons of the steps that a refusal can name; others are none for an editor.
@@ -28,28 +32,37 @@ const BUTTONS = {
  * @type {Record<string, (worktree: Worktree, args: Arguments) => Promise<unknown>>}
  */
 const AGAIN = {
-    accept: (worktree, args) => worktree.change("accept", args),
-    apply_edit: (worktree, args) => worktree.change("apply_edit", args),
-    discard: (worktree, args) => worktree.call("discard", args, worktree.unsaved()),
-    restore: (worktree, args) => goBack(worktree, "Restore", args),
-    revert: (worktree, { turns = [], ...more }) => revert(worktree, turns, more),
-    undo: (worktree, args) => goBack(worktree, "Undo", args),
+    accept: (worktree, args) => change(worktree, "accept", args, "Accepted"),
+    apply_edit: (worktree, args) => change(worktree, "apply_edit", args, "Changed"),
+    discard: (worktree, args) => discard(worktree, args),
+    restore: (worktree, args) => goBack(worktree, "restore", "Restore?", "Restore", args),
+    revert: (worktree, { turns = [], ...more }) =>
+        revert(
+            worktree,
+            turns.map((id) => ({ id })),
+            more,
+        ),
+    undo: (worktree, args) => goBack(worktree, "undo", "Undo?", "Undo", args),
+    redo: (worktree, args) => goBack(worktree, "redo", "Redo?", "Redo", args),
 };
 
-/** @type {Record<string, (worktree: Worktree, row: Partial<Row>) => Promise<unknown>>} */
+/** @type {Record<string, Action>} */
 const ACTIONS = {
-    apply: async (worktree) => worktree.change("apply_edit", await edit()),
-    propose: async (worktree) => worktree.call("propose", await edit(), worktree.unsaved()),
-    checkpoint: (worktree) => worktree.call("checkpoint", {}),
-    restore: (worktree, { id }) => goBack(worktree, "Restore", { checkpoint: id }),
-    restoreFile: (worktree, { turn, paths }) =>
-        goBack(worktree, "Restore", { checkpoint: turn, paths: literal(paths) }),
-    restoreHunks: (worktree, { turn, paths }) => restoreHunks(worktree, turn, paths),
-    revert: (worktree, { id }) => revert(worktree, id ? [id] : []),
-    undo: (worktree) => goBack(worktree, "Undo", {}),
-    // All files if there are no paths.
-    accept: (worktree, { paths }) => worktree.change("accept", { paths }),
-    discard: (worktree, { paths }) => worktree.call("discard", { paths }, worktree.unsaved()),
+    ...TURN_ACTIONS,
+    apply: async (worktree) => change(worktree, "apply_edit", await edit(), "Changed"),
+    propose: async (worktree) => {
+        const { files } = await worktree.call("propose", await edit(), worktree.unsaved());
+        window.setStatusBarMessage(dialogs.doneText("Proposed:", { files: files ?? [] }), SHOWN);
+    },
+    accept: (worktree, row) => change(worktree, "accept", decided(worktree, row), "Accepted"),
+    discard: (worktree, row) => discard(worktree, decided(worktree, row)),
+    acceptAll: async (worktree) => decideAll(worktree, "Accept"),
+    discardAll: async (worktree) => decideAll(worktree, "Discard"),
+    installHooks: async (worktree) => {
+        const terminal = window.createTerminal({ name: "git-boocode", cwd: worktree.top });
+        terminal.show();
+        terminal.sendText("git boocode hooks install");
+    },
     refresh: async () => {},
 };
 
@@ -61,191 +74,64 @@ async function edit() {
 }
 
 /**
- * @param {string} question
- * @param {string} detail
- * @param {string} button
- */
-async function confirmed(question, detail, button) {
-    const options = { modal: true, detail };
-    return (await window.showWarningMessage(question, options, button)) === button;
-}
-
-/**
- * Save unsaved documents if the user agrees; whether none is left.
+ * The file of a row, of the proposal that the user sees.
  * @param {Worktree} worktree
+ * @param {{ paths?: string[] }} row
+ * @returns {Arguments}
  */
-async function saved(worktree) {
-    const unsaved = [...worktree.unsaved().keys()].join("\n");
-    if (!unsaved) {
-        return true;
-    }
-    const question = "Save these files first?";
-    return (await confirmed(question, unsaved, "Save")) && workspace.saveAll();
-}
-
-/** Paths as pathspecs that match nothing else. */
-function literal(/** @type {string[]} */ paths = []) {
-    return paths.map((path) => `:(top,literal)${path}`);
+function decided({ seen }, { paths }) {
+    return { ...(paths && { paths }), ...(paths && seen && { expect: seen }) };
 }
 
 /**
- * Restore or undo, after unsaved documents are saved and the user has seen what changes.
+ * Accept or discard everything that is proposed, after a question.
  * @param {Worktree} worktree
- * @param {"Restore" | "Undo"} name
- * @param {object} args
+ * @param {"Accept" | "Discard"} verb
  */
-async function goBack(worktree, name, args) {
-    if (!(await saved(worktree))) {
-        return;
+async function decideAll(worktree, verb) {
+    const { files = [], proposal } = await worktree.call("status", {}, worktree.unsaved());
+    const listed = files.filter(({ status }) => status && status !== "~");
+    const detail = listed.map(({ status, path }) => `${status} ${visible(path)}`).join("\n");
+    if (!listed.length) {
+        throw new Error("nothing is proposed");
     }
-    const tool = name.toLowerCase();
-    const plan = await worktree.call(tool, { ...args, dry_run: true });
-    const detail = described(plan, "paths" in args);
-    if (await confirmed(`${name}?`, detail, name)) {
-        await worktree.call(tool, args);
+    if (await dialogs.confirmed(`${verb} all that is proposed?`, detail, verb)) {
+        const args = { expect: proposal ?? undefined };
+        const isAccept = verb === "Accept";
+        await (isAccept ? change(worktree, "accept", args, "Accepted") : discard(worktree, args));
     }
 }
 
 /**
- * Restore the hunks of a file that the user chooses, to before a turn.
  * @param {Worktree} worktree
- * @param {string} turn
- * @param {string[]} files
+ * @param {string} tool
+ * @param {Arguments} args
+ * @param {string} verb
  */
-async function restoreHunks(worktree, turn = "", files = []) {
-    if (!(await saved(worktree))) {
-        return;
+async function change(worktree, tool, args, verb) {
+    const answer = await worktree.change(tool, args);
+    if (tool === "accept") {
+        worktree.seen = answer.proposal ?? undefined;
     }
-    const paths = literal(files.slice(-1));
-    const plan = await worktree.call("restore", { checkpoint: turn, paths, dry_run: true });
-    const [change] = plan.changed ?? [];
-    const hunks = change?.hunks ?? [];
-    if (!hunks.length) {
-        const why = change ? "has no hunks" : "is as it was before the turn";
-        throw new Error(`'${files.at(-1)}' ${why}`);
-    }
-    const items = hunks.map((hunk) => ({
-        label: `line ${hunk.start_line}`,
-        detail: textOf(hunk),
-        number: hunk.number,
-    }));
-    const title = "Restore these hunks";
-    const chosen = await window.showQuickPick(items, { canPickMany: true, title });
-    if (chosen?.length) {
-        const hunk = chosen.map(({ number }) => number);
-        await worktree.call("restore", { checkpoint: turn, paths, hunk, expect: change?.version });
-    }
-}
-
-/** @param {Hunk} hunk */
-function textOf({ old_text, new_text }) {
-    /**
-     * @param {string} mark
-     * @param {string} text
-     */
-    const marked = (mark, text) =>
-        text
-            ? text
-                  .replace(/\n$/, "")
-                  .split("\n")
-                  .map((line) => `${mark}${line}`)
-            : [];
-    return [...marked("-", old_text), ...marked("+", new_text)].join(" ⏎ ");
-}
-
-/**
- * Take turns back, after the user has seen what changes; what others wrote since stays.
- * @param {Worktree} worktree
- * @param {string[]} turns
- * @param {object} [more]
- * @returns {Promise<void>}
- */
-async function revert(worktree, turns, more = {}) {
-    const question = turns.length > 1 ? `Take back ${turns.length} turns?` : "Take back this turn?";
-    const args = { ...more, turns };
-    /** @type {Answer} */
-    let plan;
-    try {
-        plan = await worktree.call("revert", { ...args, dry_run: true }, worktree.unsaved());
-    } catch (error) {
-        const later = laterTurns(error, turns);
-        if (!later.length) {
-            throw error;
-        }
-        const detail = conflictsOf(error);
-        const button = "Take Back Later Turns, Too";
-        if (await confirmed("Later turns have changed the same lines.", detail, button)) {
-            await revert(worktree, [...turns, ...later], more);
-        }
-        return;
-    }
-    const lines = [...changesOf(plan), "what others wrote since stays"];
-    if (await confirmed(question, lines.join("\n"), "Take Back")) {
-        await worktree.change("revert", args);
-    }
-}
-
-/**
- * The turns that wrote conflicting lines, except some.
- * @param {unknown} error
- * @param {string[]} turns
- */
-function laterTurns(error, turns) {
-    const conflicts = (error instanceof ToolError && error.answer?.conflicts) || [];
-    const found = conflicts.flatMap(({ by }) => by.map(({ turn }) => turn ?? ""));
-    return [...new Set(found)].filter((turn) => turn && !turns.includes(turn));
-}
-
-/** @param {unknown} error */
-function conflictsOf(error) {
-    const conflicts = (error instanceof ToolError && error.answer?.conflicts) || [];
-    const lines = conflicts.map(({ path, by }) => {
-        const writers = by.map(({ turn, label }) => (turn ? `'${label || turn}'` : label));
-        return `${path}: ${writers.join(", ")}`;
-    });
-    return lines.join("\n");
-}
-
-/**
- * The files that change, and those that are left alone.
- * @param {Answer} plan
- */
-function changesOf(plan) {
-    const lines = (plan.changed ?? []).map(({ action, path }) => `${action} ${path}`);
-    if (!lines.length) {
-        lines.push("no files change");
-    }
-    for (const { path, reason } of plan.kept ?? []) {
-        lines.push(`left alone: ${path}: ${reason}`);
-    }
-    return lines;
-}
-
-/**
- * What a restore or an undo would change.
- * @param {Answer} plan
- * @param {boolean} isOfPaths
- */
-function described(plan, isOfPaths) {
-    const lines = changesOf(plan);
-    if (plan.index_reset) {
-        lines.push("the staging area changes");
-    }
-    if (plan.head_moved) {
-        lines.push("HEAD moves");
-    }
-    if (plan.proposal) {
-        lines.push("the proposal goes back");
-    } else if (isOfPaths) {
-        lines.push("the conversation and other files stay");
-    } else if (plan.conversation_kept) {
-        lines.push("the conversation stays, because its agent is in a turn");
-    } else if (plan.conversation_left) {
-        lines.push("the conversation stays");
+    const text = dialogs.doneText(`${verb}:`, answer);
+    if (tool !== "apply_edit") {
+        dialogs.done(worktree, text);
+    } else if (answer.id && !answer.files?.some((file) => file.text !== undefined)) {
+        dialogs.done(worktree, text, answer.id);
     } else {
-        lines.push("the conversation goes back if a callback restores it");
+        // Unsaved documents have the editor's own undo.
+        window.setStatusBarMessage(text, SHOWN);
     }
-    return lines.join("\n");
+}
+
+/**
+ * @param {Worktree} worktree
+ * @param {Arguments} args
+ */
+async function discard(worktree, args) {
+    const answer = await worktree.call("discard", args, worktree.unsaved());
+    worktree.seen = answer.proposal ?? undefined;
+    dialogs.done(worktree, dialogs.doneText("Discarded:", answer));
 }
 
 /**

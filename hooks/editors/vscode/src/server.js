@@ -36,16 +36,19 @@ class Server {
     #waiting = new Map();
     #program;
     #options;
+    #directory;
     #log;
 
     /**
      * @param {string} program
      * @param {string[]} options
+     * @param {string} directory
      * @param {(line: string) => void} log takes what happens to the program, and what it reports
      */
-    constructor(program, options, log) {
+    constructor(program, options, directory, log) {
         this.#program = program;
         this.#options = options;
+        this.#directory = directory;
         this.#log = log;
     }
 
@@ -103,7 +106,7 @@ class Server {
     }
 
     #start() {
-        const child = spawn(this.#program, this.#options);
+        const child = spawn(this.#program, this.#options, { cwd: this.#directory });
         this.#child = child;
         let said = "";
         child.stderr.on("data", (text) => {

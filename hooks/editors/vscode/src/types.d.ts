@@ -31,6 +31,7 @@ export interface AnsweredFile {
 export interface Hunk {
     number: number;
     start_line: number;
+    end_line?: number;
     old_text: string;
     new_text: string;
 }
@@ -49,12 +50,67 @@ export interface Conflict {
     by: { turn?: string | null; label: string }[];
 }
 
-export interface Turn {
+/** How much changed; null where that is unknown. */
+export interface Counts {
+    files?: number | null;
+    added?: number | null;
+    removed?: number | null;
+}
+
+/** What names a turn. */
+export interface NamedTurn {
     id: string;
-    label?: string;
-    agent?: string;
+    commit?: string;
+    label?: string | null;
+    prompt?: string | null;
+    agent?: string | null;
+}
+
+export interface Turn extends NamedTurn, Counts {
+    session?: string | null;
     created_at: string;
-    files?: number;
+    /** Why it is not in force: `reverted`, `restored` or `archived`. */
+    state?: string;
+    open?: boolean;
+    in_turn?: string;
+}
+
+/** A restore, revert or pick. */
+export interface Operation {
+    id: string;
+    command: string;
+    created_at: string | null;
+    checkpoint_id: string | null;
+    turns: string[];
+    side?: string;
+    partial: boolean;
+    undone: boolean;
+    state?: string;
+}
+
+/** What was done with a commit; times are seconds since 1970. */
+export interface Commit {
+    id: string;
+    short: string;
+    time: number;
+    since?: string | null;
+    subject: string;
+    kind: string;
+}
+
+/** Changes between two turns, or until now. */
+export interface ByHand extends Counts {
+    before: string | null;
+    operation: string | null;
+    time: number;
+    state?: string;
+    paths: string[];
+}
+
+/** The state in which the worktree is, and what changed by hand since. */
+export interface Here extends Counts {
+    turn: string;
+    side: string;
 }
 
 /** A place that a refused edit may mean; lines are 1-based and inclusive. */
@@ -80,16 +136,25 @@ export interface Step {
 
 /** The answer of a tool, which `--json` prints as well; git-boocode-json(7) has the schemas. */
 export interface Answer {
+    id?: string | null;
+    /** Of a preview: the letters of the file, and the hunks. */
+    status?: string;
+    hunks?: Hunk[];
     files?: AnsweredFile[];
     changed?: Change[];
     conflicts?: Conflict[];
     kept?: { path: string; reason: string }[];
+    checkpoint?: Turn;
     checkpoints?: Turn[];
+    operations?: Operation[];
+    commits?: Commit[];
+    by_hand?: ByHand[];
+    here?: Here | null;
     failures?: { path: string; candidates: Candidate[] }[];
     error?: { code: string; message: string; hint?: string; next?: Step[] };
     before?: string;
     after?: string;
-    proposal?: string;
+    proposal?: string | null;
     index_reset?: boolean;
     head_moved?: boolean;
     conversation_kept?: boolean;
@@ -106,9 +171,14 @@ export type Row = vscode.TreeItem & {
     load?: () => Promise<Row[]>;
     worktree?: Worktree;
     paths?: string[];
-    /** The turn of a file. */
-    turn?: string;
+    /** The turn, or that of a file. */
+    turn?: NamedTurn;
+    /** The id of an edit that is undone. */
+    edit?: string;
 };
+
+/** What a command does with a worktree, and with the row at which it was called. */
+export type Action = (worktree: Worktree, row: Partial<Row>) => Promise<unknown>;
 
 /** Unsaved documents by path, with what they were when they were looked at. */
 export type Buffers = Map<string, { document: vscode.TextDocument; text: string; version: number }>;

@@ -1,13 +1,13 @@
 // The rows of the views: turns with their files, and the files of the proposal.
 "use strict";
 const vscode = require("vscode");
+const { visible } = require("./text");
+const { about, icon, nameOf, timelineRows, tooltip } = require("./timeline");
 
 /**
  * @import { AnsweredFile, Row, Turn } from "./types"
  * @import { Worktree } from "./worktree"
  */
-
-const MOST_TURNS = 50;
 
 /**
  * @param {string} label
@@ -21,66 +21,74 @@ function row(label, about) {
 }
 
 /**
- * A row that compares two versions of a file when it is chosen.
+ * A row that compares two versions of a file when it is chosen, in a tab that `title` names.
  * @param {string} label
  * @param {string} description
  * @param {vscode.Uri} left
  * @param {vscode.Uri} right
+ * @param {string} title
  */
-function comparison(label, description, left, right) {
-    const command = {
-        command: "vscode.diff",
-        title: "Compare",
-        arguments: [left, right, label],
-    };
+function comparison(label, description, left, right, title) {
+    const command = { command: "vscode.diff", title: "Compare", arguments: [left, right, title] };
     return row(label, { description, command });
 }
 
-/** @param {Worktree} worktree */
+/**
+ * The newest turns with what happened beside them, of those that have the words that are searched.
+ * @param {Worktree} worktree
+ */
 async function turns(worktree) {
-    const answer = await worktree.call("log", { max_count: MOST_TURNS });
-    return (answer.checkpoints ?? []).map((turn) => turnRow(worktree, turn));
+    const { most, words } = worktree.listed;
+    const answer = await worktree.call("log", { max_count: most, ...(words && { grep: words }) });
+    const rows = timelineRows(answer, (turn) => turnRow(worktree, turn));
+    if (words) {
+        const command = { command: "boocode.search", title: "Search", arguments: [{ worktree }] };
+        const description = rows.length ? "" : "no turn has these words";
+        const about = { command, description, iconPath: new vscode.ThemeIcon("search") };
+        rows.unshift(row(`Turns with '${visible(words)}'`, about));
+    }
+    if ((answer.checkpoints ?? []).length === most) {
+        const command = { command: "boocode.more", title: "More", arguments: [{ worktree }] };
+        rows.push(row("More turns…", { command, iconPath: new vscode.ThemeIcon("ellipsis") }));
+    }
+    return rows;
 }
 
 /**
  * @param {Worktree} worktree
  * @param {Turn} turn
  */
-function turnRow(worktree, { id, label, agent, created_at, files }) {
-    const began = new Date(created_at).toLocaleString();
-    return row(label ?? agent ?? id, {
+function turnRow(worktree, turn) {
+    return row(nameOf(turn), {
         worktree,
-        id,
+        turn,
+        id: turn.id,
         contextValue: "turn",
-        description: `${began}, ${files ?? "?"} files`,
-        load: () => filesOfTurn(worktree, id),
+        description: about(turn),
+        iconPath: icon(turn),
+        load: () => filesOfTurn(worktree, turn),
     });
 }
 
 /**
  * @param {Worktree} worktree
- * @param {string} id
+ * @param {Turn} turn
  * @returns {Promise<Row[]>}
  */
-async function filesOfTurn(worktree, id) {
-    const shown = await worktree.call("show", { name: id });
-    const { files = [], before, after } = shown;
-    return files.map(({ path, from = path, action = "" }) => {
-        const old = action === "create" ? null : `${before}:${from}`;
-        const left = worktree.version(from, old);
-        let right = worktree.version(path);
-        if (action !== "delete") {
-            right = after ? worktree.version(path, `${after}:${path}`) : worktree.file(path);
-        }
+async function filesOfTurn(worktree, turn) {
+    return (await worktree.filesOf(turn)).map(({ path, from = path, action, left, right }) => {
+        const title = `${visible(path)} (before and after '${nameOf(turn)}')`;
         const paths = from === path ? [path] : [from, path];
-        const own = { worktree, paths, turn: id, contextValue: "turnFile" };
-        return Object.assign(comparison(path, action, left, right), own);
+        const own = { worktree, paths, turn, contextValue: "turnFile" };
+        const moved = from === path ? "" : ` from ${visible(from)}`;
+        return Object.assign(comparison(visible(path), action + moved, left, right, title), own);
     });
 }
 
 /** @param {Worktree} worktree */
 async function proposal(worktree) {
     const answer = await worktree.call("status", {}, worktree.unsaved());
+    worktree.seen = answer.proposal ?? undefined;
     const listed = (answer.files ?? []).filter(({ status }) => status);
     return listed.map((file) => proposedRow(worktree, file));
 }
@@ -90,19 +98,28 @@ async function proposal(worktree) {
  * @param {AnsweredFile} file
  */
 function proposedRow(worktree, file) {
-    const { path, from = path } = file;
+    const { path, from = path, status = "" } = file;
     const context = worktree.version(from, file.context);
     const output = worktree.version(path, file.output);
     const local = file.local ? worktree.file(from) : worktree.version(from);
-    return row(path, {
+    /**
+     * @param {string} sides
+     * @param {string} description
+     * @param {vscode.Uri} left
+     * @param {vscode.Uri} right
+     */
+    const compared = (sides, description, left, right) =>
+        comparison(sides, description, left, right, `${visible(path)} (${sides})`);
+    return row(visible(path), {
         worktree,
         paths: [path],
-        contextValue: "proposed",
-        description: file.status ?? "",
+        // Of a file that only the user has changed, there is nothing to accept.
+        contextValue: status === "~" ? "changed" : "proposed",
+        description: status,
         load: async () => [
-            comparison("context and output", "what is proposed", context, output),
-            comparison("context and local", "what you changed", context, local),
-            comparison("local and output", "what differs", local, output),
+            compared("context and output", "what is proposed", context, output),
+            compared("context and local", "what you changed", context, local),
+            compared("local and output", "what differs", local, output),
         ],
     });
 }
@@ -132,6 +149,19 @@ class FolderView {
     }
 
     /**
+     * The tooltip of a turn has its whole prompt, which the list of turns lacks.
+     * @param {vscode.TreeItem} item
+     * @param {Row} row
+     */
+    async resolveTreeItem(item, { worktree, turn, contextValue }) {
+        if (worktree && turn && contextValue === "turn") {
+            const { checkpoint } = await worktree.call("show", { name: turn.id });
+            item.tooltip = tooltip({ ...turn, .../** @type {Turn} */ (checkpoint) });
+        }
+        return item;
+    }
+
+    /**
      * @param {Row} [parent]
      * @returns {Promise<Row[]>}
      */
@@ -148,7 +178,8 @@ class FolderView {
         try {
             return await shown.load();
         } catch (error) {
-            return [row(/** @type {Error} */ (error).message, {})];
+            const { message } = /** @type {Error} */ (error);
+            return [row(message, { tooltip: message, iconPath: new vscode.ThemeIcon("error") })];
         }
     }
 }

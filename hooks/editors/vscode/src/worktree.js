@@ -2,27 +2,20 @@
 "use strict";
 const { execFile } = require("node:child_process");
 const { existsSync, realpathSync } = require("node:fs");
-const { join, relative } = require("node:path");
+const { relative } = require("node:path");
 const { promisify } = require("node:util");
 const vscode = require("vscode");
 const { Server, ToolError } = require("./server");
+const { program, setting } = require("./settings");
+const { fileOf, versionOf } = require("./versions");
 
-/** @import { Answer, AnsweredFile, Buffers, TextEdit } from "./types" */
+/** @import { Answer, AnsweredFile, Buffers, NamedTurn, TextEdit } from "./types" */
 
 const MAX_OUTPUT = 1 << 28; // bytes that git may print
 const SLOW = 1000; // milliseconds after which a call can be cancelled
+const MOST_TURNS = 50; // before the user asks for more
 const MOST_TRIES = 5; // while the user goes on typing
 const OUTSIDE_OR_GIT = /^\.\.(\/|$)|(^|\/)\.git(\/|$)/;
-
-/**
- * @template T
- * @param {string} name
- * @param {T} fallback
- * @returns {T}
- */
-function setting(name, fallback) {
-    return vscode.workspace.getConfiguration("boocode").get(name, fallback);
-}
 
 /**
  * What git prints; its error message is that of the error.
@@ -30,11 +23,10 @@ function setting(name, fallback) {
  * @param {string[]} args
  */
 async function git(directory, ...args) {
-    const program = setting("gitPath", "git");
     const options = { maxBuffer: MAX_OUTPUT };
     try {
         const run = promisify(execFile);
-        return (await run(program, ["-C", directory, ...args], options)).stdout;
+        return (await run(setting("gitPath", "git"), ["-C", directory, ...args], options)).stdout;
     } catch (error) {
         const { stderr, message } = /** @type {{ stderr?: string, message: string }} */ (error);
         throw new Error(stderr?.trim() || message);
@@ -62,38 +54,90 @@ function bare(text) {
 }
 
 class Worktree {
-    #top;
+    /** What the view of turns lists: how many, and with which words. */
+    listed = { most: MOST_TURNS, words: "" };
+    /**
+     * The proposal that the user sees in the view.
+     * @type {string | undefined}
+     */
+    seen = undefined;
     #server;
+    /** @type {(() => void)[]} */
+    #atEnd = [];
 
     /**
      * @param {string} top
      * @param {(line: string) => void} log
      */
     constructor(top, log) {
-        this.#top = top;
-        const options = ["-C", top, "boocode", "serve", "--repo", top];
-        this.#server = new Server(setting("gitPath", "git"), options, log);
+        this.top = top;
+        const [name, words] = program();
+        this.#server = new Server(name, [...words, "serve", "--repo", top], top, log);
     }
 
     dispose() {
         this.#server.dispose();
+        for (const action of this.#atEnd) {
+            action();
+        }
+    }
+
+    /**
+     * Do something when the editor ends.
+     * @param {() => void} action
+     */
+    ends(action) {
+        this.#atEnd.push(action);
     }
 
     /** @param {string} path */
     file(path) {
-        return vscode.Uri.file(join(this.#top, path.toWellFormed()));
+        return fileOf(this.top, path);
     }
 
     /**
-     * A version of a file: the blob that git calls `name`, or without one an empty text.
+     * A version of a file: the blob that git calls `name`, or without one an empty text. It may be
+     * of a turn.
      * @param {string} path
      * @param {string | null} [name]
+     * @param {NamedTurn} [turn]
      */
-    version(path, name) {
-        return vscode.Uri.from({
-            scheme: "boocode",
-            path: `/${path.toWellFormed()}`,
-            query: JSON.stringify([this.#top, name || ""]),
+    version(path, name, turn) {
+        return versionOf(this.top, path, name, turn);
+    }
+
+    /**
+     * The path of a file from the top; undefined if it is outside, or git's own.
+     * @param {vscode.Uri} uri
+     */
+    pathOf(uri) {
+        const path = relative(this.top, real(uri.fsPath));
+        return OUTSIDE_OR_GIT.test(path) ? undefined : path;
+    }
+
+    /**
+     * The files that a turn changed, each before and after it.
+     * @param {NamedTurn} turn
+     */
+    async filesOf(turn) {
+        const { files = [], before = "", after } = await this.call("show", { name: turn.id });
+        return this.compared(files, before, after, turn);
+    }
+
+    /**
+     * Files in two states, of which the newer one is by default that of now.
+     * @param {AnsweredFile[]} files
+     * @param {string} before
+     * @param {string | null} [after]
+     * @param {NamedTurn} [turn]
+     */
+    compared(files, before, after, turn) {
+        return files.map(({ path, from = path, action = "" }) => {
+            const old = action === "create" ? null : `${before}:${from}`;
+            const left = this.version(from, old, turn);
+            const now = after ? this.version(path, `${after}:${path}`, turn) : this.file(path);
+            const right = action === "delete" ? this.version(path, null, turn) : now;
+            return { path, from, action, left, right };
         });
     }
 
@@ -102,9 +146,9 @@ class Worktree {
         /** @type {Buffers} */
         const found = new Map();
         for (const document of vscode.workspace.textDocuments) {
-            const path = relative(this.#top, real(document.uri.fsPath));
             const isFile = document.uri.scheme === "file";
-            if (document.isDirty && isFile && !OUTSIDE_OR_GIT.test(path)) {
+            const path = isFile && document.isDirty ? this.pathOf(document.uri) : undefined;
+            if (path !== undefined) {
                 found.set(path, { document, text: textOf(document), version: document.version });
             }
         }
@@ -138,6 +182,23 @@ class Worktree {
     }
 
     /**
+     * The answer of a command that is no tool.
+     * @param {string[]} words
+     * @returns {Promise<Answer>}
+     */
+    async run(...words) {
+        const [name, first] = program();
+        const options = { cwd: this.top, maxBuffer: MAX_OUTPUT };
+        const said = promisify(execFile)(name, [...first, ...words, "--json"], options);
+        const { stdout } = await said.catch((error) => error);
+        const answer = stdout ? JSON.parse(stdout) : await said;
+        if (!answer.ok) {
+            throw new ToolError(answer.error.message, answer);
+        }
+        return answer;
+    }
+
+    /**
      * Let a tool change files, all or none; unsaved documents change by one edit that the editor
      * can undo.
      *
@@ -156,7 +217,7 @@ class Worktree {
             const edit = editOf(files, buffers);
             const isCurrent = areSame(files, buffers, this.unsaved());
             if (isCurrent && (!edit.size || (await vscode.workspace.applyEdit(edit)))) {
-                const seen = tool === "accept" ? { expect: planned.proposal } : {};
+                const seen = tool === "accept" ? { expect: planned.proposal ?? undefined } : {};
                 return this.#write(tool, { ...seen, ...args }, files, buffers);
             }
         }
