@@ -26,7 +26,8 @@ NARROW, WIDE = (400, 800), (1400, 900)
 # Of everything that axe knows; the page has no other frame.
 CHECK = """
 const [done] = arguments;
-axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => done(
+const rules = { "target-size": { enabled: true } };
+axe.run(document, { resultTypes: ["violations"], rules }).then(({ violations }) => done(
   violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))));
 """
 

@@ -376,6 +376,39 @@ def test_the_page_undoes_its_own_restore_alone(client: Client, repo: Repo) -> No
     assert repo.read("a") == b"two\n"
 
 
+def test_undo_and_redo_are_offered_for_whatever_was_done_last(client: Client, repo: Repo) -> None:
+    def offered() -> list[tuple[str, list[str]] | None]:
+        data = client.get("/data").json
+        return [
+            data[key] and (data[key]["command"], data[key]["turns"]) for key in ("undo", "redo")
+        ]
+
+    second, first = ids(client)
+    assert offered() == [None, None]
+    assert repo.boocode("revert", second).code == 0
+    assert repo.boocode("restore", first, "--files-only").code == 0
+    assert offered() == [("restore", [first]), None]
+    undone = client.get("/data").json["undo"]["id"]
+    assert client.post("/undo", {"restored": undone}).json["ok"]
+    assert offered() == [("revert", [second]), ("restore", [first])]
+    redo = client.get("/data").json["redo"]["id"]
+    assert client.post("/redo", {"undone": undone}).json["error"]["code"] == "conflict"
+    assert repo.read("a") == b"two\n"
+    assert client.post("/redo", {"undone": redo}).json["ok"]
+    assert repo.read("a") == b"one\n"
+    assert offered() == [("restore", [first]), None]
+
+
+def test_the_page_knows_what_is_proposed(client: Client, repo: Repo) -> None:
+    assert client.get("/data").json["proposed"] == []
+    edit = {"path": "a", "old_string": "three", "new_string": "four"}
+    assert repo.boocode("propose", stdin=json.dumps(edit)).code == 0
+    assert client.get("/data").json["proposed"] == ["a"]
+    assert repo.boocode("accept").code == 0
+    answer = client.get("/data").json
+    assert (answer["proposed"], answer["undo"]["command"]) == ([], "accept")
+
+
 def test_only_ids_are_restored(client: Client, repo: Repo) -> None:
     for name in ("@", "@~1", "label:first", "HEAD", "--force", "", None, 1):
         for path in ("/preview", "/restore"):

@@ -37,7 +37,7 @@ function fileActions(subject, file, boxOf) {
   if (!data.served) return [commandsButton(turn, file), blameButton(file, turn, boxOf)];
   const takings = turn.here
     ? [button("Restore…", "parts", () => chooseParts("restore", turn, file)),
-      turn.reverted ? null : button("Take back…", "revert-file", () => chooseParts("revert", turn, file))]
+      turn.state ? null : button("Take back…", "revert-file", () => chooseParts("revert", turn, file))]
     : [button("Pick…", "pick-file", () => chooseParts("pick", turn, file))];
   return [...takings, blameButton(file, turn, boxOf)];
 }
@@ -48,7 +48,7 @@ function hunkActions(subject, file, hunk, hunks) {
   const which = hunks.length > 1 || file.action !== "create" ? { hunk, hunks } : null;
   const button = (text, name) => make("button", { type: "button", class: `hunk-${name}`, onclick: () => chooseParts(name, turn, file, which) }, text);
   if (!turn.here) return [button("Pick this hunk…", "pick")];
-  return [button("Restore this hunk…", "restore"), turn.reverted ? null : button("Take back…", "revert")];
+  return [button("Restore this hunk…", "restore"), turn.state ? null : button("Take back…", "revert")];
 }
 
 // The commands for a page that nothing serves.

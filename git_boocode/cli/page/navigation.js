@@ -1,6 +1,5 @@
 // What is shown beside the timeline: the overview, a turn, or a comparison; each has an address behind the `#`.
 
-const PATIENCE = 150; // milliseconds
 let listTop = 0; // where the list was on a phone when a turn was opened
 let pane = "overview"; // or `turn`, or `comparison`
 
@@ -53,19 +52,18 @@ async function detailsOf(id) {
   return found;
 }
 
-// Open a turn; what the list knows of it is shown meanwhile if the server takes its time.
+// Open a turn: what the list knows of it at once, so that no action of another turn is left, then its changes.
 async function openTurn(id, { focus = true } = {}) {
   const number = select("turn", id);
-  const waiting = setTimeout(() => {
-    if (number === opening) draw(turnParts(turnOf(id), null), focus);
-  }, PATIENCE);
+  if (data.served) draw(turnParts(turnOf(id), null), focus);
   try {
     const found = await detailsOf(id);
-    if (number === opening) draw(turnParts(turnOf(id), found), focus);
+    if (number !== opening) return;
+    if (data.served) element("turn").querySelector(".changes").replaceChildren(...changesParts(turnOf(id), found));
+    else draw(turnParts(turnOf(id), found), focus);
   } catch (error) {
     if (number === opening) notify(error.message);
   }
-  clearTimeout(waiting);
 }
 
 // Draw the open turn as it is now, and leave the reader where they are.
@@ -84,6 +82,7 @@ async function redrawTurn() {
 
 async function openComparison(states) {
   const number = select("comparison");
+  draw([loading()], true);
   try {
     const parts = await comparisonParts(...states);
     if (number === opening) draw(parts, true);

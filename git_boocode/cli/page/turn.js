@@ -30,10 +30,11 @@ function turnParts(turn, found) {
     commitsOf(turn),
     remarkOf(turn),
     make("div", { class: "beside" }, conversationOf(turn),
-      make("div", { class: "changes" }, found ? changesParts(turn, found) : make("p", { class: "remark" }, "Loading…"))),
+      make("div", { class: "changes" }, found ? changesParts(turn, found) : loading())),
   ].filter(Boolean);
 }
 
+const loading = () => make("p", { class: "remark loading" }, "Loading…");
 const changesParts = (turn, found) => [...eventsOf(turn, found), ...filesOf(turn, found)].filter(Boolean);
 
 function aboutOf(turn) {
@@ -88,7 +89,7 @@ function commandMenu(turn) {
 
 // A button that shows a list, which closes when the focus leaves it.
 function menu(name, rowsMade) {
-  const box = make("details", { class: "menu" }, make("summary", {}, name), make("ul", {}, rowsMade));
+  const box = make("details", { class: data.served ? "menu" : "menu leading" }, make("summary", {}, name), make("ul", {}, rowsMade));
   box.addEventListener("focusout", ({ relatedTarget }) => {
     if (relatedTarget && !box.contains(relatedTarget)) box.open = false;
   });
