@@ -262,6 +262,24 @@ def test_a_hunk_that_another_program_proposed_meanwhile_is_not_accepted(proposed
     assert seen["lines"] == ["unseen", *CHANGED[1:]]
 
 
+def test_what_another_program_proposes_is_shown_on_request(proposed: Repo) -> None:
+    seen = nvim(
+        proposed,
+        """
+        vim.g.boocode_watch = true
+        run("BoocodeSigns")
+        vim.fn.system("git boocode propose .git/edits")
+        local namespace = vim.api.nvim_get_namespaces().boocode
+        vim.wait(20000, function()
+          return #vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, {}) == 3
+        end)
+        return report()
+        """,
+        PATH,
+    )
+    assert (len(seen["signs"]), seen["messages"]) == (3, [])
+
+
 def test_all_that_was_not_shown_is_not_accepted(proposed: Repo) -> None:
     edit = json.dumps({"path": "unseen", "content": "new\n"})
     proposed.write(".git/other", edit)

@@ -548,6 +548,22 @@ def test_a_hunk_that_another_program_proposed_meanwhile_is_not_accepted(proposed
     assert seen["messages"][1] == "the proposal has changed since you looked at it"
 
 
+def test_what_another_program_proposes_is_shown_on_request(proposed: Repo) -> None:
+    script = """
+    let g:boocode_watch = v:true
+    call Do('BoocodeSigns')
+    call system('git boocode propose .git/edits')
+    let tries = 0
+    while len(Report().signs) < 3 && tries < 200
+      sleep 100m
+      let tries += 1
+    endwhile
+    let seen = Report()
+    """
+    seen = vim(proposed, script, PATH)
+    assert (len(seen["signs"]), seen["messages"]) == (3, [])
+
+
 def test_an_answer_fits_the_text_that_was_asked_about(proposed: Repo) -> None:
     script = """
     call Do('BoocodeAsk Shout')

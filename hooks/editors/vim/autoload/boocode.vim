@@ -28,6 +28,9 @@ const NAMED_FILES = 3
 # The tops of worktrees in which `:BoocodeAsk` began a turn.
 var asked: dict<bool> = {}
 
+server.SetOnChange((top: string) => task.Run(() =>
+  proposal.Refresh({top: top}, (_, _) => task.Finish())))
+
 def OptionsOf(tool: string, options: list<string>): dict<any>
   var arguments: dict<any> = {}
   for option in options

@@ -42,6 +42,10 @@ local asked = {}
 
 turns.refresh = proposal.refresh
 
+server.on_change = task.command(function(top)
+  proposal.refresh({ top = top })
+end)
+
 -- An action as a command, which gets the place of the cursor first, as it is now.
 local function at_cursor(action)
   local act = task.command(function(here, ...)

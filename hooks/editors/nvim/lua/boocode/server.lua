@@ -18,6 +18,10 @@ local CAN_BE_CANCELLED = {
   status = true,
 }
 
+-- Is called with the top of a worktree when its proposal has changed; set by the module of the
+-- commands.
+M.on_change = nil
+
 -- The running servers, by the top of their worktree.
 local running = {}
 
@@ -54,14 +58,16 @@ local function read(server, pieces)
   server.partial = table.remove(pieces)
   for _, line in ipairs(pieces) do
     local message = decode(line)
-    if message.id ~= 0 and message.method == nil then
+    if message.method == "notifications/resources/updated" then
+      M.on_change(server.top)
+    elseif message.id ~= 0 and message.method == nil then
       answer(server, message.id, message)
     end
   end
 end
 
 local function start(top)
-  local server = { last_id = 0, partial = "", pending = {} }
+  local server = { top = top, last_id = 0, partial = "", pending = {} }
   local command = { "git", "-C", top, "boocode", "serve", "--repo", top }
   local started, job = pcall(vim.fn.jobstart, command, {
     on_stdout = function(_, pieces)
@@ -86,6 +92,10 @@ local function start(top)
       capabilities = { experimental = { ["git-boocode"] = { tools = "editor" } } },
     },
   })
+  if vim.g.boocode_watch then
+    local params = { uri = "boocode://proposals" }
+    send(server, { id = 0, method = "resources/subscribe", params = params })
+  end
   return server
 end
 

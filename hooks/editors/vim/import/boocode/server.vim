@@ -12,6 +12,13 @@ const ENDED = {error: {message: 'the server was ended; :BoocodeStatus shows what
 # The tools that change nothing outside of `refs/boocode`, also if their answer is not heard.
 const CAN_BE_CANCELLED = ['diff', 'log', 'preview', 'propose', 'show', 'status']
 
+# Is called with the top of a worktree when its proposal has changed.
+var OnChange: func = null_function
+
+export def SetOnChange(Changed: func)
+  OnChange = Changed
+enddef
+
 # The running servers, by the top of their worktree.
 var running: dict<dict<any>> = {}
 
@@ -33,6 +40,9 @@ enddef
 
 def Read(server: dict<any>, line: string)
   final message = json_decode(line)
+  if get(message, 'method', '') == 'notifications/resources/updated'
+    OnChange(server.top)
+  endif
   if has_key(message, 'method') || get(message, 'id', 0) == 0
     return
   endif
@@ -51,7 +61,7 @@ def End(top: string, server: dict<any>)
 enddef
 
 def Start(top: string): dict<any>
-  var server: dict<any> = {last_id: 0, pending: {}}
+  var server: dict<any> = {top: top, last_id: 0, pending: {}}
   server.job = job_start(['git', '-C', top, 'boocode', 'serve', '--repo', top], {
     mode: 'nl',
     noblock: 1,
@@ -69,6 +79,10 @@ def Start(top: string): dict<any>
       capabilities: {experimental: {'git-boocode': {tools: 'editor'}}},
     },
   })
+  if get(g:, 'boocode_watch', false)
+    final params = {uri: 'boocode://proposals'}
+    Send(server, {id: 0, method: 'resources/subscribe', params: params})
+  endif
   return server
 enddef
 
