@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.edits import AppliedEdit, EditResult, MatchOptions, MissError
 from git_boocode.editing.textfile import RAW, FileText, line_count, uniform_crlf
 from git_boocode.matching.text import lines_of, split_lines
+from git_boocode.repo.errors import NextStep
 from git_boocode.repo.files import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ def check_text(text: FileText, new: str, how: MatchOptions) -> None:
             "invalid_input",
             f"line {line} of the new text contains a NUL character, which would make this text "
             "file binary",
-            hint="in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; allow it "
-            "with --verbatim",
+            hint=NextStep(
+                "in JSON, \\u0000 is that character, and \\\\u0000 its escape in code; allow it "
+                "with {}",
+                "verbatim",
+            ),
         )
 
 

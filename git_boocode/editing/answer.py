@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile, Failure, edit_name
 from git_boocode.matching import Candidate
 from git_boocode.matching.text import lines_of
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import NextStep, RefusedError, shell_command
 
 if TYPE_CHECKING:
     from git_boocode.editing.text_changes import ChangedRange
@@ -189,7 +189,11 @@ def retry_context(failures: Sequence[Failure], edits: int) -> str:
 
 
 def _advice(failure: Failure) -> str | None:
-    return failure.hint or _ADVICE.get(failure.code)
+    advice = failure.hint or _ADVICE.get(failure.code)
+    if advice and failure.path and not failure.hint and failure.code in ("not_found", "stale"):
+        typed = shell_command("git", "boocode", "read", failure.path)
+        return NextStep(advice, "read", failure.path, typed=typed)
+    return advice
 
 
 def _lines(failure: Failure) -> list[str]:

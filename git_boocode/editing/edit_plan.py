@@ -24,6 +24,7 @@ from git_boocode.editing.inputs import Inputs
 from git_boocode.editing.textfile import decode, shared_ends
 from git_boocode.editing.workspace import Workspace
 from git_boocode.repo.atomic_write import Target
+from git_boocode.repo.errors import NextStep
 from git_boocode.repo.files import MAX_BYTES, both_listed
 from git_boocode.repo.object_writer import has_blob_id
 
@@ -396,7 +397,7 @@ class EditPlan:
         for line in markers:
             if line not in present:
                 what = "looks like a placeholder for omitted code"
-                hint = "send the complete text; --verbatim accepts it as is"
+                hint: str = NextStep("send the complete text; {} accepts it as is", "verbatim")
                 if _CUT.search(line):
                     what = "was cut when it was shown"
                     hint = "change a part of the line with old_string and new_string"

@@ -132,7 +132,9 @@ def _later(records: Records, record: EditRecord, failures: Sequence[Failure]) ->
 
 def _other_worktree(record: EditRecord) -> RefusedError:
     where = record.meta.part("worktree", "path") or ""
-    hint = f"rewind it there: {shell_command('git', '-C', where, 'boocode', 'rewind', record.id)}"
+    typed = shell_command("git", "-C", where, "boocode", "rewind", record.id)
+    given = {"edit": record.id, "cwd": where}
+    hint = NextStep("rewind it there: {}", "rewind", typed=typed, given=given)
     return RefusedError(
         f"the edit '{record.id}' was made in another worktree, '{record.meta.worktree_name}'",
         code="other_worktree",

@@ -23,7 +23,7 @@ from git_boocode.repo.atomic_write import (
     WriteStep,
     write_files,
 )
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import RETRY, NextStep, RefusedError
 from git_boocode.repo.files import mode_only, with_executable
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _changed_meanwhile(
     keep: bool,
 ) -> EditsRefusedError:
     message = "another program changed the file while it was being edited"
-    hint = "nothing was written; run the command again"
+    hint = NextStep("nothing was written; run the command again", RETRY)
     file = next(file for file in files if file.target == target)
     # A file that is only replaced by a rename has no edit.
     edit = next(iter(file.edits or [edit for edit, _ in file.applied]), None)

@@ -20,7 +20,15 @@ from typing import NamedTuple, TypeGuard, TypeVar
 
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import sync_refs
-from git_boocode.repo.errors import MAKE_ROOM, BoocodeError, FatalError, RefusedError, from_os
+from git_boocode.repo.errors import (
+    MAKE_ROOM,
+    RETRY,
+    BoocodeError,
+    FatalError,
+    NextStep,
+    RefusedError,
+    from_os,
+)
 from git_boocode.repo.git import Git, RawObject, batch_request, nul_records, read_batch
 from git_boocode.repo.ids import ID, OBJECT_ID, SHORT_ID, new_id
 from git_boocode.repo.layout import ALL_REFS, NEWEST_ID, REMOTE_PROPOSALS, REMOTES
@@ -481,13 +489,17 @@ def ref_error(stderr: str) -> BoocodeError:
         return RefusedError(
             f"a ref was changed by another process: {reason.splitlines()[0]}",
             code="conflict",
-            hints=("nothing was changed; run the command again",),
+            hints=(NextStep("nothing was changed; run the command again", RETRY),),
         )
     if says(reason, REF_LOCKED):
         return RefusedError(
             f"a ref is locked: {reason.splitlines()[0]}",
             code="locked",
-            hints=("try again; if it stays locked, 'git boocode doctor' names the lock file",),
+            hints=(
+                NextStep(
+                    "try again; if it stays locked, 'git boocode doctor' names the lock file", RETRY
+                ),
+            ),
         )
     if is_disk_full(reason):
         return FatalError(f"cannot update refs: {reason}", code="disk_full", hints=(MAKE_ROOM,))

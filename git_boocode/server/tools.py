@@ -324,6 +324,6 @@ class DefinedTools:
             return hint.worded(f"the tool '{other.name}'{values}{again}")
         if hint.name not in tool.arguments:
             return hint
-        value = given.get(hint.name, True) if hint.value else True
-        text = "" if value is True else f": {json.dumps(value, ensure_ascii=False)}"
+        value = given.get(hint.name)
+        text = "" if value in (True, None) else f": {json.dumps(value, ensure_ascii=False)}"
         return hint.worded(f"'{hint.name}'{text}")

@@ -276,7 +276,8 @@ def _ways_out(
     if any(each.is_whole for each in conflicts) and others - {each.path for each in conflicts}:
         paths = (*pathspecs_without(repository, conflicts, request.paths),)
         typed = request._replace(paths=paths).typed(command, [each.id for each in chosen])
-        yield f"leave {'them' if conflicts[1:] else 'it'} out: {typed}"
+        text = f"leave {'them' if conflicts[1:] else 'it'} out: {{}}"
+        yield NextStep(text, "paths", typed=typed, given={"paths": [*paths]})
 
 
 def _refuse_reverted(
@@ -504,7 +505,14 @@ def _refuse_other(
     raise RefusedError(
         f"turn '{name}' was done in another worktree: '{where}'",
         code="other_worktree",
-        hints=(f"revert it there: {there}",),
+        hints=(
+            NextStep(
+                "revert it there: {}",
+                REVERT,
+                typed=there,
+                given={"turns": [checkpoint.id], "cwd": where},
+            ),
+        ),
     )
 
 

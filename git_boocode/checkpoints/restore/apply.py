@@ -23,7 +23,14 @@ from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import build_index
 from git_boocode.repo.entries import Metadata
-from git_boocode.repo.errors import MAKE_ROOM, FatalError, RefusedError, shell_command
+from git_boocode.repo.errors import (
+    MAKE_ROOM,
+    RETRY,
+    FatalError,
+    NextStep,
+    RefusedError,
+    shell_command,
+)
 from git_boocode.repo.files import remove_emptied
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import Completed, Git, nul_lines
@@ -41,7 +48,7 @@ class WorktreeChangedError(RefusedError):
     """Another process changed a file after the snapshot; nothing was written."""
 
     def __init__(self, what: str) -> None:
-        hints = ("nothing was changed; run the command again",)
+        hints = (NextStep("nothing was changed; run the command again", RETRY),)
         super().__init__(f"another process {what}", code="conflict", hints=hints)
 
 

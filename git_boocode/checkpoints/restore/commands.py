@@ -535,7 +535,9 @@ def refuse_foreign(repository: Repository, target: Checkpoint, request: RestoreR
         exists = os.path.isdir(where) and os.path.realpath(where) != repository.worktree
         there = os.path.join(where, repository.prefix) if request.paths else where
         command = request.command("restore", target.id).removeprefix("git ")
-        way = f"restore it there: {shell_command('git', '-C', there)} {command}"
+        typed = f"{shell_command('git', '-C', there)} {command}"
+        given = {"checkpoint": target.id, "cwd": there}
+        way: str = NextStep("restore it there: {}", RESTORE, typed=typed, given=given)
         if not exists:
             way = "that worktree no longer exists"
         foreign.append(("worktree", where, (way,)))

@@ -21,7 +21,14 @@ from git_boocode.checkpoints.callback import (
     find_callback,
 )
 from git_boocode.checkpoints.restore.plan import RestorePlan, checkpoint_at, read_plan
-from git_boocode.checkpoints.restore.request import REDO, UNDO, Editor, HostFile, RestoreHost
+from git_boocode.checkpoints.restore.request import (
+    REDO,
+    RESTORE,
+    UNDO,
+    Editor,
+    HostFile,
+    RestoreHost,
+)
 from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint, is_taken_here
 from git_boocode.repo.durable import (
     is_regular,
@@ -74,11 +81,16 @@ class Conversation:
         callback = find_callback(self._repository, request.callback, self._of_agent())
         if callback is None and not request.files and not self.has_edits_to_revert:
             if turn := self._target.in_turn:
-                command = f"git boocode restore {turn} --conversation-only"
+                does = NextStep(
+                    "{} takes it to before that turn",
+                    RESTORE,
+                    typed=f"'git boocode restore {turn} --conversation-only'",
+                    given={"checkpoint": turn, "conversation_only": True},
+                )
                 raise RefusedError(
                     "cannot restore the conversation: the checkpoint was taken during a turn",
                     code="no_callback",
-                    hints=(f"'{command}' takes it to before that turn",),
+                    hints=(does,),
                 )
             raise RefusedError(
                 "cannot restore the conversation: no callback is configured",
