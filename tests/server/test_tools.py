@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -570,23 +571,46 @@ def test_next_steps_are_calls(client: Client, work: Repo) -> None:
         ("checkpoint", {"paths": ["nowhere"]}),
         ("turn", {"action": "end"}),
     ]
-    seen = set()
-    for name, arguments in calls:
-        error = client.refuse(name, **arguments)
-        for step in error.get("next", ()):
-            tool = step.get("tool", name)
-            assert {*step.get("arguments", ())} <= {*TOOLS[tool].arguments}, (name, step)
-            given = {**({} if "tool" in step else arguments), **step.get("arguments", {})}
-            answer = client.call(
-                tool, **{**given, "dry_run": True} if "dry_run" in TOOLS[tool].arguments else given
-            )
-            assert answer.get("error", {}).get("code") != "usage", (name, step, answer)
-            assert "git boocode" not in step["text"]
-            assert "--" not in step["text"]
-            seen.add((error["code"], step["step"]))
+    seen = {pair for name, arguments in calls for pair in steps_of(client, name, arguments)}
     assert {code for code, _ in seen} >= {
         *("conflict", "invalid_input", "later_changes", "missing_file", "not_found", "stale"),
     }
+
+
+def steps_of(client: Client, name: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The code of a refusal with each of its steps, which must be calls."""
+    error = client.refuse(name, **arguments)
+    for step in error.get("next", ()):
+        tool = step.get("tool", name)
+        assert {*step.get("arguments", ())} <= {*TOOLS[tool].arguments, "cwd"}, (name, step)
+        given = {**({} if "tool" in step else arguments), **step.get("arguments", {})}
+        given |= {"dry_run": True} if "dry_run" in TOOLS[tool].arguments else {}
+        answer = client.call(tool, **given)
+        assert answer.get("error", {}).get("code") != "usage", (name, step, answer)
+        assert "git boocode" not in step["text"]
+        assert "--" not in step["text"]
+        yield error["code"], step["step"]
+
+
+def test_next_steps_beside_turns_and_worktrees(rooted: Serve, work: Repo, tmp_path: Path) -> None:
+    work.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    client = rooted(work.top, tmp_path / "linked")
+    there = client.succeed("checkpoint", cwd=str(tmp_path / "linked"))["id"]
+    Repo(tmp_path / "linked").write("a", "there\n")
+    first = client.succeed("checkpoint", label="first")["id"]
+    work.write("a", "changed\n")
+    client.succeed("checkpoint", label="second")
+    for name, arguments in (
+        ("restore", {"checkpoint": there}),
+        ("revert", {"turns": [there]}),
+    ):
+        assert ("other_worktree", name) in {*steps_of(client, name, arguments)}
+    client.succeed("revert", turns=[first])
+    client.succeed("turn", action="begin")
+    steps = {*steps_of(client, "restore", {"checkpoint": first})}
+    assert steps == {("locked", "turn"), ("locked", "force")}
+    missed = client.refuse("apply_edit", path="a", old_string="no such text", new_string="x")
+    assert missed["next"][0]["arguments"] == {"path": "a"}
 
 
 def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
