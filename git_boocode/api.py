@@ -459,10 +459,16 @@ def restore(
             name,
             request,
             restore_parts.from_top(repository, _hunk_numbers(hunks)),
-            restore_parts.from_top(repository, expect or {}),
+            restore_parts.from_top(repository, _versions(expect)),
         )
     result = restore_with_edits.restore(repository, name, request)
     return restore_parts.with_listed_hunks(repository, result, request)
+
+
+def _versions(expect: Mapping[str, str] | None) -> Mapping[str, str]:
+    if expect and not all(expect.values()):
+        raise ValueError("expect has a path with an empty version")
+    return expect or {}
 
 
 def _hunk_numbers(hunks: Mapping[str, Collection[int]]) -> dict[str, list[int]]:
@@ -511,7 +517,7 @@ def revert(
         request._replace(
             paths=strings(paths),
             hunks=hunks,
-            versions=expect or {},
+            versions=_versions(expect),
             dry_run=dry_run,
             markers=markers,
             force=frozenset(strings(force)),
@@ -545,7 +551,7 @@ def pick(
         strings(turns),
         paths=strings(paths),
         hunks=hunks,
-        versions=expect or {},
+        versions=_versions(expect),
         dry_run=dry_run,
         markers=markers,
         force=frozenset(strings(force)),

@@ -98,7 +98,7 @@ def accept(
     *,
     paths: Sequence[str] = (),
     hunks: HunkNumbers = None,
-    expect: str = "",
+    expect: str | None = None,
     merge: bool = False,
     overwrite: bool = False,
     markers: bool = False,
@@ -129,7 +129,7 @@ def discard(
     *,
     paths: Sequence[str] = (),
     hunks: HunkNumbers = None,
-    expect: str = "",
+    expect: str | None = None,
     force: bool = False,
 ) -> ReviewedProposal:
     """Drop what is proposed; arguments and errors are those of `accept`."""
@@ -145,10 +145,12 @@ def sync(
     return _result(discard_sync.sync(workspace_of(root, buffers), strings(paths), force=force))
 
 
-def _chosen(paths: Sequence[str], hunks: HunkNumbers, expect: str) -> review.ChosenPart:
+def _chosen(paths: Sequence[str], hunks: HunkNumbers, expect: str | None) -> review.ChosenPart:
     if hunks and not all(hunks.values()):
         raise ValueError("hunks name no numbers for a path")
-    return review.ChosenPart(strings(paths), hunks or {}, expect)
+    if expect == "":
+        raise ValueError("expect is empty")
+    return review.ChosenPart(strings(paths), hunks or {}, expect or "")
 
 
 def _proposed(found: local_files.FileStatus, proposal: str) -> ProposedFile:

@@ -22,6 +22,7 @@ from git_boocode.cli.hunk_choice import (
     FileChoice,
     choose_hunks,
     hunk_option,
+    not_empty,
     patch_option,
     refuse_without_terminal,
 )
@@ -89,7 +90,7 @@ review_options = gathered(
     paths_argument,
     hunk_option,
     patch_option,
-    option("--expect <proposal>", "Refuse any other proposal than this.", default=""),
+    option("--expect <proposal>", "Refuse any other proposal than this.", callback=not_empty),
     buffer_options,
     force_option,
 )

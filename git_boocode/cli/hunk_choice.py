@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from git_boocode.cli.framework import AtLeast, option
 from git_boocode.cli.output import ask, can_ask, diff_painter, print_text, printable
 from git_boocode.repo.errors import UsageError
@@ -34,8 +36,17 @@ hunk_option = option(
 )
 diff_option = option("--diff", "Show the resulting diff, as git apply takes it.", "show_diff")
 patch_option = option("-p, --patch", "Choose hunks interactively.")
+
+
+def not_empty(_: click.Context, __: click.Parameter, value: str | None) -> str:
+    """What is expected, empty if nothing is; an empty value of a script must not mean anything."""
+    if value == "":
+        raise click.BadParameter("it is empty")
+    return value or ""
+
+
 expect_option = option(
-    "--expect <version>", "With --hunk, the file's version in a dry run.", default=""
+    "--expect <version>", "With --hunk, the file's version in a dry run.", callback=not_empty
 )
 
 

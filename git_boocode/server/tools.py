@@ -218,6 +218,8 @@ def _plain(name: str) -> str:
 
 def _refuse_empty(tool: ServedTool, name: str, value: object) -> None:
     """Refuse an empty selection, which must not become everything (UsageError)."""
+    if value == "" and name == "expect":
+        raise UsageError("'expect' is empty", hints=("omit it to expect nothing",))
     if value == [] and name in ("turns", "paths", "hunk") and tool.effect != READS:
         # No turns are not all turns.
         hints = () if name == "turns" else ("omit it to mean everything",)

@@ -64,8 +64,9 @@ def test_the_state_before_the_next_restore_is_the_end(three: Repo) -> None:
     third = ids()[0]
     back("label:second", conversation=False)
     assert three.read("a") == b"first\n"
-    back(third, after=True, conversation=False)
+    shown = three.boocode("restore", "--after", "--files-only", third)
     assert three.read("a") == b"third\n"
+    assert shown.out.endswith("(third)\n")
 
 
 def test_only_the_session_that_went_on_leaves_the_log(three: Repo) -> None:

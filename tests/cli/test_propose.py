@@ -281,6 +281,8 @@ def test_only_the_expected_proposal_is_decided_about(proposed: Repo) -> None:
         for more in ((), ("--hunk", "1", "a.txt")):
             refused = proposed.boocode(command, "--expect", seen, "--json", *more)
             assert (refused.code, refused.json["error"]["code"]) == (1, "stale")
+        # Nothing was seen, as a script with an empty variable says.
+        assert proposed.boocode(command, "--expect", "").code == 129
     assert proposed.read("a.txt").decode() == NUMBERS
     now = proposed.boocode("status", "--porcelain", "--json").json["proposal"]
     done = proposed.boocode("accept", "--expect", now, "--json").json

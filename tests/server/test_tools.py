@@ -538,6 +538,7 @@ def test_only_the_expected_proposal_is_accepted(client: Client, work: Repo) -> N
     for name in ("accept", "discard"):
         assert client.refuse(name, expect=seen)["code"] == "stale"
         assert client.refuse(name, paths=["a"], hunk=[1], expect=seen)["code"] == "stale"
+        assert client.refuse(name, expect="")["code"] == "usage"
     assert work.read("a") == b"one\ntwo\nthree\n"
     now = client.succeed("status")["proposal"]
     assert client.succeed("accept", dry_run=True, expect=now)["proposal"] == now

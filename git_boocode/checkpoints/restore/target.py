@@ -27,11 +27,18 @@ from git_boocode.repo.running_turn import is_marked
 from git_boocode.repo.store import Commit, ShortIds, Store
 
 _KIND = "target"
-_OF_TURN = (
-    *("label", "prompt", "session", "chat", "message", "agent", "trigger", "anchor", "meta"),
-    "in_turn",
+_OF_STATE = (
+    "boocode",
+    "id",
+    "created_at",
+    "worktree",
+    "head",
+    "index",
+    "exact",
+    "state",
+    "skipped",
 )
-"""What the state at the end of a turn has of its beginning."""
+"""What says how the files were; all else is about the turn."""
 
 
 def no_target(repository: Repository, identifier: str) -> Checkpoint:
@@ -94,8 +101,9 @@ def find_target(catalog: Catalog, name: str, *, after: bool) -> Target:
         end = Metadata.parse(commit.message)
     except MetadataError as error:
         raise catalog.unusable(turn.id, error) from error
-    about = {key: turn.meta.values.get(key) for key in _OF_TURN}
-    state = Checkpoint(turn.id, turn.ref, commit, Metadata({**end.values, **about}))
+    about = {key: value for key, value in turn.meta.values.items() if key not in _OF_STATE}
+    about |= {key: value for key, value in end.values.items() if key in _OF_STATE}
+    state = Checkpoint(turn.id, turn.ref, commit, Metadata(about))
     # An archived turn has left the conversation.
     refs = catalog.store.refs(CHECKPOINTS) if turn.ref.startswith(CHECKPOINTS) else ()
     return Target(state, following_turn(catalog.entries(refs), turn, end.text("id")))
