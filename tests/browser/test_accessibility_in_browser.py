@@ -32,6 +32,12 @@ axe.run(document, { resultTypes: ["violations"], rules }).then(({ violations }) 
 """
 
 
+FOCUS = """
+const focused = document.activeElement;
+return [focused.id, focused.outerHTML.slice(0, 100), getComputedStyle(focused).outlineStyle];
+"""
+
+
 @pytest.fixture(scope="module")
 def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with browser(tmp_path_factory.mktemp("profile")) as started:
@@ -129,3 +135,19 @@ def test_axe_finds_nothing(chrome: Browser, work: Repo) -> None:
                     if violations:
                         found[f"{name}, {scheme}, {size[0]}"] = violations
     assert found == {}
+
+
+def test_the_list_is_for_the_keyboard_alone_too(chrome: Browser, work: Repo) -> None:
+    """Everything of a turn is reached by Tab, and what has the focus is seen."""
+    with served(work.top) as url:
+        chrome.open(url, WIDE)
+        chrome.one(".row")
+        chrome.press("j", ENTER)
+        chrome.one("#restore")
+        reached = set()
+        for _ in range(30):
+            chrome.press(TAB)
+            name, html, outline = chrome.run(FOCUS)
+            assert outline != "none" or html.startswith("<body"), html
+            reached.add(name)
+        assert {"restore", "restore-after", "revert", "compare"} <= reached

@@ -50,7 +50,7 @@ function hereCard() {
 // What waits for somebody: turns that run or did not end, proposals, and what undo would do.
 function attentionList() {
   const running = data.turns.filter((turn) => turn.open);
-  const unended = data.turns.filter((turn) => turn.here && !turn.open && inForce(turn) && turn.end in UNENDED).slice(0, MOST_LISTED);
+  const unended = latestTurns().turns.filter((turn) => turn.agent && turn.here && !turn.open && inForce(turn) && turn.end in UNENDED);
   const since = lastVisit ? data.turns.filter((turn) => turn.started > lastVisit) : [];
   const named = (turns) => turns.slice(0, 3).flatMap((turn, at) => [at ? ", " : "", quoted(turn)]).concat(turns.length > 3 ? [" and more"] : []);
   const rowsOf = [

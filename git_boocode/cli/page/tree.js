@@ -37,5 +37,5 @@ const filesIn = (folder) => [...folder.files, ...[...folder.folders.values()].fl
 function countsOf(file) {
   if (file.added === null) return make("span", { class: "facts" }, file.missing === "size" ? "large" : "binary");
   return make("span", { class: "facts" },
-    make("span", { class: "plus" }, `+${file.added.toLocaleString()}`), make("span", { class: "minus" }, `−${file.removed.toLocaleString()}`));
+    lineCounts(file));
 }
