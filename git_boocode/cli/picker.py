@@ -1,68 +1,54 @@
 """The picker of `git boocode restore`: turns to scroll and filter, with a preview of each.
 
-The list is read in pages, what changed is counted for the rows on the screen, and git writes the
-preview, all beside the event loop: a key never waits for git.
+The list is read in pages, what changed is counted for the rows on the screen, paths are read for
+the filter, and git writes the preview, all beside the event loop: a key never waits for git.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple, TypeVar
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.run_in_terminal import run_in_terminal
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.layout import (
-    AnyContainer,
-    Dimension,
-    DynamicContainer,
-    FormattedTextControl,
-    HSplit,
-    Layout,
-    VSplit,
-    Window,
-)
+from prompt_toolkit.layout import Layout
 from prompt_toolkit.output import ColorDepth, create_output
 
-from git_boocode.checkpoints.restore.request import RESTORE, REVERT
+from git_boocode.checkpoints.restore.request import PICK, RESTORE, REVERT
+from git_boocode.checkpoints.turn_changes import TurnFile
 from git_boocode.checkpoints.turns import Turn
-from git_boocode.cli.output import Style, colour_forbidden, diff_painter, output_style, printable
+from git_boocode.cli.output import colour_forbidden, diff_painter, output_style, printable
+from git_boocode.cli.picker_list import Entries, FileList, pathspecs_of
+from git_boocode.cli.picker_preview import PREVIEW_SIZE, about, begin_diff, diff_lines
+from git_boocode.cli.picker_screen import PickerState, Screen
 from git_boocode.cli.turn_rows import (
     PAGE,
     PARTS,
-    PREVIEW_SIZE,
     ChosenTurn,
     TurnList,
     TurnRow,
-    about,
-    begin_diff,
-    cut,
-    diff_lines,
-    fitted,
-    turn_label,
-    turn_lines,
 )
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.git import Running
-from git_boocode.repo.ids import ID_PART
 from git_boocode.repo.repository import Repository
 
 _LARGEST_PAGE = 1024  # turns that are read at once
-_WIDE = 150  # columns from which on the preview is beside the list
-_LEAST_BODY = 8  # lines from which on there is a preview below it
+_SEARCHED = 96  # turns whose paths are read at once
 _SETTLED = 0.03  # seconds on a row before its preview is made
 _ESCAPE_PATIENCE = 0.1  # seconds in which the rest of an arrow key arrives, also through ssh
 _QUICK = 0.5  # seconds within which nobody can have read a page
-_NOTHING = (-1, 0)  # a preview that is not there yet
+_FAR = 1 << 20  # lines
+_TICK = 1.0  # seconds after which the ages of turns are renewed
 _Done = TypeVar("_Done")
 
 
@@ -76,53 +62,37 @@ def pick(
     return _Picker(repository, turn_list).run(first)
 
 
-class _Size(NamedTuple):
-    """How the screen is divided; a preview of no lines is not shown."""
+class _Previewed(NamedTuple):
+    """What a preview is of: a turn or one of its files, in a width."""
 
-    columns: int
-    list_lines: int
-    preview_columns: int
-    preview_lines: int
-    is_beside: bool = False
+    number: int
+    file: TurnFile | None
+    width: int
 
-    @classmethod
-    def of(cls, columns: int, lines: int) -> _Size:
-        body = max(lines - 2, 1)
-        if columns >= _WIDE:
-            left = columns // 2
-            return cls(left, body, columns - left - 1, body, is_beside=True)
-        if body < _LEAST_BODY:
-            return cls(columns, body, columns, 0)
-        above = max(body * 2 // 5, 3)
-        return cls(columns, above, columns, body - above - 1)
+
+_NOTHING = _Previewed(-1, None, 0)
+"""A preview that is not there yet."""
 
 
 class _Picker:
     def __init__(self, repository: Repository, turn_list: TurnList) -> None:
         self._repository = repository
-        self._list = turn_list
-        self._all: list[TurnRow] = []
-        self._texts: list[str] = []  # what the filter looks at, for each turn
-        self._is_complete = False
-        self._shown: list[int] = []  # the turns that the filter lets through
-        self._position = self._top = 0  # the selected one of them, and the first on the screen
-        self._aim = 0  # the position that is wanted, which may not have been read yet
-        self._filter = ""
-        self._is_filtering = False
-        self._preview: list[str] = []
-        self._previewed: tuple[int, int] | None = _NOTHING  # see `_preview_key`
-        self._scroll = 0
+        self._source = turn_list
+        self._state = state = PickerState()
+        self._list, self._filter = state.list, state.filter
+        self._previewed: _Previewed | None = _NOTHING
         self._diffing: Running | None = None
         self._ended_by = 0  # the number of a signal
         self._paint = diff_painter(repository.config)
-        self._threads = ThreadPoolExecutor(2)
-        self._more_wanted = asyncio.Event()
+        self._threads = ThreadPoolExecutor(3)
+        self._more_wanted, self._paths_wanted = asyncio.Event(), asyncio.Event()
         self._rendered = asyncio.Event()
         self._output = create_output()
-        self._style = output_style(repository.config)
-        depth = None if self._style.enabled else ColorDepth.DEPTH_1_BIT
+        style = output_style(repository.config)
+        self._screen = Screen(state, self._output, style)
+        depth = None if style.enabled else ColorDepth.DEPTH_1_BIT
         self._app: Application[ChosenTurn | None] = Application(
-            Layout(self._containers()),
+            Layout(self._screen.containers()),
             key_bindings=self._keys(),
             full_screen=True,
             output=self._output,
@@ -157,14 +127,25 @@ class _Picker:
         for number in signals:
             loop.add_signal_handler(number, self._end, number)
         loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
-        self._app.create_background_task(self._read(first))
-        self._app.create_background_task(self._show_previews())
+        for task in (
+            self._read(first),
+            self._read_paths(),
+            self._show_previews(),
+            self._renew_ages(),
+        ):
+            self._app.create_background_task(self._watched(task))
         chosen = await self._app.run_async(set_exception_handler=False, handle_sigint=False)
         if self._ended_by == signal.SIGINT:
             raise KeyboardInterrupt
         if self._ended_by:
             raise SystemExit(128 + self._ended_by)
         return chosen
+
+    async def _watched(self, task: Coroutine[object, object, None]) -> None:
+        try:
+            await task
+        except Exception as error:  # noqa: BLE001 - raised again where the picker was called
+            self._fail(error)
 
     def _end(self, number: int) -> None:
         self._ended_by = number
@@ -185,278 +166,278 @@ class _Picker:
 
     async def _read(self, first: Future[list[TurnRow]]) -> None:
         """Read turns, and count what changed in those on the screen, as far as they are wanted."""
-        try:
-            self._add(await asyncio.wrap_future(first), PAGE)
-            if not self._all:
-                raise self._list.is_empty()
-            size = PAGE
+        page = await asyncio.wrap_future(first)
+        if not page:
+            raise self._source.is_empty()
+        self._list.add(await self._beside(partial(self._with_entries, page)), PAGE)
+        size = PAGE
+        self._app.invalidate()
+        while True:
+            await self._more_wanted.wait()
+            lines = self._screen.size.list_lines
+            # One by one, as one of them may have changed many files.
+            uncounted = (n for n in self._visible_turns() if not self._list.rows[n].is_counted)
+            if self._list.lacks_turns(lines):
+                size = min(size * 2, _LARGEST_PAGE)
+                self._list.add(await self._beside(partial(self._next_page, size)), size)
+                self._paths_wanted.set()
+            elif (number := next(uncounted, None)) is not None:
+                row = self._list.rows[number]
+                [files] = await self._beside(partial(self._source.files, [row]))
+                self._list.take_files(number, files)
+            else:
+                self._more_wanted.clear()
+                continue
             self._app.invalidate()
-            while True:
-                await self._more_wanted.wait()
-                lines = self._size.list_lines
-                is_near_end = max(self._aim, self._position) + 2 * lines >= len(self._shown)
-                # One by one, as one of them may have changed many files.
-                uncounted = next((n for n in self._visible() if not self._all[n].is_counted), None)
-                if is_near_end and not self._is_complete:
-                    size = min(size * 2, _LARGEST_PAGE)
-                    self._add(await self._beside(partial(self._list.read, size)), size)
-                elif uncounted is not None:
-                    row = self._all[uncounted]
-                    [self._all[uncounted]] = await self._beside(partial(self._list.count, [row]))
-                else:
-                    self._more_wanted.clear()
-                    continue
+
+    def _next_page(self, size: int) -> list[tuple[TurnRow, Entries]]:
+        return self._with_entries(self._source.read(size))
+
+    def _with_entries(self, page: Sequence[TurnRow]) -> list[tuple[TurnRow, Entries]]:
+        return [(row, self._source.lines_before(row)) for row in page]
+
+    async def _read_paths(self) -> None:
+        """Read which paths turns changed, as far as the filter needs them."""
+        while True:
+            await self._paths_wanted.wait()
+            numbers = self._list.unsearched(_SEARCHED)
+            if not numbers:
+                self._paths_wanted.clear()
                 self._app.invalidate()
-        except Exception as error:  # noqa: BLE001 - raised again where the picker was called
-            self._fail(error)
+                continue
+            rows = [self._list.rows[number] for number in numbers]
+            found = await self._beside(partial(self._source.files, rows))
+            for number, files in zip(numbers, found, strict=True):
+                self._list.take_files(number, files)
+            self._app.invalidate()
 
-    def _add(self, page: list[TurnRow], wanted: int) -> None:
-        first = len(self._all)
-        self._all += page
-        for row in page:
-            checkpoint = row.turn.checkpoint
-            meta = checkpoint.meta
-            texts = (turn_label(checkpoint), meta.text("prompt"), row.agent, meta.text("session"))
-            self._texts.append(" ".join((*texts, row.name, row.time)).casefold())
-        self._is_complete = len(page) < wanted
-        self._shown += self._passing(range(first, len(self._all)))
-        self._position = max(min(self._aim, len(self._shown) - 1), 0)
-
-    def _passing(self, numbers: range) -> Iterator[int]:
-        """The turns that the filter lets through; it may also be the beginning of an id."""
-        wanted = self._filter.casefold()
-        is_id = bool(ID_PART.fullmatch(wanted))
-        for number in numbers:
-            identifier = self._all[number].turn.checkpoint.id
-            if wanted in self._texts[number] or (is_id and identifier.startswith(wanted)):
-                yield number
+    async def _renew_ages(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            numbers = self._visible_turns()
+            rows = [self._list.rows[number] for number in numbers]
+            renewed = self._source.with_ages(rows)
+            for number, row in zip(numbers, renewed, strict=True):
+                self._list.rows[number] = row
+            if renewed != rows:
+                self._app.invalidate()
 
     async def _show_previews(self) -> None:
-        """Show the preview of the selected turn, and of each that is selected afterwards."""
+        """Show the preview of what is selected, and of all that is selected afterwards."""
         while True:
             await self._rendered.wait()
             self._rendered.clear()
-            key = self._preview_key()
-            if key == self._previewed:
+            wanted = self._wanted_preview()
+            if wanted == self._previewed:
                 continue
-            self._previewed, self._scroll = key, 0
-            self._preview = [] if key is None else [*about(self._all[key[0]].turn, key[1])]
+            self._previewed, self._state.scroll = wanted, 0
+            self._state.preview = []
+            if wanted is not None and wanted.file is None:
+                self._state.preview += about(self._list.rows[wanted.number].turn, wanted.width)
             self._app.invalidate()
             await asyncio.sleep(_SETTLED)
             lines: list[str] | None = []
-            if key is not None and key == self._preview_key():
-                lines = await self._diff(self._all[key[0]].turn, key[1])
-            if lines is None or key != self._preview_key():
+            if wanted is not None and wanted == self._wanted_preview():
+                lines = await self._diff(wanted)
+            if lines is None or wanted != self._wanted_preview():
                 self._previewed = _NOTHING
             else:
-                self._preview += lines
+                self._state.preview += lines
             self._app.invalidate()
 
-    def _preview_key(self) -> tuple[int, int] | None:
-        """The selected turn, and the width of its preview."""
-        number = self._selected()
-        return None if number is None else (number, self._size.preview_columns)
+    def _wanted_preview(self) -> _Previewed | None:
+        number = self._list.selected
+        if number is None:
+            return None
+        file = self._state.files.file if self._state.files else None
+        return _Previewed(number, file, self._screen.size.preview_columns)
 
-    async def _diff(self, turn: Turn, width: int) -> list[str] | None:
-        """The beginning of a turn's diff, each line painted and safe; None if it was cancelled."""
+    async def _diff(self, wanted: _Previewed) -> list[str] | None:
+        """The beginning of a diff, each line painted and safe; None if it was cancelled."""
+        turn = self._list.rows[wanted.number].turn
         if not turn.after:
             return ["what it changed is unknown"]
         try:
-            self._diffing = running = begin_diff(
-                self._repository, turn, self._list.pathspecs, width
-            )
+            compared = self._compared(turn, wanted.file)
+            self._diffing = running = begin_diff(self._repository, compared, wanted.width)
             content = await self._beside(partial(running.beginning, PREVIEW_SIZE))
         except BoocodeError as error:
             return [printable(error.message)]
         return diff_lines(content, self._paint) if self._diffing is running else None
+
+    def _compared(self, turn: Turn, file: TurnFile | None) -> list[str]:
+        """Git's arguments for what changed in a turn, or in one of its files."""
+        if file is not None:
+            return [*turn.states, "--", *pathspecs_of(file)]
+        return turn.compared(self._source.pathspecs)
 
     def _cancel_diff(self) -> None:
         if self._diffing is not None:
             self._diffing.cancel()
             self._diffing = None
 
-    # The screen.
-
-    @property
-    def _size(self) -> _Size:
-        size = self._output.get_size()
-        return _Size.of(size.columns, size.rows)
-
-    def _selected(self) -> int | None:
-        return self._shown[self._position] if self._shown else None
-
-    def _visible(self) -> list[int]:
-        return self._shown[self._top : self._top + self._size.list_lines]
+    def _visible_turns(self) -> list[int]:
+        visible = self._list.visible(self._screen.size.list_lines)
+        return [each for each in visible if isinstance(each, int)]
 
     def _follow(self) -> None:
-        """Keep the selected row on the screen, whose size may have changed."""
-        size = self._size
-        self._top = max(self._top, self._position - size.list_lines + 1)
-        self._top = min(self._top, self._position)
-        last = max(len(self._preview) - size.preview_lines, 0)
-        self._scroll = min(self._scroll, last)
-        if self._previewed != self._preview_key():
+        """Have what is on the screen read, whose size may have changed."""
+        last = max(len(self._state.preview) - self._screen.size.preview_lines, 0)
+        self._state.scroll = min(self._state.scroll, last)
+        if self._previewed != self._wanted_preview():
             self._cancel_diff()
         self._more_wanted.set()
         self._rendered.set()
 
-    def _containers(self) -> AnyContainer:
-        def window(text: Callable[[], StyleAndTextTuples], height: int | None = None) -> Window:
-            control = FormattedTextControl(text, focusable=True, show_cursor=False)
-            return Window(control, height=height, always_hide_cursor=True)
-
-        title, footer = (window(text, 1) for text in (self._title, self._footer))
-        rows, preview = window(self._rows), window(self._preview_text)
-        beside = VSplit(
-            [
-                HSplit([rows], width=lambda: Dimension.exact(self._size.columns)),
-                Window(width=1, char="│"),
-                preview,
-            ]
-        )
-        above = HSplit([rows], height=lambda: Dimension.exact(self._size.list_lines))
-        below = HSplit([above, Window(height=1, char="─"), preview])
-
-        def body() -> AnyContainer:
-            size = self._size
-            return beside if size.is_beside else below if size.preview_lines else rows
-
-        return HSplit([title, DynamicContainer(body), footer])
-
-    def _title(self) -> StyleAndTextTuples:
-        found = f"{len(self._shown)}{'' if self._is_complete else '+'}"
-        if self._is_filtering:
-            return self._line(f"filter: {self._filter}_  ({found} found)")
-        if not self._all:
-            return self._line("reading the worktree…")
-        return self._line(f"Restore the state before which turn? ({found})", "bold")
-
-    def _line(self, text: str, style: str = "") -> StyleAndTextTuples:
-        return [(style, cut(text, self._output.get_size().columns))]
-
-    def _footer(self) -> StyleAndTextTuples:
-        keys = [
-            ("Enter", "choose"),
-            ("Ctrl-D" if self._is_filtering else "d", "diff"),
-            ("Esc", "clear" if self._is_filtering else "quit"),
-            ("Tab", "hunks"),
-            ("Ctrl-R", "take back"),
-            *(() if self._is_filtering else (("type", "to filter"),)),
-            ("↑↓", "move"),
-            ("←→", "scroll diff"),
-            ("PgUp/PgDn", "page"),
-        ]
-        room, found = self._output.get_size().columns, list[tuple[str, str]]()
-        for key, action in keys:
-            room -= len(key) + len(action) + 1
-            if room < 0:
-                break
-            found += [("bold", key), ("", f" {action}  ")]
-            room -= 2
-        return [*found]
-
-    def _rows(self) -> StyleAndTextTuples:
-        if not self._shown:
-            return self._line("no turn matches" if self._is_complete else "")
-        numbers, selected = self._visible(), self._selected()
-        rows = [self._all[number] for number in numbers]
-        room = self._size.columns - len("> ")
-        found: StyleAndTextTuples = []
-        plain = turn_lines(rows, Style(enabled=False), room)
-        painted = turn_lines(rows, self._style, room)
-        for number, line, coloured in zip(numbers, plain, painted, strict=True):
-            if number == selected:
-                found.append(("reverse", fitted(f"> {line}", self._size.columns)))
-            else:
-                found += to_formatted_text(ANSI(f"  {coloured}"))
-            found.append(("", "\n"))
-        return found
-
-    def _preview_text(self) -> StyleAndTextTuples:
-        found: StyleAndTextTuples = []
-        lines = self._preview[self._scroll : self._scroll + self._size.preview_lines]
-        for line in lines:
-            found += to_formatted_text(ANSI(line))
-            found.append(("", "\n"))
-        return found
-
     # Keys.
-
-    def _move(self, by: int) -> None:
-        start = self._position if by < 0 or self._is_complete else max(self._aim, self._position)
-        self._aim = max(start + by, 0)
-        self._position = max(min(self._aim, len(self._shown) - 1), 0)
-
-    def _set_filter(self, text: str, *, is_filtering: bool = True) -> None:
-        selected = self._selected()
-        self._filter, self._is_filtering = text, is_filtering
-        self._shown = [*self._passing(range(len(self._all)))]
-        # What was selected stays selected as long as it matches.
-        kept = selected is not None and selected in self._shown
-        self._position = self._shown.index(selected) if kept and selected is not None else 0
-        self._aim, self._top = self._position, 0
 
     def _keys(self) -> KeyBindings:
         bindings = KeyBindings()
+        line = self._filter
         actions: dict[str, Callable[[KeyPressEvent], object]] = {
             "up c-p": lambda _: self._move(-1),
             "down c-n": lambda _: self._move(1),
-            "pageup": lambda _: self._move(-self._size.list_lines),
-            "pagedown": lambda _: self._move(self._size.list_lines),
-            "home": lambda _: self._move(-len(self._shown)),
-            "end": lambda _: self._move(sys.maxsize - self._aim),
+            "pageup": lambda _: self._move(-self._screen.size.list_lines),
+            "pagedown": lambda _: self._move(self._screen.size.list_lines),
+            "home": lambda _: line.move(0) if self._is_typed else self._move_far(back=True),
+            "end": lambda _: line.move(sys.maxsize) if self._is_typed else self._move_far(),
+            "c-home": lambda _: self._move_far(back=True),
+            "c-end": lambda _: self._move_far(),
             "s-up": lambda _: self._scroll_by(-1),
             "s-down": lambda _: self._scroll_by(1),
-            "left c-b": lambda _: self._scroll_by(1 - self._size.preview_lines),
-            "right c-f": lambda _: self._scroll_by(self._size.preview_lines - 1),
+            "left": lambda _: self._scroll_by(1 - self._screen.size.preview_lines),
+            "right": lambda _: self._scroll_by(self._screen.size.preview_lines - 1),
             "enter": lambda _: self._choose(RESTORE),
+            "c-a": lambda _: self._choose(RESTORE, after=True),
             "tab": lambda _: self._choose(PARTS),
             "c-r": lambda _: self._choose(REVERT),
-            "escape": lambda _: self._clear_or_quit(),
-            "c-c": lambda _: self._end(signal.SIGINT),
+            "c-k": lambda _: self._choose(PICK),
+            "c-f": lambda _: self._choose_file(),
             "c-d f3": lambda _: self._page_diff(),
-            "c-h c-w": lambda _: self._set_filter(self._filter[:-1]),
-            "c-u": lambda _: self._set_filter("", is_filtering=False),
+            "c-o": lambda event: event.app.create_background_task(self._watched(self._open_page())),
+            "c-y": lambda _: self._copy_id(),
+            "f1": lambda _: self._show_help(),
+            "escape": lambda _: self._go_back(),
+            "c-c": lambda _: self._end(signal.SIGINT),
+            "c-h": lambda _: line.delete_back(),
+            "delete": lambda _: line.delete(),
+            "c-w": lambda _: line.delete_word(),
+            "c-u": lambda _: line.delete_to_start(),
+            "c-left": lambda _: line.move_word(back=True),
+            "c-right": lambda _: line.move_word(back=False),
             "c-l": lambda event: event.app.renderer.clear(),
             "c-z": lambda event: event.app.suspend_to_background(),
-            f"{Keys.Any.value} {Keys.BracketedPaste.value}": lambda event: self._type(event.data),
+            f"{Keys.Any.value} {Keys.BracketedPaste.value}": self._type,
         }
         for keys, action in actions.items():
             for key in keys.split(" "):
-                bindings.add(key, eager=True)(action)
+                bindings.add(key, eager=True)(partial(self._act, action))
         return bindings
 
+    def _act(self, action: Callable[[KeyPressEvent], object], event: KeyPressEvent) -> None:
+        self._state.message = ""
+        action(event)
+        if self._filter.text:
+            self._paths_wanted.set()
+
+    @property
+    def _is_typed(self) -> bool:
+        """Whether keys that edit a line edit the filter."""
+        return bool(self._filter.text) and self._state.files is None and self._state.help is None
+
+    def _move(self, by: int) -> None:
+        if self._state.help is not None:
+            self._state.help += by
+        else:
+            (self._state.files or self._list).move(by)
+
+    def _move_far(self, *, back: bool = False) -> None:
+        if self._state.help is None and self._state.files is None and not back:
+            self._list.move_to_end()
+        else:
+            self._move(-_FAR if back else _FAR)
+
     def _scroll_by(self, lines: int) -> None:
-        self._scroll = max(self._scroll + lines, 0)
+        self._state.scroll = max(self._state.scroll + lines, 0)
 
-    def _choose(self, action: str) -> None:
-        if (number := self._selected()) is not None:
-            self._leave(ChosenTurn(self._all[number].turn.checkpoint.id, action))
+    def _selected_turn(self) -> Turn | None:
+        number = self._list.selected
+        return (
+            None if number is None or self._state.help is not None else self._list.rows[number].turn
+        )
 
-    def _clear_or_quit(self) -> None:
-        if self._is_filtering:
-            self._set_filter("", is_filtering=False)
+    def _choose(self, action: str, *, after: bool = False) -> None:
+        if (turn := self._selected_turn()) is not None:
+            paths = pathspecs_of(self._state.files.file) if self._state.files else ()
+            self._leave(ChosenTurn(turn.checkpoint.id, action, after, paths))
+
+    def _choose_file(self) -> None:
+        """List the files of the selected turn, to choose one."""
+        number = self._list.selected
+        if number is not None and self._state.files is None and self._state.help is None:
+            self._app.create_background_task(self._watched(self._list_files(number)))
+
+    async def _list_files(self, number: int) -> None:
+        [files] = await self._beside(partial(self._source.files, [self._list.rows[number]]))
+        if files:
+            self._state.files = FileList(number, files)
+        else:
+            self._state.message = "what it changed is unknown" if files is None else "no changes"
+        self._app.invalidate()
+
+    def _go_back(self) -> None:
+        if self._state.help is not None:
+            self._state.help = None
+        elif self._state.files is not None:
+            self._state.files = None
+        elif self._filter.text:
+            self._filter.clear()
         else:
             self._leave(None)
 
-    def _type(self, text: str) -> None:
-        """Take a letter as a command or, as what was pasted, into the filter."""
-        if not self._is_filtering and text == "d":
-            self._page_diff()
-        elif not self._is_filtering and text == "q":
-            self._leave(None)
-        elif not self._is_filtering and text == "/":
-            self._set_filter("")
-        else:
-            self._set_filter(self._filter + "".join(filter(str.isprintable, text)))
+    def _show_help(self) -> None:
+        self._state.help = 0 if self._state.help is None else None
+
+    def _type(self, event: KeyPressEvent) -> None:
+        """Take letters, typed or pasted, into the filter; ignore keys that have no letter."""
+        [pressed] = event.key_sequence
+        if isinstance(pressed.key, Keys) and pressed.key is not Keys.BracketedPaste:
+            return
+        if self._state.help is not None or (event.data == "?" and not self._filter.text):
+            self._show_help()
+        elif self._state.files is None:
+            self._filter.type(event.data)
+
+    async def _open_page(self) -> None:
+        # It takes as long to import as the picker itself.
+        from git_boocode.cli.view import open_page
+
+        turn = self._selected_turn()
+        if turn is None:
+            return
+        self._state.message = "making the page…"
+        self._app.invalidate()
+        try:
+            self._state.message = await self._beside(partial(open_page, turn.checkpoint.id))
+        except BoocodeError as error:
+            self._state.message = printable(error.message)
+        self._app.invalidate()
+
+    def _copy_id(self) -> None:
+        """Have the terminal copy the id of the selected turn; the title shows it."""
+        if (turn := self._selected_turn()) is not None:
+            encoded = base64.b64encode(turn.checkpoint.id.encode()).decode()
+            self._output.write_raw(f"\x1b]52;c;{encoded}\a")
+            self._state.message = f"copied {turn.checkpoint.id}"
 
     def _page_diff(self) -> None:
         """Show the whole diff of the selected turn in the user's pager, as `git diff` does."""
-        number = self._selected()
-        if number is not None and (turn := self._all[number].turn).after:
-            run_in_terminal(lambda: self._run_pager(turn))
+        turn = self._selected_turn()
+        if turn is not None and turn.after:
+            compared = self._compared(turn, self._state.files.file if self._state.files else None)
+            run_in_terminal(partial(self._run_pager, compared))
 
-    def _run_pager(self, turn: Turn) -> None:
+    def _run_pager(self, compared: Sequence[str]) -> None:
         repository = self._repository
         git = repository.users_git.bind(cwd=repository.directory)
         # Less would leave at once behind a short diff, and keep a long one out of the screen.
@@ -466,7 +447,6 @@ class _Picker:
         before = signal.signal(signal.SIGINT, lambda *_: None)
         started = time.monotonic()
         try:
-            compared = turn.compared(self._list.pathspecs)
             git.run_in_foreground("diff", *options, *compared)
             if time.monotonic() - started < _QUICK or git.line("var", "GIT_PAGER") == "cat":
                 input("press Enter to go back to the list ")

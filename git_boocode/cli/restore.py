@@ -10,6 +10,7 @@ from typing import NamedTuple
 import click
 
 from git_boocode.checkpoints.restore.request import (
+    PICK,
     REDO,
     REFUSALS,
     RESTORE,
@@ -255,11 +256,17 @@ def _restore_picked(repository: Repository, request: RestoreRequest, parts: _Par
     if chosen is None:
         print_text("nothing was changed")
         return 1
-    if chosen.action == REVERT:
+    if chosen.paths:
+        # HEAD and the conversation belong to a restore of everything.
+        refuse_together(("--conversation-only", not request.files), ("<path>", True))
+        request = request._replace(paths=chosen.paths, prefix="", head=None, callback=None)
+    if chosen.after:
+        request = request._replace(after=True).checked(RESTORE)
+    if chosen.action in (REVERT, PICK):
         # A restore does without it.
-        from git_boocode.cli.revert import revert_chosen
+        from git_boocode.cli.revert import take_chosen
 
-        return revert_chosen(repository, chosen.id, request.paths, dry_run=request.dry_run)
+        return take_chosen(repository, chosen, request)
     if parts.are_chosen or chosen.action == PARTS:
         return _restore_parts(repository, chosen.id, request, parts)
     return _restore_chosen(repository, chosen.id, request)

@@ -50,6 +50,7 @@ from git_boocode.cli.output import (
 )
 from git_boocode.cli.restore_output import print_paths, warn_of_kept
 from git_boocode.cli.turn_choice import meant
+from git_boocode.cli.turn_rows import ChosenTurn
 from git_boocode.editing.answer import diff_of
 from git_boocode.editing.edits import DEFAULT_ENCODING
 from git_boocode.editing.workspace import Workspace
@@ -253,30 +254,31 @@ def _revert_last(repository: Repository, request: TakeBackRequest, options: _Rev
         return _carry_out(repository, REVERT, named, options)
     if wants_json() or not can_ask():
         raise no_turn_given(last, request.typed(REVERT, [last.id], *options.words()))
-    return _show_and_revert(repository, named, options)
+    return _show_and_take(repository, REVERT, named, options)
 
 
-def revert_chosen(
-    repository: Repository, turn: str, paths: tuple[str, ...], *, dry_run: bool
+def take_chosen(repository: Repository, chosen: ChosenTurn, asked: RestoreRequest) -> int:
+    """Revert or pick a turn that was chosen from a list, after a question; returns the exit code.
+
+    `asked` has the paths, and whether it is only shown.
+    """
+    request = TakeBackRequest((chosen.id,), paths=asked.paths, dry_run=asked.dry_run)
+    if asked.dry_run:
+        return _carry_out(repository, chosen.action, request, _RevertOptions())
+    return _show_and_take(repository, chosen.action, request, _RevertOptions())
+
+
+def _show_and_take(
+    repository: Repository, command: str, named: TakeBackRequest, options: _RevertOptions
 ) -> int:
-    """Revert a turn that was chosen from a list, after a question; returns the exit code."""
-    request = TakeBackRequest((turn,), paths=paths, dry_run=dry_run)
-    if dry_run:
-        return _carry_out(repository, REVERT, request, _RevertOptions())
-    return _show_and_revert(repository, request, _RevertOptions())
-
-
-def _show_and_revert(
-    repository: Repository, named: TakeBackRequest, options: _RevertOptions
-) -> int:
-    expected = _run(repository, REVERT, named._replace(dry_run=True), options)
+    expected = _run(repository, command, named._replace(dry_run=True), options)
     _print(repository, expected, options)
     if not (expected.result.changes_something or expected.buffers):
         return 0
-    if not agrees("revert this?"):
+    if not agrees(f"{command} this?"):
         print_text("nothing was changed")
         return 1
-    return _carry_out(repository, REVERT, named, options)
+    return _carry_out(repository, command, named, options)
 
 
 def _carry_out(

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.restore.request import RESTORE
-from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint, without_index
-from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes, rename_option
+from git_boocode.checkpoints.store.catalog import NO_CHECKPOINTS, Catalog, Checkpoint
+from git_boocode.checkpoints.turn_changes import (
+    ChangeCounts,
+    TurnFile,
+    changed_files,
+)
+from git_boocode.checkpoints.turn_changes import counted as counted_files
 from git_boocode.checkpoints.turn_words import marks
 from git_boocode.checkpoints.turns import CurrentTree, Turn
 from git_boocode.checkpoints.worktree.pathspecs import checked_pathspecs
@@ -23,8 +27,8 @@ from git_boocode.cli.candidates import age_of
 from git_boocode.cli.output import Style, counted, label_of, printable, quote_path, warn
 from git_boocode.cli.timeline_rows import row_texts, with_commit_runs
 from git_boocode.repo.errors import FatalError, UsageError
-from git_boocode.repo.git import GitError, Running
-from git_boocode.repo.ids import ID, SHORT_ID, ago, time_of
+from git_boocode.repo.git import GitError
+from git_boocode.repo.ids import ID, SHORT_ID, ago
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
@@ -37,23 +41,23 @@ _SESSION_LENGTH = 8
 _GAP = "  "
 # Characters; a wider name or time is rare, and moves the columns behind it.
 NAME_WIDTH, TIME_WIDTH = 5, 11
-_NARROW = 60  # columns, for which the label matters more than the counts of lines
+_LEAST_AGENT = 8  # columns of a name that is cut, with the gap before it
 PAGE = 20  # turns that are shown at once
 PARTS = "parts"
 """To restore parts of files to before a turn."""
 _SEARCHED = 96  # turns that a git process searches
-PREVIEW_SIZE = 200_000  # bytes of the diff
-_STAT_FILES = 20
-_PROMPT_LINES, _LINE_LENGTH = 12, 2000  # of the prompt
-# Control characters in caret notation, as less and git show them.
-_CARETS = {code: f"^{chr(code ^ 64)}" for code in (*range(32), 127) if chr(code) not in "\t\n"}
 
 
 class ChosenTurn(NamedTuple):
-    """A turn that the user chose from a list: its id, and what to do with it."""
+    """A turn that the user chose from a list: its id, and what to do with it.
+
+    `paths` are pathspecs of the only files to do it with; empty for all.
+    """
 
     id: str
-    action: str = RESTORE  # or PARTS or `revert`
+    action: str = RESTORE  # or PARTS, `revert` or `pick`
+    after: bool = False  # restore to after the turn
+    paths: tuple[str, ...] = ()
 
 
 class TurnRow(NamedTuple):
@@ -70,6 +74,11 @@ class TurnRow(NamedTuple):
     is_counted: bool = True
     state: str = ""
     is_open: bool = False
+
+    def with_files(self, files: Sequence[TurnFile] | None) -> TurnRow:
+        """The same row with the counts of some files; None if they are unknown."""
+        counts = None if files is None else counted_files(files)
+        return self._replace(counts=counts, is_counted=True)
 
 
 class Dates:
@@ -92,15 +101,20 @@ class Dates:
         is_local = kind == "local" or kind.endswith("-local")
         self._format = f"{kind}{'' if is_local else '-local'}{colon}{rest}"
 
+    @property
+    def are_ages(self) -> bool:
+        """Whether the times change while they are shown."""
+        return self._format == "relative-local"
+
     def __call__(self, entries: Sequence[Checkpoint | EditRecord]) -> list[str]:
         """The times of some entries (UsageError or FatalError if the format is invalid)."""
-        if self._format == "relative-local":
+        if self.are_ages:
             return [age_of(each.id) for each in entries]
         return self._of([each.commit.id for each in entries])
 
     def of_commits(self, commits: Sequence[LoggedCommit]) -> list[str]:
         """The times at which HEAD moved to some commits, or those of the commits."""
-        if self._format == "relative-local":
+        if self.are_ages:
             return [ago(each.time) for each in commits]
         return self._of([each.id for each in commits])
 
@@ -172,35 +186,81 @@ def prompt_lines(checkpoint: Checkpoint) -> list[str]:
     return [printable(line.expandtabs()).rstrip() for line in text.split("\n")]
 
 
+class Column(NamedTuple):
+    """A column of what is known of some turns."""
+
+    texts: Sequence[str]
+    least: int = 0  # columns of the terminal, for what is aligned with another list
+    gap: str = _GAP
+    colour: str = ""
+    align_right: bool = False
+
+    @property
+    def width(self) -> int:
+        """The columns of the terminal that it takes, with the gap before it."""
+        return len(self.gap) + max((self.least, *map(display_width, self.texts)))
+
+    def cut(self, width: int) -> Column:
+        """This column with a width, the gap included."""
+        return self._replace(texts=[cut(text, width - len(self.gap)) for text in self.texts])
+
+    def cell(self, number: int, style: Style) -> str:
+        """A text with its gap, and what aligns it."""
+        text = self.texts[number]
+        space = " " * (self.width - len(self.gap) - display_width(text))
+        painted = style(text, self.colour) if self.colour and text else text
+        return self.gap + (space + painted if self.align_right else painted + space)
+
+
 def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) -> list[str]:
-    """The lines of some turns, aligned with each other, and cut to `width` columns."""
-    is_narrow = width is not None and width < _NARROW
+    """The lines of some turns, aligned with each other, and cut to `width` columns.
+
+    Half of the width is for the labels, if one needs it: by them, users recognize a turn.
+    """
     files = [_files(row) for row in rows]
-    added = [f"+{row.counts.added:,}" if row.counts else "" for row in rows]
-    removed = [f"−{row.counts.removed:,}" if row.counts else "" for row in rows]
-    columns = [
-        ("", _padded([row.name for row in rows], NAME_WIDTH, colour="yellow", style=style)),
-        (" ", _padded([row.time for row in rows], TIME_WIDTH, style=style, align_right=True)),
-        (_GAP, _padded(files, len("10 files"), style=style, align_right=True)),
-    ]
-    if not is_narrow:
-        least = len("+1")
-        more = _padded(added, least, colour="green", style=style, align_right=True)
-        less = _padded(removed, least, colour="red", style=style, align_right=True)
-        columns += [(" ", more), (" ", less)]
-        agents = [row.agent for row in rows]
-        if any(agents):
-            columns += [(_GAP, _padded(agents, 0, colour="cyan", style=style))]
+    columns = {
+        "name": Column([row.name for row in rows], NAME_WIDTH, "", "yellow"),
+        "time": Column([row.time for row in rows], TIME_WIDTH, " ", align_right=True),
+        "files": Column(files, len("10 files"), align_right=True),
+    }
+    for name, sign, colour in (("added", "+", "green"), ("removed", "−", "red")):
+        counts = (getattr(row.counts, name) if row.counts else None for row in rows)
+        texts = ["" if count is None else f"{sign}{count:,}" for count in counts]
+        columns[name] = Column(texts, len("+1"), " ", colour, align_right=True)
+    if any(row.agent for row in rows):
+        columns["agent"] = Column([row.agent for row in rows], colour="cyan")
+    if width is not None:
+        longest = max((display_width(turn_title(row, None)) for row in rows), default=0)
+        _narrow(columns, width - min(longest, width // 2 + 1) - len(_GAP))
+    used = sum(column.width for column in columns.values())
+    left = None if width is None else width - used - len(_GAP)
     lines = []
     for number, row in enumerate(rows):
-        painted, used = "", 0
-        for gap, column in columns:
-            text, shown = column[number]
-            painted, used = painted + gap + shown, used + len(gap) + display_width(text)
-        left = None if width is None else width - used - len(_GAP)
+        front = "".join(column.cell(number, style) for column in columns.values())
         label = turn_title(row, left)
-        lines.append(f"{painted}{_GAP}{label}" if label else painted.rstrip())
+        lines.append(f"{front}{_GAP}{label}" if label else front.rstrip())
     return lines
+
+
+def _narrow(columns: dict[str, Column], room: int) -> None:
+    """Cut and leave out columns that together are wider than the room for them."""
+
+    def excess() -> int:
+        return sum(column.width for column in columns.values()) - room
+
+    if excess() > 0:
+        del columns["added"], columns["removed"]
+    if excess() > 0:
+        columns |= {name: column._replace(least=0) for name, column in columns.items()}
+    if "agent" in columns and (more := excess()) > 0:
+        agent = columns["agent"]
+        if agent.width - more < _LEAST_AGENT:
+            del columns["agent"]
+        else:
+            columns["agent"] = agent.cut(agent.width - more)
+    for name in ("files", "time"):
+        if excess() > 0:
+            del columns[name]
 
 
 def _files(row: TurnRow) -> str:
@@ -210,20 +270,6 @@ def _files(row: TurnRow) -> str:
         return "?" if row.is_counted else "…"
     # Aligned with the plural.
     return counted(row.counts.files, "file") + (" " if row.counts.files == 1 else "")
-
-
-def _padded(
-    texts: Sequence[str], least: int, *, style: Style, colour: str = "", align_right: bool = False
-) -> list[tuple[str, str]]:
-    """Texts that are equally wide, each as it is and painted."""
-    width = max((least, *map(display_width, texts)))
-    padded = []
-    for text in texts:
-        space = " " * (width - display_width(text))
-        whole = space + text if align_right else text + space
-        painted = style(text, colour) if colour and text else text
-        padded.append((whole, space + painted if align_right else painted + space))
-    return padded
 
 
 def edit_state(record: EditRecord) -> str:
@@ -276,64 +322,6 @@ def cut(text: str, width: int | None) -> str:
             break
         kept += character
     return f"{kept}…" if width > 0 else ""
-
-
-def about(turn: Turn, width: int) -> Iterator[str]:
-    """What is known of a turn without asking git."""
-    checkpoint = turn.checkpoint
-    yield from _wrapped(turn_label(checkpoint), width)
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time_of(checkpoint.id)))
-    texts = {key: printable(checkpoint.meta.text(key)) for key in ("agent", "session")}
-    session = texts["session"] and f"session {texts['session']}"
-    yield from _wrapped("  ".join(filter(None, (when, texts["agent"], session))), width)
-    yield ""
-    if asked := prompt_lines(checkpoint):
-        beginnings = (line[:_LINE_LENGTH] for line in asked[: _PROMPT_LINES + 1])
-        shown = (part for line in beginnings for part in [*_wrapped(line, width)] or [""])
-        first = [*islice(shown, _PROMPT_LINES + 1)]
-        yield from first[:_PROMPT_LINES]
-        yield from ["… and more: 'git boocode show' prints it whole"][: len(first) - _PROMPT_LINES]
-        yield ""
-
-
-def _wrapped(text: str, width: int) -> Iterator[str]:
-    """The words of a text on lines of a width."""
-    line = ""
-    for word in text.split():
-        if line and display_width(f"{line} {word}") > width:
-            yield line
-            line = ""
-        line = f"{line} {word}" if line else word
-        while display_width(line) > width > 2:
-            # Without the ellipsis.
-            first = cut(line, width)[:-1]
-            yield first
-            line = line[len(first) :]
-    if line:
-        yield line
-
-
-def begin_diff(repository: Repository, turn: Turn, pathspecs: Sequence[str], width: int) -> Running:
-    """Start git, which writes a summary of what a turn changed, and the diff."""
-    git = without_index(repository.git.bind(cwd=repository.directory))
-    options = (
-        "-r",
-        rename_option(repository),
-        "-p",
-        f"--stat={max(width, 20)}",
-        f"--stat-count={_STAT_FILES}",
-    )
-    safe = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
-    return git.begin("diff-tree", *options, *safe, *turn.compared(pathspecs))
-
-
-def diff_lines(content: bytes, paint: Callable[[str], str]) -> list[str]:
-    """The lines of a diff's first `PREVIEW_SIZE` bytes, painted."""
-    lines = content.decode("utf-8", "surrogateescape").split("\n")[:-1]
-    shown = [paint(printable(line.translate(_CARETS).expandtabs())) for line in lines]
-    if len(content) == PREVIEW_SIZE:
-        shown.append("… and more: d shows all")
-    return shown or ["no changes"]
 
 
 def _name_of(number: int) -> str:
@@ -413,9 +401,19 @@ class TurnList:
 
     def count(self, rows: Sequence[TurnRow]) -> list[TurnRow]:
         """The same rows with the counts of what changed."""
-        counts = count_changes(self._repository, [row.turn for row in rows], (), self.pathspecs)
-        pairs = zip(rows, counts, strict=True)
-        return [row._replace(counts=each, is_counted=True) for row, each in pairs]
+        return [row.with_files(files) for row, files in zip(rows, self.files(rows), strict=True)]
+
+    def files(self, rows: Sequence[TurnRow]) -> list[Sequence[TurnFile] | None]:
+        """The files that changed in each turn; None if that is unknown."""
+        turns = [row.turn for row in rows]
+        return changed_files(self._repository, turns, pathspecs=self.pathspecs)
+
+    def with_ages(self, rows: Sequence[TurnRow]) -> list[TurnRow]:
+        """The same rows with their times, as far as these change."""
+        if not self._dates.are_ages:
+            return [*rows]
+        times = self._dates([row.turn.checkpoint for row in rows])
+        return [row._replace(time=time) for row, time in zip(rows, times, strict=True)]
 
     def is_empty(self) -> UsageError:
         """The error if there is nothing to choose from."""

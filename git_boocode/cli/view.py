@@ -112,6 +112,13 @@ def view(
     return 0
 
 
+def open_page(turn: str) -> str:
+    """Write the page and open it at a turn; returns what was done."""
+    repository = Repository.discover()
+    path = _write(repository, None, page_html(page_data(repository, _MOST), served=False))
+    return f"{'opened' if open_in_browser(path, turn) else 'wrote'} {quote_path(path)}"
+
+
 def _conversations(repository: Repository, turns: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The conversations of the newest turns, as far as their size allows, by the ids of turns."""
     if not turns:

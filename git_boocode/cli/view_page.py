@@ -109,10 +109,10 @@ def _read(name: str) -> str:
     return _PAGE.joinpath(name).read_text(encoding="utf-8")
 
 
-def open_in_browser(path: str) -> bool:
-    """Open a file in the user's browser; False if there is none, or no display."""
+def open_in_browser(path: str, turn: str = "") -> bool:
+    """Open a page in the user's browser, at a turn; False if there is none, or no display."""
     if sys.platform != "darwin" and not any(map(os.environ.get, _DISPLAYS)):
         return False
     with suppress(webbrowser.Error, OSError):
-        return webbrowser.open(Path(path).as_uri())
+        return webbrowser.open(Path(path).as_uri() + (f"#{turn}" if turn else ""))
     return False

@@ -65,7 +65,7 @@ def test_a_turn_is_picked_shown_and_restored(turns: Repo, size: tuple[int, int])
     # On a narrow terminal there is no room for lines.
     lines = ["+2 −1"] if size[0] > 40 else []
     display = terminal.see("> @~1", "s-42", "2 files", *lines)
-    assert "Enter choose  d diff  Esc quit" in display
+    assert "Enter restore before  ? help  Esc quit" in display
     assert lines or "+2 −1" not in display
     terminal.type(ENTER)
     preview = terminal.wait_for(CONFIRM)
@@ -89,7 +89,7 @@ def test_the_preview_shows_prompt_agent_and_diff(turns: Repo, size: tuple[int, i
     terminal.type(DOWN)
     display = terminal.see("second", "cursor", "session s-42", "b | 1 +")
     assert "line 199" not in display
-    terminal.type("q")
+    terminal.type(ESCAPE)
     left(terminal)
 
 
@@ -112,15 +112,15 @@ def test_what_is_typed_filters(turns: Repo) -> None:
     display = terminal.see("filter: CURSO_  (1 found)", "> @~1", "b | 1 +")
     assert "> @ " not in display
     terminal.type(BACKSPACE * 5)
-    terminal.see("filter: _  (3 found)")
+    terminal.see("Restore the state before which turn? (3)")
     terminal.type("nothing like it")
     terminal.see("no turn matches")
     terminal.type(ENTER + ESCAPE)
     terminal.see("Restore the state before which turn? (3)")
-    terminal.type("/d")
+    terminal.type("d")
     terminal.see("filter: d_")
-    terminal.type("q")
-    terminal.see("filter: dq_")
+    terminal.type("Q")
+    terminal.see("filter: dQ_")
     terminal.type(ESCAPE)
     terminal.see("Restore the state")
     terminal.type(ESCAPE)
@@ -183,7 +183,7 @@ def test_with_paths_only_these_count(turns: Repo) -> None:
 def test_the_diff_goes_to_the_pager(turns: Repo) -> None:
     pager = "cat >.git/paged; trap '' INT; echo IN THE PAGER; read line </dev/tty; sleep 0.5"
     terminal = picker(GIT_PAGER=pager, NO_COLOR="1")
-    terminal.type("d")
+    terminal.type(CTRL_D)
     terminal.wait_for("IN THE PAGER")
     # Which is for the pager.
     terminal.interrupt()
@@ -203,7 +203,7 @@ def test_the_diff_goes_to_the_pager(turns: Repo) -> None:
 
 def test_a_pager_that_does_not_wait_is_read(turns: Repo) -> None:
     terminal = picker(GIT_PAGER="cat", NO_COLOR="1")
-    terminal.type("d")
+    terminal.type(CTRL_D)
     assert "-1\r\n+2\r\n" in terminal.wait_for("press Enter to go back to the list")
     terminal.type("\n")
     terminal.wait_for("Restore the state")
@@ -218,12 +218,12 @@ def test_without_colour(turns: Repo) -> None:
     terminal = picker()
     terminal.see("+++ b/a")
     assert COLOUR.search(terminal.shown)
-    terminal.type("q")
+    terminal.type(ESCAPE)
     left(terminal)
     for terminal in (picker(NO_COLOR="1"), picker("--no-color")):
         terminal.see("+++ b/a")
         assert not COLOUR.search(terminal.shown)
-        terminal.type("q")
+        terminal.type(ESCAPE)
         left(terminal)
 
 
@@ -296,14 +296,14 @@ def test_the_terminal_gets_another_size(turns: Repo) -> None:
     terminal.type(DOWN * 2)
     terminal.resize(80, 24)
     terminal.see("> @~2", "no changes")
-    terminal.type("q")
+    terminal.type(ESCAPE)
     left(terminal)
 
 
 # Ways out.
 
 
-@pytest.mark.parametrize("keys", ["x" + ESCAPE + "q", ENTER + "n\n", ENTER + CTRL_D])
+@pytest.mark.parametrize("keys", ["x" + ESCAPE + "\0" + ESCAPE, ENTER + "n\n", ENTER + CTRL_D])
 def test_a_no_changes_nothing(turns: Repo, keys: str) -> None:
     before = seen(turns)
     terminal = picker()
@@ -432,3 +432,119 @@ def test_a_turn_is_taken_back(repo: Repo, answer: str) -> None:
     left(terminal, 0 if answer == "y" else 1)
     assert repo.read("a") == (b"0\n" if answer == "y" else b"1\n")
     assert repo.read("b") == b"1\n"
+
+
+DELETE, INSERT, CTRL_LEFT, CTRL_RIGHT = "\x1b[3~", "\x1b[2~", "\x1b[1;5D", "\x1b[1;5C"
+CTRL_A, CTRL_F, CTRL_K, CTRL_R, CTRL_U, CTRL_W, CTRL_Y = "\x01\x06\x0b\x12\x15\x17\x19"
+
+
+def test_words_and_paths_filter_in_any_order(repo: Repo) -> None:
+    repo.commit(a="0\n")
+    take(label="Fix the parser of dates", agent="gemini")
+    repo.write("src/api/dates.py", "1\n")
+    take(label="Document it", agent="claude-code")
+    repo.write("docs/guide.md", "1\n")
+    take(label="newest")
+    terminal = picker()
+    for typed, found in (("gemini parser", "> @~2"), ("src/api", "> @~2"), ("docs", "> @~1")):
+        terminal.type(typed)
+        terminal.see(f"filter: {typed}_  (1 found)", found)
+        terminal.type(CTRL_U)
+        terminal.see("Restore the state before which turn? (3)")
+    terminal.type("guide document DATES")
+    terminal.see("(0 found)", "no turn matches")
+    terminal.type(CTRL_C)
+    left(terminal, 130)
+
+
+def test_keys_edit_the_filter(turns: Repo) -> None:
+    terminal = picker()
+    terminal.type("one two three" + INSERT + CTRL_LEFT + DELETE * 2)
+    terminal.see("filter: one two ree")
+    terminal.type(CTRL_W + "x")
+    terminal.see("filter: one xree")
+    terminal.type(HOME + DELETE + CTRL_RIGHT + "y ")
+    terminal.see("filter: ne y xree")
+    terminal.type(END + "z")
+    terminal.see("filter: ne y xreez_  (0 found)")
+    terminal.type(CTRL_U)
+    terminal.see("(3)")
+    terminal.type(ESCAPE)
+    left(terminal)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_label_keeps_half_of_the_width(repo: Repo, size: tuple[int, int]) -> None:
+    repo.commit(a="a\n")
+    take(label="x" * 300, agent="claude-code")
+    repo.write("a", "line\n" * 12_345)
+    take(label="newest", agent="gemini-cli")
+    terminal = picker(size=size)
+    terminal.type(DOWN)
+    terminal.see("> @~1")
+    row = terminal.screen.display[2]
+    least = (size[0] if size[0] < 150 else size[0] // 2) // 2
+    assert row.count("x") + row.count("…") >= least
+    assert "12,345" not in row or size[0] >= 150
+    terminal.type(ESCAPE)
+    left(terminal)
+
+
+def test_ages_move_on(turns: Repo) -> None:
+    terminal = picker()
+    first = re.findall(r"\d+ s ago|just now", terminal.display)
+    terminal.wait_until(lambda shown: re.findall(r"\d+ s ago|just now", shown) != first)
+    terminal.type(ESCAPE)
+    left(terminal)
+
+
+def test_a_turn_is_restored_to_after(turns: Repo) -> None:
+    terminal = picker()
+    terminal.type(DOWN * 2 + CTRL_A)
+    terminal.wait_for(CONFIRM)
+    terminal.type("y\n")
+    assert "git boocode undo" in left(terminal, 0)
+    assert turns.read("a") == b"0\n"
+
+
+@pytest.mark.parametrize("key", ["\r", CTRL_R])
+def test_a_file_of_a_turn_is_chosen(turns: Repo, key: str) -> None:
+    terminal = picker()
+    terminal.type(DOWN)
+    terminal.see("> @~1")
+    terminal.type(CTRL_F)
+    terminal.see("Which file of this turn? second", "> M a", "A b", "Esc back")
+    terminal.type(DOWN)
+    terminal.see("> A b", "+++ b/b")
+    terminal.type(key)
+    terminal.wait_for("this? [y/N]")
+    terminal.type("y\n")
+    left(terminal, 0)
+    assert (turns.read("a"), (turns.top / "b").exists()) == (b"2\n", False)
+
+
+def test_a_turn_that_was_taken_back_is_picked(turns: Repo) -> None:
+    assert turns.boocode("revert", "@").code == 0
+    assert turns.read("a") == b"1\n"
+    terminal = picker()
+    terminal.see("(reverted)", "Ctrl-K pick", "reverted the turn")
+    terminal.type(CTRL_K)
+    terminal.wait_for("pick this? [y/N]")
+    terminal.type("y\n")
+    left(terminal, 0)
+    assert turns.read("a") == b"2\n"
+
+
+def test_help_and_the_id(turns: Repo) -> None:
+    terminal = picker(size=(40, 10))
+    terminal.type("?")
+    terminal.see("Keys", "Enter", "Esc back")
+    terminal.type(END)
+    terminal.see("edit the filter")
+    terminal.type("?")
+    terminal.see("> @ ")
+    terminal.type(CTRL_Y)
+    terminal.see("copied 01")
+    assert "\x1b]52;c;" in terminal.everything
+    terminal.type(ESCAPE)
+    left(terminal)
