@@ -86,7 +86,8 @@ def test_only_repo_runs_git_or_uses_libgit2() -> None:
 def test_only_the_picker_uses_prompt_toolkit() -> None:
     """It takes longer to load than all else that a command needs."""
     users = [path for path in SOURCES if any("prompt_toolkit" in name for name in imported(path))]
-    assert users == [Path("git_boocode/cli/picker.py")]
+    names = ("picker", "picker_filter", "picker_screen")
+    assert users == [Path(f"git_boocode/cli/{name}.py") for name in names]
 
 
 def test_only_the_command_line_uses_click() -> None:
