@@ -18,11 +18,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from typing import Any, TypeGuard
+from typing import Any
 
 from git_boocode.checkpoints.restore.request import (
-    LATER_CHANGES,
-    NEWER_TURNS,
     PICK,
     REVERT,
     RestoreRequest,
@@ -30,22 +28,29 @@ from git_boocode.checkpoints.restore.request import (
 from git_boocode.checkpoints.turn_changes import FileCache
 from git_boocode.cli.output import print_feedback, print_hints, print_json, print_text, wants_json
 from git_boocode.cli.view_page import open_in_browser, page_html
+from git_boocode.cli.view_requests import (
+    Answer,
+    form_in,
+    id_in,
+    invalid,
+    is_after,
+    is_part,
+    is_text,
+    state_in,
+    step_request,
+    take_back_request,
+)
 from git_boocode.repo.durable import make_state_dir, remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
-from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import served_page
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_parts import files_to_choose, restore_parts
-from git_boocode.workflows.take_back import TakeBackRequest, take_back
+from git_boocode.workflows.take_back import take_back
 from git_boocode.workflows.turn_conversation import conversation_of_turn
 from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
 from git_boocode.workflows.view_diffs import (
-    AFTER,
-    BEFORE,
-    DiffForm,
-    State,
     compare_data,
     file_data,
     turns_with_text,
@@ -55,7 +60,6 @@ _HOST = "127.0.0.1"
 _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
 _LONGEST_TEXT = 200  # characters to search for
-_MOST_CONTEXT = 1_000_000  # lines
 _MOST_ANSWERS = 32  # that are made at once
 _PATIENCE = 10  # seconds without a byte of a request after which its connection is closed
 _PAUSE = 0.1  # seconds after a connection that could not be accepted
@@ -69,8 +73,6 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": "frame-ancestors 'none'",
 }
-
-Answer = dict[str, Any]
 
 
 def serve_page(repository: Repository, most: int, port: int, *, opens: bool) -> int:
@@ -192,35 +194,35 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         """Who wrote which line of a file."""
         path = body.get("path")
         if not isinstance(path, str) or not path or "\0" in path:
-            raise _invalid("path")
+            raise invalid("path")
         return {"ok": True, **blame_file(self.repository(), path)}
 
     def file(self, body: Answer) -> Answer:
         """One file of a turn, with all of its diff."""
         path = body.get("path")
-        if not _is_text(path):
-            raise _invalid("path")
-        form, name = _form(body), _id(body, "turn")
+        if not is_text(path):
+            raise invalid("path")
+        form, name = form_in(body), id_in(body, "turn")
         return {"ok": True, **file_data(self.repository(), name, path, form, self.most)}
 
     def compare(self, body: Answer) -> Answer:
         """The files that differ between two states."""
         paths = body.get("paths", [])
-        if not isinstance(paths, list) or not all(map(_is_text, paths)):
-            raise _invalid("paths")
-        states = _state(body, "old"), _state(body, "new")
-        return {"ok": True, **compare_data(self.repository(), *states, paths, _form(body))}
+        if not isinstance(paths, list) or not all(map(is_text, paths)):
+            raise invalid("paths")
+        states = state_in(body, "old"), state_in(body, "new")
+        return {"ok": True, **compare_data(self.repository(), *states, paths, form_in(body))}
 
     def search(self, body: Answer) -> Answer:
         """The turns with a changed line that contains a text."""
         text = body.get("text")
-        if not _is_text(text) or "\n" in text or len(text) > _LONGEST_TEXT:
-            raise _invalid("text")
+        if not is_text(text) or "\n" in text or len(text) > _LONGEST_TEXT:
+            raise invalid("text")
         return {"ok": True, **turns_with_text(self.repository(), text, self.most)}
 
     def conversation(self, body: Answer) -> Answer:
         """What was said in a turn."""
-        found = conversation_of_turn(self.repository(), _id(body, "turn"))
+        found = conversation_of_turn(self.repository(), id_in(body, "turn"))
         return {"ok": True, "conversation": found.as_json()}
 
     def preview(self, body: Answer) -> Answer:
@@ -235,12 +237,12 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def parts(self, body: Answer) -> Answer:
         """The parts of some files that a restore to before a turn would change."""
         paths = body.get("paths")
-        if not isinstance(paths, list) or not all(map(_is_text, paths)):
-            raise _invalid("paths")
+        if not isinstance(paths, list) or not all(map(is_text, paths)):
+            raise invalid("paths")
         repository = self.repository()
         with temporary_objects(repository):
             files, left_alone = files_to_choose(
-                repository, _id(body, "id"), paths, after=_is_after(body)
+                repository, id_in(body, "id"), paths, after=is_after(body)
             )
         return {
             "ok": True,
@@ -251,12 +253,12 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def restore_parts(self, body: Answer) -> Answer:
         """Restore parts of files, as `parts` listed them, to before a turn."""
         files = body.get("files")
-        if not isinstance(files, list) or not files or not all(map(_is_part, files)):
-            raise _invalid("files")
+        if not isinstance(files, list) or not files or not all(map(is_part, files)):
+            raise invalid("files")
         numbers = {file["path"]: file["numbers"] for file in files}
         versions = {file["path"]: file["version"] for file in files}
-        name = _id(body, "id")
-        request = RestoreRequest(conversation=False, after=_is_after(body))
+        name = id_in(body, "id")
+        request = RestoreRequest(conversation=False, after=is_after(body))
         with self.changing:
             return restore_parts(self.repository(), name, request, numbers, versions).as_json()
 
@@ -270,7 +272,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def _taken_back(self, command: str, body: Answer) -> Answer:
         """What is done, or with `preview` would be; with paths, also what can be chosen of it."""
-        request = _take_back_request(body)
+        request = take_back_request(body)
         with self.changing:
             done = take_back(self.repository(), command, request)
         # Of a preview, with the numbers of lines.
@@ -280,11 +282,11 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         return answer
 
     def _restored(self, body: Answer, *, dry_run: bool) -> Answer:
-        identifier = _id(body, "id")
+        identifier = id_in(body, "id")
         conversation = body.get("conversation") is not False
         request = RestoreRequest(
             conversation=conversation,
-            after=_is_after(body),
+            after=is_after(body),
             head=body.get("head") is True,
             dry_run=dry_run,
         )
@@ -293,102 +295,14 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def undo(self, body: Answer) -> Answer:
         """Undo the operation that the page names by its safety checkpoint, if it is the latest."""
         with self.changing:
-            request = _step_request(body, "restored")
+            request = step_request(body, "restored")
             return restore_with_edits.undo(self.repository(), request).as_json()
 
     def redo(self, body: Answer) -> Answer:
         """Redo what was undone, if the undo that the page names is the latest."""
         with self.changing:
-            request = _step_request(body, "undone")
+            request = step_request(body, "undone")
             return restore_with_edits.redo(self.repository(), request).as_json()
-
-
-def _step_request(body: Answer, key: str) -> RestoreRequest:
-    return RestoreRequest(
-        force=frozenset((LATER_CHANGES, NEWER_TURNS) if body.get("anyway") is True else ()),
-        dry_run=body.get("preview") is True,
-        only_to=_id(body, key),
-    )
-
-
-def _id(body: Answer, key: str) -> str:
-    identifier = body.get(key)
-    if not isinstance(identifier, str) or not ID.fullmatch(identifier):
-        raise _invalid(key)
-    return identifier
-
-
-def _take_back_request(body: Answer) -> TakeBackRequest:
-    """What to revert or pick.
-
-    Hunks are only done with the version of their file, without which nobody has seen them.
-    """
-    turns, paths = body.get("turns"), body.get("paths", [])
-    if not isinstance(turns, list) or not turns:
-        raise _invalid("turns")
-    if not isinstance(paths, list) or not all(map(_is_text, paths)):
-        raise _invalid("paths")
-    hunks, versions = body.get("hunks"), body.get("versions", {})
-    is_preview = body.get("preview") is True
-    if hunks is not None and not (
-        isinstance(hunks, dict) and all(map(_are_numbers, hunks.values()))
-    ):
-        raise _invalid("hunks")
-    if not isinstance(versions, dict) or not all(map(_is_text, versions.values())):
-        raise _invalid("versions")
-    if hunks is not None and not is_preview and not (hunks and hunks.keys() <= versions.keys()):
-        raise _invalid("versions" if hunks else "hunks")
-    return TakeBackRequest(
-        tuple(_id({"turns": turn}, "turns") for turn in turns),
-        paths=tuple(f":(top,literal){path}" for path in paths),
-        hunks=hunks,
-        versions=versions,
-        dry_run=is_preview,
-    )
-
-
-def _is_after(body: Answer) -> bool:
-    """Whether the state after a turn is meant, instead of the one before it."""
-    after = body.get("after", False)
-    if not isinstance(after, bool):
-        raise _invalid("after")
-    return after
-
-
-def _state(body: Answer, key: str) -> State:
-    """`"now"`, or the state before or after a turn."""
-    value = body.get(key)
-    if value == "now":
-        return State()
-    if not isinstance(value, dict) or value.get("side") not in (BEFORE, AFTER):
-        raise _invalid(key)
-    return State(_id(value, "turn"), value["side"])
-
-
-def _form(body: Answer) -> DiffForm:
-    context = body.get("context", DiffForm().context)
-    if type(context) is not int or not 0 <= context <= _MOST_CONTEXT:
-        raise _invalid("context")
-    return DiffForm(body.get("ignore_whitespace") is True, context)
-
-
-def _is_text(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and bool(value) and "\0" not in value
-
-
-def _is_part(value: object) -> bool:
-    """Whether something is the choice of parts of a file."""
-    if not isinstance(value, dict) or not isinstance(value.get("version"), str):
-        return False
-    return _are_numbers(value.get("numbers")) and _is_text(value.get("path"))
-
-
-def _are_numbers(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(type(each) is int for each in value)
-
-
-def _invalid(key: str) -> RefusedError:
-    return RefusedError(f"the request has no valid '{key}'", code="invalid_input")
 
 
 def _same(given: str, secret: str) -> bool:
