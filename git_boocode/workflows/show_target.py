@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.commit_notes import NotedCommit, attribute, commits_of
 from git_boocode.checkpoints.own_changes import OwnTurns, own_turn_of
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tree_changes, without_index
+from git_boocode.checkpoints.turn_changes import rename_option
 from git_boocode.checkpoints.turn_words import REVERTED
 from git_boocode.checkpoints.turns import NOW, Turn
 from git_boocode.checkpoints.worktree.scan import current_tree
@@ -21,6 +23,27 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
 
 _SHOWN_EDITS = 3
+
+
+def _files(
+    repository: Repository, old: str, new: str, paths: Sequence[str] = ()
+) -> list[dict[str, object]]:
+    """The changed files; one that was renamed counts once if `diff.renames` says so."""
+    changes = tree_changes(repository.git, old, new, paths)
+    if not {"create", "delete"} <= {each.action for each in changes}:
+        return [each.as_json() for each in changes]
+    options = ("-r", "-z", "--name-status", "--diff-filter=R", rename_option(repository))
+    found = without_index(repository.git).run("diff-tree", *options, old, new, "--", *paths)
+    records = nul_records(found)
+    sources = dict(zip(records[2::3], records[1::3], strict=True))
+    moved = {*sources.values()}
+    return [
+        each.as_json()
+        if each.path not in sources
+        else {**each.as_json(), "action": "rename", "from": sources[each.path]}
+        for each in changes
+        if each.action != "delete" or each.path not in moved
+    ]
 
 
 class CheckpointTarget(NamedTuple):
@@ -51,7 +74,6 @@ class CheckpointTarget(NamedTuple):
             {"path": p, "turns": [*ids]} for p, ids in (ended.shared if ended else {}).items()
         ]
         own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
-        changes = tree_changes(repository.git, self.old, self.new, self.paths)
         return {
             "ok": True,
             "checkpoint": {**found.meta.values, **own},
@@ -59,7 +81,7 @@ class CheckpointTarget(NamedTuple):
             # A state of the worktree, or one that is made of several, has only temporary objects.
             "before": None if ended and ended.own else self.old,
             "after": None if is_temporary else self.new,
-            "files": [each.as_json() for each in changes],
+            "files": _files(repository, self.old, self.new, self.paths),
             **({"state": self.state} if self.state else {}),
             **({"open": True} if self.is_open else {}),
             **({"reverted": True} if self.state == REVERTED else {}),
@@ -124,14 +146,13 @@ class CommitTarget(NamedTuple):
 
     def as_json(self, repository: Repository) -> dict[str, object]:
         """The JSON answer."""
-        changes = tree_changes(repository.git, self.before, self.noted.commit)
         noted = self.noted.as_json()
         return {
             "ok": True,
             "commit": self.noted.commit,
             "attribution": noted["files"],
             "trace": noted["trace"],
-            "files": [each.as_json() for each in changes],
+            "files": _files(repository, self.before, self.noted.commit),
         }
 
 

@@ -344,3 +344,17 @@ def test_the_conversation_excludes(words: list[str], repo: Repo) -> None:
     done = repo.boocode("show", "--conversation", *words)
     assert done.code == 129
     assert "cannot be used together" in done.err
+
+
+def test_a_renamed_file_is_one_file(repo: Repo) -> None:
+    repo.commit(menu="".join(f"{number}\n" for number in range(50)), other="o\n")
+    take(label="rename it")
+    repo.git("mv", "menu", "carte")
+    repo.write("new", "x\n")
+    files = repo.boocode("show", "--json").json["files"]
+    renamed = {"path": "carte", "action": "rename", "from": "menu"}
+    assert files == [renamed, {"path": "new", "action": "create"}]
+    assert repo.boocode("log", "--json").json["checkpoints"][0]["files"] == len(files)
+    repo.git("config", "diff.renames", "false")
+    actions = [file["action"] for file in repo.boocode("show", "--json").json["files"]]
+    assert actions == ["create", "delete", "create"]
