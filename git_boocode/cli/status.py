@@ -162,7 +162,7 @@ def _hooks(repository: Repository) -> OverviewSection:
     from git_boocode.agents.git_install import git_hooks_status
     from git_boocode.agents.install import NOT_INSTALLED, State, states_here
     from git_boocode.agents.plugins import PluginState, plugins_here
-    from git_boocode.cli.hooks import git_row, last_called, trust_advice
+    from git_boocode.cli.hooks_status import git_row, last_called, trust_advice
 
     def described(state: State | PluginState) -> str:
         distrust = "not trusted yet, " if state.untrusted else ""

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread, current_thread, main_thread
 from typing import Any, NoReturn
 
-from git_boocode.repo.errors import CommandError
+from git_boocode.repo.errors import CommandError, FatalError, from_os
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -299,6 +299,30 @@ def _ps(*options: str) -> list[str]:
         start_new_session=True,
     )
     return process.communicate()[0].splitlines()
+
+
+def run_program(command: Sequence[str], patience: float) -> tuple[int, str]:
+    """The exit code of a program of the user's, and what it printed.
+
+    FatalError (`io`) if it cannot be started, or does not end within `patience` seconds.
+    """
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=patience,
+            check=False,
+        )
+    except OSError as error:
+        raise from_os(error) from None
+    except subprocess.TimeoutExpired:
+        message = f"'{command[0]}' did not end within {patience:g} seconds"
+        raise FatalError(message, code="io") from None
+    return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
 def isolated_command() -> tuple[str, ...]:
