@@ -1,6 +1,7 @@
 """A package of the extension for VS Code, a `.vsix`: a zip with a manifest, made without Node.
 
-The wheel is built with this module alone (`.ci/extension.py`), so it imports nothing of ours.
+The wheel is built with this module alone (`.ci/wheel_files.py`), so it imports no other one of the
+package.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the page of `git boocode view --serve` asks for, read from the JSON of its requests.
 
-Each reader refuses what no page of ours sends: RefusedError (`invalid_input`).
+Each reader refuses what the page never sends: RefusedError (`invalid_input`).
 """
 
 from __future__ import annotations

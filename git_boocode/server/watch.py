@@ -46,7 +46,7 @@ Notify = Callable[[str], None]
 
 
 class Watch:
-    """Tells subscribers what has changed; a thread looks as long as there are any."""
+    """Notifies subscribers of what has changed; a thread looks as long as there are any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
