@@ -209,7 +209,9 @@ class TurnLog:
 
     def __enter__(self) -> TurnLog:  # noqa: PYI034 - typing.Self came with Python 3.11
         self._stack.enter_context(temporary_objects(self._repository))
-        if self._request.changes or self._request.is_timeline:
+        # Without a turn, nothing is compared with the worktree.
+        is_compared = self._request.is_timeline and self.catalog.latest() is not None
+        if self._request.changes or is_compared:
             self._stack.enter_context(self._current.read_ahead())
         self._listed = map(self._listing, self._turns.turns(self._until_since(), self._wants))
         return self
