@@ -64,6 +64,8 @@ def test_a_turn_opens_with_its_diff_edits_and_command(page: Browser, work: Repo)
     assert page.one("#turn h2").text == "Count the rows, too"
     [ins], [removed] = page.texts(".diff ins"), page.texts(".diff del")
     assert (ins, removed) == ("len(rows)", "2")
+    assert page.texts(".about-edits .facts > span") == ["1 edit applied", "1 refused"]
+    page.one(".about-edits summary").click()
     assert page.texts("#edits li") == ["a.py: line 2"]
     [refused] = page.texts("#refusals li")
     assert refused.startswith("a.py: ")

@@ -883,7 +883,7 @@ def test_the_timeline_tells_what_happened(code: Code) -> None:
         """
     )
     *others, (first, _), (here, where) = seen
-    assert (first, here, where) == ("first", "you are here", "before 'first'")
+    assert (first, here, where) == ("first", "you are here", "before this turn, 'first'")
     assert ["second", "(restored away)"] in others
     assert ["restored to before 'first'", "just now"] in others
     assert [label for label, _ in others if label.startswith("committed ")]

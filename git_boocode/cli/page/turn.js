@@ -129,12 +129,14 @@ function eventsOf(turn, found) {
   const edits = found.edits.map((edit) => make("li", {}, editText(edit)));
   const refused = found.refusals.flatMap((refusal) => refusal.failures.map((failure) =>
     make("li", { class: "warning" }, `${oneLine(failure.path) || "an edit"}: ${oneLine(failure.message)} (${failure.code})`)));
-  return [
-    edits.length ? make("h3", {}, `Applied: ${counted(turn.edits, "edit")}`) : null,
-    edits.length ? make("ul", { class: "events", id: "edits" }, edits) : null,
-    refused.length ? make("h3", {}, `Refused: ${counted(refused.length, "edit")}`) : null,
-    refused.length ? make("ul", { class: "events", id: "refusals" }, refused) : null,
+  if (!edits.length && !refused.length) return [];
+  const counts = [
+    edits.length ? make("span", {}, `${counted(turn.edits, "edit")} applied`) : null,
+    refused.length ? make("span", { class: "refused" }, `${refused.length.toLocaleString()} refused`) : null,
   ];
+  return [make("details", { class: "about-edits" }, make("summary", {}, make("span", { class: "facts" }, counts)),
+    edits.length ? make("ul", { class: "events", id: "edits" }, edits) : null,
+    refused.length ? make("ul", { class: "events", id: "refusals" }, refused) : null)];
 }
 
 function editText(edit) {

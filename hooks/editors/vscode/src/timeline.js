@@ -115,7 +115,7 @@ function byHandRow({ state, paths, ...counts }) {
  */
 function hereRow({ turn, side, ...counts }, turns, isBack) {
     const known = turns.get(turn);
-    const where = known ? `${side} '${nameOf(known)}'` : "";
+    const where = `${side} this turn${known ? `, '${nameOf(known)}'` : ""}`;
     const since = isBack && counts.files ? `and by hand ${changes(counts)}` : "";
     return entry("you are here", "location", [where, since].filter(Boolean).join(", "));
 }
