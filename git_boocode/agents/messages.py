@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
@@ -51,7 +50,7 @@ _ROLES = {
 }
 # What a line or message has that no person and no model wrote.
 _INJECTED = ("isMeta", "isCompactSummary", "synthetic_reason", "synthetic")
-_QUERY = re.compile(r"\s*<user_query>\s*(.*?)\s*</user_query>\s*", re.DOTALL)
+_QUERY = ("<user_query>", "</user_query>")
 
 # The parts of a message: their types and keys.
 _CONTENT = ("content", "parts")
@@ -357,8 +356,11 @@ def _line_of(text: str) -> str:
 def _own_words(text: str) -> str:
     """What a person wrote of a text, in which the agent may have wrapped it."""
     text = own_words(text)
-    query = _QUERY.fullmatch(text)
-    return query[1] if query else text
+    begin, end = _QUERY
+    inner = text.strip()
+    if inner.startswith(begin) and inner.endswith(end) and len(inner) >= len(begin) + len(end):
+        return inner[len(begin) : -len(end)].strip()
+    return text
 
 
 def _is_injected(table: JsonObject) -> bool:

@@ -69,7 +69,7 @@ _NEED_VALUE = ("hunk", "paths", "label")
 RETRY = "retry"
 """The step that is the same call once more."""
 _LISTS = ("hunk", "paths")
-_COMMAND = re.compile(r"'git boocode ([a-z]+)[^']*'")
+_COMMAND = re.compile(r"'git boocode ([a-z]{1,30})[^']{0,500}'")
 
 
 class NextStep(str):

@@ -87,7 +87,7 @@ _KINDS = (
     _token("xAI key", r"xai-[0-9A-Za-z]{60,}", "xai-"),
     _token("Vault token", r"hv[sbr]\.[\w-]{24,}", "hvs.", "hvb.", "hvr."),
     _token("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{58}", "AGE-SECRET-KEY-1"),
-    _token("JSON Web Token", r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}", ".eyJ"),
+    _token("JSON Web Token", r"eyJ[\w-]{8,900}\.eyJ[\w-]{8,4000}\.[\w-]{16,}", ".eyJ"),
     _Kind(
         "authorization",
         ("uthorization", "UTHORIZATION", "earer "),
