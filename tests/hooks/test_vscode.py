@@ -784,8 +784,25 @@ def test_git_boocode_is_missing(code: Code, tmp_path: Path) -> None:
         path=programs(tmp_path / "bin", "git", "node"),
     )
     for text in seen:
-        assert "'boocode' is not a git command" in text
-        assert text.endswith("\ntype: pipx install git-boocode")
+        assert text.startswith("git-boocode was not found: install it with 'pipx install")
+
+
+def test_the_path_of_git_boocode_is_set(code: Code, tmp_path: Path) -> None:
+    code.repo.boocode("checkpoint", "-m", "first")
+    own = json.dumps(str(shutil.which("git-boocode")))
+    seen = code.run(
+        f"""
+        host.answer = ({{ items }}) => items.find((item) => item === "Set Path");
+        await host.run("checkpoint");
+        const [, setPath] = await host.rows("turns");
+        const opened = host.executed.find(([name]) => name === "workbench.action.openSettings");
+        host.changeSettings({{ path: {own} }});
+        const turns = (await host.turns()).map(({{ label }}) => label);
+        return [setPath.command.command, opened.slice(1), turns, host.refreshed > 0];
+        """,
+        path=programs(tmp_path / "bin", "git", "node"),
+    )
+    assert seen == ["boocode.setPath", ["boocode.path"], ["first"], True]
 
 
 def test_git_is_missing(code: Code, tmp_path: Path) -> None:

@@ -236,6 +236,13 @@ const workspace = {
   },
   getConfiguration: () => ({ get: (name, fallback) => host.settings[name] ?? fallback }),
   getWorkspaceFolder: ({ path: file }) => workspace.workspaceFolders.find(({ uri }) => file.startsWith(`${uri.path}/`)),
+  onDidChangeConfiguration(listener) {
+    host.changeSettings = (settings) => {
+      Object.assign(host.settings, settings);
+      listener({ affectsConfiguration: (name) => name === "boocode" });
+    };
+    return { dispose() {} };
+  },
   onDidChangeTextDocument: () => ({ dispose() {} }),
   registerFileSystemProvider(scheme, provider, options) {
     if (!options.isReadonly) throw new Error("versions cannot be written");

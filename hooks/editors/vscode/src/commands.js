@@ -13,6 +13,7 @@ const { goBack, revert, TURN_ACTIONS } = require("./turn_commands");
 
 const { window } = vscode;
 const NEAREST = "Show Nearest Text";
+const SET_PATH = "Set Path";
 const SHOWN = 5000; // milliseconds
 
 /**
@@ -62,6 +63,9 @@ const ACTIONS = {
         const terminal = window.createTerminal({ name: "git-boocode", cwd: worktree.top });
         terminal.show();
         terminal.sendText("git boocode hooks install");
+    },
+    setPath: async () => {
+        await vscode.commands.executeCommand("workbench.action.openSettings", "boocode.path");
     },
     refresh: async () => {},
 };
@@ -145,12 +149,16 @@ async function report(error, worktree) {
     const places = placesOf(answer);
     const steps = stepsOf(error, worktree);
     const texts = [...steps].map(([button, { text }]) => `${button}: ${text}`);
-    const buttons = [...steps.keys(), ...(places.length ? [NEAREST] : [])];
+    const isMissing = error instanceof ToolError && error.isMissing;
+    const more = [...(places.length ? [NEAREST] : []), ...(isMissing ? [SET_PATH] : [])];
+    const buttons = [...steps.keys(), ...more];
     // Only a dialog has lines.
     const options = texts.length ? { modal: true, detail: texts.join("\n") } : {};
     const chosen = await window.showErrorMessage(error.message, options, ...buttons);
     if (chosen === NEAREST) {
         await showPlace(worktree, places);
+    } else if (chosen === SET_PATH) {
+        await vscode.commands.executeCommand("boocode.setPath", { worktree });
     } else if (chosen) {
         await steps.get(chosen)?.run();
     }

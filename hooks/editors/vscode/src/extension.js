@@ -107,6 +107,12 @@ function activate({ subscriptions }) {
     const { changed } = worktrees;
     const hunks = new ProposedHunks((uri) => worktrees.proposing(uri), subscriptions);
     changed.event(() => hunks.refresh());
+    const settings = workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration("boocode")) {
+            changed.fire();
+        }
+    });
+    subscriptions.push(settings);
 
     /**
      * @param {string} name

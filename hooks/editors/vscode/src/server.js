@@ -8,7 +8,8 @@ const { createInterface } = require("node:readline");
  * @import { Answer, Message } from "./types"
  */
 
-const INSTALL = "type: pipx install git-boocode";
+const MISSING =
+    "git-boocode was not found: install it with 'pipx install git-boocode', or set its path";
 
 /** The error of a tool that failed; `answer` is missing if the server gave none. */
 class ToolError extends Error {
@@ -24,6 +25,8 @@ class ToolError extends Error {
          * @type {{ tool: string, args: object } | undefined}
          */
         this.call = undefined;
+        /** Whether the program is missing. */
+        this.isMissing = false;
     }
 }
 
@@ -40,7 +43,7 @@ class Server {
     #log;
 
     /**
-     * @param {string} program
+     * @param {() => [string, string[]]} program the program and its first arguments
      * @param {string[]} options
      * @param {string} directory
      * @param {(line: string) => void} log takes what happens to the program, and what it reports
@@ -65,7 +68,9 @@ class Server {
         const answer = message.result?.structuredContent;
         if (!answer || message.result?.isError) {
             const error = answer?.error ?? message.error;
-            throw new ToolError(error?.message ?? "the server gave no answer", answer);
+            const problem = new ToolError(error?.message ?? "the server gave no answer", answer);
+            problem.isMissing = error?.message === MISSING;
+            throw problem;
         }
         return answer;
     }
@@ -106,17 +111,21 @@ class Server {
     }
 
     #start() {
-        const child = spawn(this.#program, this.#options, { cwd: this.#directory });
+        const [name, words] = this.#program();
+        const child = spawn(name, [...words, ...this.#options], { cwd: this.#directory });
         this.#child = child;
         let said = "";
         child.stderr.on("data", (text) => {
             said = `${said}${text}`.slice(-1000);
         });
-        child.on("error", ({ message }) => this.#ended(child, message));
+        child.on("error", (error) => {
+            const isMissing = "code" in error && error.code === "ENOENT";
+            this.#ended(child, isMissing ? MISSING : error.message);
+        });
         child.on("close", (code) => {
             const reason = said.trim() || "the server ended";
-            // Git ends with 1 if it knows no such command.
-            this.#ended(child, code === 1 ? `${reason}\n${INSTALL}` : reason);
+            // As git says that it knows no such command.
+            this.#ended(child, code === 1 && reason.startsWith("git: ") ? MISSING : reason);
         });
         child.stdin.on("error", () => {
             // The end of the server is reported above.

@@ -1,6 +1,7 @@
 // The rows of the views: turns with their files, and the files of the proposal.
 "use strict";
 const vscode = require("vscode");
+const { ToolError } = require("./server");
 const { visible } = require("./text");
 const { about, icon, nameOf, timelineRows, tooltip } = require("./timeline");
 
@@ -125,6 +126,20 @@ function proposedRow(worktree, file) {
 }
 
 /**
+ * What is shown instead of rows.
+ * @param {Error} error
+ */
+function problemRows(error) {
+    const { message } = error;
+    const shown = row(message, { tooltip: message, iconPath: new vscode.ThemeIcon("error") });
+    if (!(error instanceof ToolError) || !error.isMissing) {
+        return [shown];
+    }
+    const command = { command: "boocode.setPath", title: "Set Path" };
+    return [shown, row("Set its path…", { command, iconPath: new vscode.ThemeIcon("gear") })];
+}
+
+/**
  * The rows of a view: those of the only folder, or a row for each.
  * @implements {vscode.TreeDataProvider<Row>}
  */
@@ -178,8 +193,7 @@ class FolderView {
         try {
             return await shown.load();
         } catch (error) {
-            const { message } = /** @type {Error} */ (error);
-            return [row(message, { tooltip: message, iconPath: new vscode.ThemeIcon("error") })];
+            return problemRows(/** @type {Error} */ (error));
         }
     }
 }

@@ -71,8 +71,7 @@ class Worktree {
      */
     constructor(top, log) {
         this.top = top;
-        const [name, words] = program();
-        this.#server = new Server(name, [...words, "serve", "--repo", top], top, log);
+        this.#server = new Server(program, ["serve", "--repo", top], top, log);
     }
 
     dispose() {
