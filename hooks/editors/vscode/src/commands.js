@@ -121,7 +121,7 @@ async function change(worktree, tool, args, verb) {
     if (tool !== "apply_edit") {
         dialogs.done(worktree, text);
     } else if (answer.id && !answer.files?.some((file) => file.text !== undefined)) {
-        dialogs.done(worktree, text, answer.id);
+        dialogs.done(worktree, text, { edit: answer.id });
     } else {
         // Unsaved documents have the editor's own undo.
         window.setStatusBarMessage(text, SHOWN);

@@ -42,15 +42,17 @@ async function saved(worktree) {
 }
 
 /**
- * Say what was done, and offer to undo it.
+ * Say what was done, and offer to undo it, or to redo what was undone.
  * @param {Worktree} worktree
  * @param {string} text
- * @param {string} [edit] the id of an edit, which has an undo of its own
+ * @param {{ edit?: string, back?: "undo" | "redo" }} [how] the id of an edit, which has an undo of
+ *     its own, and the command that goes back
  */
-function done(worktree, text, edit) {
-    const undo = () => vscode.commands.executeCommand("boocode.undo", { worktree, edit });
+function done(worktree, text, { edit, back = "undo" } = {}) {
+    const goBack = () => vscode.commands.executeCommand(`boocode.${back}`, { worktree, edit });
+    const button = back === "undo" ? "Undo" : "Redo";
     // Nobody has to answer before the command ends.
-    window.showInformationMessage(text, "Undo").then((chosen) => chosen && undo());
+    window.showInformationMessage(text, button).then((chosen) => chosen && goBack());
 }
 
 /**

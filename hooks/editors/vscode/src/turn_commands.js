@@ -136,7 +136,8 @@ async function goBack(worktree, tool, question, verb, args) {
         const only = chosen === FILES ? { files_only: true } : {};
         const answer = await worktree.call(tool, { ...args, ...only });
         const said = { restore: "Restored", undo: "Undone:", redo: "Redone:" }[tool] ?? tool;
-        dialogs.done(worktree, dialogs.doneText(said, answer));
+        const back = tool === "undo" ? "redo" : "undo";
+        dialogs.done(worktree, dialogs.doneText(said, answer), { back });
     }
 }
 
