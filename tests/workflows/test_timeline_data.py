@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -176,10 +177,10 @@ def test_a_long_reflog_is_read_as_far_as_it_is_needed(repo: Repo, turns: Turns) 
 
 @pytest.mark.slow
 def test_a_restore_names_what_it_went_back_to_in_a_linked_worktree(
-    repo: Repo, turns: Turns
+    repo: Repo, turns: Turns, tmp_path: Path
 ) -> None:
     turns.whole("first", a="1\n")
-    other = repo.top.parent / "linked"
+    other = tmp_path / "linked"
     repo.git("worktree", "add", "-q", "--detach", str(other))
     there = Repo(other)
     there.write("a", "2\n")

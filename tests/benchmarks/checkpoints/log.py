@@ -122,8 +122,7 @@ class FirstPage:
             start_new_session=True,
         )
         os.close(inner)
-        # The first line is that of the session.
-        while self._shown.count(b"\n") <= PAGE:
+        while len(self._names()) < PAGE:
             self._shown += os.read(self._terminal, 1 << 16)
 
     def close(self) -> None:
@@ -134,10 +133,14 @@ class FirstPage:
             self._process.wait()
             os.close(self._terminal)
 
+    def _names(self) -> list[str]:
+        """The names of the turns whose whole lines were shown."""
+        *lines, _ = self._shown.decode(errors="replace").split("\n")
+        return [line.split()[0] for line in lines if line.startswith("@")]
+
     def check(self) -> None:
         """See that the lines are those of the newest checkpoints."""
-        lines = self._shown.decode().splitlines()[1 : PAGE + 1]
-        shown = [line.split()[0] for line in lines]
+        shown = self._names()[:PAGE]
         expected = ["@", *(f"@~{number}" for number in range(1, PAGE))]
         assert shown == expected, "the first page is not the newest"
 
