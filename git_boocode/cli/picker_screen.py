@@ -135,10 +135,11 @@ def file_lines(files: Sequence[TurnFile], style: Style, width: int) -> list[str]
     removed = Column(less, gap=" ", colour="red", align_right=True)
     room = max(width - added.width - removed.width, 1)
     lines = []
-    for number, file in enumerate(files):
+    cells = zip(added.cells(style), removed.cells(style), strict=True)
+    for file, (more, fewer) in zip(files, cells, strict=True):
         source = f"{quote_path(file.source)} → " if file.source else ""
         path = f"{_LETTERS.get(file.action, 'M')} {source}{quote_path(file.path)}"
-        lines.append(fitted(path, room) + added.cell(number, style) + removed.cell(number, style))
+        lines.append(fitted(path, room) + more + fewer)
     return lines
 
 

@@ -204,12 +204,15 @@ class Column(NamedTuple):
         """This column with a width, the gap included."""
         return self._replace(texts=[cut(text, width - len(self.gap)) for text in self.texts])
 
-    def cell(self, number: int, style: Style) -> str:
-        """A text with its gap, and what aligns it."""
-        text = self.texts[number]
-        space = " " * (self.width - len(self.gap) - display_width(text))
-        painted = style(text, self.colour) if self.colour and text else text
-        return self.gap + (space + painted if self.align_right else painted + space)
+    def cells(self, style: Style) -> list[str]:
+        """The texts with their gaps, and what aligns them."""
+        room = self.width - len(self.gap)
+        cells = []
+        for text in self.texts:
+            space = " " * (room - display_width(text))
+            painted = style(text, self.colour) if self.colour and text else text
+            cells.append(self.gap + (space + painted if self.align_right else painted + space))
+        return cells
 
 
 def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) -> list[str]:
@@ -235,9 +238,9 @@ def turn_lines(rows: Sequence[TurnRow], style: Style, width: int | None = None) 
     used = sum(column.width for column in columns.values())
     left = None if width is None else width - used - len(_GAP)
     lines = []
-    for number, row in enumerate(rows):
-        front = "".join(column.cell(number, style) for column in columns.values())
-        label = turn_title(row, left)
+    cells = (column.cells(style) for column in columns.values())
+    for row, of_row in zip(rows, zip(*cells, strict=True), strict=True):
+        front, label = "".join(of_row), turn_title(row, left)
         lines.append(f"{front}{_GAP}{label}" if label else front.rstrip())
     return lines
 

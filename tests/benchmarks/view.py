@@ -91,7 +91,8 @@ def _in_browser(page: Path, rounds: int) -> None:
 
         def load(name: str, path: Path) -> None:
             chrome.open(path.as_uri())
-            loads[name].append(chrome.run(_LOADED) / 1000)
+            # Without waiting, nothing may have been drawn yet.
+            loads[name].append(chrome.until(lambda: chrome.run(_LOADED)) / 1000)
 
         def measured(name: str, script: str, argument: object) -> None:
             opens[name].append(chrome.driver.execute_script(script, argument) / 1000)
