@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agents.kit import fire, prompted
-from tests.browser.kit import Browser, browser, served
+from tests.browser.kit import Browser, served
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -36,12 +36,6 @@ FOCUS = """
 const focused = document.activeElement;
 return [focused.id, focused.outerHTML.slice(0, 100), getComputedStyle(focused).outlineStyle];
 """
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.agents.kit import fire, prompted
-from tests.browser.kit import PHONE, Browser, browser, served
+from tests.browser.kit import PHONE, Browser, served
 from tests.repo_kit import Repo
 
 pytestmark = pytest.mark.slow
@@ -18,19 +17,6 @@ HOSTILE = "</script><img src=x onerror=alert(1)><!--\u202e\x1b[2J<b>&amp;"
 TOKEN = f"ghp_{'a1B2' * 9}"
 WIDE = (1800, 900)
 PROMPT = "Count the rows\n\nand do not forget the last one"
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
-@pytest.fixture
-def page(chrome: Browser) -> Iterator[Browser]:
-    """The browser; at the end, nothing must have gone wrong in it."""
-    yield chrome
-    assert chrome.problems() == []
 
 
 @pytest.fixture

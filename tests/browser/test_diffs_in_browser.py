@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.browser.kit import PHONE, Browser, browser, served
+from tests.browser.kit import PHONE, Browser, served
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -18,19 +16,6 @@ PICTURE = (
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\6\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx"
     b"\x9cc\xf8\xcf\xc0\xf0\x1f\0\5\0\1\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82"
 )
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
-@pytest.fixture
-def page(chrome: Browser) -> Iterator[Browser]:
-    """The browser; at the end, nothing must have gone wrong in it."""
-    yield chrome
-    assert chrome.problems() == []
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 
 from tests.agents.kit import fire, prompted
-from tests.browser.kit import PHONE, WIDE, Browser, browser, served
+from tests.browser.kit import PHONE, WIDE, Browser, served
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -16,19 +15,6 @@ pytestmark = pytest.mark.slow
 
 ESCAPE, ENTER, RIGHT = "\ue00c", "\ue007", "\ue014"
 LEFT_OF = "return document.querySelector(arguments[0]).getBoundingClientRect()"
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
-@pytest.fixture
-def page(chrome: Browser) -> Iterator[Browser]:
-    """The browser; at the end, nothing must have gone wrong in it."""
-    yield chrome
-    assert chrome.problems() == []
 
 
 def turn(repo: Repo, agent: str, number: int, **files: str) -> None:

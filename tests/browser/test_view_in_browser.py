@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from tests.agents.kit import fire, prompted
 from tests.benchmarks.view import make_turns
-from tests.browser.kit import PHONE, Browser, browser, served
+from tests.browser.kit import PHONE, Browser, served
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -20,19 +19,6 @@ HOSTILE = "</script><img src=x onerror=alert(1)><!--\u2028\u202e\x1b[2J<b>&amp;"
 ESCAPE, ENTER, DOWN, UP = "\ue00c", "\ue007", "\ue015", "\ue013"
 # The elements that only the page itself has.
 COUNTS = "return [...document.querySelectorAll('script, img, b, iframe')].map((e) => e.tagName)"
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
-@pytest.fixture
-def page(chrome: Browser) -> Iterator[Browser]:
-    """The browser; at the end, nothing must have gone wrong in it."""
-    yield chrome
-    assert chrome.problems() == []
 
 
 def written(repo: Repo, *options: str) -> str:
