@@ -20,9 +20,18 @@ from tests.checkpoints.test_untouched import untouched
 from tests.repo_kit import Repo
 
 QUICK_STATES = {
-    *("dirty", "unborn", "merge_conflict", "intent_to_add", "skip_worktree", "force_added"),
-    *("tracked_but_ignored", "nested_repositories", "submodules_in_every_condition"),
-    *("filters", "sparse_checkout", "sha256", "linked_worktree", "sockets_and_pipes"),
+    *(
+        "dirty",
+        "unborn",
+        "merge_conflict",
+    ),
+    *("nested_repositories",),
+    *(
+        "filters",
+        "sparse_checkout",
+        "sha256",
+        "linked_worktree",
+    ),
 }
 QUICK_EVENTS = {
     *("stash_untracked_files_too", "a_merge_with_conflicts", "edits_that_keep_size_and_time"),
