@@ -215,7 +215,8 @@ def test_resources(work: Repo, mode: str) -> None:
             result = await client.call_tool("checkpoint", {"label": "first"})
             taken = result.structured_content["id"]
             work.write("a", "changed\n")
-            [shown, diff] = (await client.list_resources(cache_mode="refresh")).resources
+            shown, diff, *all_of = (await client.list_resources(cache_mode="refresh")).resources
+            assert {str(each.uri) for each in all_of} == {"boocode://turns", "boocode://proposals"}
             assert str(shown.uri) == f"boocode://checkpoints/{taken}"
             assert shown.name == "first"
             [content] = (await client.read_resource(str(shown.uri))).contents
