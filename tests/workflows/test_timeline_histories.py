@@ -60,14 +60,17 @@ class History:
         self.turns.end(name, session)
 
     def beside(self, name: str, number: int, flag: bool) -> None:
-        """A restore while the turn of another session is open."""
-        self.turns.begin(name, "other")
+        """A restore while the turn of another session is open, whose conversation stays.
+
+        What a turn writes after a restore has archived it is nobody's.
+        """
+        self.turns.begin(name, f"beside-{self._number}")
         self.repo.write(f"{name}-first", "1\n")
         self.unclear.add(f"{name}-first")
         self.split.add(name)
-        self.back(name, number, flag)
+        self.back(name, number, flag or not number)
         self.repo.write(name, "1\n")
-        self.turns.end(name, "other")
+        self.turns.end(name, f"beside-{self._number}")
 
     def hand(self, name: str, _: int, __: bool) -> None:
         """A change by hand, after the first turn."""
