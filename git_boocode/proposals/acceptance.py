@@ -57,6 +57,8 @@ _HINTS = {
         "{} replaces your changes, which 'git boocode undo' brings back", "overwrite"
     ),
 }
+# After a merge, which has to go.
+_INSTEAD = NextStep(_HINTS[OVERWRITE].text, "overwrite", given={"overwrite": True, "merge": None})
 
 
 class AcceptRequest(NamedTuple):
@@ -104,13 +106,18 @@ class Conflict(NamedTuple):
 
 
 class AcceptRefusedError(RefusedError):
-    """Files of the user conflict with the proposal; nothing was changed."""
+    """Files of the user conflict with the proposal; nothing was changed.
 
-    def __init__(self, conflicts: Sequence[Conflict]) -> None:
+    `merges` is whether they were to be merged, which has to go where they are overwritten.
+    """
+
+    def __init__(self, conflicts: Sequence[Conflict], *, merges: bool) -> None:
         self.messages = [f"'{each.path}': {each.message}" for each in conflicts]
         more = f" (and {len(conflicts) - 1} more)" if len(conflicts) > 1 else ""
         ways = {way for each in conflicts for way in each.ways}
         hints = [hint for way, hint in _HINTS.items() if way in ways]
+        if merges and OVERWRITE in ways:
+            hints[hints.index(_HINTS[OVERWRITE])] = _INSTEAD
         if not all(each.ways for each in conflicts):
             text, command = "{} drops what is proposed for a file", "'git boocode discard <path>'"
             hints.append(NextStep(text, "discard", typed=command))
@@ -212,7 +219,7 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     review.read_ahead(files)
     found = [_decide(review, request, file) for file in files]
     if conflicts := [each for each in found if isinstance(each, Conflict)]:
-        raise AcceptRefusedError(conflicts)
+        raise AcceptRefusedError(conflicts, merges=request.merge)
     accepted = [each for each in found if isinstance(each, _Accepted)]
     result = ReviewResult(
         applied=False,

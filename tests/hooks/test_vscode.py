@@ -207,10 +207,10 @@ const meanwhile = (tool, isDryRun, during) => {
   host.children.push = (child) => {
     const send = child.stdin.write.bind(child.stdin);
     child.stdin.write = (line) => {
-      send(line);
       const { params } = JSON.parse(line);
       const isThat = params?.name === tool && Boolean(params.arguments.dry_run) === isDryRun;
       if (isThat) during(child);
+      send(line);
     };
     return write(child);
   };
@@ -686,6 +686,7 @@ CONFLICT = "'a.txt': your changes conflict with the proposal: line 2"
         pytest.param(["Merge"], "typed\n", "typed\none\nTWO\n", id="merge"),
         pytest.param(["Overwrite"], "typed\n", "one\nTWO\n", id="overwrite"),
         pytest.param(["Merge", "Write Both Versions"], None, "one\n<<<<<<<", id="markers"),
+        pytest.param(["Merge", "Overwrite"], None, "one\nTWO\n", id="merge, then overwrite"),
     ],
 )
 def test_a_conflict_offers_what_works(
@@ -1046,3 +1047,48 @@ def test_turns_are_searched_compared_and_opened(code: Code) -> None:
     )
     title = "Before 'first thing', and now"
     assert seen == [title, [WORDS, "changed\n"], ["first thing"], 200, True]
+
+
+def test_an_edit_that_is_being_written_cannot_be_cancelled(code: Code) -> None:
+    code.repo.commit(other="x\n")
+    seen = code.run(
+        MEANWHILE
+        + select(*BOTH)
+        + f"const program = {json.dumps(str(shutil.which('git-boocode')))};"
+        + """
+        const open = host.open("a.txt");
+        open.type("typed\\n");
+        host.settings = { path: program, timeout: 1 };
+        meanwhile("apply_edit", false, (child) => {
+          child.kill("SIGSTOP");
+          setTimeout(() => child.kill("SIGCONT"), 2500);
+        });
+        let cancellable;
+        host.slow = (options, cancel) => {
+          cancellable = options.cancellable;
+          cancel();
+        };
+        await host.run("apply");
+        return [open.text, cancellable, host.dialogs];
+        """
+    )
+    assert seen == [f"typed\n{WORDS.replace('two', 'TWO')}", False, []]
+    assert code.repo.read("other") == b"y\n"
+
+
+def test_an_undo_saves_nothing_that_it_does_not_change(code: Code) -> None:
+    code.repo.commit(**{"b.txt": "b\n"})
+    code.repo.boocode("checkpoint")
+    code.repo.write("a.txt", "changed\n")
+    code.repo.boocode("restore", "@")
+    seen = code.run(
+        """
+        const open = host.open("b.txt");
+        open.type("typed\\n");
+        host.answer = ({ items }) => items[0];
+        await host.run("undo");
+        return [open.isDirty, host.dialogs.map(({ text }) => text)];
+        """
+    )
+    assert seen == [True, ["Undo the latest change?"]]
+    assert code.repo.read("a.txt") == b"changed\n"

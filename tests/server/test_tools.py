@@ -563,6 +563,7 @@ def test_next_steps_are_calls(client: Client, work: Repo) -> None:
         ("revert", {"turns": ["0123"]}),
         ("revert", {}),
         ("accept", {}),
+        ("accept", {"merge": True}),
         ("accept", {"expect": "1"}),
         ("accept", {"paths": ["a"], "hunk": [9]}),
         ("accept", {"paths": ["b"]}),

@@ -3,6 +3,7 @@
 const vscode = require("vscode");
 const dialogs = require("./dialogs");
 const { ToolError } = require("./server");
+const { program } = require("./settings");
 const { visible } = require("./text");
 const { goBack, revert, TURN_ACTIONS } = require("./turn_commands");
 
@@ -14,6 +15,7 @@ const { goBack, revert, TURN_ACTIONS } = require("./turn_commands");
 const { window } = vscode;
 const NEAREST = "Show Nearest Text";
 const SET_PATH = "Set Path";
+const PLAIN = /^[\w./-]+$/; // for a shell
 const SHOWN = 5000; // milliseconds
 
 /**
@@ -62,7 +64,9 @@ const ACTIONS = {
     installHooks: async (worktree) => {
         const terminal = window.createTerminal({ name: "git-boocode", cwd: worktree.top });
         terminal.show();
-        terminal.sendText("git boocode hooks install");
+        const [name, words] = program();
+        const quoted = PLAIN.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+        terminal.sendText([quoted, ...words, "hooks", "install"].join(" "));
     },
     setPath: async () => {
         await vscode.commands.executeCommand("workbench.action.openSettings", "boocode.path");
@@ -204,11 +208,23 @@ function stepsOf(error, worktree) {
         const button = BUTTONS[step];
         const again = AGAIN[other ?? tool];
         if (button && again && more) {
-            const given = other ? more : { ...args, dry_run: undefined, ...more };
+            const given = other
+                ? more
+                : { ...args, dry_run: undefined, ...more, ...forces(args, more) };
             found.set(button, { text, run: () => guarded(worktree, () => again(worktree, given)) });
         }
     }
     return found;
+}
+
+/**
+ * All refusals that are overridden, those of the first call and those of the next one.
+ * @param {Arguments} args
+ * @param {Arguments} more
+ */
+function forces({ force: before }, { force: next }) {
+    const areLists = Array.isArray(before) && Array.isArray(next);
+    return areLists ? { force: [...new Set([...before, ...next])] } : {};
 }
 
 /**

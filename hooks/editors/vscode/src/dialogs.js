@@ -30,11 +30,16 @@ async function confirmed(question, detail, button) {
 }
 
 /**
- * Save unsaved documents if the user agrees; whether none is left.
+ * Save unsaved documents if the user agrees; whether none is left. With paths, only these matter.
  * @param {Worktree} worktree
+ * @param {string[]} [only]
  */
-async function saved(worktree) {
-    const unsaved = [...worktree.unsaved().keys()].map(visible).join("\n");
+async function saved(worktree, only) {
+    const paths = [...worktree.unsaved().keys()];
+    const unsaved = paths
+        .filter((path) => only?.includes(path) ?? true)
+        .map(visible)
+        .join("\n");
     if (!unsaved) {
         return true;
     }

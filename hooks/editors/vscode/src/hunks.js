@@ -198,8 +198,8 @@ class ProposedHunks {
      */
     async decide(tool, uri, number, seen) {
         const { worktree, path, preview, hunk } = await this.#chosen(uri, number);
-        const expect = seen ?? preview.proposal ?? undefined;
-        const args = { paths: [path], hunk: [hunk.number], expect };
+        const expect = seen ?? preview.proposal;
+        const args = { paths: [path], hunk: [hunk.number], ...(expect && { expect }) };
         if (tool === "accept") {
             // What the user sees is the hunk in the text with his own changes.
             await worktree.change(tool, { ...args, merge: preview.status?.includes("~") });

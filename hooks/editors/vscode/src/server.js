@@ -5,7 +5,7 @@ const { createInterface } = require("node:readline");
 
 /**
  * @import { ChildProcessWithoutNullStreams } from "node:child_process"
- * @import { Answer, Message } from "./types"
+ * @import { Answer, Arguments, Message } from "./types"
  */
 
 const MISSING =
@@ -22,7 +22,7 @@ class ToolError extends Error {
         this.answer = answer;
         /**
          * What was asked of the tool.
-         * @type {{ tool: string, args: object } | undefined}
+         * @type {{ tool: string, args: Arguments } | undefined}
          */
         this.call = undefined;
         /** Whether the program is missing. */

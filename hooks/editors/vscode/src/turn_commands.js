@@ -124,10 +124,14 @@ async function restore(worktree, { turn, paths }, after) {
  * @param {Arguments} args
  */
 async function goBack(worktree, tool, question, verb, args) {
-    if (!(await dialogs.saved(worktree))) {
+    const dryRun = { ...args, dry_run: true };
+    const { changed = [] } = await worktree.call(tool, dryRun);
+    // A restore is of all that the user sees, an undo only of what was done.
+    const touched = tool === "restore" ? undefined : changed.map(({ path }) => path);
+    if (!(await dialogs.saved(worktree, touched))) {
         return;
     }
-    const plan = await worktree.call(tool, { ...args, dry_run: true });
+    const plan = await worktree.call(tool, dryRun);
     const detail = dialogs.described(plan, "paths" in args);
     const isOpen = tool === "restore" && !("paths" in args) && dialogs.takesConversation(plan);
     const buttons = isOpen ? [CONVERSATION, FILES] : [verb];

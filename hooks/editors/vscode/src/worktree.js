@@ -155,20 +155,23 @@ class Worktree {
     }
 
     /**
-     * The answer of a tool, which the user can cancel after a second.
+     * The answer of a tool, which the user can cancel after a second, unless documents have changed
+     * for it already.
      * @param {string} tool
      * @param {object} args
      * @param {Buffers} [buffers]
+     * @param {{ canEnd?: boolean }} [how]
      */
-    async call(tool, args, buffers = new Map()) {
+    async call(tool, args, buffers = new Map(), { canEnd = true } = {}) {
         const texts = [...buffers].map(([path, { text }]) => [path, text]);
         const given = texts.length ? { ...args, buffers: Object.fromEntries(texts) } : args;
 
         const canceller = new AbortController();
         const limit = AbortSignal.timeout(setting("timeout", 120) * 1000);
-        const signal = AbortSignal.any([canceller.signal, limit]);
+        const signal = AbortSignal.any(canEnd ? [canceller.signal, limit] : []);
         const answer = this.#server.request(tool, given, signal);
-        const timer = setTimeout(() => showProgress(tool, answer, canceller), SLOW);
+        const shown = canEnd ? canceller : undefined;
+        const timer = setTimeout(() => showProgress(tool, answer, shown), SLOW);
         try {
             return await answer;
         } catch (error) {
@@ -232,7 +235,7 @@ class Worktree {
      */
     async #write(tool, args, files, buffers) {
         try {
-            return await this.call(tool, args, buffers);
+            return await this.call(tool, args, buffers, { canEnd: false });
         } catch (error) {
             const back = new vscode.WorkspaceEdit();
             const left = [];
@@ -322,17 +325,17 @@ function refuseToLose(files, unsaved) {
 /**
  * @param {string} tool
  * @param {Promise<Answer>} answer
- * @param {AbortController} canceller
+ * @param {AbortController | undefined} canceller
  */
 function showProgress(tool, answer, canceller) {
     const options = {
         location: vscode.ProgressLocation.Notification,
         title: `git boocode: ${tool}`,
-        cancellable: true,
+        cancellable: canceller !== undefined,
     };
     vscode.window.withProgress(options, async (_, token) => {
         token.onCancellationRequested(() => {
-            canceller.abort(new Error("cancelled"));
+            canceller?.abort(new Error("cancelled"));
         });
         // The caller reports an error.
         await answer.catch(() => {});
