@@ -216,7 +216,11 @@ def _start(connection: socket.socket, listening: socket.socket) -> None:
 
 def _report_ended(*_: object) -> None:
     while _running:
-        child, status = os.waitpid(-1, os.WNOHANG)
+        try:
+            child, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            # Another one ended during this call, and the report of that one came first.
+            return
         if not child:
             return
         # Nobody may wait for it any more.
