@@ -680,8 +680,44 @@ _CRUSH = Agent(
     ),
 )
 
+# Its own agent has no hooks; those that it starts have theirs.
+_ZED = Agent(
+    name="zed",
+    title="Zed",
+    home=".config/zed",
+    marks=(".zed",),
+    fields=Fields(),
+    turn="",
+    tool="",
+    clients=("Zed",),
+    by_documentation=True,
+    config=Settings({}, {}),
+    servers=Servers(
+        {PROJECT: (".zed/settings.json",), USER: ("settings.json",)},
+        key="context_servers",
+        advice="Zed starts the server once you trust the worktree",
+    ),
+)
+
+# The agent of JetBrains' editors, and its command line; it has no hooks.
+_JUNIE = Agent(
+    name="junie",
+    title="Junie",
+    aliases=("jetbrains",),
+    home=".junie",
+    marks=(".junie",),
+    fields=Fields(),
+    turn="",
+    tool="",
+    by_documentation=True,
+    config=Settings({}, {}),
+    servers=Servers({PROJECT: (".junie/mcp/mcp.json",), USER: ("mcp/mcp.json",)}),
+)
+
 SERVER_AGENTS = {
-    agent.name: agent for agent in (*_ALL, _VSCODE, _CRUSH) if agent.servers is not None
+    agent.name: agent
+    for agent in (*_ALL, _VSCODE, _ZED, _JUNIE, _CRUSH)
+    if agent.servers is not None
 }
 """The agents and editors that can start our server, by name."""
 

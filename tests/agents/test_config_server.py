@@ -163,6 +163,35 @@ def test_an_entry_that_is_disabled_stays_so() -> None:
     assert b'"enabled": false' in install(OPENCODE, disabled, MOVED)[0]
 
 
+def test_the_settings_of_zed_keep_their_comments_and_commas() -> None:
+    zed = file_of("zed")
+    before = b"""// Zed settings
+{
+  "context_servers": {
+    "docs": { "command": "npx", "args": [] },
+  },
+  /* how it looks */
+  "theme": "One Dark", // for now
+}
+"""
+    there, added = install(zed, before, WANTED)
+    assert (
+        there.replace(
+            b"""    "boocode": {
+      "command": "git",
+      "args": [
+        "boocode",
+        "serve"
+      ]
+    },
+""",
+            b"",
+        )
+        == before
+    )
+    assert uninstall(zed, there, Baseline(before, "", added)) == before
+
+
 def test_the_newer_list_of_opencode() -> None:
     there, _ = install(OPENCODE, b'{"mcp": {"servers": {}}}', WANTED)
     assert list(json.loads(there)["mcp"]) == ["servers"]

@@ -42,6 +42,7 @@ def recorded(repo: Repo, client: Client, name: str, **given: Any) -> tuple[str, 
                 ("@cline/core", "cline"),
                 ("opencode", "opencode"),
                 ("cursor-vscode", "cursor"),
+                ("Zed", "zed"),
                 ("", ""),
             )
         ),
