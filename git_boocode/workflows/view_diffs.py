@@ -9,7 +9,9 @@ import base64
 import re
 import time
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
+from unicodedata import normalize
 
 from git_boocode.checkpoints.own_changes import tree_after
 from git_boocode.checkpoints.store.catalog import Catalog
@@ -33,6 +35,9 @@ _PICTURES = (
     (re.compile(rb"RIFF.{4}WEBP", re.DOTALL), "webp"),
 )
 _SEARCH_TIME = 10  # seconds until a search ends with what it has found
+_LETTERS = re.compile("ss|.", re.DOTALL)
+# What the capital of a letter, or of two, does not have as its small one.
+_ALIKE = {"ss": "ßẞ", "s": "ſ", "i": "İı", "σ": "ς"}
 _SPECIAL = re.compile(r"[][\\.*^$+?(){}|]")
 
 
@@ -115,12 +120,27 @@ def turns_with_text(repository: Repository, text: str, most: int) -> JsonObject:
 
 
 def _regex(text: str) -> str:
-    """A regex for a text in any case, as git takes it."""
-    either = (
-        f"[{each.lower()}{each.upper()}]" if each.isascii() and each.isalpha() else each
-        for each in _SPECIAL.sub(r"\\\g<0>", text)
-    )
-    return "".join(either)
+    """A regex for a text in any case and composition, as git takes it.
+
+    Git may compare bytes, so that a letter of several bytes cannot be in brackets.
+    """
+    return "".join(map(_either, _LETTERS.findall(_folded(text))))
+
+
+def _either(letter: str) -> str:
+    if letter.isascii() and letter.isalpha() and letter not in _ALIKE:
+        return f"[{letter}{letter.upper()}]"
+    cases = {*map("".join, product(*((each, each.upper()) for each in letter)))}
+    cases |= {*_ALIKE.get(letter, "")}
+    forms = {normalize(form, case) for case in cases for form in ("NFC", "NFD")}
+    escaped = [_SPECIAL.sub(r"\\\g<0>", each) for each in sorted(forms)]
+    return escaped[0] if len(escaped) == 1 else f"({'|'.join(escaped)})"
+
+
+def _folded(text: str) -> str:
+    """A text as the search compares it; `page/text.js` does the same."""
+    text = normalize("NFC", text).lower().upper().lower()
+    return text.replace("ς", "σ").replace("i\u0307", "i")
 
 
 def _tree(catalog: Catalog, state: State, now: CurrentTree) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import pytest
 
 from tests.browser.kit import PHONE, Browser, served
@@ -91,6 +94,38 @@ def test_what_cannot_be_seen_is_shown_by_its_number(page: Browser, repo: Repo) -
         opened(page, url, "hidden")
         [line] = page.texts(".added-line")
         assert "x⟨U+200B⟩y⟨U+2060⟩z⟨U+FEFF⟩⟨U+E0041⟩⟨U+202E⟩" in line
+
+
+def test_a_newline_in_the_name_of_a_file(page: Browser, repo: Repo) -> None:
+    take(label="names")
+    for path in ("a\nb", "a b", "d\ne/it's\u202e\\", "d\ne/\udcff"):
+        repo.write(path, "new\n")
+    with served(repo.top) as url:
+        opened_names = ["a b", "a\u240ab", "d\u240ae/it's⟨U+202E⟩\\", "d\u240ae/⟨0xFF⟩"]
+        page.open(url)
+        page.one(".row").click()
+        page.until(lambda: sorted(page.texts("#turn .toggle")) == opened_names)
+        assert page.texts(".tree summary .path") == ["d\u240ae"]
+        leaves = ["it's⟨U+202E⟩\\", "⟨0xFF⟩", "a\u240ab", "a b"]
+        assert page.texts(".tree .leaf .path") == leaves
+        page.all(".tree .leaf .path")[2].click()
+        page.until(lambda: page.texts("#turn .toggle[aria-expanded=true]") == ["a\u240ab"])
+        page.one("#home").click()
+        page.until(lambda: "a\u240ab" in page.texts(".ranking .link"))
+        next(each for each in page.all(".ranking .link") if each.text == "a\u240ab").click()
+        page.until(lambda: page.texts(".row .label") == ["names"])
+    repo.boocode("view", "-o", ".git/page.html")
+    page.open((repo.top / ".git/page.html").as_uri())
+    page.one(".row").click()
+    for number, path in enumerate(("a\nb", "a b", "d\ne/it's\u202e\\", "d\ne/\udcff")):
+        page.until(lambda: len(page.all("#turn .toggle")) == 4)
+        page.all("#turn .commands-button")[number].click()
+        command = page.texts("#dialog .commands code")[0]
+        assert os.path.exists(repo.top / path)
+        subprocess.run(["bash", "-c", command], cwd=repo.top, check=True)
+        assert not os.path.exists(repo.top / path)
+        page.press(ESCAPE)
+        page.until(lambda: not page.all("#dialog"))
 
 
 def test_pictures_are_shown(page: Browser, repo: Repo) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from unicodedata import normalize
 
 import pytest
 
@@ -113,6 +114,64 @@ def test_the_overview_counts_the_day(page: Browser, work: Repo) -> None:
         page.press(ESCAPE)
         page.one(".card").click()
         page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+
+
+@pytest.mark.parametrize("address", ["#%", "#%ff", "#compare/%"])
+def test_any_address_shows_something(page: Browser, work: Repo, address: str) -> None:
+    with served(work.top) as url:
+        page.open(url + address)
+        page.until(lambda: page.texts(".numbers b")[:1] == ["2"])
+        page.all(".row")[0].click()
+        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+
+
+def test_the_overview_filters_by_agent(page: Browser, work: Repo) -> None:
+    with served(work.top) as url:
+        page.open(url)
+        page.one(".numbers")
+        page.one(".ranking .link").click()
+        page.until(lambda: page.texts(".row .label") == ["Turn 2"])
+        assert page.run("return document.getElementById('scope').value") == "agent codex"
+        # On a phone the list is a page of its own.
+        page.open(f"{url}#overview", PHONE)
+        page.one(".ranking .link").click()
+        page.until(lambda: page.texts(".row .label") == ["Turn 2"])
+
+
+def test_a_single_agent_is_no_filter(page: Browser, repo: Repo) -> None:
+    repo.commit(a="a\n")
+    turn(repo, "codex", 1, one="1\n")
+    with served(repo.top) as url:
+        page.open(url)
+        page.one(".numbers")
+        assert page.texts(".ranking .link")[0].endswith("codex")
+        assert len(page.all(".ranking button")) == 1
+        assert page.run("return document.getElementById('scope').selectedIndex") == 0
+
+
+def test_the_search_finds_any_case(page: Browser, repo: Repo) -> None:
+    for label in (
+        "E\u0301t\u00e9",
+        "Stra\u00dfe",
+        "\u0130stanbul",
+        "\u039f\u03b4\u03cc\u03c2",
+        "half \ud800",
+    ):
+        take(label=label)
+    with served(repo.top) as url:
+        page.open(url)
+        page.one(".row")
+        for words, expected in (
+            ("\u00c9T\u00c9", "\u00c9t\u00e9"),
+            ("STRA\u1e9eE", "Stra\u00dfe"),
+            ("istanbul", "\u0130stanbul"),
+            ("\u039f\u0394\u038c\u03a3", "\u039f\u03b4\u03cc\u03c2"),
+            ("HALF", "half \u27e8U+D800\u27e9"),
+        ):
+            page.one("#search").clear()
+            page.one("#search").send_keys(words)
+            [found] = page.texts(".row .label")
+            assert normalize("NFC", found) == expected
 
 
 def test_back_returns_to_where_one_was(page: Browser, work: Repo) -> None:

@@ -10,7 +10,13 @@ import pytest
 
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import page_data, turn_data
-from git_boocode.workflows.view_diffs import DiffForm, State, compare_data, file_data
+from git_boocode.workflows.view_diffs import (
+    DiffForm,
+    State,
+    compare_data,
+    file_data,
+    turns_with_text,
+)
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -115,3 +121,24 @@ def test_pictures_are_shown_and_nothing_that_could_run(repo: Repo) -> None:
     for path in ("e.svg", "f.png", "g.png"):
         assert "pictures" not in shown(turn.id, path)
     assert shown(turn.id, "e.svg")["sizes"] == [None, len(svg)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\u00c9T\u00c9", "un e\u0301te\u0301"),
+        ("STRASSE", "die Stra\u00dfe"),
+        ("stra\u1e9ee", "eine Strasse"),
+        ("istanbul", "\u0130STANBUL"),
+        ("D\u0130YARBAKIR", "Diyarbak\u0131r"),
+        ("\u03a3\u03a3", "\u03c3\u03c2"),
+        ("(a|b).*", "x(A|B).*y"),
+    ],
+)
+def test_a_text_is_found_in_any_case(repo: Repo, text: str, line: str) -> None:
+    first = take()
+    repo.write("a", f"{line}\n")
+    take()
+    repo.write("b", "another line, ab\n")
+    found = turns_with_text(Repository.discover(), text, 100)
+    assert found["turns"] == [first.id]

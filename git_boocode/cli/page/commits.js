@@ -37,7 +37,7 @@ function commitsOf(turn) {
   const commits = (data.range?.commits ?? []).filter((commit) => linesIn(commit, turn.id).length);
   if (!commits.length) return null;
   const places = (commit) => linesIn(commit, turn.id).map(({ path, start, end }) =>
-    make("li", {}, `${oneLine(path)}: ${start === end ? `line ${start}` : `lines ${start}–${end}`}`));
+    make("li", {}, `${pathText(path)}: ${start === end ? `line ${start}` : `lines ${start}–${end}`}`));
   return make("div", {}, make("h3", {}, `Its lines in ${oneLine(data.range.name)}`),
     make("ol", { class: "commits" }, commits.map((commit) => make("li", {},
       make("code", { title: commit.id }, commit.short), " ", make("span", { class: "subject" }, oneLine(commit.subject)),

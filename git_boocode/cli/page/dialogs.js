@@ -23,7 +23,7 @@ function confirmFirst(title, parts, button, action) {
 function changesIn(expected) {
   const changes = expected.changed.map((change) => {
     const lines = change.lines ? ` +${change.lines.added} −${change.lines.removed}` : "";
-    return make("li", { class: "path" }, `${change.action} ${oneLine(change.path)}${lines}`);
+    return make("li", { class: "path" }, `${change.action} ${pathText(change.path)}${lines}`);
   });
   return [
     make("p", {}, changes.length ? `${counted(changes.length, "file")} would change:` : "No file would change."),
@@ -39,13 +39,13 @@ function choice(text, isChecked, onchange) {
 }
 
 const leftAlone = (expected) => expected.kept.map((each) =>
-  make("p", { class: "warning" }, `left alone: ${oneLine(each.path)}: ${oneLine(each.reason)}`));
+  make("p", { class: "warning" }, `left alone: ${pathText(each.path)}: ${oneLine(each.reason)}`));
 const canUndo = () => make("p", { class: "remark" }, "What is there now is recorded first, so you can undo this.");
 const RESTORED_WITH = { conversation: true, head: false, after: false };
 
 // What should be read before anything is done, each on a line of its own.
 function warnings(expected) {
-  const lost = (expected.hooks_lost ?? []).map((each) => `${oneLine(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`);
+  const lost = (expected.hooks_lost ?? []).map((each) => `${pathText(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`);
   const others = expected.other_turns?.map((each) => `“${oneLine(each.label)}” of ${oneLine(each.agent)}`).join(", ");
   return [
     expected.open_turn ? "The agent's turn has not ended yet; it may still write files." : "",
@@ -121,7 +121,7 @@ function conflictItems(conflicts) {
     const ranges = each.lines.filter(([first, last]) => first <= last).map(rangeOf);
     const lines = ranges.length ? `, ${ranges.length > 1 || ranges[0].includes("–") ? "lines" : "line"} ${ranges.join(", ")}` : "";
     const by = each.by.map((writer) => (writer.turn ? `“${oneLine(writer.label) || writer.turn}”` : "by hand"));
-    return make("li", {}, make("span", { class: "path" }, oneLine(each.path)), `${lines}: changed since, ${by.join(" and ")}`);
+    return make("li", {}, make("span", { class: "path" }, pathText(each.path)), `${lines}: changed since, ${by.join(" and ")}`);
   });
 }
 

@@ -54,7 +54,7 @@ function hunkActions(subject, file, hunk, hunks) {
 // The commands for a page that nothing serves.
 function commandsButton(turn, file) {
   const word = shellWord(file.path);
-  if (!turn.command || word === null) return null;
+  if (!turn.command) return null;
   const elsewhere = turn.remote || !turn.here;
   const lines = elsewhere ? [["Do here what this turn did in the file", `git boocode pick ${turn.id} -- ${word}`]] : [
     ["Restore the file to before this turn", `git boocode restore ${turn.id} -- ${word}`],
@@ -62,7 +62,7 @@ function commandsButton(turn, file) {
     ["Take back what this turn did in the file", `git boocode revert ${turn.id} -- ${word}`],
   ];
   const list = lines.map(([what, command]) => make("li", {}, make("p", {}, what), commandOf(command)));
-  const show = () => confirmFirst(oneLine(file.path), [make("ul", { class: "commands" }, list)], "", null);
+  const show = () => confirmFirst(pathText(file.path), [make("ul", { class: "commands" }, list)], "", null);
   return make("button", { type: "button", class: "commands-button", onclick: show }, "Commands…");
 }
 
@@ -84,7 +84,7 @@ function partOf({ number, diff }) {
 async function askTaking(command, turn, paths) {
   const found = await ask(command, { turns: [turn.id], paths, hunks: {}, preview: true });
   const files = found.files.map(({ path, version, parts }) => ({ path, version, parts: parts.map(partOf) }));
-  const notes = found.kept.map((each) => `left alone: ${oneLine(each.path)}: ${oneLine(each.reason)}`);
+  const notes = found.kept.map((each) => `left alone: ${pathText(each.path)}: ${oneLine(each.reason)}`);
   return { files, notes, conflicts: found.conflicts };
 }
 
@@ -138,7 +138,7 @@ async function chooseParts(command, turn, file, which = null) {
     const refresh = () => { element("confirm").disabled = !chosen.some((each) => each.numbers.size); };
     const boxesOf = (isWanted) => chosen.flatMap((each) => {
       const parts = each.parts.filter((part) => each.wanted.includes(part) === isWanted);
-      const title = parts.length && chosen.length > 1 ? make("h3", { class: "path" }, oneLine(each.path)) : null;
+      const title = parts.length && chosen.length > 1 ? make("h3", { class: "path" }, pathText(each.path)) : null;
       return [title, ...parts.map((part) => partBox(each.path, part, isWanted, (isChecked) => {
         if (isChecked) each.numbers.add(part.number);
         else each.numbers.delete(part.number);
@@ -150,7 +150,7 @@ async function chooseParts(command, turn, file, which = null) {
     if (!chosen.length) wanted.push(make("p", {}, "Nothing would change."));
     else if (!wanted.length) wanted.push(make("p", {}, "The lines of this hunk are not there any more."));
     const more = others.length ? [make("details", {}, make("summary", {}, `Other changes of the file (${others.length})`), ...others)] : [];
-    const what = which ? `a hunk of ${oneLine(file.path)}` : oneLine(file.path);
+    const what = which ? `a hunk of ${pathText(file.path)}` : pathText(file.path);
     confirmFirst(taking.title(what, turn), [
       found.conflicts?.length ? make("p", { class: "warning" }, "Others have changed some of the same lines, which stay as they are:") : null,
       found.conflicts?.length ? make("ul", { class: "conflicts" }, conflictItems(found.conflicts)) : null,

@@ -16,10 +16,7 @@ const turnSubject = (turn) => ({
   ask: data.served ? async (file, form) => (await ask("file", { turn: turn.id, path: file.path, ...form })).file : null,
 });
 
-function commandWith(command, path) {
-  const word = shellWord(path);
-  return word === null ? command : `${command} -- ${word}`;
-}
+const commandWith = (command, path) => `${command} -- ${shellWord(path)}`;
 
 function filesOf(turn, found) {
   if (turn.noted) {
@@ -70,12 +67,12 @@ function filesHead(files, boxes, remark) {
 function fileFilter(boxes, remark) {
   const input = make("input", { type: "search", placeholder: "Filter by path or text", "aria-label": "Filter the files by path or by text of the diff", autocomplete: "off", spellcheck: "false" });
   input.addEventListener("input", () => {
-    const wanted = input.value.toLowerCase();
+    const wanted = folded(input.value.trim());
     let [shown, unread] = [0, 0];
     for (const box of boxes) {
       const { path, diff, missing } = box.file;
-      const inPath = path.toLowerCase().includes(wanted);
-      box.hidden = Boolean(wanted) && !inPath && !diff.toLowerCase().includes(wanted);
+      const inPath = folded(path).includes(wanted);
+      box.hidden = Boolean(wanted) && !inPath && !folded(diff).includes(wanted);
       shown += !box.hidden;
       unread += Boolean(wanted && box.hidden && missing);
     }
@@ -152,7 +149,7 @@ function fileBox(subject, file, opensAll) {
   return box;
 }
 
-const nameOfFile = (file) => (file.source ? `${oneLine(file.source)} → ${oneLine(file.path)}` : oneLine(file.path));
+const nameOfFile = (file) => (file.source ? `${pathText(file.source)} → ${pathText(file.path)}` : pathText(file.path));
 
 // Bodies are drawn when they come near what is seen, so that a turn of many files opens at once.
 const nearby = new IntersectionObserver((entries) => {
@@ -223,7 +220,7 @@ function sizesOf(file) {
 
 function picturesOf(file) {
   const sides = ["Before", "After"].map((side, at) => make("figure", {}, make("figcaption", {}, side),
-    file.pictures[at] ? make("img", { src: file.pictures[at], alt: `${oneLine(file.path)}, ${side.toLowerCase()}` })
+    file.pictures[at] ? make("img", { src: file.pictures[at], alt: `${pathText(file.path)}, ${side.toLowerCase()}` })
       : make("p", { class: "none" }, file.sizes[at] === null ? "no file" : "no picture")));
   return make("div", { class: "pictures" }, sides);
 }

@@ -1,11 +1,11 @@
 // The search looks at the diffs that are loaded; a served page can ask for those of all turns.
 
 const LEAST_SEARCHED = 3; // characters
-const loadedDiffs = new Map(); // by turn: the texts of its diffs, in lower case
+const loadedDiffs = new Map(); // by turn: the texts of its diffs, folded
 let searched = { text: "", turns: new Set() };
 
 function rememberDiffs(id, found) {
-  if (found.files && !loadedDiffs.has(id)) loadedDiffs.set(id, found.files.map((file) => file.diff).join("\n").toLowerCase());
+  if (found.files && !loadedDiffs.has(id)) loadedDiffs.set(id, folded(found.files.map((file) => file.diff).join("\n")));
 }
 
 // Whether a loaded diff, or one that the server searched, contains a text.
@@ -32,7 +32,7 @@ async function searchAllDiffs() {
 
 async function searchDiffs(text) {
   const found = await ask("search", { text });
-  searched = { text: text.toLowerCase(), turns: new Set(found.turns) };
+  searched = { text: folded(text), turns: new Set(found.turns) };
   const missing = found.missing ? ` ${counted(found.missing, "turn")} could not be searched: objects are missing.` : "";
   const until = found.complete ? "" : " The search took too long: older turns were not searched.";
   notify(`${counted(found.turns.length, "turn")} with this text in a changed line.${until}${missing}`);

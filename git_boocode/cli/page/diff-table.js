@@ -46,7 +46,7 @@ function drawTable(table, state) {
   const titles = isSplit ? ["Old line", "Old text", "New line", "New text"] : ["Old line", "New line", "Text"];
   const columns = isSplit ? ["number", "", "number", ""] : ["number", "number", ""];
   const body = make("tbody");
-  table.setAttribute("aria-label", `The diff of ${oneLine(state.path)}, ${isSplit ? "old and new side by side" : "unified"}`);
+  table.setAttribute("aria-label", `The diff of ${pathText(state.path)}, ${isSplit ? "old and new side by side" : "unified"}`);
   table.classList.toggle("split", isSplit);
   table.replaceChildren(
     make("colgroup", {}, columns.map((name) => make("col", { class: name }))),

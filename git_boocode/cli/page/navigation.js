@@ -9,7 +9,16 @@ function navigate(address, { focus = true } = {}) {
   return show(address, { focus });
 }
 
-const addressNow = () => decodeURIComponent(location.hash.slice(1));
+function addressNow() {
+  const given = location.hash.slice(1);
+  try {
+    return decodeURIComponent(given);
+  } catch {
+    // Anybody may have typed it.
+    return given;
+  }
+}
+
 // On a phone the list is the first page, and the overview one of its own.
 const OVERVIEW = "overview";
 const goHome = () => navigate(getComputedStyle(element("turn")).display === "none" ? OVERVIEW : "");

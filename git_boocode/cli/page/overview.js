@@ -56,7 +56,7 @@ function attentionList() {
   const rowsOf = [
     running.length ? ["running", `${counted(running.length, "turn")} running: `, ...named(running)] : null,
     data.proposed.length ? ["proposed", `${counted(data.proposed.length, "file")} proposed: `,
-      data.proposed.slice(0, 3).map(oneLine).join(", "), data.proposed.length > 3 ? " and more" : "", " – ", make("code", {}, "git boocode accept")] : null,
+      data.proposed.slice(0, 3).map(pathText).join(", "), data.proposed.length > 3 ? " and more" : "", " – ", make("code", {}, "git boocode accept")] : null,
     since.length && since.length < data.turns.length ? ["since", `${counted(since.length, "turn")} since your last visit: `, ...named(since)] : null,
     unended.length ? ["unended", `The end of ${counted(unended.length, "turn")} was not recorded: `, ...named(unended)] : null,
     data.undo ? ["undo", `Can be undone: ${stepText(data.undo)}, ${ago(data.undo.time)} `, data.served ? stepButton("undo") : make("code", {}, "git boocode undo")] : null,
@@ -99,22 +99,34 @@ function countedBy(turns, keysOf) {
 
 function agentList(turns) {
   const found = countedBy(turns, (turn) => [turn.agent]);
-  const choose = (agent) => {
-    element("scope").value = `agent ${agent}`;
-    filter();
+  const choices = [...element("scope").options].map((each) => each.value);
+  const choose = (scope) => {
+    element("scope").value = scope;
+    showList();
   };
-  return ranking(found, (agent) => make("button", { type: "button", class: "link", title: "Show only these turns", onclick: () => choose(agent) },
-    agentMark({ agent }), " ", agentOf({ agent })));
+  return ranking(found, (agent) => {
+    const [scope, name] = [`agent ${agent}`, [agentMark({ agent }), " ", agentOf({ agent })]];
+    // All turns are of one agent: there is nothing to choose.
+    if (!choices.includes(scope)) return make("span", { class: "link" }, name);
+    return make("button", { type: "button", class: "link", title: "Show only these turns", onclick: () => choose(scope) }, name);
+  });
+}
+
+// The list with what was chosen of it; on a phone it is another page.
+function showList() {
+  filter();
+  if (element("timeline").offsetParent === null) closeTurn();
 }
 
 function fileRanking(turns) {
   const found = countedBy(turns.filter(inForce), (turn) => turn.paths);
   if (!found.length) return make("p", { class: "remark" }, "No file changed.");
   const search = (path) => {
-    element("search").value = path.toLowerCase();
-    filter();
+    // A box of one line drops a newline.
+    element("search").value = path.replace(/\s/g, " ");
+    showList();
   };
-  return ranking(found, (path) => make("button", { type: "button", class: "link path", title: "Show the turns that changed it", onclick: () => search(path) }, oneLine(path)));
+  return ranking(found, (path) => make("button", { type: "button", class: "link path", title: "Show the turns that changed it", onclick: () => search(path) }, pathText(path)));
 }
 
 function rememberVisit() {

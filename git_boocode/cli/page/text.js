@@ -25,6 +25,8 @@ function joins(code, text, at) {
 }
 
 const oneLine = (text) => visible(String(text).replace(/[\n\t]/g, " "));
+// In the name of a file, a newline is not a space.
+const pathText = (path) => visible(path.replace(/[\n\t]/g, (character) => String.fromCharCode(0x2400 + character.charCodeAt(0))));
 const counted = (number, noun) => `${number.toLocaleString()} ${noun}${number === 1 ? "" : "s"}`;
 
 function make(tag, attributes, ...children) {
@@ -50,11 +52,25 @@ function sizeText(bytes) {
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-// A word that a POSIX shell takes as it is; null if it cannot be pasted into a terminal.
+// A word for a shell; what cannot be seen or pasted into a terminal is escaped, byte by byte.
 function shellWord(text) {
-  if (text !== visible(text) || /[\n\t]/.test(text)) return null;
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (text === pathText(text)) return `'${text.replaceAll("'", "'\\''")}'`;
+  const escaped = [...text].map((character) => {
+    if (/['\\]/.test(character)) return `\\${character}`;
+    return character === pathText(character) ? character : bytesOf(character).map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+  });
+  return `$'${escaped.join("")}'`;
 }
+
+// The bytes of a character in UTF-8; half a surrogate pair stands for a byte that is no UTF-8.
+function bytesOf(character) {
+  const code = character.codePointAt(0);
+  return code >= 0xdc80 && code <= 0xdcff ? [code & 0xff] : [...new TextEncoder().encode(character)];
+}
+
+// A text as the search compares it: in any case and composition, in all languages alike.
+const folded = (text) => text.normalize().toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ").replaceAll("i\u0307", "i");
 
 // What the browser keeps between visits; without a store, as long as the page is open.
 const unstored = new Map();

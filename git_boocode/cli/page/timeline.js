@@ -104,12 +104,12 @@ const isInScope = (turn, scope) =>
   !scope || [`agent ${turn.agent}`, `session ${turn.session}`, `worktree ${turn.worktree}`].includes(scope);
 
 function filter() {
-  const wanted = element("search").value.toLowerCase().trim();
+  const wanted = folded(element("search").value.trim());
   const words = wanted.split(/\s+/).filter(Boolean);
   const scope = element("scope").value;
   let shown = 0;
   for (const turn of data.turns) {
-    turn.text ??= [turn.label, turn.prompt, turn.agent, turn.session, turn.branch, turn.worktree, turn.id, ...turn.paths].join("\n").toLowerCase();
+    turn.text ??= folded([turn.label, turn.prompt, turn.agent, turn.session, turn.branch, turn.worktree, turn.id, ...turn.paths].join("\n"));
     const matches = isInScope(turn, scope) && (words.every((word) => turn.text.includes(word) || diffContains(turn, word)) || diffContains(turn, wanted));
     rows.get(turn.id).parentElement.hidden = !matches;
     shown += matches;

@@ -23,12 +23,12 @@ function treeList(folder, open) {
     }
     const files = filesIn(within);
     return make("li", {}, make("details", { open: true },
-      make("summary", {}, make("span", { class: "path" }, oneLine(name)), make("span", { class: "facts" }, counted(files.length, "file"))),
+      make("summary", {}, make("span", { class: "path" }, pathText(name)), make("span", { class: "facts" }, counted(files.length, "file"))),
       treeList(within, open)));
   });
   const leaves = folder.files.map((file) => make("li", {},
-    make("button", { type: "button", class: "leaf", "data-path": file.path, title: oneLine(file.path), onclick: () => open(file.path) },
-      make("span", { class: "path" }, oneLine(file.path.slice(file.path.lastIndexOf("/") + 1))), countsOf(file))));
+    make("button", { type: "button", class: "leaf", "data-path": file.path, title: pathText(file.path), onclick: () => open(file.path) },
+      make("span", { class: "path" }, pathText(file.path.slice(file.path.lastIndexOf("/") + 1))), countsOf(file))));
   return make("ul", {}, folders, leaves);
 }
 

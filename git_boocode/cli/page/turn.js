@@ -128,7 +128,7 @@ function remarkOf(turn) {
 function eventsOf(turn, found) {
   const edits = found.edits.map((edit) => make("li", {}, editText(edit)));
   const refused = found.refusals.flatMap((refusal) => refusal.failures.map((failure) =>
-    make("li", { class: "warning" }, `${oneLine(failure.path) || "an edit"}: ${oneLine(failure.message)} (${failure.code})`)));
+    make("li", { class: "warning" }, `${pathText(failure.path) || "an edit"}: ${oneLine(failure.message)} (${failure.code})`)));
   if (!edits.length && !refused.length) return [];
   const counts = [
     edits.length ? make("span", {}, `${counted(turn.edits, "edit")} applied`) : null,
@@ -146,8 +146,8 @@ function editText(edit) {
     const { start_line: start, end_line: end } = each;
     const lines = start === null || end === null ? "" : start === end ? `line ${start}` : `lines ${start}–${end}`;
     const how = each.kind === "fuzzy" && each.rung ? `fuzzy (${each.rung} ${Number(each.similarity).toFixed(2)})` : "";
-    return `${oneLine(each.path)}: ${[lines, how, ...each.notes].filter(Boolean).join(", ") || "edited"}`;
+    return `${pathText(each.path)}: ${[lines, how, ...each.notes].filter(Boolean).join(", ") || "edited"}`;
   });
-  const files = edit.files.map((file) => `${file.action} ${oneLine(file.path)}`);
+  const files = edit.files.map((file) => `${file.action} ${pathText(file.path)}`);
   return (parts.length ? parts : files).join("; ") + (edit.rewound ? " – rewound since" : "");
 }
