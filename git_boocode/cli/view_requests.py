@@ -5,6 +5,9 @@ Each reader refuses what the page never sends: RefusedError (`invalid_input`).
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeGuard
 
 from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
@@ -22,7 +25,7 @@ def step_request(body: Answer, key: str) -> RestoreRequest:
     """An undo or redo of the operation whose safety checkpoint is named."""
     return RestoreRequest(
         force=frozenset((LATER_CHANGES, NEWER_TURNS) if body.get("anyway") is True else ()),
-        dry_run=body.get("preview") is True,
+        dry_run=is_preview(body),
         only_to=id_in(body, key),
     )
 
@@ -46,22 +49,28 @@ def take_back_request(body: Answer) -> TakeBackRequest:
     if not isinstance(paths, list) or not all(map(is_text, paths)):
         raise invalid("paths")
     hunks, versions = body.get("hunks"), body.get("versions", {})
-    is_preview = body.get("preview") is True
-    if hunks is not None and not (
-        isinstance(hunks, dict) and all(map(_are_numbers, hunks.values()))
-    ):
+    dry_run = is_preview(body)
+    if hunks is not None and not _is_table(hunks, _are_numbers):
         raise invalid("hunks")
-    if not isinstance(versions, dict) or not all(map(is_text, versions.values())):
+    if not _is_table(versions, is_text):
         raise invalid("versions")
-    if hunks is not None and not is_preview and not (hunks and hunks.keys() <= versions.keys()):
+    if hunks is not None and not dry_run and not (hunks and hunks.keys() <= versions.keys()):
         raise invalid("versions" if hunks else "hunks")
     return TakeBackRequest(
         tuple(id_in({"turns": turn}, "turns") for turn in turns),
         paths=tuple(f":(top,literal){path}" for path in paths),
         hunks=hunks,
         versions=versions,
-        dry_run=is_preview,
+        dry_run=dry_run,
     )
+
+
+def is_preview(body: Answer) -> bool:
+    """Whether only what would change is asked for."""
+    preview = body.get("preview", False)
+    if not isinstance(preview, bool):
+        raise invalid("preview")
+    return preview
 
 
 def is_after(body: Answer) -> bool:
@@ -91,15 +100,29 @@ def form_in(body: Answer) -> DiffForm:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Whether something is a text that is not empty and has no NUL."""
-    return isinstance(value, str) and bool(value) and "\0" not in value
+    """Whether something is a text that git can be asked for: not empty, without NUL.
+
+    JSON may have half of a surrogate pair, which is no text.
+    """
+    if not isinstance(value, str) or not value or "\0" in value:
+        return False
+    with suppress(UnicodeEncodeError):
+        return bool(os.fsencode(value))
+    return False
 
 
 def is_part(value: object) -> bool:
     """Whether something is the choice of parts of a file."""
-    if not isinstance(value, dict) or not isinstance(value.get("version"), str):
+    if not isinstance(value, dict) or not is_text(value.get("version")):
         return False
     return _are_numbers(value.get("numbers")) and is_text(value.get("path"))
+
+
+def _is_table(value: object, holds: Callable[[object], bool]) -> bool:
+    """Whether something has texts as keys, and as values what is wanted."""
+    if not isinstance(value, dict):
+        return False
+    return all(map(is_text, value)) and all(map(holds, value.values()))
 
 
 def _are_numbers(value: object) -> bool:

@@ -35,6 +35,7 @@ from git_boocode.cli.view_requests import (
     invalid,
     is_after,
     is_part,
+    is_preview,
     is_text,
     state_in,
     step_request,
@@ -193,7 +194,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     def blame(self, body: Answer) -> Answer:
         """Who wrote which line of a file."""
         path = body.get("path")
-        if not isinstance(path, str) or not path or "\0" in path:
+        if not is_text(path):
             raise invalid("path")
         return {"ok": True, **blame_file(self.repository(), path)}
 
@@ -225,14 +226,17 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         found = conversation_of_turn(self.repository(), id_in(body, "turn"))
         return {"ok": True, "conversation": found.as_json()}
 
-    def preview(self, body: Answer) -> Answer:
-        """What a restore would change."""
-        return self._restored(body, dry_run=True)
-
     def restore(self, body: Answer) -> Answer:
-        """Restore the worktree to before a turn."""
+        """Restore the worktree to before a turn; with `preview`, only report what would change."""
+        request = RestoreRequest(
+            conversation=body.get("conversation") is not False,
+            after=is_after(body),
+            head=body.get("head") is True,
+            dry_run=is_preview(body),
+        )
+        identifier = id_in(body, "id")
         with self.changing:
-            return self._restored(body, dry_run=False)
+            return restore_with_edits.restore(self.repository(), identifier, request).as_json()
 
     def parts(self, body: Answer) -> Answer:
         """The parts of some files that a restore to before a turn would change."""
@@ -251,14 +255,14 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         }
 
     def restore_parts(self, body: Answer) -> Answer:
-        """Restore parts of files, as `parts` listed them, to before a turn."""
+        """Restore parts of files, as `parts` listed them, to before a turn, or `preview` it."""
         files = body.get("files")
         if not isinstance(files, list) or not files or not all(map(is_part, files)):
             raise invalid("files")
         numbers = {file["path"]: file["numbers"] for file in files}
         versions = {file["path"]: file["version"] for file in files}
         name = id_in(body, "id")
-        request = RestoreRequest(conversation=False, after=is_after(body))
+        request = RestoreRequest(conversation=False, after=is_after(body), dry_run=is_preview(body))
         with self.changing:
             return restore_parts(self.repository(), name, request, numbers, versions).as_json()
 
@@ -280,17 +284,6 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         if request.dry_run and request.paths:
             answer["files"] = [file.parts_json() for file in done.files]
         return answer
-
-    def _restored(self, body: Answer, *, dry_run: bool) -> Answer:
-        identifier = id_in(body, "id")
-        conversation = body.get("conversation") is not False
-        request = RestoreRequest(
-            conversation=conversation,
-            after=is_after(body),
-            head=body.get("head") is True,
-            dry_run=dry_run,
-        )
-        return restore_with_edits.restore(self.repository(), identifier, request).as_json()
 
     def undo(self, body: Answer) -> Answer:
         """Undo the operation that the page names by its safety checkpoint, if it is the latest."""
@@ -345,7 +338,6 @@ class _Handler(BaseHTTPRequestHandler):
             "/file": self.server.file,
             "/compare": self.server.compare,
             "/search": self.server.search,
-            "/preview": self.server.preview,
             "/restore": self.server.restore,
             "/parts": self.server.parts,
             "/restore-parts": self.server.restore_parts,

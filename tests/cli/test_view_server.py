@@ -142,7 +142,7 @@ def test_what_is_not_the_page_is_forbidden_without_a_detail(client: Client) -> N
             reply = client.get(path, **headers)
             assert (reply.status, reply.body) == (403, b""), headers
         for path in (
-            *("/blame", "/preview", "/restore", "/parts", "/restore-parts", "/revert"),
+            *("/blame", "/restore", "/parts", "/restore-parts", "/revert"),
             *("/pick", "/undo", "/file", "/compare", "/search", "/nowhere"),
         ):
             reply = client.post(path, {}, **headers)
@@ -150,7 +150,7 @@ def test_what_is_not_the_page_is_forbidden_without_a_detail(client: Client) -> N
 
 
 def test_a_change_needs_the_origin_of_the_page(client: Client) -> None:
-    paths = ("/preview", "/restore", "/restore-parts", "/revert", "/undo", "/blame", "/file")
+    paths = ("/restore", "/restore-parts", "/revert", "/undo", "/blame", "/file")
     for path in (*paths, "/pick", "/compare", "/search"):
         assert client.post(path, {}, Origin=None).status == 403
         other = client.post(path, {}, Origin=client.origin.replace("127.0.0.1", "localhost"))
@@ -191,6 +191,29 @@ def test_bodies_are_small_json_objects(client: Client) -> None:
     for body in (b"", b"{", b"[]", b"\xff", b"[" * 60_000):
         assert client.post("/blame", body).status == 400
     assert client.post("/blame", {"path": "a"}, Content_Type="text/plain").status == 415
+
+
+def test_half_a_surrogate_pair_is_no_text(client: Client) -> None:
+    half = "\ud800"
+    turn = ids(client)[0]
+    part = {"path": "a", "numbers": [1], "version": "x"}
+    taken = {"turns": [turn], "paths": ["a"]}
+    for path, body in (
+        ("/blame", {"path": half}),
+        ("/search", {"text": half}),
+        ("/file", {"turn": turn, "path": half}),
+        ("/compare", {"old": "now", "new": "now", "paths": [half]}),
+        ("/parts", {"id": turn, "paths": [half]}),
+        ("/restore-parts", {"id": turn, "files": [{**part, "path": half}]}),
+        ("/restore-parts", {"id": turn, "files": [{**part, "version": half}]}),
+        ("/revert", {**taken, "paths": [half]}),
+        ("/pick", {**taken, "hunks": {half: [1]}, "versions": {half: "x"}}),
+        ("/revert", {**taken, "hunks": {"a": [1]}, "versions": {"a": half}}),
+        ("/revert", {**taken, "versions": {half: "x"}}),
+        ("/restore", {"id": half}),
+        ("/conversation", {"turn": half}),
+    ):
+        assert client.post(path, body).json["error"]["code"] == "invalid_input", (path, body)
 
 
 def test_requests_that_cannot_be_read_get_no_detail(client: Client) -> None:
@@ -323,7 +346,7 @@ def test_diffs_are_searched_for_a_text(client: Client, repo: Repo) -> None:
 
 def test_restore_and_undo(client: Client, repo: Repo) -> None:
     _, first = ids(client)
-    looked = client.post("/preview", {"id": first}).json
+    looked = client.post("/restore", {"id": first, "preview": True}).json
     assert looked["changed"][0]["path"] == "a"
     assert repo.read("a") == b"three\n"
     done = client.post("/restore", {"id": first, "conversation": True}).json
@@ -338,8 +361,8 @@ def test_a_restore_moves_head_if_asked(client: Client, repo: Repo) -> None:
     _, first = ids(client)
     before = repo.git("rev-parse", "HEAD")
     repo.git("commit", "-q", "--allow-empty", "-m", "later")
-    assert client.post("/preview", {"id": first}).json["head_differs"]
-    assert client.post("/preview", {"id": first, "head": True}).json["head_moved"]
+    assert client.post("/restore", {"id": first, "preview": True}).json["head_differs"]
+    assert client.post("/restore", {"id": first, "head": True, "preview": True}).json["head_moved"]
     assert client.post("/restore", {"id": first, "head": True}).json["head_moved"]
     assert repo.git("rev-parse", "HEAD") == before
 
@@ -411,8 +434,7 @@ def test_the_page_knows_what_is_proposed(client: Client, repo: Repo) -> None:
 
 def test_only_ids_are_restored(client: Client, repo: Repo) -> None:
     for name in ("@", "@~1", "label:first", "HEAD", "--force", "", None, 1):
-        for path in ("/preview", "/restore"):
-            assert client.post(path, {"id": name}).json["error"]["code"] == "invalid_input"
+        assert client.post("/restore", {"id": name}).json["error"]["code"] == "invalid_input"
         answer = client.post("/undo", {"restored": name}).json
         assert answer["error"]["code"] == "invalid_input"
     assert repo.read("a") == b"three\n"
@@ -422,8 +444,9 @@ def test_other_worktrees_are_not_restored_from_here(client: Client, repo: Repo) 
     repo.git("worktree", "add", "-q", "linked")
     repo.boocode("checkpoint", "-m", "there", cwd="linked")
     newest = ids(client)[0]
-    for path in ("/preview", "/restore"):
-        assert client.post(path, {"id": newest}).json["error"]["code"] == "other_worktree"
+    for preview in (True, False):
+        answer = client.post("/restore", {"id": newest, "preview": preview}).json
+        assert answer["error"]["code"] == "other_worktree"
     assert repo.read("a") == b"three\n"
 
 
@@ -449,7 +472,11 @@ def test_parts_of_files_are_restored(client: Client, repo: Repo) -> None:
     refused = client.post("/restore-parts", {"id": first, "files": [wanted]}).json
     assert refused["error"]["code"] == "conflict"
     repo.write("a", "new\ntwo\n")
-    done = client.post("/restore-parts", {"id": first, "files": [wanted]}).json
+    asked = {"id": first, "files": [wanted]}
+    shown = client.post("/restore-parts", {**asked, "preview": True}).json
+    assert [each["path"] for each in shown["changed"]] == ["a"]
+    assert (shown["undo"], repo.read("a")) == (None, b"new\ntwo\n")
+    done = client.post("/restore-parts", asked).json
     assert (done["ok"], repo.read("a"), repo.read("b")) == (True, b"one\n", b"mine\n")
     assert client.post("/undo", {"restored": done["undo"]}).json["ok"]
     assert repo.read("a") == b"new\ntwo\n"
@@ -458,7 +485,7 @@ def test_parts_of_files_are_restored(client: Client, repo: Repo) -> None:
 def test_the_state_after_a_turn_is_restored(client: Client, repo: Repo) -> None:
     _, first = ids(client)
     asked = {"id": first, "after": True}
-    shown = client.post("/preview", asked).json
+    shown = client.post("/restore", {**asked, "preview": True}).json
     assert (shown["after"], [each["path"] for each in shown["changed"]]) == (True, ["a"])
     [file] = client.post("/parts", {**asked, "paths": ["a"]}).json["files"]
     assert "+two" in file["parts"][0]["diff"]
@@ -468,7 +495,7 @@ def test_the_state_after_a_turn_is_restored(client: Client, repo: Repo) -> None:
     assert client.post("/undo", {"restored": done["undo"]}).json["ok"]
     assert client.post("/restore", asked).json["ok"]
     assert repo.read("a") == b"two\n"
-    for path in ("/preview", "/restore", "/parts", "/restore-parts"):
+    for path in ("/restore", "/parts", "/restore-parts"):
         answer = client.post(path, {**asked, "after": 1, "paths": ["a"], "files": [wanted]}).json
         assert answer["error"]["code"] == "invalid_input"
 
@@ -568,7 +595,7 @@ def test_a_running_turn_keeps_the_page_from_restoring(client: Client, repo: Repo
     answer = client.post("/restore", {"id": first}).json
     assert (answer["ok"], answer["error"]["code"]) == (False, "locked")
     assert "a turn is running: 'fix'" in answer["error"]["message"]
-    assert client.post("/preview", {"id": first}).json["ok"]
+    assert client.post("/restore", {"id": first, "preview": True}).json["ok"]
     assert repo.read("a") == b"three\n"
 
 

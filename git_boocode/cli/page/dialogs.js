@@ -57,7 +57,7 @@ function warnings(expected) {
 
 async function preview(turn, wanted = RESTORED_WITH) {
   try {
-    const expected = await ask("preview", { id: turn.id, ...wanted });
+    const expected = await ask("restore", { id: turn.id, ...wanted, preview: true });
     // If that is refused, the dialog stays as it is.
     const again = (changed) => (box) => {
       preview(turn, { ...wanted, [changed]: box.checked });
