@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hooks.editor_kit import PATH, TEXT, WORDS
+from tests.hooks.editor_kit import PATH, WORDS
 from tests.hooks.nvim_kit import FIRST, needs_nvim, nvim
 from tests.repo_kit import Repo
 
@@ -198,6 +198,7 @@ def test_an_answer_fits_the_text_that_was_asked_about(proposed: Repo) -> None:
         proposed,
         """
         run("BoocodeAsk Shout")
+        run("BoocodeStatus")
         vim.fn.setline(2, "two, typed")
         run("BoocodeAcceptAll")
         run("BoocodePropose .git/edits")
@@ -208,6 +209,7 @@ def test_an_answer_fits_the_text_that_was_asked_about(proposed: Repo) -> None:
     )
     texts = [text for text, _ in seen["messages"]]
     assert texts[0].startswith("boocode: a turn has begun")
+    assert texts[1] == "boocode: nothing is proposed\na turn is running: Shout"
     assert texts[-2:] == [f"boocode: proposed {PATH}", f"boocode: ~M {PATH}"]
     assert proposed.boocode("turn", "status").code == 1
     assert proposed.boocode("log", "--json").json["checkpoints"][0]["label"] == "Shout"
@@ -269,7 +271,9 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
         vim.fn.confirm = function() return 1 end
         vim.cmd("normal r")
         boocode.wait()
-        return report({ rows = rows, first = first, second = second })
+        local restored = vim.api.nvim_buf_get_lines(0, 0, -1, true)
+        run("BoocodeUndo")
+        return report({ rows = rows, first = first, second = second, restored = restored })
         """,
         "a",
     )
@@ -278,7 +282,13 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     assert oldest.endswith("  change them")
     assert (seen["first"][0], "+three" in seen["first"]) == ("second", True)
     assert (seen["second"][0], "+TWO" in seen["second"]) == ("change them", True)
-    assert (changed.read("a").decode(), changed.read("b")) == (TEXT, b"one\n")
+    # The list says where the files are now, and the cursor stays.
+    assert [row.split("  ")[-1] for row in seen["restored"]] == [
+        "(restored away)",
+        "(you are here: before this turn)",
+    ]
+    assert (seen["lines"], seen["cursor"]) == (seen["rows"], [2, 0])
+    assert changed.read("b") == b"three\n"
 
 
 def test_turns_are_marked_by_what_became_of_them(changed: Repo) -> None:

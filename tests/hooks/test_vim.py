@@ -520,7 +520,12 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     doautocmd CursorMoved
     call boocode#Wait()
     let second = getbufline('boocode://turn', 1, '$')
-    let seen = Report({'rows': rows, 'first': first, 'second': second})
+    call system('git boocode restore "label:change them"')
+    call Do('BoocodeLog')
+    2
+    let restored = getline(1, '$')
+    call Do('BoocodeUndo')
+    let seen = Report({'rows': rows, 'first': first, 'second': second, 'restored': restored})
     """
     seen = vim(changed, script, "a")
     newest, oldest = seen["rows"]
@@ -529,6 +534,9 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     assert "codex" in oldest
     assert (seen["first"][0], "+three" in seen["first"]) == ("second", True)
     assert (seen["second"][0], "+TWO" in seen["second"]) == ("change them", True)
+    assert seen["restored"][1].endswith("  (you are here: before this turn)")
+    # The list says where the files are now, and the cursor stays.
+    assert (seen["lines"], seen["cursor"]) == (seen["rows"], [2, 1])
 
 
 def test_a_hunk_that_another_program_proposed_meanwhile_is_not_accepted(proposed: Repo) -> None:
@@ -567,12 +575,14 @@ def test_what_another_program_proposes_is_shown_on_request(proposed: Repo) -> No
 def test_an_answer_fits_the_text_that_was_asked_about(proposed: Repo) -> None:
     script = """
     call Do('BoocodeAsk Shout')
+    call Do('BoocodeStatus')
     call setline(2, 'two, typed')
     call Do('BoocodePropose .git/edits')
     call Do('BoocodeStatus')
     let seen = Report()
     """
     seen = vim(proposed, script, PATH)
+    assert seen["messages"][1:3] == ["nothing is proposed", "a turn is running: Shout"]
     assert seen["messages"][-2:] == [f"proposed {PATH}", f"~M {PATH}"]
     assert proposed.boocode("turn", "status").code == 1
     assert proposed.boocode("log", "--json").json["checkpoints"][0]["label"] == "Shout"

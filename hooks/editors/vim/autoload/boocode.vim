@@ -366,10 +366,10 @@ def StepThrough(tree: dict<any>, tool: string, arguments: dict<any>, done: strin
       if !empty(answer.changed)
         what = 'the change of ' .. turns.Named(answer.changed)
       endif
-      ShowOutcome(tree, () => {
+      ShowOutcome(tree, () => turns.RefreshLog(tree, () => {
         task.Notice(done .. ' ' .. what .. (is_kept ? '; the buffer keeps its text' : ''))
         task.Finish()
-      })
+      }))
     }, Failed)
   }, Failed)
 enddef
@@ -405,8 +405,8 @@ export def Status()
       endfor
       task.Finish()
     }
-    worktree.Ask(tree, 'turn', {action: 'status'}, (_) => {
-      add(lines, 'a turn is running')
+    worktree.Ask(tree, 'turn', {action: 'status'}, (answer) => {
+      add(lines, 'a turn is running: ' .. (answer.turn.message ?? 'without a name'))
       Say()
     }, (_) => Say())
   }))

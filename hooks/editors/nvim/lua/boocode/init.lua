@@ -343,6 +343,7 @@ local function step(tree, tool, arguments, done)
   local with_buffer = accepted.followed_by_buffer(tree, tool, answer)
   worktree.fill_buffers(tree, answer.changed)
   proposal.refresh(tree)
+  turns.refresh_log(tree)
   local what = #answer.changed > 0 and "the change of " .. named(answer.changed)
     or answer.proposal and "the latest " .. answer.proposal
     or "the latest change"
@@ -385,7 +386,7 @@ M.status = at_cursor(function(here)
   end
   local is_running, running = pcall(worktree.ask, tree, "turn", { action = "status" })
   if is_running then
-    table.insert(lines, "a turn is running: " .. (running.turn.label or running.turn.id or ""))
+    table.insert(lines, "a turn is running: " .. (running.turn.message or "without a name"))
   end
   notice(table.concat(lines, "\n"))
 end)

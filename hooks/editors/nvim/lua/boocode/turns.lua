@@ -13,6 +13,9 @@ local UNITS = { { 86400, "d" }, { 3600, "h" }, { 60, "min" } }
 local DIFF_NAME, LOG_NAME = "boocode://turn", "boocode://log"
 local SIDES = { before = "before this turn", after = "after this turn" }
 
+-- What is in the list of turns, and of which worktree; as old as the list.
+local log
+
 local function plural(number, word)
   return number .. " " .. word .. (number == 1 and "" or "s")
 end
@@ -148,6 +151,7 @@ end
 local function report(tree, files, done)
   worktree.fill_buffers(tree, files)
   M.refresh(tree)
+  M.refresh_log(tree)
   vim.notify("boocode: " .. done .. " " .. named(files) .. "; " .. UNDO)
 end
 
@@ -319,6 +323,7 @@ local function take_back(tree, turn, arguments)
   if choose_word(table.concat(lines, "\n"), { "Yes" }) then
     local files = worktree.change(tree, "revert", arguments).changed
     M.refresh(tree)
+    M.refresh_log(tree)
     vim.notify("boocode: took back " .. named(files) .. "; " .. UNDO)
   end
 end
@@ -349,9 +354,37 @@ local function close()
   end
 end
 
+-- Fill the list of turns; the cursors stay on their turns.
+local function fill_log(buffer, tree, turns)
+  local cursors = {}
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    local turn = log and log.turns[vim.api.nvim_win_get_cursor(window)[1]]
+    cursors[window] = turn and turn.id
+  end
+  log = { tree = tree, turns = turns }
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.tbl_map(describe, turns))
+  vim.bo[buffer].modifiable = false
+  for line, turn in ipairs(turns) do
+    for window, id in pairs(cursors) do
+      if id == turn.id then
+        vim.api.nvim_win_set_cursor(window, { line, 0 })
+      end
+    end
+  end
+end
+
+-- Show the list of turns anew, if it is open.
+function M.refresh_log(tree)
+  local buffer = vim.fn.bufnr(LOG_NAME)
+  if buffer ~= -1 and log.tree.top == tree.top then
+    fill_log(buffer, tree, (read_turns(tree, nil, FIRST_PAGE)))
+  end
+end
+
 -- The list of turns in a window: the keys show what the one under the cursor did, and take it back.
-function M.log(tree, paths)
-  local turns = read_turns(tree, paths, FIRST_PAGE)
+function M.log(tree)
+  local turns = read_turns(tree, nil, FIRST_PAGE)
   if #turns == 0 then
     error("there are no turns", 0)
   end
@@ -359,14 +392,16 @@ function M.log(tree, paths)
   vim.cmd("silent botright new")
   vim.cmd("setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log")
   local buffer = vim.api.nvim_get_current_buf()
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.tbl_map(describe, turns))
-  vim.bo[buffer].modifiable = false
   vim.api.nvim_buf_set_name(buffer, LOG_NAME)
+  fill_log(buffer, tree, turns)
   local shown
   local function on_turn(action)
     local act = task.command(action)
     return function()
-      act(turns[vim.fn.line(".")])
+      local turn = log.turns[vim.fn.line(".")]
+      if turn then
+        act(turn)
+      end
     end
   end
   local function map(key, action)
@@ -393,8 +428,8 @@ function M.log(tree, paths)
   vim.api.nvim_create_autocmd("CursorMoved", {
     buffer = buffer,
     callback = function()
-      local turn = turns[vim.fn.line(".")]
-      if vim.fn.bufwinid(DIFF_NAME) ~= -1 and turn.id ~= shown then
+      local turn = log.turns[vim.fn.line(".")]
+      if turn and vim.fn.bufwinid(DIFF_NAME) ~= -1 and turn.id ~= shown then
         show()
       end
     end,

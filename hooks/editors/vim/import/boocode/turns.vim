@@ -60,6 +60,17 @@ def DescribeTurn(turn: dict<any>): string
   return row
 enddef
 
+# The turns of an answer of log, of which one says where the files are.
+def WithHere(answer: dict<any>): list<any>
+  final here = get(answer, 'here', null)
+  for turn in answer.checkpoints
+    if here != null && here.turn == turn.id
+      turn.here = here.side
+    endif
+  endfor
+  return answer.checkpoints
+enddef
+
 # The newest turns, of those that changed some paths.
 def ReadTurns(tree: dict<any>, paths: list<string>, limit: number, Then: func)
   var given: dict<any> = {max_count: limit}
@@ -67,16 +78,11 @@ def ReadTurns(tree: dict<any>, paths: list<string>, limit: number, Then: func)
     given.paths = paths
   endif
   worktree.Ask(tree, 'log', given, (answer) => {
-    final here = get(answer, 'here', null)
-    for turn in answer.checkpoints
-      if here != null && here.turn == turn.id
-        turn.here = here.side
-      endif
-    endfor
-    if empty(answer.checkpoints)
+    final turns = WithHere(answer)
+    if empty(turns)
       throw 'boocode: ' .. (empty(paths) ? 'there are no turns' : 'no turn changed this file')
     endif
-    Then(answer.checkpoints)
+    Then(turns)
   })
 enddef
 
@@ -135,7 +141,7 @@ enddef
 
 def Report(tree: dict<any>, files: list<any>, done: string)
   task.Notice(done .. ' ' .. Named(files) .. '; ' .. UNDO)
-  proposal.Refresh(tree, (_, _) => task.Finish())
+  proposal.Refresh(tree, (_, _) => RefreshLog(tree, task.Finish))
 enddef
 
 # Show what a turn did in a window below, and leave the cursor where it is.
@@ -315,7 +321,10 @@ enddef
 # In the list of turns: act on the one under the cursor.
 def AtCursor(action: string)
   final tree = b:boocode_tree
-  final turn = b:boocode_turns[line('.') - 1]
+  final turn = get(b:boocode_turns, line('.') - 1, {})
+  if empty(turn)
+    return
+  endif
   if action == 'restore'
     task.Run(() => RestoreTo(tree, turn, {}, ['before', 'after']))
   elseif action == 'revert'
@@ -335,6 +344,34 @@ def CloseLog()
   endfor
 enddef
 
+# Fill the list of turns; the cursor stays on its turn, if the list has the focus.
+def FillLog(turns: list<any>)
+  final buffer = bufnr(LOG_NAME)
+  final here = get(getbufvar(buffer, 'boocode_turns', []), line('.') - 1, {})
+  setbufvar(buffer, 'boocode_turns', turns)
+  setbufvar(buffer, '&modifiable', true)
+  deletebufline(buffer, 1, '$')
+  setbufline(buffer, 1, turns->mapnew((_, turn) => DescribeTurn(turn)))
+  setbufvar(buffer, '&modifiable', false)
+  final row = index(turns->mapnew((_, turn) => turn.id), get(here, 'id', ''))
+  if bufnr() == buffer && row >= 0
+    cursor(row + 1, 1)
+  endif
+enddef
+
+# Show the list of turns anew, if it is open.
+export def RefreshLog(tree: dict<any>, Then: func)
+  final buffer = bufnr(LOG_NAME)
+  if buffer < 0 || getbufvar(buffer, 'boocode_tree', {top: ''}).top != tree.top
+    Then()
+    return
+  endif
+  worktree.Ask(tree, 'log', {max_count: FIRST_PAGE}, (answer) => {
+    FillLog(WithHere(answer))
+    Then()
+  })
+enddef
+
 # The list of turns in a window: its keys show what the one under the cursor did, and take it back.
 export def Log(tree: dict<any>)
   ReadTurns(tree, [], FIRST_PAGE, (turns) => {
@@ -343,10 +380,8 @@ export def Log(tree: dict<any>)
     setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log
     execute 'silent file' LOG_NAME
     b:boocode_tree = tree
-    b:boocode_turns = turns
     b:boocode_shown = ''
-    setline(1, turns->mapnew((_, turn) => DescribeTurn(turn)))
-    setlocal nomodifiable
+    FillLog(turns)
     nnoremap <buffer> <nowait> <CR> <ScriptCmd>AtCursor('diff')<CR>
     nnoremap <buffer> <nowait> r <ScriptCmd>AtCursor('restore')<CR>
     nnoremap <buffer> <nowait> t <ScriptCmd>AtCursor('revert')<CR>
