@@ -53,12 +53,9 @@ MERGE, MARKERS, OVERWRITE = "--merge", "--markers", "--overwrite"
 _HINTS = {
     MERGE: NextStep("{} merges the proposal with your changes", "merge"),
     MARKERS: NextStep("{} writes both versions with conflict markers", "markers"),
-    OVERWRITE: NextStep(
-        "{} replaces your changes, which 'git boocode undo' brings back", "overwrite"
-    ),
 }
-# After a merge, which has to go.
-_INSTEAD = NextStep(_HINTS[OVERWRITE].text, "overwrite", given={"overwrite": True, "merge": None})
+_OVERWRITE = "{} replaces your changes, which 'git boocode undo' brings back"
+_OVERWRITE_BUFFER = "{} replaces your changes, which undo in the editor brings back"
 
 
 class AcceptRequest(NamedTuple):
@@ -85,7 +82,7 @@ class AcceptRequest(NamedTuple):
 class Conflict(NamedTuple):
     """Why a file cannot be accepted; `lines` are 1-based ranges of the user's file.
 
-    `ways` are options with which it can be.
+    `ways` are options with which it can be. With `in_buffer`, an editor has the user's changes.
     """
 
     path: str
@@ -93,6 +90,7 @@ class Conflict(NamedTuple):
     message: str
     lines: tuple[tuple[int, int], ...] = ()
     ways: tuple[str, ...] = (OVERWRITE,)
+    in_buffer: bool = False
 
     def as_json(self) -> dict[str, object]:
         """The conflict in a JSON answer."""
@@ -116,8 +114,11 @@ class AcceptRefusedError(RefusedError):
         more = f" (and {len(conflicts) - 1} more)" if len(conflicts) > 1 else ""
         ways = {way for each in conflicts for way in each.ways}
         hints = [hint for way, hint in _HINTS.items() if way in ways]
-        if merges and OVERWRITE in ways:
-            hints[hints.index(_HINTS[OVERWRITE])] = _INSTEAD
+        if OVERWRITE in ways:
+            text = _OVERWRITE_BUFFER if any(each.in_buffer for each in conflicts) else _OVERWRITE
+            # A merge that was asked for has to go.
+            given = {"overwrite": True, "merge": None} if merges else None
+            hints.append(NextStep(text, "overwrite", given=given))
         if not all(each.ways for each in conflicts):
             text, command = "{} drops what is proposed for a file", "'git boocode discard <path>'"
             hints.append(NextStep(text, "discard", typed=command))
@@ -319,7 +320,8 @@ def _blocked(review: Review, request: AcceptRequest, seen: ComparedFile) -> Conf
     if "!" in letters:
         why = "a file exists where the proposal adds one"
     can_merge = isinstance(review.merge(seen), MergedText)
-    return Conflict(path, letters, why, ways=(MERGE, OVERWRITE) if can_merge else (OVERWRITE,))
+    ways = (MERGE, OVERWRITE) if can_merge else (OVERWRITE,)
+    return Conflict(path, letters, why, ways=ways, in_buffer=seen.local.in_buffer)
 
 
 def _merged(
@@ -338,5 +340,6 @@ def _merged(
         return Conflict(path, letters, merged)
     if merged.conflicts and not request.markers:
         why = f"your changes conflict with the proposal: {first_few(merged.places, SHOWN_PLACES)}"
-        return Conflict(path, letters, why, merged.conflicts, (MARKERS, OVERWRITE))
+        ways = (MARKERS, OVERWRITE)
+        return Conflict(path, letters, why, merged.conflicts, ways, seen.local.in_buffer)
     return merged

@@ -191,7 +191,7 @@ def test_a_conflict_is_refused(proposed: Repo) -> None:
         """,
         PATH,
     )
-    overwrites = "replaces your changes, which undo brings back"
+    overwrites = "replaces your changes, which undo in the editor brings back"
     merges = "merges the proposal with your changes"
     marks = "writes both versions with conflict markers"
     for (text, level), way in zip(seen["messages"][1:], (merges, marks), strict=True):
@@ -224,10 +224,13 @@ def test_the_next_steps_of_a_conflict_are_offered(proposed: Repo) -> None:
         PATH,
     )
     assert seen["shown"] == [
-        ["merges the proposal with your changes", "replaces your changes, which undo brings back"],
+        [
+            "merges the proposal with your changes",
+            "replaces your changes, which undo in the editor brings back",
+        ],
         [
             "writes both versions with conflict markers",
-            "replaces your changes, which undo brings back",
+            "replaces your changes, which undo in the editor brings back",
         ],
     ]
     markers = ["<<<<<<< local", "typed", "=======", "TWO", ">>>>>>> proposal"]

@@ -715,7 +715,7 @@ def test_a_conflict_offers_what_works(
     assert (said, buttons) == ("'a.txt': you have changed it since", ["Merge", "Overwrite"])
     assert detail.splitlines() == [
         "Merge: merges the proposal with your changes",
-        "Overwrite: replaces your changes, which undo brings back",
+        "Overwrite: replaces your changes, which undo in the editor brings back",
     ]
     assert [dialog[0] for dialog in dialogs[1:]] == [CONFLICT] * (len(dialogs) - 1)
     assert code.repo.read("a.txt").decode() == WORDS

@@ -517,6 +517,9 @@ def test_next_steps_of_refusals(client: Client, work: Repo) -> None:
     assert (merge["step"], merge["arguments"]) == ("merge", {"merge": True})
     assert merge["text"] == "merges the proposal with your changes"
     assert overwrite["text"] == "replaces your changes, which undo brings back"
+    # Of a buffer, the server keeps nothing that an undo of its own could bring back.
+    typed = client.refuse("accept", buffers={"a": "one\nmine\nthree\n"})["next"]
+    assert typed[1]["text"] == "replaces your changes, which undo in the editor brings back"
     assert [each["step"] for each in client.refuse("accept", merge=True)["next"]] == [
         *("markers", "overwrite"),
     ]
