@@ -45,6 +45,7 @@ _SCRIPTS = (
     "panes.js",
     "keyboard.js",
     "dialogs.js",
+    "refusal.js",
     "undo.js",
     "served.js",
     "view.js",

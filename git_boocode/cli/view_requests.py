@@ -6,13 +6,14 @@ Each reader refuses what the page never sends: RefusedError (`invalid_input`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any, TypeGuard
 
-from git_boocode.checkpoints.restore.request import LATER_CHANGES, NEWER_TURNS, RestoreRequest
+from git_boocode.checkpoints.restore.request import REFUSALS, UNDO, RestoreRequest
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import ID
+from git_boocode.workflows.take_back import REFUSALS as TAKE_BACK_REFUSALS
 from git_boocode.workflows.take_back import TakeBackRequest
 from git_boocode.workflows.view_diffs import AFTER, BEFORE, DiffForm, State
 
@@ -24,10 +25,18 @@ _MOST_CONTEXT = 1_000_000  # lines
 def step_request(body: Answer, key: str) -> RestoreRequest:
     """An undo or redo of the operation whose safety checkpoint is named."""
     return RestoreRequest(
-        force=frozenset((LATER_CHANGES, NEWER_TURNS) if body.get("anyway") is True else ()),
+        force=force_in(body, REFUSALS[UNDO]),
         dry_run=is_preview(body),
         only_to=id_in(body, key),
     )
+
+
+def force_in(body: Answer, known: Collection[str]) -> frozenset[str]:
+    """The refusals that are to be overridden, of the known ones."""
+    force = body.get("force", [])
+    if not isinstance(force, list) or not all(each in known for each in force):
+        raise invalid("force")
+    return frozenset(force)
 
 
 def id_in(body: Answer, key: str) -> str:
@@ -62,6 +71,7 @@ def take_back_request(body: Answer) -> TakeBackRequest:
         hunks=hunks,
         versions=versions,
         dry_run=dry_run,
+        force=force_in(body, TAKE_BACK_REFUSALS),
     )
 
 

@@ -22,6 +22,8 @@ from typing import Any
 
 from git_boocode.checkpoints.restore.request import (
     PICK,
+    REFUSALS,
+    RESTORE,
     REVERT,
     RestoreRequest,
 )
@@ -30,6 +32,7 @@ from git_boocode.cli.output import print_feedback, print_hints, print_json, prin
 from git_boocode.cli.view_page import open_in_browser, page_html
 from git_boocode.cli.view_requests import (
     Answer,
+    force_in,
     form_in,
     id_in,
     invalid,
@@ -42,7 +45,7 @@ from git_boocode.cli.view_requests import (
     take_back_request,
 )
 from git_boocode.repo.durable import make_state_dir, remove, write_private
-from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError, from_os
+from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError, from_os
 from git_boocode.repo.layout import served_page
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
@@ -233,6 +236,7 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             after=is_after(body),
             head=body.get("head") is True,
             dry_run=is_preview(body),
+            force=force_in(body, REFUSALS[RESTORE]),
         )
         identifier = id_in(body, "id")
         with self.changing:
@@ -301,6 +305,15 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 def _same(given: str, secret: str) -> bool:
     """Whether a text is a secret one; the time that this takes does not depend on it."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+
+
+def _refusal(error: BoocodeError) -> Answer:
+    """The answer of an error, whose `hint` has only what is not a step of `next`."""
+    answer: Answer = error.as_json()
+    if error.next_steps:
+        others = (hint for hint in error.hints if not isinstance(hint, NextStep))
+        answer["error"]["hint"] = "\n".join(others)
+    return answer
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -396,9 +409,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             answer = work()
         except OSError as error:
-            answer = from_os(error).as_json()
+            answer = _refusal(from_os(error))
         except BoocodeError as error:
-            answer = error.as_json()
+            answer = _refusal(error)
         self._reply(HTTPStatus.OK, json.dumps(answer).encode("ascii"), "application/json")
 
     def _reply(self, status: HTTPStatus, body: bytes = b"", kind: str = "text/plain") -> None:

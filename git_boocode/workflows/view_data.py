@@ -364,6 +364,7 @@ def _details_json(row: TurnDetails, events: _Events) -> JsonObject:
         "files": None if row.files is None else [file_json(file) for file in row.files],
         "edits": [_edit_json(record) for record in events.edits],
         "refusals": [refusal._asdict() for refusal in events.refusals],
+        "shared": [{"path": path, "turns": [*ids]} for path, ids in row.turn.shared.items()],
     }
 
 

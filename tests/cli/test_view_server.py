@@ -375,7 +375,8 @@ def test_undo_asks_again_if_turns_were_recorded_since(client: Client, repo: Repo
     refused = client.post("/undo", {"restored": done["undo"]}).json
     assert refused["error"]["code"] == "newer_turns"
     assert repo.read("a") == b"new work\n"
-    assert client.post("/undo", {"restored": done["undo"], "anyway": True}).json["ok"]
+    force = next(each for each in refused["error"]["next"] if each["step"] == "force")
+    assert client.post("/undo", {"restored": done["undo"], **force["arguments"]}).json["ok"]
     assert repo.read("a") == b"three\n"
 
 
@@ -386,7 +387,8 @@ def test_undo_asks_again_if_files_changed_since(client: Client, repo: Repo) -> N
     refused = client.post("/undo", {"restored": done["undo"]}).json
     assert (refused["error"]["code"], refused["later_changes"]) == ("later_changes", ["a"])
     assert repo.read("a") == b"new work\n"
-    assert client.post("/undo", {"restored": done["undo"], "anyway": True}).json["ok"]
+    force = next(each for each in refused["error"]["next"] if each["step"] == "force")
+    assert client.post("/undo", {"restored": done["undo"], **force["arguments"]}).json["ok"]
     assert repo.read("a") == b"three\n"
 
 
@@ -597,6 +599,14 @@ def test_a_running_turn_keeps_the_page_from_restoring(client: Client, repo: Repo
     assert "a turn is running: 'fix'" in answer["error"]["message"]
     assert client.post("/restore", {"id": first, "preview": True}).json["ok"]
     assert repo.read("a") == b"three\n"
+    # What works is there as data, and not in the hint again.
+    ends, force = answer["error"]["next"]
+    assert (ends["command"], answer["error"]["hint"]) == ("git boocode turn end", "")
+    for wrong in ("running-turn", [1], [[]], ["shared"]):
+        refused = client.post("/restore", {"id": first, "force": wrong}).json
+        assert refused["error"]["code"] == "invalid_input"
+    assert client.post("/restore", {"id": first, **force["arguments"]}).json["ok"]
+    assert repo.read("a") == b"one\n"
 
 
 def test_requests_are_answered_side_by_side(client: Client) -> None:

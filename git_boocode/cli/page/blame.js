@@ -19,7 +19,7 @@ function blameButton(file, turn, boxOf) {
       button.setAttribute("aria-pressed", String(wanted));
       button.textContent = wanted ? "Back to the diff" : "Who wrote which line";
     } catch (error) {
-      notify(error.message);
+      report(error);
     }
   });
   return button;

@@ -1,7 +1,7 @@
 // What would happen, before it happens: restores, and turns that are taken back or picked.
 
-// Without a button there is nothing to confirm.
-function confirmFirst(title, parts, button, action) {
+// Without a button there is nothing to confirm; `again` is for `report`, if the action is refused.
+function confirmFirst(title, parts, button, action, again = null) {
   const dialog = element("dialog");
   const go = make("button", { type: "button", class: "primary", id: "confirm" }, button);
   const cancel = make("button", { type: "button", onclick: () => dialog.close() }, button ? "Cancel" : "Close");
@@ -11,7 +11,7 @@ function confirmFirst(title, parts, button, action) {
       await action();
     } catch (error) {
       dialog.close();
-      notify(error.message);
+      report(error, again);
     }
   });
   dialog.replaceChildren(make("h2", { id: "dialog-title" }, title), ...parts.filter(Boolean),
@@ -56,21 +56,22 @@ function warnings(expected) {
 }
 
 async function preview(turn, wanted = RESTORED_WITH) {
+  const again = (changed) => preview(turn, { ...wanted, ...changed });
   try {
     const expected = await ask("restore", { id: turn.id, ...wanted, preview: true });
     // If that is refused, the dialog stays as it is.
-    const again = (changed) => (box) => {
+    const change = (changed) => (box) => {
       preview(turn, { ...wanted, [changed]: box.checked });
       box.checked = wanted[changed];
     };
     confirmFirst(`Restore to ${wanted.after ? "after" : "before"} ${nameOf(turn)}?`, [
       ...warnings(expected), ...changesIn(expected), ...leftAlone(expected),
-      choice("Take the conversation back, too, if its agent can do that", wanted.conversation, again("conversation")),
-      expected.head_differs || wanted.head ? choice("Move HEAD back, too", wanted.head, again("head")) : null,
+      choice("Take the conversation back, too, if its agent can do that", wanted.conversation, change("conversation")),
+      expected.head_differs || wanted.head ? choice("Move HEAD back, too", wanted.head, change("head")) : null,
       canUndo(),
-    ], "Restore", () => restore(turn, wanted));
+    ], "Restore", () => restore(turn, wanted), again);
   } catch (error) {
-    notify(error.message);
+    report(error, again);
   }
 }
 
@@ -93,22 +94,23 @@ const TAKING_WORDS = {
   pick: { button: "Pick", done: "picked", remark: "What the turn changed is merged with the files of this worktree." },
 };
 
-async function previewTaking(command, ids) {
+async function previewTaking(command, ids, wanted = {}) {
+  const again = (changed) => previewTaking(command, ids, { ...wanted, ...changed });
   const words = TAKING_WORDS[command];
   const title = ids.length > 1 ? counted(ids.length, "turn") : nameOf(turnOf(ids[0]));
   try {
-    const expected = await ask(command, { turns: ids, preview: true });
+    const expected = await ask(command, { turns: ids, ...wanted, preview: true });
     confirmFirst(`${words.button} ${title}?`, [
       ...warnings(expected), ...changesIn(expected), ...leftAlone(expected), make("p", { class: "remark" }, words.remark), canUndo(),
-    ], words.button, () => takeTurns(command, ids));
+    ], words.button, () => takeTurns(command, ids, wanted), again);
   } catch (error) {
-    if (error.conflicts) showConflicts(command, ids, title, error.conflicts);
-    else notify(error.message);
+    if (error.conflicts) showConflicts(command, ids, title, error);
+    else report(error, again);
   }
 }
 
-async function takeTurns(command, ids) {
-  const done = await ask(command, { turns: ids });
+async function takeTurns(command, ids, wanted) {
+  const done = await ask(command, { turns: ids, ...wanted });
   const { button, done: word } = TAKING_WORDS[command];
   const what = ids.length > 1 ? counted(ids.length, "turn") : "The turn";
   finish(done, done.undo ? `${what} ${word}: ${counted(done.changed.length, "file")} changed.` : `Nothing to ${button.toLowerCase()}.`);
@@ -125,11 +127,12 @@ function conflictItems(conflicts) {
   });
 }
 
-function showConflicts(command, ids, title, conflicts) {
+function showConflicts(command, ids, title, { conflicts, next = [] }) {
   const writers = new Set(conflicts.flatMap((each) => each.by.map((writer) => writer.turn)));
   const others = [...writers].filter((id) => turnOf(id)?.here && !ids.includes(id));
   const isRevert = command === "revert";
   confirmFirst(isRevert ? `${title} cannot be taken back alone` : `${title} cannot be picked`, [
     make("p", {}, `Nothing was changed. ${isRevert ? "Others have changed" : "Here, something else changed"} the same lines:`), make("ul", {}, conflictItems(conflicts)),
+    stepList(next.filter(({ step }) => step !== command)),
   ], isRevert && others.length ? `Take ${counted(others.length, "later turn")} back, too…` : "", () => previewTaking(command, [...ids, ...others]));
 }

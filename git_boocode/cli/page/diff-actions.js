@@ -128,6 +128,7 @@ function belongs(part, { hunk, hunks }, command) {
 // The dialog: a box for each part; those of a hunk are checked, the others below it.
 
 async function chooseParts(command, turn, file, which = null) {
+  const again = () => chooseParts(command, turn, file, which);
   const taking = TAKINGS[command];
   try {
     const found = await taking.ask(turn, pathsOf(file));
@@ -156,10 +157,10 @@ async function chooseParts(command, turn, file, which = null) {
       found.conflicts?.length ? make("ul", { class: "conflicts" }, conflictItems(found.conflicts)) : null,
       ...wanted, ...more, ...found.notes.map((line) => make("p", { class: "warning" }, line)),
       make("p", { class: "remark" }, taking.remark), canUndo(),
-    ], chosen.length ? taking.button : "", () => takeChosen(taking, turn, chosen));
+    ], chosen.length ? taking.button : "", () => takeChosen(taking, turn, chosen), again);
     if (chosen.length) refresh();
   } catch (error) {
-    notify(error.message);
+    report(error, again);
   }
 }
 

@@ -45,20 +45,23 @@ function compareSubject(old, fresh) {
   };
 }
 
+function comparisonHead(old, fresh) {
+  return make("div", { class: "heading" }, make("h2", {}, `From ${stateText(old)} to ${stateText(fresh)}`),
+    data.served ? make("button", { type: "button", onclick: () => navigate(comparePath(fresh, old)) }, "Swap") : null,
+    make("button", { type: "button", class: "close", "aria-label": "Close this comparison", onclick: closeTurn }, "×"));
+}
+
 async function comparisonParts(old, fresh) {
-  const title = make("h2", {}, `From ${stateText(old)} to ${stateText(fresh)}`);
-  const turned = [make("button", { type: "button", onclick: () => navigate(comparePath(fresh, old)) }, "Swap"),
-    make("button", { type: "button", class: "close", "aria-label": "Close this comparison", onclick: closeTurn }, "×")];
-  const command = compareCommand(old, fresh);
+  const [head, command] = [comparisonHead(old, fresh), compareCommand(old, fresh)];
   if (!data.served) {
-    return [make("div", { class: "heading" }, title, turned[1]), make("p", { class: "remark" }, "A page that was written to a file cannot compare these states; a served one can."),
+    return [head, make("p", { class: "remark" }, "A page that was written to a file cannot compare these states; a served one can."),
       commandOf(command || "git boocode view --serve")];
   }
   const subject = compareSubject(old, fresh);
   const { files } = await subject.load();
   const shown = files === null ? make("p", { class: "remark" }, "These states differ in too much to show here.")
     : files.length ? fileList(subject, files) : make("p", { class: "remark" }, "These states are the same.");
-  return [make("div", { class: "heading" }, title, turned), totalOf(files ?? []), command ? commandOf(command) : null, shown].filter(Boolean);
+  return [head, totalOf(files ?? []), command ? commandOf(command) : null, shown].filter(Boolean);
 }
 
 function totalOf(files) {

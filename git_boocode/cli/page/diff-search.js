@@ -26,7 +26,7 @@ async function searchAllDiffs() {
     await searchDiffs(text);
     filter();
   } catch (error) {
-    notify(error.message);
+    report(error);
   }
 }
 

@@ -168,7 +168,7 @@ function gapRow({ gap, hunk, hidden }, state, table, across) {
 function moreButtons(at, hidden, state, table) {
   const { shown, hunks } = state;
   const button = (text, label, change) => make("button", { type: "button", class: "more", "aria-label": label, title: label,
-    onclick: () => showMore(state, table, change).catch((error) => notify(error.message)) }, text);
+    onclick: () => showMore(state, table, change).catch((error) => report(error)) }, text);
   const left = () => hiddenBefore(state, at);
   const all = () => {
     if (at < hunks.length) shown[at].above += left();

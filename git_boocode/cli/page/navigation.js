@@ -71,9 +71,12 @@ async function openTurn(id, { focus = true } = {}) {
     if (data.served) element("turn").querySelector(".changes").replaceChildren(...changesParts(turnOf(id), found));
     else draw(turnParts(turnOf(id), found), focus);
   } catch (error) {
-    if (number === opening) notify(error.message);
+    if (number === opening) element("turn").querySelector(".changes").replaceChildren(...failureParts(error));
   }
 }
+
+// What is shown instead of what could not be loaded.
+const failureParts = (error) => [...refusalParts(error), make("button", { type: "button", onclick: () => show(addressNow()) }, "Try again")];
 
 // Draw the open turn as it is now, and leave the reader where they are.
 async function redrawTurn() {
@@ -85,7 +88,7 @@ async function redrawTurn() {
     draw(turnParts(turnOf(selected), found), false);
     element("turn").scrollTop = place;
   } catch (error) {
-    notify(error.message);
+    report(error);
   }
 }
 
@@ -96,7 +99,7 @@ async function openComparison(states) {
     const parts = await comparisonParts(...states);
     if (number === opening) draw(parts, true);
   } catch (error) {
-    notify(error.message);
+    if (number === opening) draw([comparisonHead(...states), ...failureParts(error)], true);
   }
 }
 

@@ -13,8 +13,8 @@ async function ask(path, body = null, headers = {}) {
   if (!response.ok) throw new Error(`The server answered ${response.status}.`);
   const answer = await response.json();
   if (!answer.ok) {
-    const error = new Error([answer.error.message, answer.error.hint].filter(Boolean).join("\n"));
-    throw Object.assign(error, { code: answer.error.code, conflicts: answer.conflicts });
+    const { message, code, hint, next } = answer.error;
+    throw Object.assign(new Error(message), { code, hint, next, conflicts: answer.conflicts });
   }
   return answer;
 }

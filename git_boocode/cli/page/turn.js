@@ -35,7 +35,24 @@ function turnParts(turn, found) {
 }
 
 const loading = () => make("p", { class: "remark loading" }, "Loading…");
-const changesParts = (turn, found) => [...eventsOf(turn, found), ...filesOf(turn, found)].filter(Boolean);
+const changesParts = (turn, found) => [...eventsOf(turn, found), sharedOf(turn, found.shared ?? []), ...filesOf(turn, found)].filter(Boolean);
+
+// The files of which nothing says whether this turn or another one changed them, and what that means.
+function sharedOf(turn, shared) {
+  if (!shared.length) return null;
+  const others = [...new Set(shared.flatMap(({ turns }) => turns))];
+  const nameOfOther = (id) => (data.operations.some((each) => each.id === id) ? ["a restore"] : [quoted(turnOf(id))]);
+  const named = (ids) => ids.flatMap((id, at) => [at ? ", " : "", ...nameOfOther(id)]);
+  const canTake = turn.here && !turn.state;
+  const taken = others.map(turnOf).filter((each) => each?.here && !each.state);
+  const all = [turn.id, ...taken.map(({ id }) => id)];
+  return make("div", { class: "shared" },
+    make("p", {}, `Nothing says by which turn ${shared.length > 1 ? "these files were" : "this file was"} changed, as several were open:`),
+    make("ul", {}, shared.map(({ path, turns }) => make("li", {}, make("span", { class: "path" }, pathText(path)), ": this turn, or ", ...named(turns)))),
+    canTake ? make("p", {}, "They are not among the changes of this turn. To take it back, choose whether these files are taken back as well, or take back all of these turns.") : null,
+    canTake && data.served && taken.length === others.length
+      ? make("button", { type: "button", onclick: () => previewTaking("revert", all) }, `Take back these ${counted(all.length, "turn")}…`) : null);
+}
 
 function aboutOf(turn) {
   const time = timeOf(turn.started);

@@ -22,30 +22,36 @@ function drawSteps() {
 
 const stepButton = (name) => make("button", { type: "button", onclick: () => takeStep(name) }, name === "undo" ? "Undo" : "Redo");
 
-async function takeStep(name) {
-  const { key } = STEPS[name];
+// Refusals that the reader decides about, with what would happen.
+const isQuestion = ({ code }) => ["newer_turns", "later_changes"].includes(code);
+
+async function takeStep(name, wanted = {}) {
   const step = data[name];
   if (!step) return;
+  const again = (changed) => takeStep(name, { ...wanted, ...changed });
   try {
-    await finishStep(name, await ask(name, { [key]: step.id }));
+    await finishStep(name, await ask(name, { [STEPS[name].key]: step.id, ...wanted }));
   } catch (error) {
-    if (["newer_turns", "later_changes"].includes(error.code)) {
-      await confirmStep(name, step, error);
+    if (isQuestion(error)) {
+      await confirmStep(name, step, [error]);
       return;
     }
-    notify(error.message);
     if (["conflict", "not_found"].includes(error.code)) await refresh();
+    report(error, again);
   }
 }
 
-async function confirmStep(name, step, refusal) {
+async function confirmStep(name, step, refusals) {
   const { key, title, anyway } = STEPS[name];
+  const { force } = refusals.at(-1).next.find((each) => each.step === "force").arguments;
+  const wanted = { [key]: step.id, force };
   try {
-    const expected = await ask(name, { [key]: step.id, anyway: true, preview: true });
-    const parts = [make("p", { class: "warning" }, refusal.message), ...changesIn(expected)];
-    confirmFirst(title, parts, anyway, async () => finishStep(name, await ask(name, { [key]: step.id, anyway: true })));
+    const expected = await ask(name, { ...wanted, preview: true });
+    const parts = [...refusals.map(({ message }) => make("p", { class: "warning" }, message)), ...changesIn(expected)];
+    confirmFirst(title, parts, anyway, async () => finishStep(name, await ask(name, wanted)));
   } catch (error) {
-    notify(error.message);
+    if (isQuestion(error)) await confirmStep(name, step, [...refusals, error]);
+    else report(error);
   }
 }
 

@@ -1,0 +1,54 @@
+// What the page says of a refusal: why, and what works instead, by buttons where the page can do it.
+
+// The names of steps that are options of what was refused, as the dialogs have them.
+const OPTIONS = {
+  force: ({ force }) => ({ force }),
+  files_only: () => ({ conversation: false }),
+  head: () => ({ head: false }),
+  retry: () => ({}),
+};
+const FORCED = { shared: "Take these files as well…", "running-turn": "Continue while it runs…", ignored: "Replace ignored files as well…" };
+const OPTION_TEXTS = { files_only: "Leave the conversation…", head: "Leave HEAD…", retry: "Try again" };
+
+// A button for a step, or nothing; `again` does what was refused with some of its options changed.
+function stepAction({ step, arguments: given }, again) {
+  const button = (text, go) => make("button", { type: "button", class: "step", onclick: go }, text);
+  if (Object.hasOwn(OPTIONS, step)) {
+    const text = OPTION_TEXTS[step] ?? FORCED[given?.force?.join()] ?? "Do it anyway…";
+    return again && given ? button(text, () => again(OPTIONS[step](given))) : null;
+  }
+  const turns = given?.turns ?? (given?.checkpoint ? [given.checkpoint] : []);
+  const known = turns.map(turnOf);
+  if (!data.served || !known.length || !known.every((turn) => turn?.here)) return null;
+  const what = known.length > 1 ? `${counted(known.length, "turn")}` : nameOf(known[0]);
+  if (step === "revert") return button(`Take back ${what}…`, () => previewTaking("revert", turns));
+  if (step === "restore" && !given.conversation_only) return button(`Restore to before ${what}…`, () => preview(known[0]));
+  return null;
+}
+
+function stepItem(step, again) {
+  const action = stepAction(step, again);
+  const { command } = step;
+  if (action) return make("li", {}, action);
+  return make("li", {}, make("p", {}, step.text[0].toUpperCase() + step.text.slice(1)), command ? commandOf(command) : null);
+}
+
+// All that the page does is shown before it is done.
+function stepList(steps, again = null) {
+  const shown = steps.filter(({ step }) => step !== "dry_run");
+  return shown.length ? make("ul", { class: "next" }, shown.map((step) => stepItem(step, again))) : null;
+}
+
+function refusalParts(error, again = null) {
+  return [
+    make("p", { class: "warning" }, error.message),
+    error.hint ? make("p", { class: "remark hint" }, error.hint) : null,
+    stepList(error.next ?? [], again),
+  ].filter(Boolean);
+}
+
+// A refusal of something that the reader asked for.
+function report(error, again = null) {
+  if (error.next?.length) confirmFirst("This did not work", refusalParts(error, again), "", null);
+  else notify([error.message, error.hint].filter(Boolean).join("\n"));
+}

@@ -1,0 +1,119 @@
+"""What the page of `git boocode view` offers when something is refused, in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agents.kit import Turns
+from tests.browser.kit import Browser, served
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+pytestmark = pytest.mark.slow
+
+UNKNOWN = "01a22687-3634-7f9e-9718-4a5f92340545"
+
+
+@pytest.fixture
+def overlapping(repo: Repo) -> Repo:
+    """Two turns that were open at the same time; nothing says which of them wrote `a`."""
+    repo.commit(a="a\n")
+    turns = Turns(repo)
+    turns.begin("first", "s1")
+    turns.begin("second", "s2")
+    repo.write("a", "either\n")
+    turns.end("first", "s1")
+    turns.end("second", "s2")
+    return repo
+
+
+def opened(page: Browser, url: str, label: str) -> None:
+    page.open(url)
+    page.until(lambda: next(row for row in page.all(".row") if label in row.text)).click()
+    page.until(lambda: page.texts("#turn h2") == [label])
+
+
+def button(page: Browser, place: str, text: str) -> None:
+    """Click on the button with a text, for which it waits."""
+    page.until(
+        lambda: next(each for each in page.all(f"{place} button") if each.text == text)
+    ).click()
+
+
+def test_files_that_turns_share_are_named(page: Browser, overlapping: Repo) -> None:
+    overlapping.boocode("view", "-o", ".git/page.html")
+    opened(page, (overlapping.top / ".git/page.html").as_uri(), "first")
+    assert page.texts(".shared li") == ["a: this turn, or “second”"]
+    assert page.all(".shared button") == []
+    with served(overlapping.top) as url:
+        opened(page, url, "first")
+        page.until(lambda: page.texts(".shared li") == ["a: this turn, or “second”"])
+        button(page, ".shared", "Take back these 2 turns…")
+        page.until(lambda: page.texts("#dialog h2") == ["Take back 2 turns?"])
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("2 turns taken back"))
+        assert overlapping.read("a") == b"a\n"
+
+
+def test_a_shared_file_is_taken_back_if_one_says_so(page: Browser, overlapping: Repo) -> None:
+    with served(overlapping.top) as url:
+        opened(page, url, "first")
+        page.one("#revert").click()
+        page.until(lambda: page.texts("#dialog h2") == ["This did not work"])
+        assert "'a' was changed while" in page.one("#dialog .warning").text
+        assert page.texts("#dialog .next button") == [
+            "Take back 2 turns…",
+            "Take these files as well…",
+        ]
+        button(page, "#dialog", "Take these files as well…")
+        page.until(lambda: page.texts("#dialog h2") == ["Take back “first”?"])
+        assert overlapping.read("a") == b"either\n"
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("The turn taken back"))
+        assert overlapping.read("a") == b"a\n"
+
+
+def test_a_comparison_that_is_refused_says_so(page: Browser, repo: Repo) -> None:
+    first = take(label="first")
+    repo.write("a", "new\n")
+    with served(repo.top) as url:
+        page.open(f"{url}#compare/{UNKNOWN}/before/now")
+        page.until(lambda: UNKNOWN in page.texts("#turn .warning")[0])
+        assert page.all("#turn .loading") == []
+        assert page.texts("#turn .next code") == ["git boocode log"]
+        button(page, "#turn", "Try again")
+        page.until(lambda: UNKNOWN in page.texts("#turn .warning")[0])
+        page.one("#turn .close").click()
+        page.until(lambda: page.all(".numbers"))
+        page.open(f"{url}#compare/{first.id}/before/now")
+        page.until(lambda: page.texts("#turn .toggle") == ["a"])
+
+
+def test_a_turn_that_is_not_loaded_says_so(page: Browser, repo: Repo) -> None:
+    first = take(label="first")
+    repo.write("a", "new\n")
+    with served(repo.top) as url:
+        page.open(url)
+        page.one(".row")
+        # Before the next question for news.
+        repo.boocode("drop", first.id)
+        page.one(".row").click()
+        page.until(lambda: "no longer among" in page.texts("#turn .changes .warning")[0])
+
+
+def test_a_running_turn_offers_what_works(page: Browser, repo: Repo) -> None:
+    take(label="first")
+    repo.write("a", "new\n")
+    assert repo.boocode("turn", "begin", "-m", "fix").code == 0
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.one("#restore").click()
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#dialog h2") == ["This did not work"])
+        assert (repo.top / "a").exists()
+        assert page.texts("#dialog .next code") == ["git boocode turn end"]
+        button(page, "#dialog", "Continue while it runs…")
+        page.until(lambda: page.texts("#dialog h2") == ["Restore to before “first”?"])
+        page.one("#confirm").click()
+        page.until(lambda: "Restored 1 file" in page.texts("#notice span")[0])
+        assert not (repo.top / "a").exists()
