@@ -124,7 +124,8 @@ def test_commits_in_a_turn_once_it_has_ended(repo: Repo) -> None:
     repo.commit("c4", f="a\n1\n2\n4\n")
     repo.commit("c5", f="a\n1\n2\n4\n5\n")
     end(repo)
-    assert awaited(repo, "HEAD~3") == {"f": [(3, 3)]}
+    for number, line in ((3, 3), (0, 5)):
+        assert awaited(repo, f"HEAD~{number}") == {"f": [(line, line)]}
     lines = [{"f": [(2, 2)]}, {"new": [(1, 1)]}, {"f": [(4, 4)]}, {"f": [(5, 5)]}]
     assert [noted(repo, f"HEAD~{number}") for number in (4, 2, 1, 0)] == lines
     repo.commit("by hand", f="a\n1\n2\n4\n5\nby hand\n")
@@ -132,7 +133,8 @@ def test_commits_in_a_turn_once_it_has_ended(repo: Repo) -> None:
     for number in range(3):
         repo.commit("turn", more="more\n" * (number + 1))
     assert repo.boocode("turn", "end").code == 0
-    assert awaited(repo, "HEAD~1") == {"more": [(2, 2)]}
+    for number, line in ((1, 2), (0, 3)):
+        assert awaited(repo, f"HEAD~{number}") == {"more": [(line, line)]}
     lines = [{}, {"more": [(1, 1)]}, {"more": [(3, 3)]}]
     assert [noted(repo, f"HEAD~{number}") for number in (3, 2, 0)] == lines
 
