@@ -281,6 +281,11 @@ def test_push_and_fetch(work: Repo, tmp_path: Path) -> None:
     work.git("init", "-q", "--bare", str(tmp_path / "remote"))
     work.git("remote", "add", "origin", str(tmp_path / "remote"))
     assert check(work, "push", code=1)["untracked"] == ["new"]
+    work.write("new", f"ghp_{'a1' * 18}\n")
+    work.boocode("checkpoint")
+    assert check(work, "push", code=1)["secrets"][0]["path"] == "new"
+    work.write("new", "new\n")
+    work.boocode("drop", "@")
     [pushed] = check(work, "push", "--yes")["pushed"]
     remote = Repo(tmp_path / "remote")
     tree = remote.git("rev-parse", f"refs/boocode/checkpoints/{pushed}^{{tree}}").strip()

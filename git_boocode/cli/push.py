@@ -9,9 +9,10 @@ from itertools import chain
 import click
 
 from git_boocode.checkpoints.store import sharing
+from git_boocode.checkpoints.store.secret_scan import Finding
 from git_boocode.checkpoints.store.sharing import Fetched, Pushed, Rejected
 from git_boocode.cli import candidates
-from git_boocode.cli.candidates import remotes
+from git_boocode.cli.candidates import one_of, remotes
 from git_boocode.cli.framework import Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
     agrees,
@@ -28,12 +29,13 @@ from git_boocode.cli.output import (
     warn,
     warn_of_interruption,
 )
-from git_boocode.repo.errors import FatalError, RefusedError, shell_command
+from git_boocode.repo.errors import FatalError, RefusedError, refuse_unknown, shell_command
 from git_boocode.repo.layout import REMOTE_PROPOSALS
 from git_boocode.repo.remotes import INSIDE_PUSH
 from git_boocode.repo.repository import Repository
 
 _NOTES = "the notes of commits"
+_SECRETS = "secrets"
 _READABLE = "whoever can read that remote can read them"
 
 
@@ -50,6 +52,12 @@ _READABLE = "whoever can read that remote can read them"
 @option("--no-verify", "Bypass the pre-push hook.")
 @option("--no-notes", "Leave out the notes of who wrote the lines of commits.")
 @option("--yes", "Push untracked files without asking.")
+@option(
+    "--force <what>",
+    f"Override a refusal: {_SECRETS} (push what has secrets in it).",
+    multiple=True,
+    shell_complete=one_of((_SECRETS,)),
+)
 @json_option
 def push(
     remote: str | None,
@@ -59,6 +67,7 @@ def push(
     no_verify: bool,
     no_notes: bool,
     yes: bool,
+    force: tuple[str, ...],
 ) -> int:
     """Push the checkpoints of this worktree that a remote does not have, or only those named.
 
@@ -70,7 +79,10 @@ def push(
     warn_of_interruption(repository)
     words = ["git", "boocode", "push", "--yes", *["--all"] * everywhere]
     words += [*["--no-verify"] * no_verify, *["--no-notes"] * no_notes]
-    words += [*filter(None, [remote]), *checkpoints]
+    named = [*filter(None, [remote]), *checkpoints]
+    forced = frozenset(word for each in force for word in each.split(","))
+    refuse_unknown("force", sorted(forced), (_SECRETS,))
+    given = ["--force", _SECRETS] if _SECRETS in forced else []
     asked: list[str] = []
 
     def confirm(shown: str, files: Sequence[str]) -> None:
@@ -80,13 +92,23 @@ def push(
             raise RefusedError(
                 f"{first}\n{_listed(files)}",
                 code="not_confirmed",
-                hints=(f"{_READABLE}; to push them: {shell_command(*words)}",),
+                hints=(f"{_READABLE}; to push them: {shell_command(*words, *given, *named)}",),
                 details={"untracked": list(files)},
             )
         print_text(f"{printable(first)}:\n{_listed(files)}", to_stderr=True)
         print_hints((_READABLE,))
         if not agrees(f"push {counted(len(files), 'untracked file')}?"):
             raise RefusedError("nothing was pushed", code="not_confirmed")
+
+    def refuse_secrets(shown: str, found: Sequence[Finding]) -> None:
+        anyway = shell_command(*words, "--force", _SECRETS, *named)
+        listed = "\n".join(first_lines([f" {printable(str(each))}" for each in found]))
+        raise RefusedError(
+            f"{counted(len(found), 'secret')} would go to '{shown}'\n{listed}",
+            code="secrets",
+            hints=(f"{_READABLE}; to push them anyway: {anyway}",),
+            details={"secrets": [each.as_json() for each in found]},
+        )
 
     with relay() as show:
         options = sharing.Sharing(
@@ -95,6 +117,7 @@ def push(
             dry_run=dry_run,
             notes=not no_notes,
             show=show,
+            found_secrets=None if _SECRETS in forced else refuse_secrets,
             confirm=None if yes else confirm,
         )
         pushed = sharing.push(repository, remote, checkpoints, options)

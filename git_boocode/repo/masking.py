@@ -1,4 +1,4 @@
-"""Mask secrets in texts that are shown or passed on.
+"""Find secrets in texts, and mask them where texts are shown or passed on.
 
 Only what its form proves to be one counts: a token with the prefix of its issuer, a private key,
 the value of a header for authorization. Nothing is guessed from how random a text looks, so commit
@@ -8,13 +8,13 @@ ids, hashes and pictures stay. The user's patterns, `boocode.secret`, are for al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from git_boocode.repo.config import configured
-from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git
+from git_boocode.repo.user_patterns import UserPatterns
 
 PATTERNS = "boocode.secret"
 """The setting with a regular expression of the user, which can be given several times."""
@@ -32,6 +32,7 @@ _KEY_REST = re.compile(r"(?:\\[nrt]|[\s0-9A-Za-z+/=:,>|.]|-(?!-)){0,20000}")
 # Program code between the two lines shows that these are only mentioned.
 _CODE = re.compile(r"[(){}\[\];]")
 _LONGEST_KEY = 20_000
+_KEY_SIGN = "PRIVATE KEY"
 
 
 class _Kind(NamedTuple):
@@ -98,64 +99,83 @@ _KINDS = (
     ),
 )
 
+_SIGNS = (
+    _KEY_SIGN.encode(),
+    *(sign.encode() for kind in _KINDS for sign in kind.signs),
+)
+
+
+class Secret(NamedTuple):
+    """A secret in a text: its kind, and where it begins and ends."""
+
+    kind: str
+    start: int
+    end: int
+
 
 class Masker:
-    """Masks the secrets in texts, and counts them."""
+    """Finds the secrets in texts, and masks them."""
 
-    def __init__(self, patterns: Iterable[str] = ()) -> None:
-        """`patterns` are the user's; of one with a group, only the group is masked (FatalError)."""
-        self.masked = 0
-        own = (_Kind("secret", (), _compiled(pattern)) for pattern in patterns)
-        self._kinds = (*_KINDS, *own)
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        """`patterns` are the user's; of one with a group, only the group is secret (FatalError)."""
+        self.masked = 0  # the number of secrets that were masked
+        self._patterns = UserPatterns(patterns, PATTERNS) if patterns else None
 
     def __call__(self, text: str) -> str:
         """The text with `⟨masked: GitHub token⟩` and the like instead of its secrets."""
-        if "PRIVATE KEY" in text:
-            text = "".join(self._without_keys(text))
-        for kind in self._kinds:
-            if not kind.signs or any(sign in text for sign in kind.signs):
-                text = kind.form.sub(partial(self._mask, kind.name), text)
-        return text
+        parts, at = list[str](), 0
+        for kind, start, end in self.find(text):
+            parts += [text[at:start], f"⟨masked: {kind}⟩"]
+            at = end
+            self.masked += 1
+        return "".join((*parts, text[at:])) if parts else text
 
-    def _mask(self, name: str, found: re.Match[str]) -> str:
-        group = 1 if found.re.groups else 0
-        start, end = found.span(group)
-        if start == end:
-            # A group that took no part, or a pattern that matches nothing.
-            return found[0]
-        self.masked += 1
-        begin, _ = found.span()
-        return f"{found[0][: start - begin]}⟨masked: {name}⟩{found[0][end - begin :]}"
+    def find(self, text: str) -> list[Secret]:
+        """The secrets in a text, in order; they do not overlap."""
+        found = [*_keys(text)] if _KEY_SIGN in text else []
+        for kind in _KINDS:
+            if any(sign in text for sign in kind.signs):
+                group = kind.form.groups
+                found += (Secret(kind.name, *each.span(group)) for each in kind.form.finditer(text))
+        if self._patterns is not None:
+            found += (Secret("secret", *span) for span in self._patterns.spans(text))
+        return _apart(found)
 
-    def _without_keys(self, text: str) -> Iterator[str]:
-        at, end = 0, _KEY_END.search(text)
-        for begin in _KEY_BEGIN.finditer(text):
-            if begin.start() < at:
-                continue
-            after = begin.end()
-            while end and end.start() < after:
-                end = _KEY_END.search(text, end.end())
-            if end and end.start() - after <= _LONGEST_KEY:
-                inner, last = end.start(), end.end()
-            else:
-                rest = _KEY_REST.match(text, after)
-                inner = last = rest.end() if rest else after
-            if _KEY_TEXT.search(text, after, inner) and not _CODE.search(text, after, inner):
-                self.masked += 1
-                yield f"{text[at : begin.start()]}⟨masked: private key⟩"
-                at = last
-        yield text[at:]
+    def may_have_secrets(self, data: bytes) -> bool:
+        """Whether it is worth while to decode some bytes and look for secrets in them."""
+        return self._patterns is not None or any(sign in data for sign in _SIGNS)
+
+
+def _apart(found: list[Secret]) -> list[Secret]:
+    """Secrets in order, of which those that overlap become one, of the kind of the first."""
+    apart: list[Secret] = []
+    for each in sorted(found, key=attrgetter("start")):
+        if apart and each.start < apart[-1].end:
+            apart[-1] = apart[-1]._replace(end=max(apart[-1].end, each.end))
+        else:
+            apart.append(each)
+    return apart
+
+
+def _keys(text: str) -> Iterator[Secret]:
+    """The private keys in a text, also if their end is cut off."""
+    at, end = 0, _KEY_END.search(text)
+    for begin in _KEY_BEGIN.finditer(text):
+        if begin.start() < at:
+            continue
+        after = begin.end()
+        while end and end.start() < after:
+            end = _KEY_END.search(text, end.end())
+        if end and end.start() - after <= _LONGEST_KEY:
+            inner, last = end.start(), end.end()
+        else:
+            rest = _KEY_REST.match(text, after)
+            inner = last = rest.end() if rest else after
+        if _KEY_TEXT.search(text, after, inner) and not _CODE.search(text, after, inner):
+            yield Secret("private key", begin.start(), last)
+            at = last
 
 
 def masker_of(git: Git) -> Masker:
     """A masker that also masks what the user's patterns match (FatalError if one is invalid)."""
     return Masker(configured(git, PATTERNS))
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        message = f"'{pattern}' in '{PATTERNS}' is not a valid regular expression: {error}"
-        hint = f"git config --get-all --show-origin {PATTERNS}"
-        raise FatalError(message, code="bad_config", hints=(f"'{hint}' shows it",)) from None

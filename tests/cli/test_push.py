@@ -211,3 +211,30 @@ def test_what_a_remote_says_steers_no_terminal(repo: Repo, remote: Repo, command
     assert "evil" in shown
     for steering in ("\033]", "\007", "\x9b", "\u202e"):
         assert steering not in shown
+
+
+def test_secrets_are_refused(repo: Repo, remote: Repo) -> None:
+    token = "ghp_" + "a1" * 18
+    repo.write("settings", f"a\ntoken = {token}\n")
+    taken = take(label=f"use {token}")
+    for command in (["push", "-n"], ["push", "--no-notes", "--yes"]):
+        done = repo.boocode(*command)
+        assert done.code == 1
+        assert done.err.startswith(
+            "error: 2 secrets would go to 'origin'\n"
+            f" {taken.id} (label): GitHub token\n settings:2: GitHub token\n"
+        )
+        assert token not in done.err
+    assert done.err.endswith(
+        "to push them anyway: git boocode push --yes --no-notes --force secrets\n"
+    )
+    answer = repo.boocode("push", "--json").json
+    assert answer["error"]["code"] == "secrets"
+    assert [each["kind"] for each in answer["secrets"]] == ["GitHub token", "GitHub token"]
+    assert at_the_remote(remote) == set()
+    assert repo.boocode("push", "--yes", "--force", "secrets").code == 0
+    assert at_the_remote(remote) == {taken.ref}
+    # The remote has it now.
+    repo.write("new", "new\n")
+    assert repo.boocode("push", "--yes", take().id).code == 1
+    assert repo.boocode("push", "--force", "all").code == 129

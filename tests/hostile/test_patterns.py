@@ -23,7 +23,8 @@ FILES = sorted([*TOP.glob("git_boocode/**/*.py"), *TOP.glob("hooks/**/*.py")])
 METHODS = frozenset(("search", "match", "fullmatch", "sub", "split", "findall", "finditer"))
 
 DYNAMIC = {
-    "git_boocode/repo/masking.py": "kinds of secrets are in a constant; others are the user's own",
+    "git_boocode/repo/masking.py": "they make a constant",
+    "git_boocode/repo/user_patterns.py": "a process of its own runs the user's, for seconds",
 }
 """The files that make patterns while they run, and why none of these can run for long."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from git_boocode.repo import user_patterns
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.masking import Masker, masker_of
 from git_boocode.repo.repository import Repository
@@ -151,3 +152,17 @@ def test_patterns_of_the_user(repo: Repo) -> None:
     repo.git("config", "--add", "boocode.secret", "(")
     with pytest.raises(FatalError, match="not a valid regular expression"):
         masker_of(Repository.discover().git)
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(?:.*,)*x"])
+def test_a_pattern_that_takes_too_long_is_named(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mask = Masker(["PIN: [0-9]+", pattern])
+    assert mask("PIN: 1234") == "⟨masked: secret⟩"
+    monkeypatch.setattr(user_patterns, "_SECONDS", 0.2)
+    with pytest.raises(FatalError, match="takes more") as caught:
+        mask(f"{'a,' * 5_000}{'a' * 60}!")
+    assert pattern in caught.value.message
+    monkeypatch.undo()
+    assert mask("PIN: 1234") == "⟨masked: secret⟩"

@@ -23,6 +23,13 @@ from git_boocode.checkpoints.store.catalog import (
     turn_end_ref,
     without_index,
 )
+from git_boocode.checkpoints.store.notes import notes_tip
+from git_boocode.checkpoints.store.secret_scan import (
+    Finding,
+    Outgoing,
+    find_secrets,
+    outgoing,
+)
 from git_boocode.checkpoints.store.shared_notes import fetch_notes, push_notes, shares_notes
 from git_boocode.repo.entries import Unusable, ambiguous_name, refs_beginning
 from git_boocode.repo.errors import RefusedError, shell_command
@@ -40,6 +47,7 @@ from git_boocode.repo.layout import (
     REMOTES,
     TURN_ENDS,
 )
+from git_boocode.repo.masking import masker_of
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
     ObjectsError,
@@ -62,6 +70,10 @@ _TRIES = 64
 # The number of checkpoints that are searched first for an untracked file.
 _FIRST_READ = 64
 _PROPOSAL = "proposal"
+# What may have the history of checkpoints.
+_PUBLISHED = ("refs/heads/", "refs/tags/")
+# The number of the remote's newest checkpoints whose files are not looked at again.
+_COMPARED = 200
 # Of a nested repository, git only lists the commit.
 _NO_FILE = b":000000 160000 "
 
@@ -147,6 +159,9 @@ class Sharing(NamedTuple):
     dry_run: bool = False
     notes: bool = True  # take the notes of commits along, unless checkpoints are named
     show: Show | None = None  # receives git's progress; None for no progress
+    # Called with the remote and the secrets in what would go there, if there are any; a
+    # RefusedError from it ends the push. Without it, nothing looks for secrets.
+    found_secrets: Callable[[str, Sequence[Finding]], None] | None = None
     # Called with the remote and paths before untracked files go to it for the first time; a
     # RefusedError from it ends the push.
     confirm: Callable[[str, Sequence[str]], None] | None = None
@@ -171,8 +186,10 @@ def push(
     transport = Transport(repository, remote, options.show)
     below = [kind.prefix for kind in (_KINDS[:2] if names else _KINDS)]
     addresses = push_addresses(repository, remote)
-    listed = [transport.listing(*below, COMMIT_NOTES, address=address) for address in addresses]
+    asked = (*below, COMMIT_NOTES, *_PUBLISHED)
+    listed = [transport.listing(*asked, address=address) for address in addresses]
     notes_there = [each.get(COMMIT_NOTES) for each in listed]
+    tips = set[str].intersection(*(set(each.values()) for each in listed))
     listed = [{n: t for n, t in each.items() if n.startswith(ALL_REFS)} for each in listed]
     refs = catalog.store.refs(*below)
     there = {ref for ref in refs if all(each.get(ref.name) == ref.target for each in listed)}
@@ -196,13 +213,20 @@ def push(
     going = [ref for ref in going if ref.name in begun or not ref.name.startswith(TURN_ENDS)]
     rejected = dict.fromkeys(taken, "the remote has another commit under this id")
     new = [ref.name for ref in going]
+    shares = options.notes and not names and shares_notes(repository.config)
+    if options.found_secrets:
+        notes_here = [notes_tip(repository)] if shares else []
+        targets = [ref.target for ref in going] + [*filter(None, notes_here)]
+        edges = [*filter(None, notes_there), *_newest_targets(listed)]
+        if found := _secrets(repository, outgoing(repository, targets, tips, edges)):
+            options.found_secrets(remote.shown, found)
     if not options.dry_run:
         if options.confirm and (files := _first_untracked(catalog, going, there)):
             options.confirm(remote.shown, files)
         new, refused = _push(transport, new, verify=options.verify)
         rejected |= refused
     notes, no_notes = False, ""
-    if options.notes and not names and shares_notes(repository.config):
+    if shares:
         notes, no_notes = push_notes(
             repository, transport, notes_there, verify=options.verify, dry_run=options.dry_run
         )
@@ -222,6 +246,20 @@ def push(
         notes=notes,
         rejected_notes=no_notes,
     )
+
+
+def _newest_targets(listed: Sequence[Mapping[str, str]]) -> list[str]:
+    """The newest of our commits that all addresses of a remote have."""
+    common = set[tuple[str, str]].intersection(*(set(each.items()) for each in listed))
+    newest = sorted(common, key=lambda each: each[0].rpartition("/")[2], reverse=True)
+    return [target for _, target in newest[:_COMPARED]]
+
+
+def _secrets(repository: Repository, going: Outgoing) -> list[Finding]:
+    """The secrets in what a push sends."""
+    git = without_index(repository.git)
+    objects = going.objects(git) if going.targets else ()
+    return [*find_secrets(git, objects, masker_of(git))]
 
 
 def _is_checkpoint(ref: Ref) -> bool:

@@ -1,0 +1,215 @@
+"""Look for secrets in what a push would send: files, and the messages of commits.
+
+Git lists the objects that the remote lacks, and one git reads them. Large files are read in
+windows, so that neither memory nor time depends on more than the size of what is pushed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import IO, NamedTuple
+
+from git_boocode.repo.entries import Metadata, MetadataError
+from git_boocode.repo.git import Git, GitError, Running
+from git_boocode.repo.masking import Masker
+from git_boocode.repo.repository import Repository
+
+_WINDOW = 1 << 20  # bytes
+# A secret that begins in one window and ends behind it is found if it is not longer than this, and
+# what precedes it decides whether it is one.
+_OVERLAP = 1 << 15
+_BEFORE = 64
+_AT_ONCE = 32  # ids that are sent at once; see `repo.store`
+_MOST_IN_FILE = 20
+_MOST = 1000
+# As git decides whether a file is binary.
+_FIRST = 8000
+
+
+class Finding(NamedTuple):
+    """A secret: in a line of a file, or in the message of a commit."""
+
+    kind: str  # such as `GitHub token`
+    of: str  # the id of the blob, or of the commit
+    path: str = ""  # of the file; empty if it is in a message
+    line: int = 0  # from 1; 0 if it is in a message or in a binary file
+    entry: str = ""  # the id of the checkpoint or proposal with the message; empty for none
+    key: str = ""  # the key of the metadata that has it, such as `prompt`
+
+    def __str__(self) -> str:
+        if self.path:
+            place = f"{self.path}:{self.line}" if self.line else f"{self.path} (binary)"
+        else:
+            place = f"{self.entry or f'commit {self.of[:12]}'} ({self.key or 'message'})"
+        return f"{place}: {self.kind}"
+
+    def as_json(self) -> dict[str, object]:
+        """The JSON object, without what it does not have."""
+        optional = {"path": self.path, "line": self.line, "id": self.entry, "key": self.key}
+        return {
+            "kind": self.kind,
+            "of": self.of,
+            **{key: value for key, value in optional.items() if value},
+        }
+
+
+class Outgoing(NamedTuple):
+    """What a push would send: what some commits lead to, without what others lead to.
+
+    `present` are the commits that the remote has. `edges` are those of them whose files are
+    compared: all files of thousands of tags would take too long.
+    """
+
+    targets: Sequence[str]
+    present: Collection[str] = ()
+    edges: Sequence[str] = ()
+
+    def request(self, git: Git) -> bytes:
+        """The input of `git rev-list` for its objects."""
+        wanted = [*self.targets, *(f"^{each}" for each in self.present)]
+        options = ("--boundary", *promised(git))
+        listed = git.pieces("rev-list", *options, "--stdin", stdin=_lines(wanted))
+        boundary = {line[1:] for line in _lines_of(listed) if line.startswith("-")}
+        return _lines([*self.targets, *(f"^{each}" for each in sorted(boundary.union(self.edges)))])
+
+    def objects(self, git: Git) -> Iterator[tuple[str, str]]:
+        """The ids of the objects, and for a file one of its paths; commits first, newest first."""
+        options = ("--objects-edge-aggressive", "--topo-order", *promised(git))
+        for line in _lines_of(git.pieces("rev-list", *options, "--stdin", stdin=self.request(git))):
+            identifier, _, path = line.partition(" ")
+            if not identifier.startswith("-"):
+                yield identifier, path
+
+
+def outgoing(
+    repository: Repository, targets: Sequence[str], tips: Iterable[str], edges: Sequence[str]
+) -> Outgoing:
+    """What a push of some commits sends to a remote with these tips, as far as they are here."""
+    wanted = [*dict.fromkeys((*edges, *tips))]
+    infos = zip(wanted, repository.store.lookup(wanted), strict=True)
+    here = {name for name, info in infos if info and info.kind in ("commit", "tag")}
+    return Outgoing(targets, here, [each for each in edges if each in here])
+
+
+def promised(git: Git) -> tuple[str, ...]:
+    """The option for what a partial clone lacks: its remote has that."""
+    is_partial = git.attempt("config", "--get-regexp", r"^remote\..*\.promisor$").stdout
+    return ("--exclude-promisor-objects",) if is_partial else ()
+
+
+def find_secrets(git: Git, objects: Iterable[tuple[str, str]], mask: Masker) -> Iterator[Finding]:
+    """The secrets in some objects, given with the paths of files, at most `_MOST`."""
+    left = _MOST
+    for identifier, kind, path, body in _read(git, objects):
+        for each in _in_object(identifier, kind, path, body, mask):
+            yield each
+            left -= 1
+            if not left:
+                return
+        for _ in body:
+            # What is left of it; all of a tree.
+            pass
+
+
+def _in_object(
+    identifier: str, kind: str, path: str, body: Iterator[bytes], mask: Masker
+) -> Iterator[Finding]:
+    if kind == "blob":
+        for secret, line in _in_file(body, mask):
+            yield Finding(secret, identifier, path, line)
+    elif kind != "tree":
+        yield from _in_message(identifier, body, mask)
+
+
+def _read(
+    git: Git, objects: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str, str, Iterator[bytes]]]:
+    """Objects with their ids, types and paths; the caller reads the pieces of each."""
+    process = git.converse("cat-file", "--batch")
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None
+    assert stdout is not None
+    try:
+        remaining = iter(git.counted("looking for secrets: {} objects", objects))
+        while some := list(islice(remaining, _AT_ONCE)):
+            stdin.write(_lines(identifier for identifier, _ in some))
+            stdin.flush()
+            for identifier, path in some:
+                fields = stdout.readline().split()
+                if len(fields) != 3:
+                    raise GitError(("cat-file",), 128, f"cannot read object {identifier}")
+                yield identifier, fields[1].decode(), path, _pieces(stdout, int(fields[2]))
+                stdout.read(1)
+    finally:
+        Running(process).stop()
+
+
+def _pieces(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    while size and (piece := stream.read(min(size, _WINDOW))):
+        yield piece
+        size -= len(piece)
+
+
+def _in_file(pieces: Iterator[bytes], mask: Masker) -> Iterator[tuple[str, int]]:
+    """The kinds and lines of the secrets in a file; the line of a binary file is 0."""
+    before, newlines, count, is_binary = b"", 0, 0, None
+    seen: set[tuple[str, int]] = set()
+    piece = next(pieces, b"")
+    while piece:
+        following = next(pieces, b"")
+        if is_binary is None:
+            is_binary = b"\0" in piece[:_FIRST]
+        window = before + piece
+        # What begins in the overlap is found in the next window.
+        end = len(window) if not following else max(len(window) - _OVERLAP, 0)
+        begin = min(_BEFORE, len(before))
+        if count < _MOST_IN_FILE and mask.may_have_secrets(window):
+            text = window.decode("utf-8", "surrogateescape")
+            limits = [len(window[:at].decode("utf-8", "surrogateescape")) for at in (begin, end)]
+            for secret in mask.find(text):
+                if limits[0] <= secret.start < limits[1]:
+                    line = 0 if is_binary else 1 + newlines + text.count("\n", 0, secret.start)
+                    if (secret.kind, line) not in seen and count < _MOST_IN_FILE:
+                        seen.add((secret.kind, line))
+                        count += 1
+                        yield secret.kind, line
+        cut = max(end - _BEFORE, 0)
+        newlines += window.count(b"\n", 0, cut)
+        before, piece = window[cut:], following
+
+
+def _in_message(identifier: str, body: Iterator[bytes], mask: Masker) -> list[Finding]:
+    """The secrets in a commit or tag."""
+    raw = b"".join(body)
+    if not mask.may_have_secrets(raw):
+        return []
+    _, _, message = raw.decode("utf-8", "surrogateescape").partition("\n\n")
+    try:
+        values = Metadata.parse(message).values
+    except MetadataError:
+        return [Finding(each.kind, identifier) for each in mask.find(message)]
+    entry = str(values.get("id") or "")
+    # As text, a secret with line ends in it can be recognized, too.
+    parts = {key: _text(value) for key, value in values.items()}
+    return [
+        Finding(each.kind, identifier, entry=entry, key=key)
+        for key, text in parts.items()
+        for each in mask.find(text)
+    ]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{each}\n" for each in ids).encode()
+
+
+def _lines_of(pieces: Iterator[bytes]) -> Iterator[str]:
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from (line.decode("utf-8", "surrogateescape") for line in lines)
