@@ -30,7 +30,7 @@ from git_boocode.checkpoints.worktree.snapshot import (
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
 from git_boocode.repo.config import Identity
 from git_boocode.repo.durable import is_regular
-from git_boocode.repo.entries import DAY, VERSION, Metadata, MetadataError
+from git_boocode.repo.entries import DAY, HOUR, MAX_DISK, VERSION, Metadata, MetadataError
 from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError
 from git_boocode.repo.gc import pack_many_refs, protect_from_gc, publish
 from git_boocode.repo.git import GitError
@@ -322,14 +322,17 @@ def _write_state_of_turn(
 def prune_daily(repository: Repository) -> None:
     """Prune all worktrees once a day, after a checkpoint, and pack refs if many are loose.
 
+    With a disk budget, that is once an hour, as its newest day grows, too.
+
     Errors do not make the caller's checkpoint fail; `retention.last_prune_failure` reports them.
     """
     # On a full disk, not even the failure can be stored; the next checkpoint tries again.
     with suppress(OSError):
         stamp = os.path.join(repository.common_state_dir, PRUNING_STAMP)
         due = not is_regular(stamp)
+        every = DAY if repository.config.setting(MAX_DISK) is None else HOUR
         # A time in the future, from a wrong clock, must not postpone pruning for ever.
-        due = due or not -DAY < time.time() - os.stat(stamp).st_mtime < DAY
+        due = due or not -DAY < time.time() - os.stat(stamp).st_mtime < every
         if not due or os.environ.get(INSIDE_RESTORE):
             return
         # Not before: a checkpoint usually has nothing to prune.

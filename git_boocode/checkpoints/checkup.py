@@ -15,9 +15,11 @@ from git_boocode.checkpoints.store.retention import (
     KINDS,
     interrupted,
     last_prune_failure,
+    overdraft,
     prune,
     restore_of,
 )
+from git_boocode.repo.disk import human_size
 from git_boocode.repo.durable import (
     is_blocked,
     is_directory,
@@ -27,7 +29,7 @@ from git_boocode.repo.durable import (
     worktree_id,
     write_private,
 )
-from git_boocode.repo.entries import EntryCatalog, Unusable
+from git_boocode.repo.entries import MAX_DISK, EntryCatalog, Unusable
 from git_boocode.repo.errors import BoocodeError, shell_command
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
@@ -145,7 +147,8 @@ def check_checkpoints(
     safety = catalog.store.refs(SAFETY)
     yield from _halfway(catalog, safety)
     yield from _orphans(catalog, {ref.id for ref in safety}, fix=fix)
-    yield from _prune_failure(repository, fix=fix)
+    failures = list(_prune_failure(repository, fix=fix))
+    yield from failures or _over_budget(repository, fix=fix)
 
 
 def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -453,3 +456,25 @@ def _prune_failure(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         yield Finding("pruning_failed", message, (), remedy).repaired(
             partial(prune, repository, everywhere=True), "they were pruned", fix=fix
         )
+
+
+def _over_budget(repository: Repository, *, fix: bool) -> Iterator[Finding]:
+    try:
+        found = overdraft(repository)
+    except BoocodeError:
+        # A restore is running, or the setting is invalid, which the next pruning reports.
+        return
+    if found is None:
+        return
+    used, limit = human_size(found.used), human_size(found.limit)
+    message = f"checkpoints and edit records take {used}, more than {MAX_DISK} ({limit})"
+    if found.left <= found.limit:
+        remedy = "'git boocode prune --all' deletes the oldest, and so does a later checkpoint"
+        again = partial(prune, repository, everywhere=True)
+        finding = Finding("over_budget", message, (), remedy)
+        yield finding.repaired(again, "the oldest were deleted", fix=fix)
+        return
+    stays = "the newest day of each worktree, open turns, proposals, what undo and redo need"
+    lines = (f"{human_size(found.left)} stay: {stays}",)
+    remedy = f"'git config {MAX_DISK} <size>' sets a larger size"
+    yield Finding("over_budget", message, (), remedy, lines=lines, past=True)

@@ -209,14 +209,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def human_size(size: int) -> str:
-    """A number of bytes as git shows it, such as `1.21 MiB`."""
-    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if size >= 1 << shift:
-            return f"{size / (1 << shift):.2f} {unit}"
-    return "1 byte" if size == 1 else f"{size} bytes"
-
-
 def report(problem: BoocodeError | OSError) -> int:
     """Show an error where the caller looks for it, and return its exit code."""
     error = from_os(problem) if isinstance(problem, OSError) else problem

@@ -14,7 +14,6 @@ from git_boocode.cli.framework import AtLeast, Command, json_option, option
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import (
     first_lines,
-    human_size,
     label_of,
     print_feedback,
     print_hints,
@@ -26,10 +25,10 @@ from git_boocode.cli.output import (
 )
 from git_boocode.editing.kept_versions import prune_reads
 from git_boocode.editing.records import prune_edits
-from git_boocode.repo.config import parse_age
-from git_boocode.repo.entries import TOO_OLD
+from git_boocode.repo.config import parse_age, parse_integer
+from git_boocode.repo.disk import disk_usage, human_size
+from git_boocode.repo.entries import MAX_DISK, TOO_OLD
 from git_boocode.repo.errors import shortened
-from git_boocode.repo.gc import disk_usage
 from git_boocode.repo.process import ignore_signals
 from git_boocode.repo.repository import Repository
 
@@ -42,7 +41,11 @@ _NOUNS = {
     _EDIT: ("edit record", "edit records"),
     _READ: ("version that was read", "versions that were read"),
 }
-_REASONS = {"too_old": "too old", "too_many": "beyond the number to keep"}
+_REASONS = {
+    "too_old": "too old",
+    "too_many": "beyond the number to keep",
+    "too_large": f"beyond {MAX_DISK}",
+}
 
 
 def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[float | None]:
@@ -55,14 +58,30 @@ def _max_age(_: click.Context, __: click.Parameter, text: str | None) -> list[fl
         ) from None
 
 
+def _max_disk(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+    size = None if text is None else parse_integer(text)
+    if text is not None and (size is None or size < 0):
+        raise click.BadParameter(
+            f"'{shortened(text)}' is not a valid size (examples: 500m, 2g, 0 for no limit)"
+        )
+    return size
+
+
 @click.command(cls=Command)
 @option("-n, --dry-run", "Only show what would be deleted, and its size.")
 @option("--keep <n>", "Keep the newest <n>, instead of boocode.keep.", type=AtLeast(1))
 @option("--older-than <age>", "Delete what is older, instead of boocode.maxAge.", callback=_max_age)
+@option("--max-disk <size>", "Hold this size, instead of boocode.maxDisk.", callback=_max_disk)
 @option("--all", "Prune all worktrees.", "everywhere")
 @json_option
-def prune(dry_run: bool, keep: int | None, older_than: list[float | None], everywhere: bool) -> int:
-    """Delete the checkpoints and proposals of this worktree that are too old or too many.
+def prune(
+    dry_run: bool,
+    keep: int | None,
+    older_than: list[float | None],
+    max_disk: int | None,
+    everywhere: bool,
+) -> int:
+    """Delete the checkpoints and proposals of this worktree that are too old, many or large.
 
     Safety checkpoints, archived checkpoints and edit records have age limits of their own. The
     newest checkpoint and the newest proposal of a worktree are never deleted, nor is what an
@@ -76,15 +95,18 @@ def prune(dry_run: bool, keep: int | None, older_than: list[float | None], every
             limits = limits._replace(max_age=age)
         if keep is not None:
             limits = limits._replace(keep=keep)
-        rules = rules._replace(checkpoints=limits)
+        size = rules.max_disk if max_disk is None else max_disk
+        rules = rules._replace(checkpoints=limits, max_disk=size)
         gone = _prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
         if not dry_run:
             ignore_signals()
-        size = disk_usage(repository, [each.ref for each in gone])
+        usage = disk_usage(repository, [each.ref for each in gone])
+    freed = None if usage is None else sum(usage.values())
     if wants_json():
-        print_json({"ok": True, "dry_run": dry_run, "pruned": list(map(_row, gone)), "bytes": size})
+        rows = list(map(_row, gone))
+        print_json({"ok": True, "dry_run": dry_run, "pruned": rows, "bytes": freed})
     else:
-        _print(gone, size, dry_run=dry_run)
+        _print(gone, freed, dry_run=dry_run)
     return 0
 
 
@@ -94,10 +116,12 @@ def _prune(
     worktree = None if everywhere else repository.worktree_key
     # First what is only looked at: a setting that makes no sense is reported before anything goes.
     edits = prune_edits(repository, worktree=worktree, dry_run=True)
-    gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run)
+    reads = prune_reads(repository, dry_run=True)
+    going = [*reads, *(ref for ref, _ in edits)]
+    gone = retention.prune(repository, rules, everywhere=everywhere, dry_run=dry_run, gone=going)
     if not dry_run:
         edits = prune_edits(repository, worktree=worktree)
-    reads = prune_reads(repository, dry_run=dry_run)
+        reads = prune_reads(repository)
     gone += [Expired(ref, _EDIT, why) for ref, why in edits]
     return gone + [Expired(ref, _READ, TOO_OLD) for ref in reads]
 

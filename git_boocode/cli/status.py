@@ -15,7 +15,6 @@ from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     encode_text,
     first_lines,
-    human_size,
     label_of,
     print_hints,
     print_json,
@@ -28,8 +27,17 @@ from git_boocode.cli.output import (
 )
 from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import FileStatus, ProposalStatus, proposal_status
-from git_boocode.repo.gc import disk_usage
-from git_boocode.repo.layout import ALL_REFS, ARCHIVE, CHECKPOINTS, EDITS, REMOTES, SAFETY
+from git_boocode.repo.disk import by_kind, disk_usage, human_size, private_bytes
+from git_boocode.repo.entries import MAX_DISK
+from git_boocode.repo.layout import (
+    ALL_REFS,
+    ARCHIVE,
+    CHECKPOINTS,
+    COMMIT_NOTES,
+    EDITS,
+    REMOTES,
+    SAFETY,
+)
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 from git_boocode.repo.store import Ref, ShortIds
@@ -133,7 +141,7 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     # Its readers of hooks and journals are expensive to import; --porcelain needs none of them.
     from git_boocode.cli.doctor import interruptions
 
-    refs = repository.store.refs(ALL_REFS)
+    refs = repository.store.refs(ALL_REFS, COMMIT_NOTES)
     found = interruptions(repository)
     rows = [finding._asdict() for finding in found]
     remedies = [finding.remedy for finding in found]
@@ -151,9 +159,39 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     edits = sum(ref.name.startswith(EDITS) for ref in refs)
     lines = [_counted(edits, "edit record", "edit records")] if edits else []
     yield OverviewSection("edits", {"count": edits}, lines, [])
-    size = disk_usage(repository, refs)
-    lines = ["size unknown" if size is None else f"{human_size(size)} on disk"] if refs else []
-    yield OverviewSection("storage", {"bytes": size}, lines, [])
+    yield _storage(repository, refs)
+
+
+_STORED = {
+    "checkpoints": "checkpoints",
+    "safety": "safety checkpoints",
+    "archive": "archived checkpoints",
+    "edits": "edit records",
+    "reads": "versions that were read",
+    "proposals": "proposals",
+    "remotes": "what was fetched",
+    "other": "other refs",
+}
+
+
+def _storage(repository: Repository, refs: list[Ref]) -> OverviewSection:
+    usage, files = disk_usage(repository, refs), private_bytes(repository)
+    limit = repository.config.integer(MAX_DISK, default=0) or None
+    kinds = None if usage is None else by_kind(usage)
+    total = None if kinds is None else sum(kinds.values())
+    lines, hints = list[str](), list[str]()
+    if refs:
+        lines.append("size unknown" if total is None else f"{human_size(total)} on disk")
+        shares = {kind: size for kind, size in (kinds or {}).items() if size}
+        if len(shares) > 1:
+            listed = (f"{_STORED[kind]} {human_size(size)}" for kind, size in shares.items())
+            lines[-1] += f": {', '.join(listed)}"
+        lines.append(f"{human_size(files)} of private files")
+    if kinds and total and limit and total - kinds["remotes"] > limit:
+        lines.append(f"more than {MAX_DISK}, {human_size(limit)}")
+        hints.append("'git boocode doctor' says why")
+    value = {"bytes": total, "kinds": kinds, "files": files, "limit": limit}
+    return OverviewSection("storage", value, lines, hints)
 
 
 def _hooks(repository: Repository) -> OverviewSection:

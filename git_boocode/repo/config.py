@@ -105,7 +105,7 @@ class Config:
         word = "true" if found.value is None else found.value.lower()
         if word in _TRUE or word in _FALSE:
             return word in _TRUE
-        number = _integer(word)
+        number = parse_integer(word)
         if number is not None:
             return number != 0
         raise _bad_value(key, found, "a boolean such as 'true' or 'false'")
@@ -115,7 +115,7 @@ class Config:
         found = self.setting(key)
         if found is None:
             return default
-        number = _integer(found.value or "")
+        number = parse_integer(found.value or "")
         if number is None or number < least:
             raise _bad_value(key, found, f"a whole number of at least {least}, such as '{default}'")
         return number
@@ -126,7 +126,7 @@ class Config:
         if found is None:
             return default
         value = found.value or ""
-        if _integer(value) == 0:
+        if parse_integer(value) == 0:
             return None
         try:
             return parse_age(value)
@@ -176,8 +176,8 @@ def parse_age(text: str) -> float | None:
     return float(int(found[1]) * _SECONDS[unit])
 
 
-def _integer(word: str) -> int | None:
-    """Parse an integer in C syntax, hexadecimal with `0x` and octal with `0`; None if invalid."""
+def parse_integer(word: str) -> int | None:
+    """An integer in git's syntax, with k, m and g, `0x` and a leading `0`; None if invalid."""
     found = re.fullmatch(_INTEGER, word)
     if found is None:
         return None

@@ -21,9 +21,12 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit, Ref
 
 VERSION = 1
+HOUR = 3_600.0
 DAY = 86_400.0
 TOO_OLD = "too_old"
 TOO_MANY = "too_many"
+TOO_LARGE = "too_large"
+MAX_DISK = "boocode.maxDisk"
 # Characters that control a terminal or reverse its text: `git log` prints subjects unchanged.
 _CONTROL = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 # A ref may have any name, but hints contain ids as words of commands.

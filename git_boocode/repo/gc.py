@@ -1,4 +1,4 @@
-"""Protect new objects and refs from a concurrent `git gc`; pack refs; measure disk usage.
+"""Protect new objects and refs from a concurrent `git gc`; pack refs.
 
 `git gc --prune=now` reads all refs, indexes and reflogs, and later deletes every object that none
 of them reached, however new: an object that was written before its ref, or an older one that the
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import Quarantine, objects_directory, running_gc
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.store import Ref, RefChange
+from git_boocode.repo.store import RefChange
 
 # Seconds to wait for a running `git gc`, and to write again what one has deleted.
 PATIENCE = 10.0
@@ -219,26 +219,3 @@ def pack_many_refs(repository: Repository) -> None:
     # If this fails because another process is packing, that one does the work.
     repository.git.attempt("pack-refs", "--all", "--prune")
     sync_refs(repository.common_dir, (), packed=True)
-
-
-def disk_usage(repository: Repository, deleted: Collection[Ref]) -> int | None:
-    """The compressed size, in bytes, of the objects that only the given refs reach.
-
-    The refs may already be deleted. Objects that a reflog, an index or a detached HEAD reaches do
-    not count; a file that has returned to its content in an older commit may count. None if objects
-    are missing.
-    """
-    if not deleted:
-        return 0
-    names = {ref.name for ref in deleted}
-    kept = {ref.target for ref in repository.store.refs("refs/") if ref.name not in names}
-    done = repository.git.attempt(
-        *("rev-list", "--objects-edge-aggressive", "--disk-usage"),
-        *("--missing=allow-any", "--ignore-missing", "--stdin"),
-        # Only HEAD of each worktree: the refs are in the input.
-        *("--not", "--exclude=refs/*", "--all", "--reflog", "--indexed-objects"),
-        stdin=_lines([ref.target for ref in deleted] + [f"^{target}" for target in kept]),
-    )
-    # The edges precede the sum, each prefixed with a hyphen.
-    last = done.stdout.rpartition(b"\n")[0].rpartition(b"\n")[2]
-    return int(last) if done.status == 0 and last.isdigit() else None

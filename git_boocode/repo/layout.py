@@ -21,6 +21,8 @@ EDITS = f"{ALL_REFS}edits/"
 READS = f"{ALL_REFS}reads/"
 PROPOSALS = f"{ALL_REFS}proposals/"
 REMOTE_PROPOSALS = f"{ALL_REFS}remote-proposals/"
+FETCHED = (REMOTES, REMOTE_TURN_ENDS, REMOTE_PROPOSALS)
+"""What comes from remotes."""
 HELD_COMMITS = f"{ALL_REFS}held"
 """A ref whose reflog keeps the commits of which lines were brought in."""
 COMMIT_NOTES = "refs/notes/boocode"

@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-from git_boocode.cli.output import human_size
+from git_boocode.repo.disk import human_size
 from git_boocode.repo.ids import new_id
 from tests.checkpoints.kit import take
 from tests.checkpoints.test_retention import forged

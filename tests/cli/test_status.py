@@ -40,7 +40,8 @@ def test_an_overview(repo: Repo) -> None:
         r"edits:\n"
         r"  1 edit record\n"
         r"storage:\n"
-        r"  [0-9.]+ (bytes|KiB) on disk\n",
+        r"  [0-9.]+ KiB on disk: checkpoints .*, safety checkpoints .*, edit records .*\n"
+        r"  [0-9.]+ KiB of private files\n",
         done.out,
     )
     assert "run '/hooks' in Codex" in done.err

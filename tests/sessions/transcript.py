@@ -28,6 +28,8 @@ _STEADY = (
     (re.compile(r"\b20\d\d-\d\d-\d\d \d\d:\d\d"), "2026-11-27 10:00"),
     (re.compile(r"since (2026-11-27 )?\d\d:\d\d"), "since 10:00"),
     (re.compile(r"[\d.]+ KiB on disk"), "2.00 KiB on disk"),
+    (re.compile(r"(checkpoints|proposals) [\d.]+ (?:KiB|bytes)\b"), r"\1 1.00 KiB"),
+    (re.compile(r"[\d.]+ (?:KiB|bytes) of private files"), "1.00 KiB of private files"),
     (re.compile(r'(?<="commit": ")[0-9a-f]{40}'), f"{0x5EED:040x}"),
 )
 # Of the agents, in `programs/claude`.

@@ -6,27 +6,41 @@ own. A restore and the undos and redos of it form a
 chain, which is deleted as a whole: `undo` reads the history from the safety checkpoints, and a
 partial chain would give another history. A restore during a turn is kept as long as the turn, whose
 changes it divides. Whatever an interrupted restore needs is kept, and so are
-the proposals that undo or redo would bring back.
+the proposals that undo or redo would bring back. What is left after that is limited in bytes, see
+`disk_budget`.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from git_boocode.checkpoints.restore.plan import needed_safety_ids, read_history, read_plan
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, tool_states_ref, turn_end_ref
+from git_boocode.checkpoints.store.disk_budget import DiskBudget, own_refs
+from git_boocode.repo.disk import disk_usage
 from git_boocode.repo.durable import make_state_dir, read_private, write_private
-from git_boocode.repo.entries import DAY, TOO_OLD, Limits, Metadata, Unusable, is_older
+from git_boocode.repo.entries import (
+    DAY,
+    MAX_DISK,
+    TOO_LARGE,
+    TOO_OLD,
+    Limits,
+    Metadata,
+    Unusable,
+    is_older,
+)
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
+    EDITS,
     PROPOSALS,
     PRUNING_STAMP,
+    READS,
     REMOTE_TURN_ENDS,
     REMOTES,
     SAFETY,
@@ -51,17 +65,20 @@ KINDS = {
     ARCHIVE: "archived",
     PROPOSALS: "proposal",
 }
+_ALL_KINDS = {**KINDS, EDITS: "edit", READS: "read"}
 
 
 class Rules(NamedTuple):
     """The retention limits.
 
     `safety_max_age` is the maximum age in seconds, None for no limit, of safety checkpoints and of
-    the checkpoints that their restores archived.
+    the checkpoints that their restores archived. `max_disk` is the maximum size in bytes of all
+    that is recorded here, 0 for no limit.
     """
 
     checkpoints: Limits
     safety_max_age: float | None
+    max_disk: int = 0
 
     @classmethod
     def configured(cls, repository: Repository) -> Rules:
@@ -70,11 +87,15 @@ class Rules(NamedTuple):
         return cls(
             DEFAULTS.configured(config, "boocode.keep", "boocode.maxAge"),
             config.age("boocode.safetyMaxAge", default=SAFETY_MAX_AGE),
+            config.integer(MAX_DISK, default=0),
         )
 
 
 class Expired(NamedTuple):
-    """A ref beyond the limits: its kind (see `KINDS`), `too_old` or `too_many`, its checkpoint."""
+    """A ref beyond the limits: its kind, why it goes, its checkpoint.
+
+    `kind` is one of `KINDS`, `edit` or `read`; `why` is `too_old`, `too_many` or `too_large`.
+    """
 
     ref: Ref
     kind: str
@@ -98,12 +119,14 @@ def prune(
     dry_run: bool = False,
     now: float | None = None,
     patience: float = PATIENCE,
+    gone: Collection[Ref] = (),
 ) -> list[Expired]:
     """Delete the checkpoints and proposals beyond the rules, by default the configured ones.
 
-    Those that are needed stay. With `everywhere`, also those of other worktrees and of deleted
-    worktrees. `now` is in seconds since 1970; `patience` is the number of seconds to wait for a
-    running restore.
+    Those that are needed stay. To hold `max_disk`, edit records and versions that were read are
+    deleted, too; what is `gone` does not count. With `everywhere`, also those of other worktrees
+    and of deleted worktrees. `now` is in seconds since 1970; `patience` is the number of seconds to
+    wait for a running restore.
 
     Raises FatalError if a setting is invalid (`bad_config`), and RefusedError if a restore is
     running (`locked`) or other processes keep changing the same refs (`conflict`).
@@ -114,7 +137,14 @@ def prune(
     worktree = None if everywhere else repository.worktree_key
 
     def look() -> list[Expired]:
-        return _expired(catalog, rules, now, worktree)
+        expired, needed = _expired(catalog, rules, now, worktree)
+        if not rules.max_disk:
+            return expired
+        budget = DiskBudget(rules.max_disk, now, worktree, needed)
+        old = [each.ref for each in expired]
+        beyond = budget.beyond(catalog, {*gone, *old, *_ends_of(catalog, old)})
+        entries = zip(beyond, catalog.entries(beyond), strict=True)
+        return expired + [Expired(ref, _kind_of(ref), TOO_LARGE, _slim(e)) for ref, e in entries]
 
     def delete() -> list[Expired]:
         going = look()
@@ -122,15 +152,44 @@ def prune(
         # undo, or without the checkpoints that it archived, would change the history.
         ordered = sorted(going, key=lambda expired: (expired.kind != KINDS[SAFETY], expired.ref.id))
         changes = [RefChange(expired.ref.name, None, expired.ref.target) for expired in ordered]
-        changes += _ends_of(catalog, (expired.ref for expired in going))
+        ends = _ends_of(catalog, (expired.ref for expired in going))
+        changes += [RefChange(ref.name, None, ref.target) for ref in ends]
         catalog.store.update_refs(changes)
         return going
 
     with _blocking_restores(repository, patience, read_only=dry_run):
-        gone = look() if dry_run else retry_conflicts(delete)
+        done = look() if dry_run else retry_conflicts(delete)
     if everywhere and not dry_run:
         note_pruning(repository)
-    return gone
+    return done
+
+
+def _kind_of(ref: Ref) -> str:
+    return next(kind for prefix, kind in _ALL_KINDS.items() if ref.name.startswith(prefix))
+
+
+class Overdraft(NamedTuple):
+    """Bytes above the limit: of all that counts, and of what pruning all worktrees would leave."""
+
+    limit: int
+    used: int
+    left: int
+
+
+def overdraft(repository: Repository) -> Overdraft | None:
+    """Whether what is recorded takes more than `boocode.maxDisk`; None if it does not.
+
+    Raises FatalError if a setting is invalid (`bad_config`), and RefusedError (`locked`) while a
+    restore runs.
+    """
+    rules, refs = Rules.configured(repository), own_refs(repository)
+    usage = disk_usage(repository, refs) if rules.max_disk else None
+    if usage is None or (used := sum(usage.values())) <= rules.max_disk:
+        return None
+    going = {each.ref for each in prune(repository, rules, everywhere=True, dry_run=True)}
+    going.update(_ends_of(Catalog(repository), going))
+    left = disk_usage(repository, [ref for ref in refs if ref not in going], going)
+    return Overdraft(rules.max_disk, used, used if left is None else sum(left.values()))
 
 
 def note_pruning(repository: Repository, failure: str = "") -> None:
@@ -146,8 +205,12 @@ def last_prune_failure(repository: Repository) -> str | None:
     return data.decode("utf-8", "replace") if data else None
 
 
-def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -> list[Expired]:
-    """The refs beyond the rules that nothing needs, checkpoints first, newest first.
+def _expired(
+    catalog: Catalog, rules: Rules, now: float, worktree: str | None
+) -> tuple[list[Expired], set[str]]:
+    """The refs beyond number and age that nothing needs, newest first, and the ids of what stays.
+
+    These are needed by safety checkpoints that are kept. Checkpoints come first.
 
     `worktree` is the key of the only worktree to prune; None for all, including unreadable
     checkpoints, whose worktree is unknown.
@@ -206,12 +269,13 @@ def _expired(catalog: Catalog, rules: Rules, now: float, worktree: str | None) -
     needed = {_target(entry) for entry in kept}
     # Undo or redo would bring these proposals back.
     needed |= {step.before for entry in kept if (step := read_plan(entry).proposal)}
-    return [
+    expired = [
         Expired(ref, name, why[ref], found[ref])
         for kind, name in KINDS.items()
         for ref in of_kind[kind]
         if ref in why and ref.id not in needed
     ]
+    return expired, needed
 
 
 def drop(
@@ -236,7 +300,8 @@ def drop(
         refs = {ref.name: ref for each in found.values() for ref in each}
         if not dry_run:
             changes = [RefChange(ref.name, None, ref.target) for ref in refs.values()]
-            changes += _ends_of(catalog, refs.values())
+            ends = _ends_of(catalog, refs.values())
+            changes += [RefChange(ref.name, None, ref.target) for ref in ends]
             with SignalsWait():
                 catalog.store.update_refs(changes)
                 ignore_signals()
@@ -245,13 +310,13 @@ def drop(
     ]
 
 
-def _ends_of(catalog: Catalog, going: Iterable[Ref]) -> list[RefChange]:
-    """Delete the ends and the tool states of the turns whose checkpoints are deleted."""
+def _ends_of(catalog: Catalog, going: Iterable[Ref]) -> list[Ref]:
+    """The ends and the tool states of the turns whose checkpoints are deleted."""
     begun = [ref.name for ref in going if ref.name.startswith((CHECKPOINTS, ARCHIVE, REMOTES))]
     names = set(map(turn_end_ref, begun))
     names.update(tool_states_ref(name) for name in begun if not name.startswith(REMOTES))
     ends = catalog.store.refs(TURN_ENDS, TOOL_STATES, REMOTE_TURN_ENDS) if names else []
-    return [RefChange(ref.name, None, ref.target) for ref in ends if ref.name in names]
+    return [ref for ref in ends if ref.name in names]
 
 
 def _refuse_needed(catalog: Catalog, ids: list[str]) -> None:
