@@ -29,7 +29,7 @@ from git_boocode.checkpoints.store.catalog import (
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import current_snapshot
 from git_boocode.repo.entries import Unusable
-from git_boocode.repo.errors import BoocodeError, RefusedError
+from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
@@ -179,6 +179,14 @@ def end_is_unknown(catalog: Catalog, checkpoint: Checkpoint) -> RefusedError:
             f"{short(checkpoint.id)} began no turn: it was taken during another one",
             code="not_found",
             hints=(f"it was taken in the turn {short(checkpoint.in_turn)}",),
+        )
+    if checkpoint.ref.startswith(SAFETY):
+        typed = f"'git boocode restore {short(checkpoint.id)}'"
+        text = "{} goes back to that state"
+        return RefusedError(
+            f"{short(checkpoint.id)} began no turn: it is a safety checkpoint",
+            code="not_found",
+            hints=(NextStep(text, "restore", checkpoint.id, typed=typed),),
         )
     return RefusedError(
         f"it is unknown how the turn of {short(checkpoint.id)} ended",

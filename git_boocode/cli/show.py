@@ -37,7 +37,7 @@ from git_boocode.editing.records import EditRecord
 from git_boocode.matching.text import lines_of
 from git_boocode.repo.errors import EXIT_FATAL
 from git_boocode.repo.ids import ID, SHORT_ID, timestamp
-from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import ShortIds
@@ -136,10 +136,9 @@ def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:
     """What the diff below shows."""
     if turn is None:
         return "since HEAD"
-    if turn.checkpoint.in_turn:
+    if turn.checkpoint.in_turn or turn.checkpoint.ref.startswith(SAFETY):
         return "since HEAD, as it began no turn"
     if not turn.after:
-        # A safety checkpoint begins none.
         return "since HEAD, as it is unknown how the turn ended"
     number = "unknown files" if counts is None else counts_text(counts)
     return f"{number}, until {_ENDS[turn.end]}"

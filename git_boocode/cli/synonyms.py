@@ -91,6 +91,7 @@ _SOURCE = "the checkpoint is the first argument: git boocode restore <checkpoint
 
 OPTION_HINTS = {
     **dict.fromkeys((("restore", "-s"), ("restore", "--source")), (_SOURCE,)),
+    ("restore", "--before"): ("without --after, a turn is restored to before it",),
 }
 
 

@@ -30,7 +30,7 @@ from git_boocode.repo.config import configured
 from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import time_of
-from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
+from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.repo.masking import Masker, masker_of
 from git_boocode.repo.repository import Repository
 
@@ -105,6 +105,10 @@ class _Conversations:
     def of(self, turn: Checkpoint) -> TurnConversation:
         """The conversation of a turn."""
         self.mask.masked = 0
+        if turn.ref.startswith(SAFETY):
+            return TurnConversation(
+                turn, [], missing="it is a safety checkpoint, and began no turn"
+            )
         try:
             return _Reader(self, turn).read()
         except RefusedError as error:

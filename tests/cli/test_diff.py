@@ -164,7 +164,7 @@ def test_a_turn(repo: Repo) -> None:
     assert repo.boocode("diff", "--turn", "@~1", "@").code == 129
 
 
-def test_the_end_of_a_turn_is_unknown(repo: Repo) -> None:
+def test_a_safety_checkpoint_began_no_turn(repo: Repo) -> None:
     repo.commit(a="a\n")
     take()
     repo.write("a", "b\n")
@@ -172,7 +172,15 @@ def test_the_end_of_a_turn_is_unknown(repo: Repo) -> None:
     assert undo is not None
     refused = repo.boocode("diff", "--turn", undo)
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err.startswith(f"error: it is unknown how the turn of {undo[:13]} ended\nhint: ")
+    assert refused.err == (
+        f"error: {undo[:13]} began no turn: it is a safety checkpoint\n"
+        f"hint: 'git boocode restore {undo[:13]}' goes back to that state\n"
+    )
+    said = repo.boocode("show", "--conversation", undo).out
+    assert "before a restore" not in said
+    assert said.endswith(
+        "\n(the conversation is not here: it is a safety checkpoint, and began no turn)\n"
+    )
 
 
 def test_a_range_of_checkpoints(repo: Repo) -> None:

@@ -95,6 +95,7 @@ def test_hints_name_commands_that_exist() -> None:
 
 def test_an_option_that_others_would_have_gets_a_hint(repo: Repo) -> None:
     assert "git boocode restore <checkpoint> [--]" in repo.boocode("restore", "--source", "@").err
+    assert "hint: without --after, a turn" in repo.boocode("restore", "--before", "@").err
 
 
 def test_a_rewind_of_a_checkpoint_is_a_restore(repo: Repo) -> None:

@@ -99,7 +99,7 @@ def test_a_safety_checkpoint_is_compared_with_head(repo: Repo) -> None:
     undo = back().undo
     assert undo is not None
     done = repo.boocode("show", undo)
-    assert "\nchanges     since HEAD, as it is unknown how the turn ended\n" in done.out
+    assert "\nchanges     since HEAD, as it began no turn\n" in done.out
     assert "-a\n+b\n" in done.out
 
 
