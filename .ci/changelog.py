@@ -76,7 +76,10 @@ def notes(changelog: str, version: str) -> str:
     found = re.search(_SECTION.format(version=re.escape(version)), changelog, re.MULTILINE)
     if not found:
         sys.exit(f"error: CHANGELOG.md has no section '{version}'")
-    return found[0].split("\n", 1)[1].strip("\n") + "\n"
+    heading, text = found[0].split("\n", 1)
+    if heading.endswith(UNRELEASED):
+        sys.exit(f"error: {version} is unreleased; run .ci/prepare-release {version}")
+    return text.strip("\n") + "\n"
 
 
 def main(arguments: list[str], top: Path) -> None:

@@ -90,6 +90,8 @@ def test_the_notes_of_a_release_are_its_section(top: Path) -> None:
     assert CHANGELOG["notes"](text, "0.1.0") == "First.\n"
     with pytest.raises(SystemExit, match=r"no section '0\.3\.0'"):
         CHANGELOG["notes"](text, "0.3.0")
+    with pytest.raises(SystemExit, match=r"prepare-release 0\.2\.0"):
+        CHANGELOG["notes"](text.replace("TODAY", "unreleased"), "0.2.0")
 
 
 def test_the_changelog_of_this_version_can_be_released() -> None:
