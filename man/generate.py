@@ -12,6 +12,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +59,20 @@ def path_of(name: str) -> Path:
 def page(name: str) -> str:
     """The roff of a page."""
     title, section = name.rsplit(".", 1)
-    source = source_of(name).read_text(encoding="utf-8")
-    _, *found = re.split(r"^# (.+)\n", source, flags=re.MULTILINE)
-    parts = dict(zip(found[::2], found[1::2], strict=True))
-    if PAGES[name] in COMMANDS:
-        parts = _of_command(PAGES[name], parts)
     head = _escape(f'"{title.upper()}" {section} "" "git-boocode {__version__}" "Git Manual"')
     lines = [r".\" Made by 'python -m man.generate' from the sources beside it.", f".TH {head}"]
-    for heading, text in parts.items():
+    for heading, text in sections(name).items():
         in_lines = [".nf", *map(_line, text.strip().split("\n")), ".fi"]
         lines += [f'.SH "{heading}"', *(in_lines if heading == "SYNOPSIS" else roff(text))]
     return "\n".join([*lines, ""])
+
+
+def sections(name: str) -> dict[str, str]:
+    """The text of a page by heading, as its source has it, with what a command's help says."""
+    source = source_of(name).read_text(encoding="utf-8")
+    _, *found = re.split(r"^# (.+)\n", source, flags=re.MULTILINE)
+    parts = dict(zip(found[::2], found[1::2], strict=True))
+    return _of_command(PAGES[name], parts) if PAGES[name] in COMMANDS else parts
 
 
 def _of_command(name: str, parts: dict[str, str]) -> dict[str, str]:
@@ -177,32 +181,53 @@ _MADE: dict[str, Callable[[], str]] = {
 }
 
 
+def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The parts of a section's text: the kind of each, and its lines without their marks."""
+    chunks = filter(str.strip, re.split(r"\n\n+", text.strip("\n")))
+    for is_example, group in groupby(chunks, key=lambda chunk: _all_begin(chunk, "    ")):
+        if is_example:
+            yield "example", [line[4:] for line in "\n\n".join(group).split("\n")]
+        else:
+            for chunk in group:
+                yield from _block(chunk)
+
+
+def _block(chunk: str) -> Iterator[tuple[str, list[str]]]:
+    lines = chunk.split("\n")
+    if chunk in _MADE:
+        yield from blocks(_MADE[chunk]())
+    elif chunk.startswith("## ") and len(lines) == 1:
+        yield "heading", [chunk[3:]]
+    elif _all_begin(chunk, "  "):
+        yield "continuation", [line[2:] for line in lines]
+    elif len(lines) > 1 and lines[1].startswith(": "):
+        yield "definition", [lines[0], *(line[2:] for line in lines[1:])]
+    elif _all_begin(chunk, "- "):
+        yield "list", [line[2:] for line in lines]
+    else:
+        assert not re.match(r"[#@|>:]|\d+\. ", chunk), f"not understood: {chunk}"
+        yield "paragraph", lines
+
+
+def _all_begin(chunk: str, mark: str) -> bool:
+    return all(line.startswith(mark) for line in chunk.split("\n"))
+
+
 def roff(text: str) -> Iterator[str]:
     """The lines of a section's text."""
-    for chunk in filter(str.strip, re.split(r"\n\n+", text.strip("\n"))):
-        lines = chunk.split("\n")
-        if chunk in _MADE:
-            yield from roff(_MADE[chunk]())
-        elif chunk.startswith("## ") and len(lines) == 1:
-            yield f'.SS "{chunk[3:]}"'
-        elif all(line.startswith("    ") for line in lines):
-            yield from (
-                ".PP",
-                ".RS 4",
-                ".nf",
-                *(_guarded(_escape(line[4:])) for line in lines),
-                ".fi",
-                ".RE",
-            )
-        elif all(line.startswith("  ") for line in lines):
-            yield from (".IP", *(_line(line[2:]) for line in lines))
-        elif len(lines) > 1 and lines[1].startswith(": "):
-            yield from (".TP", _line(lines[0]), *(_line(line[2:]) for line in lines[1:]))
-        elif all(line.startswith("- ") for line in lines):
-            yield from (row for line in lines for row in (r".IP \(bu 2", _line(line[2:])))
-        else:
-            assert not re.match(r"[#@|>:]|\d+\. ", chunk), f"not understood: {chunk}"
-            yield from (".PP", *map(_line, lines))
+    for kind, lines in blocks(text):
+        match kind:
+            case "heading":
+                yield f'.SS "{lines[0]}"'
+            case "example":
+                yield from (".PP", ".RS 4", ".nf")
+                yield from (_guarded(_escape(line)) for line in lines)
+                yield from (".fi", ".RE")
+            case "list":
+                yield from (row for line in lines for row in (r".IP \(bu 2", _line(line)))
+            case _:
+                mark = {"continuation": ".IP", "definition": ".TP", "paragraph": ".PP"}[kind]
+                yield from (mark, *map(_line, lines))
 
 
 def _line(text: str) -> str:
