@@ -11,10 +11,12 @@ import pytest
 from git_boocode import __version__
 from git_boocode.cli.framework import COMMANDS
 from man.pictures import session
+from tests.links import broken
 from tests.sessions.transcript import TRANSCRIPTS
 
 TOP = Path(__file__).parents[1]
 README = (TOP / "README.md").read_text(encoding="utf-8")
+DOCUMENTED = (".github", "changes", "hooks", "man", "tests")
 COMMAND_LINES = re.findall(r"```sh\n(.*?)\n```", README)
 
 
@@ -38,15 +40,11 @@ def test_the_changelog_knows_the_version() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for document in (
-        "README.md",
-        "CONTRIBUTING.md",
-        "hooks/README.md",
-        "tests/benchmarks/README.md",
-    ):
-        text = (TOP / document).read_text(encoding="utf-8")
-        for target in re.findall(r"\]\(([^)#:]+)\)", text):
-            assert (TOP / document).parent.joinpath(target).exists(), f"{document}: {target}"
+    """Those of every document to files and headings."""
+    below = [path for name in DOCUMENTED for path in (TOP / name).rglob("*.md")]
+    documents = [*TOP.glob("*.md"), *(path for path in below if "node_modules" not in path.parts)]
+    assert len(documents) > 80
+    assert list(broken(documents, TOP)) == []
 
 
 def test_the_readme_and_the_manual_quote_the_sessions() -> None:
