@@ -1,0 +1,99 @@
+"""The sources of the site: the manual, the guide, whole sessions, and figures, as one tree.
+
+Each text is in the repository once. Relative links lead to documents of the site where these have
+one, and are plain text where they do not. A line such as `@session fork-and-compare: $ git boocode
+fork @` stands for that command of a session and all below it in its block, with what they print;
+`@session fork-and-compare 2: …` for two commands. `@file tests/example_host.py` stands for a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from man.generate import PAGES, TOP, source_of
+from man.site.agents import agents
+from man.site.manual import commands, document, place_of
+
+SITE = TOP / "man/site"
+SESSIONS = TOP / "tests/sessions"
+_FENCE = re.compile(r"^(```[a-z]*\n.*?^```$)", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
+_FILE = re.compile(r"^@file (\S+\.py)$", re.MULTILINE)
+_SESSION = re.compile(r"^@session ([\w-]+)(?: (\d+))?: (\$ .+)$", re.MULTILINE)
+
+
+def places() -> dict[Path, str]:
+    """The documents of the site, by the file that each is made from."""
+    own = {path: str(path.relative_to(SITE).with_suffix("")) for path in SITE.rglob("*.md")}
+    manual = {source_of(name): place_of(name) for name in PAGES}
+    sessions = {path: f"sessions/{path.stem}" for path in sorted(SESSIONS.glob("*.md"))}
+    return {**own, **manual, **sessions, TOP / "tests/benchmarks/README.md": "figures"}
+
+
+def write(directory: Path) -> None:
+    """Write all documents, and the pictures that they show, below a directory."""
+    found = places()
+    pages = {source_of(name): name for name in PAGES}
+    for path, place in found.items():
+        text = document(pages[path]) if path in pages else _own(path, found, directory)
+        made = directory / f"{place}.md"
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_text(text, encoding="utf-8")
+
+
+def _own(path: Path, found: dict[Path, str], directory: Path) -> str:
+    """A file that is Markdown already."""
+    text = _linked(path, found, directory)
+    text = _FILE.sub(_whole, _SESSION.sub(_quoted, text))
+    made = {"@agents@": agents, "@commands@": commands, "@topics@": lambda: _unlisted(text)}
+    return re.sub(r"^@(?:agents|commands|topics)@$", lambda mark: made[mark[0]](), text, flags=re.M)
+
+
+def _unlisted(index: str) -> str:
+    """The documents about topics of the manual that the table of contents does not list."""
+    topics = [place_of(name) for name in PAGES if name.endswith(".7")]
+    listed = re.compile(r"^(?:.*<)?(reference/[\w-]+)>?$", re.MULTILINE).findall(index)
+    return "\n".join(place for place in topics if place not in listed)
+
+
+def _quoted(marker: re.Match[str]) -> str:
+    name, count, first = marker.groups()
+    session = (SESSIONS / f"{name}.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```console\n(.*?)^```$", session, re.MULTILINE | re.DOTALL):
+        commands = re.split(r"^(?=\$ )", block, flags=re.MULTILINE)
+        for at, command in enumerate(commands):
+            if command.startswith(f"{first}\n"):
+                last = at + int(count) if count else None
+                return f"```console\n{''.join(commands[at:last])}```"
+    raise AssertionError(f"not in the session: {marker[0]}")
+
+
+def _whole(marker: re.Match[str]) -> str:
+    return f"```python\n{(TOP / marker[1]).read_text(encoding='utf-8')}```"
+
+
+def _linked(path: Path, found: dict[Path, str], directory: Path) -> str:
+    """A file with its relative links as the site needs them; code stays as it is."""
+    here = Path(found[path]).parent
+
+    def link(match: re.Match[str]) -> str:
+        mark, text, target = match.groups()
+        file, _, anchor = target.partition("#")
+        if re.match(r"[a-z]+:", target) or not file:
+            return match[0]
+        source = Path(os.path.normpath(path.parent / file))
+        if mark:
+            picture = Path("pictures", source.name)
+            (directory / picture).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, directory / picture)
+            return f"![{text}]({os.path.relpath(picture, here)})"
+        if source not in found:
+            assert source.exists(), f"{path}: {target}"
+            return text
+        return f"[{text}]({os.path.relpath(found[source], here)}.md{'#' * bool(anchor)}{anchor})"
+
+    parts = _FENCE.split(path.read_text(encoding="utf-8"))
+    return "".join(_LINK.sub(link, part) if at % 2 == 0 else part for at, part in enumerate(parts))
