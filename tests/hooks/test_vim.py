@@ -516,7 +516,7 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     call feedkeys("\\<CR>", 'xt')
     call boocode#Wait()
     let first = getbufline('boocode://turn', 1, '$')
-    2
+    3
     doautocmd CursorMoved
     call boocode#Wait()
     let second = getbufline('boocode://turn', 1, '$')
@@ -528,15 +528,16 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     let seen = Report({'rows': rows, 'first': first, 'second': second, 'restored': restored})
     """
     seen = vim(changed, script, "a")
-    newest, oldest = seen["rows"]
-    assert "  second  (you are here: " in newest
+    here, newest, oldest = seen["rows"]
+    assert here.strip() == "you are here: after this turn"
+    assert newest.endswith("  second")
     assert oldest.endswith("  change them")
     assert "codex" in oldest
     assert (seen["first"][0], "+three" in seen["first"]) == ("second", True)
     assert (seen["second"][0], "+TWO" in seen["second"]) == ("change them", True)
-    assert seen["restored"][1].endswith("  (you are here: before this turn)")
+    assert seen["restored"][2].strip() == "you are here: before this turn"
     # The list says where the files are now, and the cursor stays.
-    assert (seen["lines"], seen["cursor"]) == (seen["rows"], [2, 1])
+    assert (seen["lines"], seen["cursor"]) == (seen["rows"], [3, 1])
 
 
 def test_a_hunk_that_another_program_proposed_meanwhile_is_not_accepted(proposed: Repo) -> None:

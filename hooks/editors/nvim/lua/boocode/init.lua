@@ -386,7 +386,8 @@ M.status = at_cursor(function(here)
   end
   local is_running, running = pcall(worktree.ask, tree, "turn", { action = "status" })
   if is_running then
-    table.insert(lines, "a turn is running: " .. (running.turn.message or "without a name"))
+    local name = running.turn.message
+    table.insert(lines, "a turn is running" .. (name ~= "" and ": " .. name or ""))
   end
   notice(table.concat(lines, "\n"))
 end)

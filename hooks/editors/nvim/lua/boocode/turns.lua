@@ -13,7 +13,9 @@ local UNITS = { { 86400, "d" }, { 3600, "h" }, { 60, "min" } }
 local DIFF_NAME, LOG_NAME = "boocode://turn", "boocode://log"
 local SIDES = { before = "before this turn", after = "after this turn" }
 
--- What is in the list of turns, and of which worktree; as old as the list.
+local HERE_INDENT = (" "):rep(12)
+
+-- The turns by their lines in the list of turns, and their worktree; as old as the list.
 local log
 
 local function plural(number, word)
@@ -46,22 +48,24 @@ local function label_of(turn)
   return (label or "checkpoint " .. turn.commit:sub(1, 8)):match("[^\n]*")
 end
 
--- A turn in one line: when it began, agent, files, lines, what was asked for, and its marks.
+-- A turn in one line: when it began, agent, files, lines, its marks, and what was asked for, whose
+-- end a narrow window does not show.
 local function describe(turn)
   local counts = ("+%s −%s"):format(turn.added or "?", turn.removed or "?")
   local files = turn.files and plural(turn.files, "file") or ""
   local fields = { age(turn.created_at), turn.agent or "", files, counts }
-  local row = ("%-10s  %-11s  %9s  %12s"):format(unpack(fields)) .. "  " .. label_of(turn)
+  local row = ("%-10s  %-11s  %9s  %12s  "):format(unpack(fields))
   if MARKS[turn.state] then
-    row = row .. "  (" .. MARKS[turn.state] .. ")"
+    row = row .. "(" .. MARKS[turn.state] .. ") "
   end
   if turn.open then
-    row = row .. "  (running)"
+    row = row .. "(running) "
   end
-  if turn.here then
-    row = row .. "  (you are here: " .. turn.here .. " this turn)"
-  end
-  return row
+  return row .. label_of(turn)
+end
+
+local function you_are_here(turn)
+  return "you are here: " .. turn.here .. " this turn"
 end
 
 -- The newest turns, of those that changed some paths; the last row may stand for older ones.
@@ -94,7 +98,10 @@ local function choose_turn(tree, prompt, paths)
       table.insert(turns, { is_more = true })
     end
     local chosen = select(turns, prompt, function(turn)
-      return turn.is_more and "older turns…" or describe(turn)
+      if turn.is_more then
+        return "older turns…"
+      end
+      return describe(turn) .. (turn.here and "  (" .. you_are_here(turn) .. ")" or "")
     end)
     if not chosen or not chosen.is_more then
       return chosen
@@ -361,11 +368,23 @@ local function fill_log(buffer, tree, turns)
     local turn = log and log.turns[vim.api.nvim_win_get_cursor(window)[1]]
     cursors[window] = turn and turn.id
   end
-  log = { tree = tree, turns = turns }
+  log = { tree = tree, turns = {} }
+  local rows = {}
+  for _, turn in ipairs(turns) do
+    local here = turn.here and HERE_INDENT .. you_are_here(turn)
+    if here and turn.here ~= "before" then
+      table.insert(rows, here)
+    end
+    table.insert(rows, describe(turn))
+    log.turns[#rows] = turn
+    if turn.here == "before" then
+      table.insert(rows, here)
+    end
+  end
   vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.tbl_map(describe, turns))
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, rows)
   vim.bo[buffer].modifiable = false
-  for line, turn in ipairs(turns) do
+  for line, turn in pairs(log.turns) do
     for window, id in pairs(cursors) do
       if id == turn.id then
         vim.api.nvim_win_set_cursor(window, { line, 0 })
@@ -394,6 +413,7 @@ function M.log(tree)
   local buffer = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_set_name(buffer, LOG_NAME)
   fill_log(buffer, tree, turns)
+  vim.api.nvim_win_set_cursor(0, { log.turns[1] and 1 or 2, 0 })
   local shown
   local function on_turn(action)
     local act = task.command(action)

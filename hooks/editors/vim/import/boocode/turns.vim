@@ -13,6 +13,7 @@ const SIDES = {before: 'before this turn', after: 'after this turn'}
 const UNDO = ':BoocodeUndo takes it back'
 const DIFF_NAME = 'boocode://turn'
 const LOG_NAME = 'boocode://log'
+const HERE_INDENT = repeat(' ', 12)
 
 def Plural(number: number, word: string): string
   return number .. ' ' .. word .. (number == 1 ? '' : 's')
@@ -43,21 +44,23 @@ def LabelOf(turn: dict<any>): string
   return matchstr(turn.label ?? 'checkpoint ' .. turn.commit[: 7], '^[^\n]*')
 enddef
 
-# A turn in one line: when it began, agent, files, lines, what was asked for, and its marks.
+# A turn in one line: when it began, agent, files, lines, its marks, and what was asked for, whose
+# end a narrow window does not show.
 def DescribeTurn(turn: dict<any>): string
   final lines = printf('+%s −%s', turn.added, turn.removed)
   final fields = [Age(turn.created_at), turn.agent ?? '', Plural(turn.files ?? 0, 'file'), lines]
-  var row = call('printf', ['%-10s  %-11s  %9s  %12s'] + fields) .. '  ' .. LabelOf(turn)
+  var row = call('printf', ['%-10s  %-11s  %9s  %12s  '] + fields)
   if has_key(MARKS, get(turn, 'state', ''))
-    row ..= '  (' .. MARKS[turn.state] .. ')'
+    row ..= '(' .. MARKS[turn.state] .. ') '
   endif
   if get(turn, 'open', false)
-    row ..= '  (running)'
+    row ..= '(running) '
   endif
-  if has_key(turn, 'here')
-    row ..= '  (you are here: ' .. turn.here .. ' this turn)'
-  endif
-  return row
+  return row .. LabelOf(turn)
+enddef
+
+def YouAreHere(turn: dict<any>): string
+  return 'you are here: ' .. turn.here .. ' this turn'
 enddef
 
 # The turns of an answer of log, of which one says where the files are.
@@ -91,7 +94,8 @@ def ChooseTurn(
     tree: dict<any>, title: string, paths: list<string>, Then: func,
     limit: number = FIRST_PAGE)
   ReadTurns(tree, paths, limit, (turns) => {
-    var rows = turns->mapnew((_, turn) => DescribeTurn(turn))
+    var rows = turns->mapnew((_, turn) =>
+      DescribeTurn(turn) .. (has_key(turn, 'here') ? '  (' .. YouAreHere(turn) .. ')' : ''))
     if len(turns) == limit
       add(rows, 'older turns…')
     endif
@@ -144,6 +148,14 @@ def Report(tree: dict<any>, files: list<any>, done: string)
   proposal.Refresh(tree, (_, _) => RefreshLog(tree, task.Finish))
 enddef
 
+# Replace the lines of a buffer, which is never empty meanwhile: Vim would say so.
+def SetLines(buffer: number, lines: list<string>)
+  setbufvar(buffer, '&modifiable', true)
+  setbufline(buffer, 1, empty(lines) ? [''] : lines)
+  deletebufline(buffer, max([len(lines), 1]) + 1, '$')
+  setbufvar(buffer, '&modifiable', false)
+enddef
+
 # Show what a turn did in a window below, and leave the cursor where it is.
 def ShowDiff(tree: dict<any>, turn: dict<any>, Then: func)
   worktree.Ask(tree, 'diff', {old: turn.id, turn: true}, (answer) => {
@@ -154,10 +166,7 @@ def ShowDiff(tree: dict<any>, turn: dict<any>, Then: func)
       wincmd p
     endif
     final buffer = bufnr(DIFF_NAME)
-    setbufvar(buffer, '&modifiable', true)
-    deletebufline(buffer, 1, '$')
-    setbufline(buffer, 1, [LabelOf(turn), ''] + split(answer.diff, "\n"))
-    setbufvar(buffer, '&modifiable', false)
+    SetLines(buffer, [LabelOf(turn), ''] + split(answer.diff, "\n"))
     win_execute(bufwinid(DIFF_NAME), ':1')
     Then()
   })
@@ -347,13 +356,20 @@ enddef
 # Fill the list of turns; the cursor stays on its turn, if the list has the focus.
 def FillLog(turns: list<any>)
   final buffer = bufnr(LOG_NAME)
-  final here = get(getbufvar(buffer, 'boocode_turns', []), line('.') - 1, {})
-  setbufvar(buffer, 'boocode_turns', turns)
-  setbufvar(buffer, '&modifiable', true)
-  deletebufline(buffer, 1, '$')
-  setbufline(buffer, 1, turns->mapnew((_, turn) => DescribeTurn(turn)))
-  setbufvar(buffer, '&modifiable', false)
-  final row = index(turns->mapnew((_, turn) => turn.id), get(here, 'id', ''))
+  final shown = get(getbufvar(buffer, 'boocode_turns', []), line('.') - 1, {})
+  var rows: list<string> = []
+  var by_line: list<dict<any>> = []
+  for turn in turns
+    final side = get(turn, 'here', '')
+    final here = side == '' ? [] : [HERE_INDENT .. YouAreHere(turn)]
+    final above = side == 'before' ? [] : here
+    final below = side == 'before' ? here : []
+    rows += above + [DescribeTurn(turn)] + below
+    by_line += above->mapnew((_, _) => ({})) + [turn] + below->mapnew((_, _) => ({}))
+  endfor
+  setbufvar(buffer, 'boocode_turns', by_line)
+  SetLines(buffer, rows)
+  final row = index(by_line->mapnew((_, turn) => get(turn, 'id')), get(shown, 'id', ''))
   if bufnr() == buffer && row >= 0
     cursor(row + 1, 1)
   endif
@@ -382,6 +398,7 @@ export def Log(tree: dict<any>)
     b:boocode_tree = tree
     b:boocode_shown = ''
     FillLog(turns)
+    cursor(empty(b:boocode_turns[0]) ? 2 : 1, 1)
     nnoremap <buffer> <nowait> <CR> <ScriptCmd>AtCursor('diff')<CR>
     nnoremap <buffer> <nowait> r <ScriptCmd>AtCursor('restore')<CR>
     nnoremap <buffer> <nowait> t <ScriptCmd>AtCursor('revert')<CR>
