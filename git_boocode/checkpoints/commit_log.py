@@ -55,6 +55,7 @@ class LoggedCommit(NamedTuple):
             "time": self.time,
             "subject": self.subject,
             "kind": self.kind,
+            "branch": self.branch or None,
             "since": self.since or None,
             "turn": self.turn or None,
         }

@@ -21,6 +21,7 @@ from git_boocode.checkpoints.turn_work import RecordedHistory
 from git_boocode.checkpoints.turns import NOW, Turn, only_paths
 from git_boocode.repo.entries import Unusable
 from git_boocode.repo.git import GitError
+from git_boocode.repo.layout import TURN_ENDS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import NO_FILE, Quarantine
 from git_boocode.repo.trees import Item, TreeEditor
@@ -44,7 +45,8 @@ class HandChange(NamedTuple):
 
     `after` is the turn before it, `before` the one after it, and `operation` the restore, revert or
     pick before which it was found; `since` is the id of the state before it. `until` is that of
-    the state after it. All are empty for none.
+    the state after it. `ended` is the turn or operation that left the state before it. All are
+    empty for none.
     """
 
     since: str
@@ -52,6 +54,7 @@ class HandChange(NamedTuple):
     after: str
     before: str
     operation: str
+    ended: str
     turn: Turn  # with which `count_changes` compares the trees
 
 
@@ -84,15 +87,22 @@ class WorktreeMoments:
         """What changed by hand between some moments, newest first."""
         found = []
         for earlier, later in pairwise(moments):
-            if earlier.open or not earlier.entry:
+            entry, is_step = earlier.entry, earlier.is_operation
+            if earlier.open or not entry:
                 continue
-            old = self._after(earlier.entry) if earlier.is_operation else earlier.entry.tree
+            old = tree_left(self._catalog, entry) if is_step else entry.tree
             new = later.entry.tree if later.entry else self._listed.now()
             if old and new and old != new:
-                turn = Turn(earlier.entry, NOW, new, own=(old, new))
-                operation = later.id if later.is_operation else ""
-                before = moments[-1].id if later.is_operation else later.open
-                change = HandChange(earlier.id, later.id, earlier.latest, before, operation, turn)
+                is_end = entry.ref.startswith(TURN_ENDS)
+                change = HandChange(
+                    since=earlier.id,
+                    until=later.id,
+                    after=earlier.latest,
+                    before=moments[-1].id if later.is_operation else later.open,
+                    operation=later.id if later.is_operation else "",
+                    ended=earlier.id if is_step else entry.ref[len(TURN_ENDS) :] if is_end else "",
+                    turn=Turn(entry, NOW, new, own=(old, new)),
+                )
                 found.append(change)
         return found[::-1]
 
@@ -143,42 +153,46 @@ class WorktreeMoments:
             ]
         return self._operations
 
-    def _after(self, safety: Checkpoint) -> str:
-        """The tree that an operation left; empty if that is unknown."""
-        repository, plan = self._catalog.repository, read_plan(safety)
-        request = plan.request
-        if not plan.kind or not request.files:
-            return safety.tree
-        [target] = self._catalog.store.commits([plan.target_commit or safety.commit.id])
-        if not plan.target_commit or target is None:
-            return ""
-        is_made = plan.kind == RESTORE and plan.step is not None
-        if not plan.blocked and (is_made or not (request.paths or request.only is not None)):
-            return target.tree
-        git = repository.git.bind(cwd=os.path.join(repository.worktree, request.prefix))
-        try:
-            found = tree_changes(git, safety.tree, target.tree, request.paths)
-        except (GitError, OSError):
-            # The directory is gone, or objects are.
-            return ""
-        changes = [
-            each
-            for each in found
-            if (request.only is None or each.path in request.only)
-            and not _is_below(each.path, plan.blocked)
-        ]
-        if not changes:
-            return safety.tree
-        with scratch_directory(repository.state_dir, read_only=True) as scratch:
-            quarantine = Quarantine(repository, scratch)
-            editor = TreeEditor.of(repository.store, safety.tree, [c.path for c in changes])
-            # Deletions first: a directory must be removed before a file can take its name.
-            for change in sorted(changes, key=lambda each: each.mode):
-                item = Item(change.mode.encode(), change.id.encode())
-                editor.put(os.fsencode(change.path), None if change.mode == NO_FILE else item)
-            tree = editor.write(quarantine.store).decode("ascii")
-            quarantine.release()
-        return tree
+
+def tree_left(catalog: Catalog, safety: Checkpoint) -> str:
+    """The tree that an operation left; empty if that is unknown.
+
+    It writes objects: see `temporary_objects`.
+    """
+    repository, plan = catalog.repository, read_plan(safety)
+    request = plan.request
+    if not plan.kind or not request.files:
+        return safety.tree
+    [target] = catalog.store.commits([plan.target_commit or safety.commit.id])
+    if not plan.target_commit or target is None:
+        return ""
+    is_made = plan.kind == RESTORE and plan.step is not None
+    if not plan.blocked and (is_made or not (request.paths or request.only is not None)):
+        return target.tree
+    git = repository.git.bind(cwd=os.path.join(repository.worktree, request.prefix))
+    try:
+        found = tree_changes(git, safety.tree, target.tree, request.paths)
+    except (GitError, OSError):
+        # The directory is gone, or objects are.
+        return ""
+    changes = [
+        each
+        for each in found
+        if (request.only is None or each.path in request.only)
+        and not _is_below(each.path, plan.blocked)
+    ]
+    if not changes:
+        return safety.tree
+    with scratch_directory(repository.state_dir, read_only=True) as scratch:
+        quarantine = Quarantine(repository, scratch)
+        editor = TreeEditor.of(repository.store, safety.tree, [c.path for c in changes])
+        # Deletions first: a directory must be removed before a file can take its name.
+        for change in sorted(changes, key=lambda each: each.mode):
+            item = Item(change.mode.encode(), change.id.encode())
+            editor.put(os.fsencode(change.path), None if change.mode == NO_FILE else item)
+        tree = editor.write(quarantine.store).decode("ascii")
+        quarantine.release()
+    return tree
 
 
 def _is_below(path: str, directories: frozenset[str]) -> bool:

@@ -56,6 +56,11 @@ class LoggedOperation(NamedTuple):
         return not step.whole if step else bool(self.plan.request.paths)
 
     @property
+    def is_conversation_only(self) -> bool:
+        """Whether it restored no files."""
+        return self.command == RESTORE and not self.plan.request.files
+
+    @property
     def side(self) -> str:
         """Whether a restore went back to before its target or to after it; else empty."""
         return "" if self.plan.step else _side(self.safety)
@@ -71,6 +76,7 @@ class LoggedOperation(NamedTuple):
             "turns": [] if is_restore else [*self.targets],
             "side": self.side or None,
             "partial": self.is_partial,
+            "conversation_only": self.is_conversation_only,
             "undone": self.undone,
             "state": self.state,
         }

@@ -20,7 +20,7 @@ from git_boocode.checkpoints.operation_log import (
 from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.turn_changes import ChangeCounts, TurnFile, changed_files, counted
-from git_boocode.checkpoints.turn_words import AFTER, BEFORE, DURING
+from git_boocode.checkpoints.turn_words import AFTER, DURING
 from git_boocode.checkpoints.turns import only_paths
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import CHECKPOINTS, TURN_ENDS
@@ -34,7 +34,7 @@ _MOST_PATHS = 100  # that an answer lists
 _NEWEST = "~"
 """Greater than all ids."""
 # The order at the same id, from below: a turn or operation is above its beginning.
-_BY_HAND, _HERE, _TURN, _COMMIT, _HERE_AFTER = range(5)
+_BY_HAND, _HERE, _TURN, _COMMIT = range(4)
 
 
 class ByHand(NamedTuple):
@@ -61,6 +61,7 @@ class ByHand(NamedTuple):
             "after": change.after or None,
             "before": change.before or None,
             "operation": change.operation or None,
+            "ended": change.ended or None,
             "time": self.time,
             "state": self.state,
             **_counts_json(self.counts),
@@ -71,18 +72,25 @@ class ByHand(NamedTuple):
 class Here(NamedTuple):
     """The state in which this worktree is: before, after or during a turn.
 
-    `counts` are what changed by hand since, without what operations did. `is_back` is whether a
-    restore went back there.
+    `counts` are what changed by hand since, without what operations did. `at` is the id of the
+    recorded state to which a restore, undo or redo went back: what is below it is older. It is
+    empty if it is on top.
     """
 
     turn: str
     side: str
     counts: ChangeCounts
-    is_back: bool = False
+    at: str = ""
+
+    @property
+    def place(self) -> _Place:
+        """Its place among the entries."""
+        return (self.at or _NEWEST, _HERE, 0)
 
     def as_json(self) -> dict[str, object]:
         """The state in JSON answers."""
-        return {"turn": self.turn, "side": self.side, **_counts_json(self.counts)}
+        about = {"turn": self.turn, "side": self.side, "at": self.at or None}
+        return {**about, **_counts_json(self.counts)}
 
 
 Beside = LoggedOperation | LoggedCommit | ByHand | Here
@@ -197,12 +205,8 @@ class WorktreeLog:
     def mark(self) -> None:
         """Let the mark of where this worktree is be among the entries."""
         here = self.here if self._begun else None
-        if here is None:
-            return
-        place = (_NEWEST, _HERE, 0)
-        if here.is_back:
-            place = (here.turn, _HERE if here.side == BEFORE else _HERE_AFTER, 0)
-        self._pending.append((place, here))
+        if here is not None:
+            self._pending.append((here.place, here))
 
     def take_mark(self) -> list[Beside]:
         """The mark alone, if it was not taken yet."""
@@ -238,7 +242,7 @@ class WorktreeLog:
         place = self._place(_NEWEST)
         if place is None:
             return None
-        turn, side, times, is_back = place
+        turn, side, times, at = place
         inside = [
             each.files or ()
             for each in self.by_hand
@@ -249,7 +253,7 @@ class WorktreeLog:
         ]
         counts = counted(file for files in inside for file in files)
         paths = {file.path for files in inside for file in files}
-        return Here(turn, side, counts._replace(files=len(paths)), is_back)
+        return Here(turn, side, counts._replace(files=len(paths)), at)
 
     @property
     def here_json(self) -> dict[str, object] | None:
@@ -257,10 +261,10 @@ class WorktreeLog:
         here = self.here if self._begun else None
         return here.as_json() if here else None
 
-    def _place(self, before: str) -> tuple[str, str, list[tuple[str, str]], bool] | None:
+    def _place(self, before: str) -> tuple[str, str, list[tuple[str, str]], str] | None:
         """The turn and the side of it at which the worktree was before the state with an id.
 
-        With the times since then, between the ids of states, and whether a restore went there.
+        With the times since then, between the ids of states, and the `at` of `Here`.
         """
         restores = self.states.restores(self.catalog.repository.worktree_key)
         restore = next((each for each in reversed(restores) if each.id < before), None)
@@ -273,18 +277,27 @@ class WorktreeLog:
         if restore is None or reached > restore.id:
             if known and known[0].open:
                 turn = known[0].open
-                is_running = before == _NEWEST and turn in self._running
-                return turn, DURING if is_running else AFTER, [(turn, before)], False
+                side = DURING if self._runs_at(turn, before) else AFTER
+                return turn, side, [(turn, before)], ""
             if last and last.entry and last.entry.ref.startswith(TURN_ENDS):
                 # Of turns that overlapped, the one that ended last.
-                return last.entry.ref.removeprefix(TURN_ENDS), AFTER, [(last.id, before)], False
-            return begun, AFTER, [(begun, before)], False
+                return last.entry.ref.removeprefix(TURN_ENDS), AFTER, [(last.id, before)], ""
+            return begun, AFTER, [(begun, before)], ""
         since = (restore.id, before)
         if restore.target in {each.id for each in self._listed.recorded.safety}:
             # A record that is damaged may name a later state.
-            place = self._place(min(restore.target, restore.id))
-            return (*place[:2], [*place[2], since], place[3]) if place else None
-        return restore.target, restore.side, [since], True
+            state = min(restore.target, restore.id)
+            if (place := self._place(state)) is None:
+                return None
+            turn, side, times, at = place
+            is_below = any(each.id > state for each in self._begun)
+            return turn, side, [*times, since], at or (state if is_below else "")
+        return restore.target, restore.side, [since], restore.to
+
+    def _runs_at(self, turn: str, state: str) -> bool:
+        """Whether a turn that had not ended by a state went on then, instead of ending unseen."""
+        end = self._listed.recorded.ends.get(turn)
+        return bool(end and end.meta.text("id") > state) or turn in self._running
 
     def _begun_before(self, before: str) -> str:
         """The newest checkpoint before a state, also if it was not read yet."""

@@ -73,7 +73,6 @@ def operation_line(
     first, *more = operation.targets
     label = label_of(targets[first]) if first in targets else ""
     named = name(first) + (f" ({label})" if label else "")
-    request = operation.plan.request
     if operation.command != RESTORE:
         what = f"the turn {named}" if not more else counted(len(operation.targets), "turn")
         done = f"{operation.command}ed {'a part of ' if operation.is_partial else ''}{what}"
@@ -82,7 +81,8 @@ def operation_line(
         is_turn = first not in targets or not targets[first].ref.startswith(SAFETY)
         side = f"{operation.side or BEFORE} " if is_turn else ""
         scope = "some files " if operation.is_partial else ""
-        done = f"restored {scope if request.files else 'the conversation '}to {side}{named}"
+        scope = "the conversation " if operation.is_conversation_only else scope
+        done = f"restored {scope}to {side}{named}"
     return _marked(f"{done} (undone)" if operation.undone else done, operation.state)
 
 
@@ -109,11 +109,11 @@ def _by_hand_line(row: ByHand) -> str:
 
 
 def _here_line(row: Here, name: str) -> str:
-    if not row.is_back and row.side == AFTER and name != "@":
+    if not row.at and row.side == AFTER and name != "@":
         # Of several turns that overlapped, another one ended last.
         return HERE
     line = f"{HERE}: {SIDES[row.side]}, {name}"
-    if row.is_back and row.counts.files:
+    if row.at and row.counts.files:
         line += f", and {BY_HAND} {counts_text(row.counts)}"
     return line
 

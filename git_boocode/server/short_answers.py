@@ -243,15 +243,16 @@ def _log_lines(done: _Answered) -> Iterator[str]:
         return
     turns, steps = done.get("checkpoints"), (done.get("operations") or ())[:_STEPS]
     several = len({row["agent"] for row in turns}) > 1
-    if (here := done.get("here")) and (here["turn"], here["side"]) != (turns[0]["id"], AFTER):
-        yield f"{HERE}: {SIDES[here['side']]}, {done.short(here['turn'])}"
     # What was done by hand was found when the turn or operation above it began.
-    rows = [(row["id"], 1, _logged_turn(row, done.short, agent=several)) for row in turns]
-    rows += [(row["id"], 1, _logged_step(row, done.short)) for row in steps]
+    rows = [(row["id"], 2, _logged_turn(row, done.short, agent=several)) for row in turns]
+    rows += [(row["id"], 2, _logged_step(row, done.short)) for row in steps]
     rows += [
         (row["operation"] or row["before"] or "~", 0, _logged_by_hand(row))
         for row in (done.get("by_hand") or ())[:_STEPS]
     ]
+    if (here := done.get("here")) and (here["at"] or here["side"] != AFTER):
+        where = f"{HERE}: {SIDES[here['side']]}, {done.short(here['turn'])}"
+        rows.append((here["at"] or "~", 1, where))
     yield from (text for *_, text in sorted(rows, reverse=True))
     yield from _rest_of_log(turns, limit, "turns")
     for row in done.get("not_counted") or ():

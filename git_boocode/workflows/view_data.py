@@ -225,7 +225,7 @@ def _data(
         "more": len(found) + len(noted_rows) > most,
         "turns": turns,
         "operations": [] if commits else _operations(beside, turns),
-        "commits": [{**each.as_json(), "since": time_of(each.since)} for each in beside.commits],
+        "commits": [each.as_json() for each in beside.commits],
         "by_hand": [each.as_json() for each in beside.by_hand],
         "here": beside.here_json,
         **undo_steps([*filter(catalog.is_ours, listed.recorded.safety)]),
@@ -275,6 +275,7 @@ def _operations(beside: WorktreeLog, turns: Sequence[JsonObject]) -> list[JsonOb
             "side": each.side or None,
             "state": each.state,
             "partial": each.is_partial,
+            "conversation_only": each.is_conversation_only,
             "turns": [*each.targets],
             "targets": [
                 {

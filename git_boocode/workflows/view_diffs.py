@@ -13,12 +13,14 @@ from itertools import product
 from typing import NamedTuple
 from unicodedata import normalize
 
+from git_boocode.checkpoints.hand_changes import tree_left
 from git_boocode.checkpoints.own_changes import tree_after
 from git_boocode.checkpoints.store.catalog import Catalog
 from git_boocode.checkpoints.turn_changes import DiffLimits, TurnFile, turn_files
 from git_boocode.checkpoints.turn_log import LogRequest, TurnLog
 from git_boocode.checkpoints.turns import NOW, TOP, CurrentTree, Turn
 from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import JsonObject, file_json, shown_turn
@@ -42,7 +44,7 @@ _SPECIAL = re.compile(r"[][\\.*^$+?(){}|]")
 
 
 class State(NamedTuple):
-    """The state at the beginning or the end of a turn; without a turn, the worktree as it is."""
+    """The state before or after a turn or an operation; without one, the worktree as it is."""
 
     turn: str = ""
     side: str = BEFORE
@@ -150,7 +152,13 @@ def _tree(catalog: Catalog, state: State, now: CurrentTree) -> str:
             raise now.error
         return tree
     checkpoint = catalog.find(state.turn)
-    return tree_after(catalog, checkpoint) if state.side == AFTER else checkpoint.tree
+    if state.side == BEFORE:
+        return checkpoint.tree
+    if not checkpoint.ref.startswith(SAFETY):
+        return tree_after(catalog, checkpoint)
+    if not (left := tree_left(catalog, checkpoint)):
+        raise RefusedError("it is unknown what that operation left", code="not_found")
+    return left
 
 
 def _literal(paths: Sequence[str]) -> tuple[str, ...]:

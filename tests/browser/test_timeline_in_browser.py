@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from unicodedata import normalize
 
 import pytest
 
-from tests.agents.kit import fire, prompted
+from tests.agents.kit import Turns, fire, prompted
 from tests.browser.kit import PHONE, WIDE, Browser, served
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
@@ -89,6 +90,40 @@ def test_a_restore_says_where_one_is_and_what_is_away(page: Browser, work: Repo)
         page.one("#redo").click()
         page.until(lambda: page.texts("#notice span")[0].startswith("Redone"))
         assert not (work.top / "two").exists()
+
+
+def test_the_mark_is_above_turns_that_overlapped(page: Browser, repo: Repo) -> None:
+    turns = Turns(repo)
+    turns.begin("first", "s1")
+    turns.whole("second", "s2", a="1\n")
+    turns.end("first", "s1")
+    with served(repo.top) as url:
+        page.open(url)
+        page.until(lambda: timeline(page) == ["you are here", "Cl | second", "Cl | first"])
+        turns.whole("third", "s2", b="1\n")
+        repo.boocode("restore", "--after", turns["first"], "--files-only")
+        repo.write("c", "by hand\n")
+        page.until(lambda: timeline(page)[0] == "by hand 1 file +1")
+        assert timeline(page)[2:] == [
+            "Cl | third | (restored away)",
+            "you are here: after this turn, “first”, and 1 file +1 by hand",
+            "Cl | second",
+            "Cl | first",
+        ]
+        # What the link shows are the states of the entry, not those of the latest turn.
+        page.one(".by-hand a").click()
+        page.until(lambda: "From after the restore of" in page.one("#turn h2").text)
+        assert page.texts("#turn .file .path") == ["c"]
+
+
+def test_moves_of_head_are_not_all_commits(page: Browser, work: Repo) -> None:
+    work.git("branch", "other", "HEAD~1")
+    for name in ("other", "main", "other", "main", "other"):
+        work.git("checkout", "-q", "-f", name)
+    with served(work.top) as url:
+        page.open(url)
+        moves = page.until(lambda: [row for row in timeline(page) if "of HEAD" in row])
+        assert re.match("\\d moves of HEAD, the last: checked out (main|other): ", moves[0])
 
 
 def test_a_step_made_elsewhere_can_be_undone_here(page: Browser, work: Repo) -> None:

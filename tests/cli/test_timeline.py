@@ -91,7 +91,7 @@ def test_a_running_turn_is_marked(repo: Repo, turns: Turns) -> None:
     row = repo.boocode("log", "--json", "-n", "1").json
     assert row["checkpoints"][0]["open"] is True
     assert row["here"] == {
-        "turn": turns["third"], "side": "during", "files": 0, "added": 0, "removed": 0
+        "turn": turns["third"], "side": "during", "at": None, "files": 0, "added": 0, "removed": 0
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.agents.kit import Turns
 from tests.repo_kit import Repo
 
 CLIENT = Path(__file__).parents[2] / "hooks/editors/vscode"
@@ -905,6 +906,28 @@ def test_the_timeline_tells_what_happened(code: Code) -> None:
     assert ["second", "(restored away)"] in others
     assert ["restored to before 'first'", "just now"] in others
     assert [label for label, _ in others if label.startswith("committed ")]
+
+
+def test_the_place_of_the_worktree_is_above_all_that_it_contains(code: Code) -> None:
+    turns = Turns(code.repo)
+    turns.begin("first", "s1")
+    turns.whole("second", "s2", new="1\n")
+    turns.end("first", "s1")
+    turns.whole("third", "s2", other="1\n")
+    code.repo.boocode("restore", "--after", turns["first"], "--files-only")
+    seen = code.run(
+        """
+        const rows = await host.rows("turns");
+        return rows.map(({ label, description }) => `${label}, ${description.split(" · ")[0]}`);
+        """
+    )
+    assert seen == [
+        "restored to after 'first', just now",
+        "third, (restored away)",
+        "you are here, after this turn, 'first'",
+        "second, claude-code",
+        "first, claude-code",
+    ]
 
 
 @pytest.mark.parametrize("after", [False, True])

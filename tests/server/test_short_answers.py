@@ -223,6 +223,17 @@ def test_a_log_with_agents_restores_and_edits(agent: Client, work: Repo) -> None
     assert said(agent, "log", grep="nothing") == "no turns found"
 
 
+def test_a_log_says_where_a_restore_went_back_to(agent: Client, work: Repo) -> None:
+    first, second = (id_in(said(agent, "checkpoint", label=name)) for name in ("one", "two"))
+    work.write("a", "two\n")
+    assert len(said(agent, "log").split("\n")) == 2
+    said(agent, "restore", checkpoint=second)
+    _, restored, here, below = said(agent, "log").split("\n")
+    assert "two" in restored
+    assert re.fullmatch(f"you are here: before this turn, {second[:13]}.*", here), here
+    assert first[:13] in below
+
+
 def test_a_diff_is_bounded(agent: Client, work: Repo) -> None:
     said(agent, "checkpoint")
     assert said(agent, "diff") == "no differences"

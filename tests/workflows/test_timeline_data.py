@@ -97,6 +97,23 @@ def test_a_revert_is_an_operation_and_nothing_by_hand(repo: Repo, turns: Turns) 
 
 
 @pytest.mark.slow
+def test_a_restore_of_the_conversation_alone_is_listed_as_that(
+    repo: Repo, turns: Turns, tmp_path: Path
+) -> None:
+    host = tmp_path / "host"
+    host.write_text('#!/bin/sh\ncat >&2; echo \'{"messages_deleted": 1, "backend_reset": true}\'\n')
+    host.chmod(0o755)
+    turns.whole("first", a="1\n")
+    wanted = ("--conversation-only", "--callback", str(host))
+    assert repo.boocode("restore", turns["first"], *wanted).code == 0
+    assert repo.boocode("restore", turns["first"], "--files-only").code == 0
+    operations = rows(repo)["operations"]
+    assert [each["conversation_only"] for each in operations] == [False, True]
+    operations = repo.boocode("log", "--json").json["operations"]
+    assert [each["conversation_only"] for each in operations] == [False, True]
+
+
+@pytest.mark.slow
 def test_a_restore_of_some_paths_is_nothing_by_hand(repo: Repo, turns: Turns) -> None:
     turns.whole("first", a="1\n", b="1\n")
     repo.write("c", "by hand\n")
@@ -104,8 +121,11 @@ def test_a_restore_of_some_paths_is_nothing_by_hand(repo: Repo, turns: Turns) ->
     [found] = rows(repo)["by_hand"]
     operation = rows(repo)["operations"][0]["id"]
     assert (found["paths"], found["operation"]) == (["c"], operation)
+    assert found["ended"] == turns["first"]
     repo.write("b", "2\n")
-    assert [each["paths"] for each in rows(repo)["by_hand"]] == [["b"], ["c"]]
+    latest, found = rows(repo)["by_hand"]
+    assert [latest["paths"], found["paths"]] == [["b"], ["c"]]
+    assert (latest["ended"], latest["before"]) == (operation, None)
     assert here(repo) == (turns["first"], "after", 2)
 
 
@@ -136,6 +156,9 @@ def test_commits_are_listed_with_the_turn_in_which_they_were_made(repo: Repo, tu
     assert [row["id"] for row in commits[1:]] == [outside, inside]
     repo.git("checkout", "-q", "-b", "same")
     assert len(rows(repo)["commits"]) == 3
+    repo.git("checkout", "-q", "-b", "other", outside)
+    latest = rows(repo)["commits"][0]
+    assert (latest["kind"], latest["branch"], latest["id"]) == ("checkout", "other", outside)
 
 
 @pytest.mark.slow
@@ -204,3 +227,34 @@ def test_of_sessions_that_overlapped_nothing_is_by_hand(repo: Repo, turns: Turns
     repo.write("c", "1\n")
     assert [row["paths"] for row in rows(repo)["by_hand"]] == [["c"]]
     assert here(repo) == (turns["first"], "after", 1)
+
+
+@pytest.mark.slow
+def test_the_mark_is_above_all_that_the_worktree_contains(repo: Repo, turns: Turns) -> None:
+    turns.begin("first", "s1")
+    turns.whole("second", "s2", a="1\n")
+    turns.end("first", "s1")
+    assert (here(repo), rows(repo)["here"]["at"]) == ((turns["first"], "after", 0), None)
+    turns.whole("third", "s2", b="1\n")
+    assert repo.boocode("restore", "--after", turns["first"], "--files-only").code == 0
+    data = rows(repo)["here"]
+    assert (data["turn"], data["side"]) == (turns["first"], "after")
+    # The end of the first turn came after the second one.
+    assert turns["second"] < data["at"] < turns["third"]
+    assert repo.boocode("undo").code == 0
+    assert (here(repo), rows(repo)["here"]["at"]) == ((turns["third"], "after", 0), None)
+
+
+def test_an_undo_may_lead_into_a_turn_and_below_a_later_one(repo: Repo, turns: Turns) -> None:
+    turns.whole("first", a="1\n")
+    turns.begin("second")
+    repo.write("b", "1\n")
+    assert repo.boocode("restore", turns["first"], "--files-only").code == 0
+    assert repo.boocode("undo").code == 0
+    assert here(repo) == (turns["second"], "during", 0)
+    assert repo.boocode("redo").code == 0
+    turns.end("second")
+    turns.whole("third", "s2", c="1\n")
+    assert repo.boocode("undo", "--force", "newer-turns,later-changes").code == 0
+    assert here(repo) == (turns["second"], "during", 0)
+    assert turns["second"] < rows(repo)["here"]["at"] < turns["third"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.view_data import page_data, turn_data
+from git_boocode.workflows.view_data import page_data, row_data, turn_data
 from git_boocode.workflows.view_diffs import (
     DiffForm,
     State,
@@ -17,6 +17,7 @@ from git_boocode.workflows.view_diffs import (
     file_data,
     turns_with_text,
 )
+from tests.agents.kit import Turns
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
 
@@ -61,6 +62,23 @@ def test_files_in_which_only_whitespace_changed_keep_their_place(repo: Repo) -> 
     assert found["b"]["diff"].splitlines()[4:6] == ["-line 4", "+line four"]
     assert "+  line four" in found["y"]["diff"]
     assert [file["diff"] for path, file in found.items() if path in nothing] == [""] * 4
+
+
+def test_a_change_by_hand_is_compared_with_what_an_operation_left(repo: Repo) -> None:
+    turns = Turns(repo)
+    turns.whole("first", a="1\n")
+    turns.whole("second", a="2\n")
+    repo.write("a", "more\n")
+    assert repo.boocode("restore", turns["second"], "--files-only").code == 0
+    repo.write("c", "by hand\n")
+    turns.whole("third", d="3\n")
+    after, before = row_data(Repository.discover(), 100, {})["by_hand"]
+    assert (after["paths"], before["paths"]) == (["c"], ["a"])
+    assert before["operation"] == after["ended"]
+    found = differing(State(after["ended"], "after"), State(after["before"], "before"))
+    assert [*found] == ["c"]
+    found = differing(State(before["ended"], "after"), State(before["operation"], "before"))
+    assert (found["a"]["added"], found["a"]["removed"]) == (1, 1)
 
 
 def test_a_long_diff_is_left_out_and_comes_alone(repo: Repo) -> None:

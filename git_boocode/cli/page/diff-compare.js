@@ -18,13 +18,15 @@ function statesIn(path) {
 
 function stateText({ turn, side }) {
   if (!turn) return "now";
-  const known = turnOf(turn);
-  return `${side} ${known ? nameOf(known) : `the turn ${turn}`}`;
+  const [known, operation] = [turnOf(turn), data.operations.find(({ id }) => id === turn)];
+  if (operation) return `${side} the ${operation.command} of ${new Date(operation.time * 1000).toLocaleString()}`;
+  return `${side} ${known ? nameOf(known) : turn}`;
 }
 
 // The command line that shows the same; empty if there is none.
 function compareCommand(old, fresh) {
-  const [first, second] = [old, fresh].map((state) => turnOf(state.turn)?.short ?? state.turn);
+  if (![old, fresh].every(({ turn }) => !turn || turnOf(turn))) return "";
+  const [first, second] = [old, fresh].map(({ turn }) => turnOf(turn)?.short);
   if (!first || (old.turn === fresh.turn && old.side === "before" && fresh.side === "after")) return first ? `git boocode diff --turn ${first}` : "";
   if (second && old.side !== fresh.side) return "";
   return ["git boocode diff", old.side === "after" ? "--after" : "", first, second].filter(Boolean).join(" ");
@@ -94,7 +96,8 @@ function chooseComparison(turn) {
   });
 }
 
-// A change by hand between turns: what differs from the one state to the other.
-function byHandPath({ after, before }) {
-  return after ? comparePath({ turn: after, side: "after" }, before ? { turn: before, side: "before" } : NOW) : "";
+// A change by hand: what differs from the state that a turn or operation left to that before the next one.
+function byHandPath({ ended, before, operation }) {
+  const next = operation || before;
+  return ended ? comparePath({ turn: ended, side: "after" }, next ? { turn: next, side: "before" } : NOW) : "";
 }

@@ -5,7 +5,9 @@ const COMMITTED = {
   commit: "committed", amend: "amended", merge: "merged", "cherry-pick": "cherry-picked", revert: "committed", rebase: "rebased",
   am: "applied", pull: "pulled", checkout: "checked out", reset: "reset to",
 };
-const NEVER = 1e12; // seconds, later than all that is listed
+const ARRIVALS = ["checkout", "reset"]; // moves of HEAD that make no commit
+const NEWEST = "~"; // greater than all ids
+const TURN_ORDER = 2; // of a turn among the entries of the same id, which are above it if theirs is greater
 
 // A link goes to its address by itself, and Back returns.
 const turnLink = (id, text) => make("a", { href: `#${id}` }, text);
@@ -17,31 +19,36 @@ function quoted(turn) {
 const entry = (kind, symbol, time, ...parts) => make("li", { class: `entry ${kind}` },
   make("span", { class: "symbol", "aria-hidden": "true" }, symbol), make("span", { class: "what" }, ...parts), time ? timeOf(time) : null);
 
-function operationText({ command, partial, side, turns, targets }) {
+function operationText({ command, partial, conversation_only: isTalk, side, turns, targets }) {
   const [first] = targets;
   const known = turnOf(turns?.[0]);
   const one = known ? quoted(known) : `“${oneLine(first.label) || first.short}”`;
   const what = targets.length > 1 ? counted(targets.length, "turn") : one;
-  if (command === "restore") return [`restored ${partial ? "some files " : ""}to ${side || "before"} `, what];
+  if (command === "restore") return [`restored ${isTalk ? "the conversation " : partial ? "some files " : ""}to ${side || "before"} `, what];
   return [`${command}ed ${partial ? "a part of " : ""}`, what];
 }
 
 const operationEntry = (operation) => entry(`operation ${operation.state ? "gone" : ""}`, "↺", operation.time,
   make("span", {}, operationText(operation)), operation.state ? make("span", { class: "mark" }, STATE_MARKS[operation.state]) : null);
 
-function commitEntry(commit) {
-  return entry("commit", "◆", commit.time, `${COMMITTED[commit.kind] ?? commit.kind} `, copyable(make("code", {}, commit.short), commit.id, "the id"), " ", oneLine(commit.subject));
+function commitParts({ id, short, kind, branch, subject }) {
+  return [`${COMMITTED[kind] ?? kind} ${branch ? `${oneLine(branch)}: ` : ""}`, copyable(make("code", {}, short), id, "the id"), " ", oneLine(subject)];
 }
+
+const commitEntry = (commit) => entry("commit", "◆", commit.time, ...commitParts(commit));
 
 function commitRun(commits) {
   const [newest, oldest] = [commits[0], commits.at(-1)];
+  if (commits.some(({ kind }) => ARRIVALS.includes(kind))) {
+    return entry("commit", "◆", newest.time, `${counted(commits.length, "move")} of HEAD, the last: `, ...commitParts(newest));
+  }
   return entry("commit", "◆", newest.time, `${counted(commits.length, "commit")}, `, make("code", {}, oldest.short), " to ",
     make("code", {}, newest.short), " ", oneLine(newest.subject));
 }
 
 function byHandEntry(change) {
   const counts = change.files === null ? [" (changes unknown)"] : [` ${counted(change.files, "file")} `, ...lineCounts(change).flatMap((each) => [each, " "])];
-  const path = change.operation ? "" : byHandPath(change);
+  const path = byHandPath(change);
   const name = path && data.served
     ? make("a", { href: `#${path}` }, "by hand") : make("b", {}, "by hand");
   const paths = change.paths.slice(0, 10).map(oneLine).join("\n");
@@ -51,35 +58,29 @@ function byHandEntry(change) {
   return made;
 }
 
-function hereText({ turn, side, files, added, removed }, isBack) {
-  const since = files && isBack ? [`, and ${counted(files, "file")} `, ...lineCounts({ added, removed }), " by hand"] : [];
+function hereText({ turn, side, files, added, removed }, withHand) {
+  const since = files && withHand ? [`, and ${counted(files, "file")} `, ...lineCounts({ added, removed }), " by hand"] : [];
   return [`${side} this turn, `, quoted(turnOf(turn)), ...since];
 }
 
-// Whether a restore went back there; else it is above all turns.
-const isBackAt = ({ turn, side }) => data.turns.find((each) => each.here && !each.in_turn)?.id !== turn || side === "before";
-
-const hereEntry = (here) => entry("here", "➤", null, make("b", {}, "you are here"), ": ", hereText(here, isBackAt(here)));
-
-// All entries with the time at which each stands in the list.
-function entriesToList() {
-  const times = new Map(data.turns.map((turn) => [turn.id, turn.started]));
-  for (const operation of data.operations) times.set(operation.id, operation.time);
-  const listed = data.operations.map((each) => ({ time: each.time, order: 2, made: () => operationEntry(each) }));
-  for (const each of data.by_hand) {
-    const until = each.before || each.operation;
-    listed.push({ time: until ? times.get(until) ?? each.time : NEVER, order: 0, made: () => byHandEntry(each) });
-  }
-  // A commit has any time that its author wishes; it came after the state that was recorded before it.
-  for (const each of data.commits) listed.push({ time: each.since, order: 1, commit: each, made: () => commitEntry(each) });
-  if (data.here) {
-    const { turn, side } = data.here;
-    const at = times.get(turn);
-    const place = !isBackAt(data.here) || at === undefined ? { time: NEVER, order: 3 } : { time: at, order: side === "before" ? -1 : 3 };
-    listed.push({ ...place, made: () => hereEntry(data.here) });
-  }
-  return listed.sort((one, other) => other.time - one.time || other.order - one.order);
+function hereEntry(here) {
+  const isOfAll = !here.at && here.side === "after";
+  // Of several turns that overlapped, another one than the newest ended last.
+  const isPlain = isOfAll && data.turns.find((each) => each.here && !each.in_turn)?.id !== here.turn;
+  return entry("here", "➤", null, make("b", {}, "you are here"), ...(isPlain ? [] : [": ", ...hereText(here, here.at)]));
 }
+
+// All entries in the order of `git boocode log`: each with the id of the state above which it is, and its order among those of the same id.
+function entriesToList() {
+  const listed = data.operations.map((each) => ({ id: each.id, order: TURN_ORDER, made: () => operationEntry(each) }));
+  for (const each of data.by_hand) listed.push({ id: each.operation || each.before || NEWEST, order: 0, made: () => byHandEntry(each) });
+  for (const each of data.commits) listed.push({ id: each.since, order: 3, commit: each, made: () => commitEntry(each) });
+  if (data.here) listed.push({ id: data.here.at || NEWEST, order: 1, made: () => hereEntry(data.here) });
+  return listed.sort((one, other) => (other.id > one.id) - (other.id < one.id) || other.order - one.order);
+}
+
+// The time of the day under which an entry is listed, in seconds.
+const timeAt = (id) => (id === NEWEST ? Date.now() / 1000 : timeOfId(id));
 
 // The entries that are newer than a time, and no longer to be listed.
 function takeEntries(listed, isNewer) {
@@ -90,10 +91,10 @@ function takeEntries(listed, isNewer) {
     let end = at;
     while (taken[at].commit && end < taken.length && taken[end].commit) end++;
     if (end - at > MOST_COMMITS) {
-      made.push({ time: taken[at].time, made: commitRun(taken.slice(at, end).map((each) => each.commit)) });
+      made.push({ time: timeAt(taken[at].id), made: commitRun(taken.slice(at, end).map((each) => each.commit)) });
       at = end - 1;
     } else {
-      made.push({ time: taken[at].time, made: taken[at].made() });
+      made.push({ time: timeAt(taken[at].id), made: taken[at].made() });
     }
   }
   return made;

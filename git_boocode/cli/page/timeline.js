@@ -33,7 +33,7 @@ function drawTimeline() {
   rows = new Map();
   let [list, day] = [null, null];
   const put = (time, item) => {
-    const begun = time >= NEVER ? dayOf(Date.now() / 1000) : dayOf(time);
+    const begun = dayOf(time);
     if (begun !== day) {
       day = begun;
       list = make("ol");
@@ -43,7 +43,7 @@ function drawTimeline() {
   };
   const entries = data.range ? [] : entriesToList();
   for (const turn of data.turns) {
-    const isAbove = (each) => each.time > turn.started || (each.time === turn.started && each.order > 0);
+    const isAbove = (each) => each.id > turn.id || (each.id === turn.id && each.order > TURN_ORDER);
     for (const each of takeEntries(entries, isAbove)) put(each.time, each.made);
     const item = itemOf(turn);
     items.set(turn.id, item);

@@ -21,6 +21,9 @@ function lasted(seconds) {
 // Of a day, its first moment.
 const dayOf = (seconds) => new Date(seconds * 1000).setHours(0, 0, 0, 0) / 1000;
 
+// When a state was recorded whose id this is, in seconds.
+const timeOfId = (id) => parseInt(id.replace("-", "").slice(0, 12), 16) / 1000;
+
 function dayName(day) {
   const today = dayOf(Date.now() / 1000);
   // Days with a change of the clocks are longer or shorter.

@@ -23,6 +23,7 @@ const COMMITTED = new Map([
     ["checkout", "checked out"],
     ["reset", "reset to"],
 ]);
+const NEWEST = "~"; // greater than all ids
 const LONGEST_PROMPT = 4000; // characters of a tooltip
 
 /** @param {NamedTurn} turn */
@@ -82,22 +83,25 @@ function entry(label, symbol, description) {
  * @param {Operation} operation
  * @param {Map<string, Turn>} turns
  */
-function operationRow({ command, partial, side, checkpoint_id, turns: ids, ...other }, turns) {
+function operationRow({ command, side, checkpoint_id, turns: ids, ...other }, turns) {
     const targets = checkpoint_id ? [checkpoint_id] : ids;
     const known = turns.get(targets[0] ?? "");
     const one = known ? `'${nameOf(known)}'` : (targets[0] ?? "").slice(0, 13);
     const what = targets.length > 1 ? counted(targets.length, "turn") : one;
+    const files = other.partial ? "some files " : "";
+    const scope = other.conversation_only ? "the conversation " : files;
     const done =
         command === "restore"
-            ? `restored ${partial ? "some files " : ""}to ${side ?? "before"} ${what}`
-            : `${command}ed ${partial ? "a part of " : ""}${what}`;
+            ? `restored ${scope}to ${side ?? "before"} ${what}`
+            : `${command}ed ${other.partial ? "a part of " : ""}${what}`;
     const when = other.created_at ? ago(new Date(other.created_at)) : "";
     return entry(done, "discard", [mark(other.state), when].filter(Boolean).join(" · "));
 }
 
 /** @param {Commit} commit */
-function commitRow({ kind, short, subject, time }) {
-    const done = `${COMMITTED.get(kind) ?? "committed"} ${short} ${visible(subject)}`;
+function commitRow({ kind, short, branch, subject, time }) {
+    const where = branch ? `${visible(branch)}: ` : "";
+    const done = `${COMMITTED.get(kind) ?? "committed"} ${where}${short} ${visible(subject)}`;
     return entry(done, "git-commit", ago(new Date(time * 1000)));
 }
 
@@ -111,12 +115,14 @@ function byHandRow({ state, paths, ...counts }) {
 /**
  * @param {Here} here
  * @param {Map<string, Turn>} turns
- * @param {boolean} isBack
  */
-function hereRow({ turn, side, ...counts }, turns, isBack) {
+function hereRow({ turn, side, at, ...counts }, turns) {
     const known = turns.get(turn);
-    const where = `${side} this turn${known ? `, '${nameOf(known)}'` : ""}`;
-    const since = isBack && counts.files ? `and by hand ${changes(counts)}` : "";
+    // Of several turns that overlapped, another one than the newest ended last.
+    const newest = [...turns.values()].find(({ in_turn }) => !in_turn);
+    const isPlain = !at && side === "after" && newest !== known;
+    const where = isPlain ? "" : `${side} this turn${known ? `, '${nameOf(known)}'` : ""}`;
+    const since = at && counts.files ? `and by hand ${changes(counts)}` : "";
     return entry("you are here", "location", [where, since].filter(Boolean).join(", "));
 }
 
@@ -130,43 +136,25 @@ function timelineRows(
     turnRow,
 ) {
     const turns = new Map(checkpoints.map((turn) => [turn.id, turn]));
-    /** @param {string | null | undefined} text */
-    const moment = (text) => (text ? Date.parse(text) : Infinity);
-    const times = new Map(checkpoints.map(({ id, created_at }) => [id, moment(created_at)]));
-    for (const { id, created_at } of operations) {
-        times.set(id, moment(created_at));
-    }
-    // At the same time, the one of the higher order is above.
-    const listed = checkpoints.map((turn) => ({
-        time: moment(turn.created_at),
-        order: 1,
-        row: turnRow(turn),
-    }));
+    // By the id of the state above which each is; at the same id, the one of the higher order is above.
+    const listed = checkpoints.map((turn) => ({ id: turn.id, order: 2, row: turnRow(turn) }));
     for (const each of operations.filter(({ undone }) => !undone)) {
-        const row = operationRow(each, turns);
-        listed.push({ time: moment(each.created_at), order: 3, row });
+        listed.push({ id: each.id, order: 2, row: operationRow(each, turns) });
     }
     for (const each of commits) {
-        // A commit can have any time; it came after the state that was recorded before it.
-        const time = times.get(each.since ?? "") ?? each.time * 1000;
-        listed.push({ time, order: 2, row: commitRow(each) });
+        listed.push({ id: each.since ?? "", order: 3, row: commitRow(each) });
     }
     for (const each of by_hand) {
-        const until = each.before ?? each.operation;
-        const time = until ? (times.get(until) ?? each.time * 1000) : Infinity;
-        listed.push({ time, order: 0, row: byHandRow(each) });
+        const id = each.operation ?? each.before ?? NEWEST;
+        listed.push({ id, order: 0, row: byHandRow(each) });
     }
     if (here) {
-        const isBack = here.side === "before" || here.turn !== checkpoints[0]?.id;
-        const time = isBack ? (times.get(here.turn) ?? Infinity) : Infinity;
-        const order = here.side === "before" ? -1 : 4;
-        listed.push({ time, order, row: hereRow(here, turns, isBack) });
+        listed.push({ id: here.at ?? NEWEST, order: 1, row: hereRow(here, turns) });
     }
-    // Two that are infinitely late have no difference.
-    const later = (/** @type {number} */ one, /** @type {number} */ other) =>
-        one === other ? 0 : other - one;
+    const later = (/** @type {string} */ one, /** @type {string} */ other) =>
+        Number(other > one) - Number(other < one);
     return listed
-        .sort((one, other) => later(one.time, other.time) || other.order - one.order)
+        .sort((one, other) => later(one.id, other.id) || other.order - one.order)
         .map(({ row }) => row);
 }
 

@@ -84,6 +84,7 @@ export interface Operation {
     turns: string[];
     side?: string;
     partial: boolean;
+    conversation_only: boolean;
     undone: boolean;
     state?: string;
 }
@@ -96,6 +97,7 @@ export interface Commit {
     since?: string | null;
     subject: string;
     kind: string;
+    branch: string | null;
 }
 
 /** Changes between two turns, or until now. */
@@ -111,6 +113,7 @@ export interface ByHand extends Counts {
 export interface Here extends Counts {
     turn: string;
     side: string;
+    at: string | null;
 }
 
 /** A place that a refused edit may mean; lines are 1-based and inclusive. */
