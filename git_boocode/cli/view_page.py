@@ -23,6 +23,7 @@ _PAGE = Path(__file__).with_name("page")
 _SCRIPTS = (
     "state.js",
     "text.js",
+    "redraw.js",
     "diff.js",
     "syntax.js",
     "diff-table.js",

@@ -71,6 +71,7 @@ def take_back_request(body: Answer) -> TakeBackRequest:
         hunks=hunks,
         versions=versions,
         dry_run=dry_run,
+        markers=hunks is None and body.get("markers") is True,
         force=force_in(body, TAKE_BACK_REFUSALS),
     )
 

@@ -151,13 +151,13 @@ def test_the_overview_counts_the_day(page: Browser, work: Repo) -> None:
         page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
 
 
-@pytest.mark.parametrize("address", ["#%", "#%ff", "#compare/%"])
-def test_any_address_shows_something(page: Browser, work: Repo, address: str) -> None:
+def test_any_address_shows_something(page: Browser, work: Repo) -> None:
     with served(work.top) as url:
-        page.open(url + address)
-        page.until(lambda: page.texts(".numbers b")[:1] == ["2"])
+        for address in ("#%", "#%ff", "#compare/%"):
+            page.open(url + address)
+            page.until(lambda: page.texts(".numbers b")[:1] == ["2"])
         page.all(".row")[0].click()
-        page.until(lambda: page.texts("#turn h2") == ["Turn 2"])
+        page.until(lambda: page.texts("#turn .toggle") == ["two"])
 
 
 def test_the_overview_filters_by_agent(page: Browser, work: Repo) -> None:
@@ -277,6 +277,60 @@ def test_a_new_turn_does_not_move_what_one_reads(page: Browser, repo: Repo) -> N
         )
         page.until(lambda: "arrived" in page.run("return document.querySelector('.row').innerText"))
         assert abs(page.run(top) - before) < 2
+
+
+def test_news_leave_the_reader_where_they_are(page: Browser, repo: Repo) -> None:
+    """The focus, what is typed and what is open stay when the list and the turn are drawn anew."""
+    repo.commit(a="a\n")
+    turn(repo, "codex", 1, one="1\n")
+    take(label="goes on")
+    for number in range(5):
+        repo.write(f"f{number}", "1\n")
+    focused = "const f = document.activeElement; return [f.tagName, f.textContent, f.value]"
+
+    def news(number: int) -> None:
+        """Let the turn that is open change, and wait until that is shown."""
+        repo.write("f0", "1\n" * number)
+        said = f"+{number + 4}"
+        page.until(
+            lambda: said in page.texts(".row .plus") and said in page.texts("#turn > .facts .plus")
+        )
+
+    with served(repo.top) as url:
+        page.open(url)
+        page.one(".row").click()
+        page.one(".files-tools input[type=search]").send_keys("F3")
+        page.press("\ue012")
+        page.one("#search").send_keys("goes")
+        page.one(".files-tools input[type=search]").click()
+        page.run("document.activeElement.setSelectionRange(1, 1)")
+        page.one(".menu summary").click()
+        page.run("document.querySelector('.files-tools input[type=search]').focus()")
+        news(2)
+        assert page.run(focused) == ["INPUT", "", "F3"]
+        page.press("x")
+        assert page.run(focused) == ["INPUT", "", "Fx3"]
+        page.press("\ue003")
+        assert page.texts("#turn .toggle") == ["f3"]
+        assert page.texts(".row .label") == ["goes on"]
+        for button in ("Restore…", "Take back…"):
+            page.run(
+                "[...document.querySelectorAll('#turn .file:not([hidden]) button')]"
+                f".find((each) => each.textContent === '{button}').focus()"
+            )
+            news(3 if button == "Restore…" else 4)
+            assert page.run(focused)[1] == button
+        assert page.run("return document.activeElement.closest('.file').ariaLabel") == "f3"
+        for number, selector in ((7, ".ranking .path"), (8, "#timeline .entry a")):
+            page.one("#search").clear()
+            page.one("#home").click()
+            page.one(selector)
+            page.run(f"document.querySelector('{selector}').focus()")
+            before = page.run(focused)
+            repo.write(f"g{number}", "1\n")
+            page.until(lambda n=number: page.texts(".numbers b")[1] == str(n))
+            assert page.run(focused) == before
+            assert page.run(f"return document.activeElement.matches('{selector}')")
 
 
 def test_the_list_takes_the_width_that_one_wants(page: Browser, work: Repo) -> None:

@@ -371,7 +371,19 @@ def test_a_turn_with_a_later_change_goes_back_with_that(page: Browser, repo: Rep
         page.open(url)
         page.all(".row")[2].click()
         page.one("#revert").click()
-        page.until(lambda: page.texts("#dialog li") == ["a, line 1: changed since, “second”"])
+        conflict = "a, line 1: changed since, “second”"
+        markers = "Write both versions, with conflict markers…"
+        page.until(lambda: page.texts("#dialog li") == [conflict, markers])
+        page.one("#dialog .next button").click()
+        page.until(lambda: page.texts("#dialog h2") == ["Take back “first”?"])
+        assert "between conflict markers" in page.one("#dialog .warning").text
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("The turn taken back"))
+        assert b"<<<<<<<" in repo.read("a")
+        page.one("#undo").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("Undone"))
+        page.one("#revert").click()
+        page.until(lambda: page.texts("#dialog li") == [conflict, markers])
         page.one("#confirm").click()
         page.until(lambda: page.texts("#dialog h2") == ["Take back 2 turns?"])
         page.one("#confirm").click()

@@ -94,6 +94,9 @@ const TAKING_WORDS = {
   pick: { button: "Pick", done: "picked", remark: "What the turn changed is merged with the files of this worktree." },
 };
 
+const markedIn = ({ conflicts = [] }) => (conflicts.length ? [
+  make("p", { class: "warning" }, "Both versions of these lines will be in the files, between conflict markers:"), make("ul", {}, conflictItems(conflicts))] : []);
+
 async function previewTaking(command, ids, wanted = {}) {
   const again = (changed) => previewTaking(command, ids, { ...wanted, ...changed });
   const words = TAKING_WORDS[command];
@@ -101,10 +104,10 @@ async function previewTaking(command, ids, wanted = {}) {
   try {
     const expected = await ask(command, { turns: ids, ...wanted, preview: true });
     confirmFirst(`${words.button} ${title}?`, [
-      ...warnings(expected), ...changesIn(expected), ...leftAlone(expected), make("p", { class: "remark" }, words.remark), canUndo(),
+      ...warnings(expected), ...changesIn(expected), ...leftAlone(expected), ...markedIn(expected), make("p", { class: "remark" }, words.remark), canUndo(),
     ], words.button, () => takeTurns(command, ids, wanted), again);
   } catch (error) {
-    if (error.conflicts) showConflicts(command, ids, title, error);
+    if (error.conflicts) showConflicts(command, ids, title, { ...error, again });
     else report(error, again);
   }
 }
@@ -127,12 +130,12 @@ function conflictItems(conflicts) {
   });
 }
 
-function showConflicts(command, ids, title, { conflicts, next = [] }) {
+function showConflicts(command, ids, title, { conflicts, next = [], again }) {
   const writers = new Set(conflicts.flatMap((each) => each.by.map((writer) => writer.turn)));
   const others = [...writers].filter((id) => turnOf(id)?.here && !ids.includes(id));
   const isRevert = command === "revert";
   confirmFirst(isRevert ? `${title} cannot be taken back alone` : `${title} cannot be picked`, [
     make("p", {}, `Nothing was changed. ${isRevert ? "Others have changed" : "Here, something else changed"} the same lines:`), make("ul", {}, conflictItems(conflicts)),
-    stepList(next.filter(({ step }) => step !== command)),
+    stepList(next.filter(({ step }) => step !== command), again),
   ], isRevert && others.length ? `Take ${counted(others.length, "later turn")} back, too…` : "", () => previewTaking(command, [...ids, ...others]));
 }

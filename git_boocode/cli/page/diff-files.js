@@ -6,6 +6,7 @@ const ALL_LINES = 1000000;
 const PICTURES = /\.(png|jpe?g|gif|webp)$/i;
 
 const openedFiles = new Map(); // by subject, the paths that the user opened and closed
+const fileFilters = new Map(); // by subject, what the user typed to filter its files
 let ignoresWhitespace = false;
 
 // What files belong to: `key` names it, `ask` asks the server for one file, `command` shows one.
@@ -38,6 +39,7 @@ function fileList(subject, files) {
   const boxes = files.map((file) => fileBox(subject, file, opensAll));
   const list = make("div", { class: "file-list" }, boxes);
   const remark = make("p", { class: "remark", role: "status" });
+  const tools = filesHead(subject, boxes, remark);
   const show = (path) => {
     const box = boxes.find((each) => each.file.path === path);
     box.hidden = false;
@@ -46,27 +48,32 @@ function fileList(subject, files) {
     box.querySelector(".toggle").focus({ preventScroll: true });
   };
   const tree = files.length > OPEN_AT_ONCE ? make("nav", { class: "tree", "aria-label": "Changed files" }, treeList(treeOf(files), show)) : null;
-  return make("section", { class: "files" }, filesHead(files, boxes, remark), remark, unservedRemark(subject, files),
+  const section = make("section", { class: "files" }, tools, remark, unservedRemark(subject, files),
     make("div", { class: tree ? "files-body with-tree" : "files-body" }, tree, list));
+  // What was typed before the files were drawn anew.
+  if (fileFilters.get(subject.key)) tools.querySelector("input[type=search]")?.dispatchEvent(new Event("input"));
+  return section;
 }
 
-function filesHead(files, boxes, remark) {
+function filesHead(subject, boxes, remark) {
   const button = (text, action) => make("button", { type: "button", onclick: action }, text);
   const all = (wanted) => {
     keep("boocode-open", wanted ? "all" : "");
     for (const box of boxes) if (!box.hidden) box.show(wanted);
   };
-  const many = files.length > 1;
+  const many = boxes.length > 1;
   return make("div", { class: "files-head" }, make("h3", {}, "Changed files"), make("div", { class: "files-tools" },
-    many ? fileFilter(boxes, remark) : null,
+    many ? fileFilter(subject, boxes, remark) : null,
     many ? button("Open all", () => all(true)) : null,
     many ? button("Close all", () => all(false)) : null,
     layoutChoice(), data.served ? whitespaceChoice(boxes) : null));
 }
 
-function fileFilter(boxes, remark) {
+function fileFilter(subject, boxes, remark) {
   const input = make("input", { type: "search", placeholder: "Filter by path or text", "aria-label": "Filter the files by path or by text of the diff", autocomplete: "off", spellcheck: "false" });
+  input.value = fileFilters.get(subject.key) ?? "";
   input.addEventListener("input", () => {
+    fileFilters.set(subject.key, input.value);
     const wanted = folded(input.value.trim());
     let [shown, unread] = [0, 0];
     for (const box of boxes) {

@@ -84,9 +84,7 @@ async function redrawTurn() {
   try {
     const found = await detailsOf(selected);
     if (number !== opening) return;
-    const place = element("turn").scrollTop;
-    draw(turnParts(turnOf(selected), found), false);
-    element("turn").scrollTop = place;
+    redrawn(element("turn"), () => draw(turnParts(turnOf(selected), found), false));
   } catch (error) {
     report(error);
   }

@@ -5,10 +5,13 @@ const OPTIONS = {
   force: ({ force }) => ({ force }),
   files_only: () => ({ conversation: false }),
   head: () => ({ head: false }),
+  markers: () => ({ markers: true }),
   retry: () => ({}),
 };
 const FORCED = { shared: "Take these files as well…", "running-turn": "Continue while it runs…", ignored: "Replace ignored files as well…" };
-const OPTION_TEXTS = { files_only: "Leave the conversation…", head: "Leave HEAD…", retry: "Try again" };
+const OPTION_TEXTS = { files_only: "Leave the conversation…", head: "Leave HEAD…", markers: "Write both versions, with conflict markers…", retry: "Try again" };
+// The page shows all before it is done, and hunks have buttons of their own.
+const HAS_ALREADY = ["dry_run", "hunk"];
 
 // A button for a step, or nothing; `again` does what was refused with some of its options changed.
 function stepAction({ step, arguments: given }, again) {
@@ -33,9 +36,8 @@ function stepItem(step, again) {
   return make("li", {}, make("p", {}, step.text[0].toUpperCase() + step.text.slice(1)), command ? commandOf(command) : null);
 }
 
-// All that the page does is shown before it is done.
 function stepList(steps, again = null) {
-  const shown = steps.filter(({ step }) => step !== "dry_run");
+  const shown = steps.filter(({ step }) => !HAS_ALREADY.includes(step));
   return shown.length ? make("ul", { class: "next" }, shown.map((step) => stepItem(step, again))) : null;
 }
 

@@ -54,5 +54,5 @@ function update(news) {
   // Whoever reads who wrote which line is not disturbed.
   const isReading = element("turn").querySelector("[aria-pressed=true]");
   if (selected && now && summary(now) !== before && !isReading) redrawTurn();
-  if (pane === "overview" && !element("turn").contains(document.activeElement)) drawOverview();
+  if (pane === "overview") redrawn(element("turn"), drawOverview);
 }

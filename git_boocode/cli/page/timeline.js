@@ -26,7 +26,6 @@ function itemOf(turn) {
 }
 
 function drawTimeline() {
-  const focused = document.activeElement?.dataset?.turn;
   const place = readingPlace();
   const made = document.createDocumentFragment();
   const items = new Map();
@@ -52,13 +51,13 @@ function drawTimeline() {
   }
   for (const each of takeEntries(entries, () => true)) put(each.time, each.made);
   listItems = items;
-  element("timeline").replaceChildren(searchButton(), made, make("p", { class: "empty", id: "empty", hidden: true }, "No turn matches."));
+  const empty = make("p", { class: "empty", id: "empty", hidden: true }, "No turn matches.");
+  redrawn(element("timeline"), () => element("timeline").replaceChildren(searchButton(), made, empty));
   for (const row of rows.values()) row.removeAttribute("aria-current");
   rows.get(selected)?.setAttribute("aria-current", "true");
   drawScopes();
   filter();
   if (place) keepPlace(place);
-  if (focused) rows.get(focused)?.focus({ preventScroll: true });
 }
 
 // What one reads stays where it is when turns arrive above it.
