@@ -47,9 +47,12 @@ from git_boocode.repo.store import Ref, ShortIds
 @click.argument("paths", nargs=-1, metavar="[--] [<path>...]", shell_complete=proposed)
 @option("--porcelain", "List only the files of the proposal, for scripts.")
 @option("-z", "End each file with NUL; implies --porcelain.", "nul")
+@option("--exit-code", "Exit with 1 if a change of a file is proposed.")
 @buffer_options
 @json_option
-def status(paths: tuple[str, ...], porcelain: bool, nul: bool, buffers: BufferOptions) -> int:
+def status(
+    paths: tuple[str, ...], porcelain: bool, nul: bool, exit_code: bool, buffers: BufferOptions
+) -> int:
     """Show what is proposed, hooks, checkpoints and what was interrupted, as far as there is any.
 
     With <path>, show only these files of the proposal.
@@ -68,7 +71,8 @@ def status(paths: tuple[str, ...], porcelain: bool, nul: bool, buffers: BufferOp
     else:
         for file in found.files:
             print_text(file_line(file))
-    return 0
+    undecided = [each for each in found.files if each.letters not in ("", "~")]
+    return int(exit_code and bool(undecided))
 
 
 def _nul_terminated(status: FileStatus) -> str:

@@ -73,3 +73,16 @@ def test_a_checkpoint_of_another_worktree_counts_but_is_not_the_newest(repo: Rep
     answer = repo.boocode("status", "--json").json["checkpoints"]
     assert (answer["newest"], answer["count"]) == (None, 1)
     assert "  1 checkpoint\n" in repo.boocode("status").out
+
+
+def test_the_exit_code_says_whether_something_is_proposed(repo: Repo) -> None:
+    repo.commit(a="one\n", b="one\n")
+    assert repo.boocode("status", "--exit-code").code == 0
+    repo.boocode("propose", "--path", "a", "--old", "one", "--new", "two")
+    assert repo.boocode("status", "--exit-code").code == 1
+    assert repo.boocode("status", "--exit-code", "b").code == 0
+    done = repo.boocode("status", "--exit-code", "--json", "a")
+    assert (done.code, done.json["files"][0]["status"]) == (1, "M")
+    assert repo.boocode("status", "a").code == 0
+    repo.write("a", "two\n")
+    assert repo.boocode("status", "--exit-code").code == 0
