@@ -51,6 +51,7 @@ _READABLE = "whoever can read that remote can read them"
 @option("-n, --dry-run", "Only show what would be pushed.")
 @option("--no-verify", "Bypass the pre-push hook.")
 @option("--no-notes", "Leave out the notes of who wrote the lines of commits.")
+@option("--redact", "Replace secrets in what is pushed; nothing here changes.")
 @option("--yes", "Push untracked files without asking.")
 @option(
     "--force <what>",
@@ -66,6 +67,7 @@ def push(
     dry_run: bool,
     no_verify: bool,
     no_notes: bool,
+    redact: bool,
     yes: bool,
     force: tuple[str, ...],
 ) -> int:
@@ -75,6 +77,7 @@ def push(
     them go to a remote, it asks. What the remote has is never overwritten.
     """
     refuse_together(("--all", everywhere), ("names of checkpoints", checkpoints))
+    refuse_together(("--redact", redact), ("--force", force))
     repository = Repository.discover()
     warn_of_interruption(repository)
     words = ["git", "boocode", "push", "--yes", *["--all"] * everywhere]
@@ -82,7 +85,7 @@ def push(
     named = [*filter(None, [remote]), *checkpoints]
     forced = frozenset(word for each in force for word in each.split(","))
     refuse_unknown("force", sorted(forced), (_SECRETS,))
-    given = ["--force", _SECRETS] if _SECRETS in forced else []
+    given = ["--force", _SECRETS] if _SECRETS in forced else ["--redact"] * redact
     asked: list[str] = []
 
     def confirm(shown: str, files: Sequence[str]) -> None:
@@ -102,11 +105,13 @@ def push(
 
     def refuse_secrets(shown: str, found: Sequence[Finding]) -> None:
         anyway = shell_command(*words, "--force", _SECRETS, *named)
+        redacted = shell_command(*words, "--redact", *named)
+        ways = () if redact else (f"to push without them: {redacted}",)
         listed = "\n".join(first_lines([f" {printable(str(each))}" for each in found]))
         raise RefusedError(
             f"{counted(len(found), 'secret')} would go to '{shown}'\n{listed}",
             code="secrets",
-            hints=(f"{_READABLE}; to push them anyway: {anyway}",),
+            hints=(*ways, f"{_READABLE}; to push them anyway: {anyway}"),
             details={"secrets": [each.as_json() for each in found]},
         )
 
@@ -117,6 +122,7 @@ def push(
             dry_run=dry_run,
             notes=not no_notes,
             show=show,
+            redact=redact,
             found_secrets=None if _SECRETS in forced else refuse_secrets,
             confirm=None if yes else confirm,
         )
@@ -130,6 +136,7 @@ def push(
         "turn_ends": pushed.turn_ends,
         "rejected_turn_ends": _rows(pushed.rejected_turn_ends),
         "dry_run": pushed.dry_run,
+        **({"redacted": pushed.redacted} if pushed.redacted else {}),
         **_about_notes(pushed),
     }
     if not wants_json():
@@ -160,10 +167,14 @@ def _print_pushed(pushed: Pushed, *, hints: bool) -> None:
         print_feedback("skipped: a push of checkpoints is already running")
         return
     remote = printable(pushed.remote)
-    lines = [f" * {identifier}" for identifier in pushed.ids]
     ends = [each for each in pushed.turn_ends if each not in pushed.ids]
-    lines += [f" * {identifier} (turn end)" for identifier in ends]
-    lines += [f" * {identifier} (proposal)" for identifier in pushed.proposals]
+    every = ((pushed.ids, ()), (ends, ("turn end",)), (pushed.proposals, ("proposal",)))
+    lines = [
+        f" * {identifier}{f' ({about})' if about else ''}"
+        for ids, kind in every
+        for identifier in ids
+        for about in (", ".join((*kind, *["redacted"] * (identifier in pushed.redacted))),)
+    ]
     for line in first_lines(lines):
         print_feedback(line, dry_run=pushed.dry_run)
     went = [all_counted(pushed.ids, pushed.proposals, ends), _NOTES * pushed.notes]

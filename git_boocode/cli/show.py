@@ -10,6 +10,7 @@ import click
 from git_boocode.checkpoints.line_origin import COMMIT, LATER, LineOrigin, blamed_ranges
 from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.store.twins import REDACTED, WITHHELD
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
 from git_boocode.checkpoints.turn_words import AFTER, BEFORE, SIDES, state_words
 from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, Turn
@@ -161,6 +162,10 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     if base := meta.part("partial", "base"):
         paths = printable(json.dumps(meta.table("partial").get("paths")))
         lines.append(_row("only", f"{paths}, the rest as in {printable(base)}"))
+    if meta.values.get(REDACTED):
+        lines.append(_row("redacted", "secrets were replaced when it was pushed"))
+    if withheld := meta.values.get(WITHHELD):
+        lines.append(_row("withheld", f"{withheld} private files, which are never pushed"))
     for row in meta.tables("skipped"):
         path, reason = (row.get(key) for key in ("path", "reason"))
         why = f" ({printable(reason)})" if isinstance(reason, str) else ""

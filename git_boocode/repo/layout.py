@@ -50,6 +50,7 @@ FORK_NOTE = "fork-in-progress"
 NEWEST_ID = "newest-id"
 ORIGIN_KEY = "origin-key"
 PRUNING_STAMP = "last-prune"
+TWINS = "twins.json"
 NOTES_LOCK = "notes.lock"
 ATTRIBUTION_LOCK = "attribution.lock"
 HOOK_LOG = "hooks.log"
@@ -58,7 +59,7 @@ FILES = (
     *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
     *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, HOOK_IDLE, INDEX_CACHE, INDEX_CACHE_NOTE),
     *(PROPOSALS_INDEX, FORK_NOTE, FORK_LOCK, PAGE, NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
-    *(NOTES_LOCK, ATTRIBUTION_LOCK),
+    *(TWINS, NOTES_LOCK, ATTRIBUTION_LOCK),
     *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1")),
 )
 

@@ -87,7 +87,7 @@ class TreeEditor:
         table = self._tables[path]
         before, identifier = self._stored.get(path, (None, b""))
         if table != before:
-            identifier = store(b"tree", _tree(table))
+            identifier = store(b"tree", tree_body(table))
             self._stored[path] = dict(table), identifier
         return identifier
 
@@ -109,7 +109,9 @@ def directories_above(path: str) -> list[str]:
     return found
 
 
-def _tree(table: Mapping[bytes, Item]) -> bytes:
+def tree_body(table: Mapping[bytes, Item]) -> bytes:
+    """The bytes of a tree object with some entries, by name."""
+
     # Git sorts directories as if their names ended in a slash.
     def order(name: bytes) -> bytes:
         return name + b"/" if table[name].mode == _DIRECTORY else name

@@ -238,3 +238,16 @@ def test_secrets_are_refused(repo: Repo, remote: Repo) -> None:
     repo.write("new", "new\n")
     assert repo.boocode("push", "--yes", take().id).code == 1
     assert repo.boocode("push", "--force", "all").code == 129
+
+
+def test_redacting(repo: Repo, remote: Repo) -> None:
+    repo.write("settings", f"token = ghp_{'a1' * 18}\n")
+    taken = take()
+    refused = repo.boocode("push", "--yes")
+    way = "git boocode push --yes --redact"
+    assert f"hint: to push without them: {way}\n" in refused.err
+    done = repo.boocode(*way.split()[2:])
+    assert done.out == f" * {taken.id} (redacted)\npushed 1 checkpoint to origin\n"
+    assert at_the_remote(remote) == {taken.ref}
+    assert repo.boocode("push") == (0, "nothing to push: origin has them all\n", "")
+    assert repo.boocode("push", "--redact", "--force", "secrets").code == 129

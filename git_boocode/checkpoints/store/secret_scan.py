@@ -74,6 +74,11 @@ class Outgoing(NamedTuple):
         boundary = {line[1:] for line in _lines_of(listed) if line.startswith("-")}
         return _lines([*self.targets, *(f"^{each}" for each in sorted(boundary.union(self.edges)))])
 
+    def commits(self, git: Git) -> Iterator[str]:
+        """The ids of the commits, each after its parents."""
+        options = ("--topo-order", "--reverse", *promised(git))
+        return _lines_of(git.pieces("rev-list", *options, "--stdin", stdin=self.request(git)))
+
     def objects(self, git: Git) -> Iterator[tuple[str, str]]:
         """The ids of the objects, and for a file one of its paths; commits first, newest first."""
         options = ("--objects-edge-aggressive", "--topo-order", *promised(git))
@@ -102,15 +107,12 @@ def promised(git: Git) -> tuple[str, ...]:
 def find_secrets(git: Git, objects: Iterable[tuple[str, str]], mask: Masker) -> Iterator[Finding]:
     """The secrets in some objects, given with the paths of files, at most `_MOST`."""
     left = _MOST
-    for identifier, kind, path, body in _read(git, objects):
+    for identifier, kind, path, body in read_objects(git, objects):
         for each in _in_object(identifier, kind, path, body, mask):
             yield each
             left -= 1
             if not left:
                 return
-        for _ in body:
-            # What is left of it; all of a tree.
-            pass
 
 
 def _in_object(
@@ -123,10 +125,13 @@ def _in_object(
         yield from _in_message(identifier, body, mask)
 
 
-def _read(
+def read_objects(
     git: Git, objects: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, str, str, Iterator[bytes]]]:
-    """Objects with their ids, types and paths; the caller reads the pieces of each."""
+    """Objects with their ids, types and paths, given with the latter; and their bytes in pieces.
+
+    The caller need not use the pieces. GitError if an object cannot be read.
+    """
     process = git.converse("cat-file", "--batch")
     stdin, stdout = process.stdin, process.stdout
     assert stdin is not None
@@ -140,7 +145,11 @@ def _read(
                 fields = stdout.readline().split()
                 if len(fields) != 3:
                     raise GitError(("cat-file",), 128, f"cannot read object {identifier}")
-                yield identifier, fields[1].decode(), path, _pieces(stdout, int(fields[2]))
+                pieces = _pieces(stdout, int(fields[2]))
+                yield identifier, fields[1].decode(), path, pieces
+                for _ in pieces:
+                    # What the caller did not use.
+                    pass
                 stdout.read(1)
     finally:
         Running(process).stop()

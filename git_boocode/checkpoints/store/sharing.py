@@ -12,8 +12,9 @@ names. Meanwhile the fetched objects are protected from `git gc`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
@@ -31,11 +32,19 @@ from git_boocode.checkpoints.store.secret_scan import (
     outgoing,
 )
 from git_boocode.checkpoints.store.shared_notes import fetch_notes, push_notes, shares_notes
+from git_boocode.checkpoints.store.twins import (
+    Rewriter,
+    Twins,
+    included_paths,
+    known_twins,
+    remember_twins,
+)
+from git_boocode.checkpoints.store.untracked_files import PROPOSAL, first_untracked
 from git_boocode.repo.entries import Unusable, ambiguous_name, refs_beginning
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
-from git_boocode.repo.ids import ID, OBJECT_ID
+from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import (
     ALL_REFS,
     ARCHIVE,
@@ -47,7 +56,9 @@ from git_boocode.repo.layout import (
     REMOTES,
     TURN_ENDS,
 )
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.masking import masker_of
+from git_boocode.repo.object_writer import Quarantine, temporary_objects
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
     ObjectsError,
@@ -67,15 +78,10 @@ _AT_ONCE = 1000
 _LARGEST_COMMIT = 16 << 20
 # The number of failed fetches that are split in halves to isolate invalid objects.
 _TRIES = 64
-# The number of checkpoints that are searched first for an untracked file.
-_FIRST_READ = 64
-_PROPOSAL = "proposal"
 # What may have the history of checkpoints.
 _PUBLISHED = ("refs/heads/", "refs/tags/")
 # The number of the remote's newest checkpoints whose files are not looked at again.
 _COMPARED = 200
-# Of a nested repository, git only lists the commit.
-_NO_FILE = b":000000 160000 "
 
 
 class SharedKind(NamedTuple):
@@ -101,7 +107,7 @@ class SharedKind(NamedTuple):
 _KINDS = (
     SharedKind("checkpoint", CHECKPOINTS, REMOTES, (ARCHIVE,)),
     SharedKind(TURN_END_KIND, TURN_ENDS, REMOTE_TURN_ENDS, key="turn"),
-    SharedKind(_PROPOSAL, PROPOSALS, REMOTE_PROPOSALS),
+    SharedKind(PROPOSAL, PROPOSALS, REMOTE_PROPOSALS),
 )
 
 
@@ -123,6 +129,7 @@ class Pushed(NamedTuple):
     rejected: list[Rejected]
     first: bool  # the remote had nothing of the kind
     dry_run: bool
+    redacted: tuple[str, ...] = ()  # those that went without their secrets
     proposals: tuple[str, ...] = ()  # the proposals that it did not have
     rejected_proposals: tuple[Rejected, ...] = ()
     turn_ends: tuple[str, ...] = ()  # the checkpoints whose turn's end it did not have
@@ -159,6 +166,7 @@ class Sharing(NamedTuple):
     dry_run: bool = False
     notes: bool = True  # take the notes of commits along, unless checkpoints are named
     show: Show | None = None  # receives git's progress; None for no progress
+    redact: bool = False  # replace secrets in what is pushed
     # Called with the remote and the secrets in what would go there, if there are any; a
     # RefusedError from it ends the push. Without it, nothing looks for secrets.
     found_secrets: Callable[[str, Sequence[Finding]], None] | None = None
@@ -192,40 +200,39 @@ def push(
     tips = set[str].intersection(*(set(each.values()) for each in listed))
     listed = [{n: t for n, t in each.items() if n.startswith(ALL_REFS)} for each in listed]
     refs = catalog.store.refs(*below)
-    there = {ref for ref in refs if all(each.get(ref.name) == ref.target for each in listed)}
-    missing = [ref for ref in refs if ref not in there and ID.fullmatch(ref.id)]
-    if named:
-        named |= {turn_end_ref(name) for name in named}
-        wanted = [ref for ref in missing if ref.name in named]
-    else:
-        usable = (each for each in catalog.entries(missing) if isinstance(each, Checkpoint))
-        own = (entry for entry in usable if options.everywhere or catalog.is_ours(entry))
-        wanted = [Ref(entry.ref, entry.commit.id) for entry in own]
-    # Never overwrite another commit, except the earlier end of a turn.
-    taken = {
-        ref.name
-        for ref in wanted
-        if not ref.name.startswith(TURN_ENDS)
-        and any(each.get(ref.name, ref.target) != ref.target for each in listed)
+    twins = known_twins(repository)
+    there = {
+        ref
+        for ref in refs
+        if _is_there(ref, {ref.target, twins.get(ref.target, ref.target)}, listed)
     }
-    going = [ref for ref in wanted if ref.name not in taken]
-    begun = {turn_end_ref(ref.name) for ref in (*there, *going) if _is_checkpoint(ref)}
-    going = [ref for ref in going if ref.name in begun or not ref.name.startswith(TURN_ENDS)]
-    rejected = dict.fromkeys(taken, "the remote has another commit under this id")
-    new = [ref.name for ref in going]
+    missing = [ref for ref in refs if ref not in there and ID.fullmatch(ref.id)]
+    entries = _chosen(catalog, missing, named, everywhere=options.everywhere)
     shares = options.notes and not names and shares_notes(repository.config)
-    if options.found_secrets:
-        notes_here = [notes_tip(repository)] if shares else []
-        targets = [ref.target for ref in going] + [*filter(None, notes_here)]
-        edges = [*filter(None, notes_there), *_newest_targets(listed)]
-        if found := _secrets(repository, outgoing(repository, targets, tips, edges)):
-            options.found_secrets(remote.shown, found)
-    if not options.dry_run:
-        if options.confirm and (files := _first_untracked(catalog, going, there)):
-            options.confirm(remote.shown, files)
-        new, refused = _push(transport, new, verify=options.verify)
-        rejected |= refused
     notes, no_notes = False, ""
+    edges = [*filter(None, notes_there), *_newest_targets(listed)]
+    limits = partial(outgoing, repository, tips=tips, edges=edges)
+    with temporary_objects(repository) if options.dry_run else nullcontext():
+        going = limits([entry.commit.id for entry in entries])
+        made = _make_twins(repository, entries, going, redact=options.redact)
+        plan = _plan_push(entries, listed, there, made)
+        if options.found_secrets:
+            tip = notes_tip(repository) if shares else None
+            found, in_notes = (
+                _secrets(repository, limits(each)) if each else []
+                for each in ([*plan.commits.values()], [tip] if tip else [])
+            )
+            if in_notes and options.redact:
+                shares, in_notes, no_notes = False, [], "there are secrets in them"
+            if found or in_notes:
+                options.found_secrets(remote.shown, [*found, *in_notes])
+        new, rejected = [*plan.commits], plan.rejected
+        if not options.dry_run:
+            if options.confirm and (files := first_untracked(catalog, plan.going, plan.there)):
+                options.confirm(remote.shown, files)
+            new, refused = _push(transport, plan.refspecs, verify=options.verify)
+            rejected |= refused
+            remember_twins(repository, plan.twins_of(new))
     if shares:
         notes, no_notes = push_notes(
             repository, transport, notes_there, verify=options.verify, dry_run=options.dry_run
@@ -239,6 +246,7 @@ def push(
         not_taken,
         first=not any(listed),
         dry_run=options.dry_run,
+        redacted=plan.redacted(new),
         proposals=tuple(proposals),
         rejected_proposals=tuple(others),
         turn_ends=tuple(ends),
@@ -246,6 +254,92 @@ def push(
         notes=notes,
         rejected_notes=no_notes,
     )
+
+
+def _chosen(
+    catalog: Catalog, refs: Iterable[Ref], named: Collection[str], *, everywhere: bool
+) -> list[Checkpoint]:
+    """The entries of some refs that are to be pushed: named ones, or those of this worktree."""
+    with_ends = {*named, *map(turn_end_ref, named)}
+    wanted = (ref for ref in refs if not named or ref.name in with_ends)
+    usable = (each for each in catalog.entries(wanted) if isinstance(each, Checkpoint))
+    return [each for each in usable if named or everywhere or catalog.is_ours(each)]
+
+
+class PushPlan(NamedTuple):
+    """What a push does with the refs that a remote lacks."""
+
+    going: list[Ref]
+    commits: dict[str, str]  # what is pushed, by the names of the refs
+    there: set[Ref]  # the refs that the remote has
+    rejected: dict[str, str]  # why others are not pushed, by their names
+    twins: Twins
+
+    @property
+    def refspecs(self) -> list[str]:
+        """The arguments for git; a ref goes by its name, unless it has a twin."""
+        # A later end of a turn replaces the earlier one, which it does not descend from.
+        return [
+            f"{'+' * ref.name.startswith(TURN_ENDS)}{f'{twin}:' if twin else ''}{ref.name}"
+            for ref in self.going
+            for twin in (self.twins.commits.get(ref.target),)
+        ]
+
+    def twins_of(self, pushed: Collection[str]) -> dict[str, str]:
+        """The twins that the remote has now, by the commits that they stand for."""
+        targets = {ref.target for ref in self.there}
+        targets |= {ref.target for ref in self.going if ref.name in pushed}
+        return {each: twin for each, twin in self.twins.commits.items() if each in targets}
+
+    def redacted(self, pushed: Collection[str]) -> tuple[str, ...]:
+        """The ids of those pushed refs whose secrets were replaced."""
+        gone = (ref for ref in self.going if ref.name in pushed)
+        return tuple(dict.fromkeys(ref.id for ref in gone if ref.target in self.twins.redacted))
+
+
+def _plan_push(
+    entries: Sequence[Checkpoint],
+    listed: Sequence[Mapping[str, str]],
+    there: Collection[Ref],
+    twins: Twins,
+) -> PushPlan:
+    """What to push of some entries that the remote lacks, unless it has their twins."""
+    wanted = [Ref(entry.ref, entry.commit.id) for entry in entries]
+    commits = {ref.name: twins.commits.get(ref.target, ref.target) for ref in wanted}
+    present = {ref for ref in wanted if _is_there(ref, {commits[ref.name]}, listed)}
+    # Never overwrite another commit, except the earlier end of a turn.
+    taken = {
+        name
+        for name, commit in commits.items()
+        if not name.startswith(TURN_ENDS)
+        and any(each.get(name, commit) != commit for each in listed)
+    }
+    going = [ref for ref in wanted if ref not in present and ref.name not in taken]
+    present |= set(there)
+    begun = {turn_end_ref(ref.name) for ref in (*present, *going) if _is_checkpoint(ref)}
+    going = [ref for ref in going if ref.name in begun or not ref.name.startswith(TURN_ENDS)]
+    rejected = dict.fromkeys(taken, "the remote has another commit under this id")
+    return PushPlan(going, {ref.name: commits[ref.name] for ref in going}, present, rejected, twins)
+
+
+def _make_twins(
+    repository: Repository, entries: Sequence[Checkpoint], going: Outgoing, *, redact: bool
+) -> Twins:
+    """The commits to push instead of others: without private files, and without secrets."""
+    private = {entry.commit.id: paths for entry in entries if (paths := included_paths(entry.meta))}
+    if not (private or redact) or not entries:
+        return Twins()
+    git = without_index(repository.git)
+    with scratch_directory(repository.state_dir) as scratch:
+        quarantine = Quarantine(repository, scratch)
+        mask = masker_of(git) if redact else None
+        twins = Rewriter(git, quarantine, going, private, mask).twins()
+        quarantine.release()
+    return twins
+
+
+def _is_there(ref: Ref, targets: Collection[str], listed: Sequence[Mapping[str, str]]) -> bool:
+    return all(each.get(ref.name) in targets for each in listed)
 
 
 def _newest_targets(listed: Sequence[Mapping[str, str]]) -> list[str]:
@@ -266,72 +360,6 @@ def _is_checkpoint(ref: Ref) -> bool:
     return ref.name.startswith(CHECKPOINTS)
 
 
-def _first_untracked(catalog: Catalog, going: Iterable[Ref], there: Iterable[Ref]) -> list[str]:
-    """The untracked files among what is about to be pushed, if the remote has none from here."""
-    if next(_untracked(catalog, going), None) is None:
-        return []
-    if next(_untracked(catalog, there), None) is not None:
-        return []
-    return sorted(set(_untracked(catalog, going)))
-
-
-def _untracked(catalog: Catalog, refs: Iterable[Ref]) -> Iterator[str]:
-    """The untracked files in checkpoints and in the contexts of proposals, quoted as git does.
-
-    A file of several of them comes several times. The newest ones are read first: who wants only
-    one file need not wait for the others.
-    """
-    newest = sorted(refs, key=lambda ref: ref.id, reverse=True)
-    for some in (newest[:_FIRST_READ], newest[_FIRST_READ:]):
-        entries = (each for each in catalog.entries(some) if isinstance(each, Checkpoint))
-        pairs = dict(map(_tracked_and_all, entries))
-        pairs.pop("", None)
-        unknown = yield from _added(catalog.repository, pairs)
-        # Their staging area is not there, or they record none.
-        yield from _added(catalog.repository, filter(None, map(pairs.get, unknown)))
-
-
-def _added(repository: Repository, pairs: Iterable[str]) -> Generator[str, None, set[str]]:
-    """The files that git finds added in pairs of objects.
-
-    Returns the pairs of which git knows no difference.
-    """
-    left = set(pairs)
-    request = "".join(f"{pair}\n" for pair in left)
-    if not request:
-        return left
-    git = without_index(repository.git).bind("core.quotePath=false")
-    options = ("-r", "--raw", "--no-renames", "--diff-filter=A", "--ignore-submodules=none")
-    arguments, buffer = ("diff-tree", "--stdin", "--root", *options), b""
-    with closing(git.pieces(*arguments, stdin=request.encode())) as pieces:
-        for piece in pieces:
-            *lines, buffer = (buffer + piece).split(b"\n")
-            for line in lines:
-                about, tab, path = line.partition(b"\t")
-                if not tab:
-                    left.discard(about.decode("ascii"))
-                elif not about.startswith(_NO_FILE):
-                    yield path.decode("utf-8", "surrogateescape")
-    return left
-
-
-def _tracked_and_all(entry: Checkpoint) -> tuple[str, str]:
-    """What git compares to find untracked files, and what instead if it cannot; empty for nothing.
-
-    The latter also finds files that were added to the staging area.
-    """
-    meta, commit = entry.meta, entry.commit
-    if meta.text("kind") == _PROPOSAL:
-        # A model has seen untracked files if the context of its proposal adds files to the base.
-        context, base = next(iter(commit.parents), ""), meta.text("base")
-        base = base if OBJECT_ID.fullmatch(base) else ""
-        return "" if context == base else f"{context} {base}".rstrip(), ""
-    since_head, index = f"{commit.id} {entry.head or ''}".rstrip(), meta.part("index", "tree") or ""
-    if not OBJECT_ID.fullmatch(index):
-        return since_head, ""
-    return "" if index == entry.tree else f"{index} {entry.tree}", since_head
-
-
 def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
     found = catalog.find(name)
     if found.ref.startswith(CHECKPOINTS) and ID.fullmatch(found.id):
@@ -349,14 +377,12 @@ def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
 
 
 def _push(
-    transport: Transport, names: list[str], *, verify: bool
+    transport: Transport, specs: Sequence[str], *, verify: bool
 ) -> tuple[list[str], dict[str, str]]:
-    """Push some refs; returns those that the remote has taken, and why it has not taken others."""
+    """Push some refspecs; returns the refs that were taken, and why others were not."""
     pushed: dict[str, None] = {}
     refused: dict[str, str] = {}
-    # A later end of a turn replaces the earlier one, which it does not descend from.
-    specs = [f"+{name}" if name.startswith(TURN_ENDS) else name for name in names]
-    for start in range(0, len(names), _AT_ONCE):
+    for start in range(0, len(specs), _AT_ONCE):
         for answer in transport.push(specs[start : start + _AT_ONCE], verify=verify):
             if answer.flag == "!":
                 refused[answer.ref] = answer.reason
@@ -435,7 +461,8 @@ def fetch(
     orphans = {TURN_ENDS + each for each in _ids(listed, TURN_ENDS)}
     orphans -= {turn_end_ref(name) for name in listed if name.startswith(CHECKPOINTS)}
     listed = {name: target for name, target in listed.items() if name not in orphans}
-    plans = [_plan(kind, remote, listed, here) for kind in kinds]
+    twins = known_twins(repository)
+    plans = [_plan(kind, remote, listed, here, twins) for kind in kinds]
     plans[1] = plans[1].with_checkpoints(plans[0])
     if not options.prune:
         plans = [plan._replace(gone=[]) for plan in plans]
@@ -478,18 +505,22 @@ def _plan(
     remote: Remote,
     listed: Mapping[str, str],
     here: Sequence[Ref],
+    twins: Mapping[str, str],
 ) -> FetchPlan:
-    """What to fetch of one kind, and what to delete; `here` are the refs that are there now."""
+    """What to fetch of one kind, and what to delete; `here` are the refs that are there now.
+
+    `twins` were pushed from here, instead of other commits.
+    """
     on_remote = {each: listed[kind.prefix + each] for each in _ids(listed, kind.prefix)}
     offered = {name: target for name, target in on_remote.items() if ID.fullmatch(name)}
     below, *others = kind.here(remote)
     fetched = _fetched_targets(below, here)
-    # The remote also has what was pushed from here.
+    # The remote also has what was pushed from here, or its twin.
     local = {ref.id: ref.target for ref in here if ref.name.startswith(tuple(others))}
     wanted = {
         name: target
         for name, target in sorted(offered.items())
-        if target not in (fetched.get(name), local.get(name))
+        if target not in (fetched.get(name), local.get(name), twins.get(local.get(name, "")))
     }
     reason = f"its name is not a {kind.noun} id"
     rejected = [Rejected(name, reason) for name in sorted(on_remote.keys() - offered)]

@@ -1,0 +1,129 @@
+"""What is pushed without its secrets: the rest is the same, and nothing here changes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from git_boocode.checkpoints.capture import capture_turn_end
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.store.secret_scan import Finding
+from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import take
+from tests.checkpoints.test_sharing import Both, at, both, fetch, push, shared
+from tests.repo.test_masking import pem
+
+__all__ = ["both"]
+
+TOKEN = "ghp_" + "a1" * 18
+MASKED = "⟨masked: GitHub token⟩"
+
+
+def refuse(remote: str, found: Sequence[Finding]) -> None:
+    raise RefusedError(f"{len(found)} secrets", code="secrets")
+
+
+def redact(both: Both, *names: str, dry_run: bool = False) -> tuple[str, ...]:
+    """Push without secrets; the ids of what had some."""
+    done = push(both.ours, None, *names, redact=True, found_secrets=refuse, dry_run=dry_run)
+    assert not done.rejected
+    return done.redacted
+
+
+def plant(both: Both) -> None:
+    """Secrets in a file in the history, in staged, tracked and untracked files."""
+    both.ours.commit(**{"in/history": f"one\n{TOKEN}\n"})
+    both.ours.commit(**{"in/history": "one\n"})
+    both.ours.write("a", f"staged {TOKEN}\n")
+    both.ours.git("add", "a")
+    both.ours.write("a", f"changed {TOKEN}\n")
+    both.ours.write("b/c", f"{pem(random.Random(2))}\nlast\n")
+    both.ours.write("b/same", "same\n")
+
+
+def test_a_redacted_twin(both: Both) -> None:
+    plant(both)
+    taken = take(label=f"use {TOKEN}", prompt=f"use {TOKEN} now", meta={"key": [TOKEN]})
+    before = shared(both.ours)
+    with pytest.raises(RefusedError):
+        push(both.ours, found_secrets=refuse)
+    assert shared(both.remote) == []
+    assert redact(both) == (taken.id,)
+    assert shared(both.ours) == before
+    everything = both.remote.git("log", "-p", "--format=%B", "--all", "-m", "--root")
+    objects = both.remote.git("cat-file", "--batch-all-objects", "--batch")
+    for secret in (TOKEN, "PRIVATE KEY"):
+        assert secret not in everything
+        assert secret not in objects
+    assert fetch(both.theirs).ids == [taken.id]
+    twin = Catalog(at(both.theirs)).find(taken.id)
+    assert twin.meta.values["redacted"] is True
+    assert twin.meta.text("label") == f"use {MASKED}"
+    assert twin.meta.values["meta"] == {"key": [MASKED]}
+    git = both.theirs.git
+    assert git("show", f"{twin.commit.id}:a") == f"changed {MASKED}\n"
+    assert git("show", f"{twin.meta.part('index', 'commit')}:a") == f"staged {MASKED}\n"
+    assert git("show", f"{twin.commit.id}:b/c") == "⟨masked: private key⟩\nlast\n"
+    assert git("show", f"{twin.commit.id}:b/same") == "same\n"
+    assert git("show", f"{twin.head}:in/history") == "one\n"
+    git("fsck", "--strict")
+    assert "redacted    secrets were replaced" in both.theirs.boocode("show", taken.id).out
+
+
+def test_a_push_again(both: Both) -> None:
+    both.ours.write("new", f"{TOKEN}\n")
+    first = take()
+    capture_turn_end(Repository.discover(), first.id, "stop")
+    assert redact(both) == (first.id,)
+    there = shared(both.remote)
+    assert redact(both) == ()
+    assert push(both.ours, found_secrets=refuse).ids == []
+    # Also without the note of what was pushed.
+    (both.ours.top / ".git/boocode/twins.json").unlink()
+    assert redact(both) == ()
+    assert push(both.ours, found_secrets=refuse).ids == []
+    both.ours.write("new", "no secret\n")
+    second = take()
+    assert push(both.ours, found_secrets=refuse).ids == [second.id]
+    assert {*there} < {*shared(both.remote)}
+
+
+def test_the_original_stays(both: Both) -> None:
+    both.ours.write("new", f"{TOKEN}\n")
+    taken = take()
+    assert redact(both) == (taken.id,)
+    here = shared(both.ours)
+    assert fetch(both.ours).ids == []
+    assert shared(both.ours) == here
+    (both.ours.top / ".git/boocode/twins.json").unlink()
+    assert fetch(both.ours).differing == [taken.id]
+    found = Catalog(at(both.ours)).find(taken.id)
+    assert (found.commit.id, found.ref) == (taken.commit.id, taken.ref)
+
+
+def test_only_what_has_secrets_gets_a_twin(both: Both) -> None:
+    clean = take()
+    both.ours.write("new", f"{TOKEN}\n")
+    taken = take()
+    assert redact(both, dry_run=True) == (taken.id,)
+    assert shared(both.remote) == []
+    assert redact(both) == (taken.id,)
+    assert f"{clean.ref} {clean.commit.id}" in shared(both.remote)
+
+
+def test_conflict_stages_are_left_out(both: Both) -> None:
+    git = both.ours.git
+    git("checkout", "-q", "-b", "other")
+    both.ours.commit(a=f"theirs {TOKEN}\n")
+    git("checkout", "-q", "main")
+    both.ours.commit(a="ours\n")
+    git("merge", "other", check=False)
+    taken = take()
+    assert redact(both) == (taken.id,)
+    fetch(both.theirs)
+    twin = Catalog(at(both.theirs)).find(taken.id)
+    assert twin.meta.values["index"] == {"tree": None, "commit": None, "details": None}
+    assert TOKEN not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
