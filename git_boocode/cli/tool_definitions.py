@@ -79,6 +79,7 @@ _REQUIRED = {
     "read": ["path"],
     "blame": ["path"],
     "restore": ["checkpoint"],
+    "pick": ["turns"],
     "preview": ["path"],
     "turn": ["action"],
 }
@@ -88,12 +89,24 @@ _TEXTS = {
     ("accept", "overwrite"): "Replace the user's changes.",
     ("accept", "markers"): "With merge, mark conflicts in the files.",
     ("accept", "hunk"): "Only these hunks of the file, by number.",
-    ("revert", "hunk"): "Only these hunks of the file, by their numbers in a dry run with paths.",
-    ("revert", "expect"): "Refuse the hunks unless this is the file's version, as a dry run gives "
-    "it.",
-    ("revert", "diff"): "Also answer with the resulting diff.",
-    ("revert", "markers"): "Where others have changed the same lines, write both versions with "
-    "conflict markers.",
+    **{
+        (tool, name): text
+        for tool in ("revert", "pick")
+        for name, text in (
+            ("hunk", "Only these hunks of the file, by their numbers in a dry run with paths."),
+            (
+                "expect",
+                "Refuse the hunks unless this is the file's version, as a dry run gives it.",
+            ),
+            ("diff", "Also answer with the resulting diff."),
+            (
+                "markers",
+                "Where others changed the same lines, write both versions with conflict markers.",
+            ),
+        )
+    },
+    ("pick", "turns"): "The turns, by their checkpoints: ids or the beginnings of them, @ for the "
+    "newest, or @~N.",
     ("discard", "hunk"): "Only these hunks of the file, by number.",
     ("accept", "expect"): "Refuse any other proposal than this, which status or preview gave.",
     ("discard", "expect"): "Refuse any other proposal than this, which status or preview gave.",

@@ -64,7 +64,7 @@ _OTHER_COMMANDS = {
 
 Of those without one, it is an option that has no value.
 """
-_WITHOUT_TOOL = ("doctor", "pick")
+_WITHOUT_TOOL = ("doctor",)
 _NEED_VALUE = ("hunk", "paths", "label")
 RETRY = "retry"
 """The step that is the same call once more."""

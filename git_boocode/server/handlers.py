@@ -12,6 +12,7 @@ from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.line_origin import blamed_ranges
 from git_boocode.checkpoints.own_changes import compared_states
 from git_boocode.checkpoints.restore.request import (
+    PICK,
     REDO,
     RESTORE,
     REVERT,
@@ -274,6 +275,15 @@ def revert(call: Call) -> JsonObject:
     for name in ("session", "agent"):
         if call.get(name) == "" and not call.get("turns"):
             raise UsageError(f"'{name}' is empty")
+    return _take_back(call, REVERT)
+
+
+def pick(call: Call) -> JsonObject:
+    """Do here what turns changed."""
+    return _take_back(call, PICK)
+
+
+def _take_back(call: Call, command: str) -> JsonObject:
     repository, encoding = call.repository, call.encoding
     request = TakeBackRequest(
         tuple(call.get("turns", ())),
@@ -291,11 +301,11 @@ def revert(call: Call) -> JsonObject:
     if not numbers:
         refuse_without("hunk", expect=expect)
     if not (request.turns or request.session or request.agent or request.dry_run):
-        [last] = chosen_turns(repository, REVERT, request)
-        raise no_turn_given(last, request.typed(REVERT, [last.id]))
+        [last] = chosen_turns(repository, command, request)
+        raise no_turn_given(last, request.typed(command, [last.id]))
     if numbers:
-        return take_back_hunks(repository, REVERT, request, numbers, expect).as_json(encoding)
-    return take_back(repository, REVERT, request).as_json(encoding)
+        return take_back_hunks(repository, command, request, numbers, expect).as_json(encoding)
+    return take_back(repository, command, request).as_json(encoding)
 
 
 def undo(call: Call) -> JsonObject:
@@ -415,7 +425,7 @@ HANDLERS: dict[str, Callable[[Call], JsonObject]] = {
             blame,
             restore,
         ),
-        *(revert, undo, redo, propose, status, preview, accept, discard, sync, turn),
+        *(revert, pick, undo, redo, propose, status, preview, accept, discard, sync, turn),
     )
 }
 """The function of each tool, by its name."""

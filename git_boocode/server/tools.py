@@ -70,6 +70,10 @@ _EDIT_OPTIONS = frozenset((*_EDIT, "no_record", "retry_of"))
 """What no edit contains: an option of one tool that takes edits is not ignored by another."""
 _REVIEW = ("paths", "force", BUFFERS)
 _STEP = ("dry_run", "files_only", "conversation_only", "force")
+_OF_TURNS = (
+    *("turns", "paths", "hunk", "expect", "dry_run", "diff"),
+    *("markers", "force", "position_encoding", BUFFERS),
+)
 TOOLS = {
     tool.name: tool
     for tool in (
@@ -120,15 +124,8 @@ TOOLS = {
             REPLACES,
             ("checkpoint", "after", "paths", "hunk", "expect", "head", "session", *_STEP),
         ),
-        ServedTool(
-            "revert",
-            "revert",
-            REPLACES,
-            (
-                *("turns", "session", "agent", "paths", "hunk", "expect", "dry_run", "diff"),
-                *("markers", "force", "position_encoding", BUFFERS),
-            ),
-        ),
+        ServedTool("revert", "revert", REPLACES, ("turns", "session", "agent", *_OF_TURNS[1:])),
+        ServedTool("pick", "pick", REPLACES, _OF_TURNS),
         ServedTool("undo", "undo", REPLACES, ("no_head", *_STEP)),
         ServedTool("redo", "redo", REPLACES, ("no_head", *_STEP)),
         ServedTool("propose", "propose", ADDS, (*_EDIT, "retry_of"), takes_edits=True),

@@ -30,6 +30,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "blame": {"path": "a"},
     "preview": {"path": "a"},
     "restore": {"checkpoint": "@"},
+    "pick": {"turns": ["@"]},
     "turn": {"action": "status"},
 }
 """Arguments with which each tool can be called."""
@@ -405,7 +406,8 @@ def test_annotations(client: Client) -> None:
             "idempotentHint": effect == READS,
             "openWorldHint": False,
         }
-    replacing = {"apply_edit", "rewind", "restore", "revert", "undo", "redo", "accept", "discard"}
+    replacing = {"apply_edit", "rewind", "restore", "revert", "pick", "undo", "redo"}
+    replacing |= {"accept", "discard"}
     assert {name for name, tool in TOOLS.items() if tool.effect == REPLACES} == replacing
 
 
@@ -611,6 +613,8 @@ def test_next_steps_beside_turns_and_worktrees(rooted: Serve, work: Repo, tmp_pa
     ):
         assert ("other_worktree", name) in {*steps_of(client, name, arguments)}
     client.succeed("revert", turns=[first])
+    work.write("a", "changed by hand\n")
+    assert {*steps_of(client, "revert", {"turns": [first]})} == {("already_applied", "pick")}
     client.succeed("turn", action="begin")
     steps = {*steps_of(client, "restore", {"checkpoint": first})}
     assert steps == {("locked", "turn"), ("locked", "force")}
