@@ -109,6 +109,21 @@ def test_every_page_is_clean_roff() -> None:
         assert "SEE ALSO" in done.stdout, name
 
 
+def test_the_messages_that_troubleshooting_explains_exist() -> None:
+    """In the code, or as a test expects them; without what differs from message to message."""
+    text = (TOP / "man/troubleshooting.md").read_text(encoding="utf-8")
+    ours = text.partition("# NOTHING IS RECORDED\n")[2].partition("# THE PROGRAM IS NOT FOUND\n")[0]
+    messages = re.findall(r"^`(?!git )([^`]+)`\n: ", ours, re.MULTILINE)
+    assert len(messages) > 30
+    sources = [*(TOP / "git_boocode").rglob("*.py"), *(TOP / "tests").rglob("*.py")]
+    known = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    known = re.sub(r"\"\n *f?\"", "", known) + "dubious ownership"
+    for message in messages:
+        pieces = [piece.strip(" '") for piece in re.split(r"<[^>]+>", message)]
+        missing = [piece for piece in pieces if len(piece) > 3 and piece not in known]
+        assert not missing, message
+
+
 def test_every_setting_and_variable_is_described() -> None:
     files = [*(TOP / "git_boocode").rglob("*.py"), *(TOP / "hooks/callbacks").iterdir()]
     code = "\n".join(path.read_text(encoding="utf-8") for path in files if path.is_file())

@@ -23,7 +23,8 @@ from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.process import become
 
 # Pages that describe no command, and their section.
-TOPICS = dict.fromkeys(("json", "callback", "editors", "formats", "compatibility"), "7")
+_TOPICS = "json callback editors formats compatibility faq troubleshooting internals"
+TOPICS = dict.fromkeys(_TOPICS.split(), "7")
 _MARGIN = 7  # columns before the text of a section
 _WIDTH = 80
 # What the pages escape, and the change of font, which plain text leaves out.
@@ -40,10 +41,10 @@ _ESCAPED = re.compile(r"\\(?:f.|\(..|.)")
 def help_(context: click.Context, names: tuple[str, ...]) -> int:
     """Open the manual page of a command, or of git-boocode itself, with `man`.
 
-    The pages 'json', 'callback', 'editors', 'formats' and 'compatibility' describe the JSON
-    answers, the protocol of callbacks, how editors show proposals, which edit format suits which
-    model, and what stays the same between versions. On a pipe, or where `man` is missing, the page
-    is printed as plain text.
+    Further pages are 'json', 'callback' and 'editors', the protocols for hosts; 'formats', which
+    edit format suits which model; 'compatibility', what stays the same between versions; 'faq';
+    'troubleshooting', what messages mean; and 'internals', how it works. On a pipe, or where `man`
+    is missing, the page is printed as plain text.
     """
     topic = names[0] if names else ""
     if topic in TOPICS and names[1:]:
