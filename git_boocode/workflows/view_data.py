@@ -340,6 +340,7 @@ def _row(catalog: Catalog, row: TurnDetails, events: _Events) -> JsonObject:
         "paths": [file.path for file in (row.files or ())[:MOST_PATHS]],
         "edits": sum(max(len(record.edits), 1) for record in events.edits),
         "refusals": sum(len(refusal.failures) for refusal in events.refusals),
+        "shared": len(row.turn.shared),
     }
 
 

@@ -41,7 +41,7 @@ def _noted_row(turn: NotedTurn, paths: Sequence[str]) -> JsonObject:
     nothing = dict.fromkeys(texts, "")
     unknown = dict.fromkeys(("ended", "files", "added", "removed"))
     no = dict.fromkeys(("here", "in_turn", "reverted", "open"), False)
-    none = dict.fromkeys(("edits", "refusals"), 0)
+    none = dict.fromkeys(("edits", "refusals", "shared"), 0)
     about = {"id": turn.id, "label": turn.prompt, "agent": turn.agent, "session": turn.session}
     more = {"started": time_of(turn.id), "paths": [*paths], "noted": True}
     return {**about, **nothing, **unknown, **no, **none, **more}

@@ -47,6 +47,7 @@ def test_files_that_turns_share_are_named(page: Browser, overlapping: Repo) -> N
     assert page.all(".shared button") == []
     with served(overlapping.top) as url:
         opened(page, url, "first")
+        assert page.texts(".row .facts")[0].endswith("1 shared file")
         page.until(lambda: page.texts(".shared li") == ["a: this turn, or “second”"])
         button(page, ".shared", "Take back these 2 turns…")
         page.until(lambda: page.texts("#dialog h2") == ["Take back 2 turns?"])
@@ -117,3 +118,23 @@ def test_a_running_turn_offers_what_works(page: Browser, repo: Repo) -> None:
         page.one("#confirm").click()
         page.until(lambda: "Restored 1 file" in page.texts("#notice span")[0])
         assert not (repo.top / "a").exists()
+
+
+def test_a_restore_offers_to_leave_the_work_of_others(page: Browser, repo: Repo) -> None:
+    repo.commit(a="a\n")
+    turns = Turns(repo)
+    turns.whole("first", "s1", one="1\n")
+    turns.whole("second", "s2", two="2\n")
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.one("#restore").click()
+        warning = page.one("#dialog .warning").text
+        assert warning == (
+            "This also removes the work of another session: “second” of claude-code."
+        )
+        button(page, "#dialog", "Take back “first”…")
+        page.until(lambda: page.texts("#dialog h2") == ["Take back “first”?"])
+        page.one("#confirm").click()
+        page.until(lambda: page.texts("#notice span")[0].startswith("The turn taken back"))
+        assert (repo.top / "two").exists()
+        assert not (repo.top / "one").exists()

@@ -602,8 +602,9 @@ def test_a_running_turn_keeps_the_page_from_restoring(client: Client, repo: Repo
     # What works is there as data, and not in the hint again.
     ends, force = answer["error"]["next"]
     assert (ends["command"], answer["error"]["hint"]) == ("git boocode turn end", "")
-    for wrong in ("running-turn", [1], [[]], ["shared"]):
-        refused = client.post("/restore", {"id": first, "force": wrong}).json
+    wrong: tuple[object, ...] = ("running-turn", [1], [[]], ["shared"])
+    for each in wrong:
+        refused = client.post("/restore", {"id": first, "force": each}).json
         assert refused["error"]["code"] == "invalid_input"
     assert client.post("/restore", {"id": first, **force["arguments"]}).json["ok"]
     assert repo.read("a") == b"one\n"

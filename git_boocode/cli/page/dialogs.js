@@ -47,12 +47,12 @@ const RESTORED_WITH = { conversation: true, head: false, after: false };
 function warnings(expected) {
   const lost = (expected.hooks_lost ?? []).map((each) => `${pathText(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`);
   const others = expected.other_turns?.map((each) => `“${oneLine(each.label)}” of ${oneLine(each.agent)}`).join(", ");
-  return [
+  const said = [
     expected.open_turn ? "The agent's turn has not ended yet; it may still write files." : "",
     others ? `This also removes the work of another session: ${others}.` : "",
-    ...(others && expected.hint ? String(expected.hint).split("\n") : []),
     ...lost,
   ].filter(Boolean).map((text) => make("p", { class: "warning" }, text));
+  return [...said, stepList(expected.next ?? [])];
 }
 
 async function preview(turn, wanted = RESTORED_WITH) {

@@ -29,7 +29,7 @@ function filesOf(turn, found) {
     const why = turn.in_turn ? "It was taken during a turn, which has what changed." : unknown;
     return [make("p", { class: "remark" }, `${why} See 'git boocode show ${turn.id}'.`)];
   }
-  if (!found.files.length) return [make("p", { class: "remark" }, "No file changed.")];
+  if (!found.files.length) return [make("p", { class: "remark" }, found.shared?.length ? "No other file changed." : "No file changed.")];
   return [fileList(turnSubject(turn), found.files)];
 }
 

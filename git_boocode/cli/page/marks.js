@@ -54,6 +54,7 @@ function changesOf(turn) {
   if (turn.in_turn) return [make("span", {}, "taken during a turn")];
   if (turn.noted) return [make("span", {}, "known from notes only")];
   if (turn.files === null) return [make("span", {}, "changes unknown")];
+  if (turn.files === 0 && turn.shared) return [make("span", {}, counted(turn.shared, "shared file"))];
   if (turn.files === 0) return [make("span", { class: "nothing" }, "no changes")];
   return [make("span", {}, counted(turn.files, "file")), sizeBar(turn), ...lineCounts(turn)];
 }

@@ -31,9 +31,11 @@ function stepAction({ step, arguments: given }, again) {
 
 function stepItem(step, again) {
   const action = stepAction(step, again);
-  const { command } = step;
-  if (action) return make("li", {}, action);
-  return make("li", {}, make("p", {}, step.text[0].toUpperCase() + step.text.slice(1)), command ? commandOf(command) : null);
+  const { arguments: given, command } = step;
+  const text = make("p", {}, step.text[0].toUpperCase() + step.text.slice(1));
+  // The words of a button name one turn, but do not say which several turns are meant.
+  if (action) return make("li", {}, given?.turns?.length > 1 ? text : null, action);
+  return make("li", {}, text, command ? commandOf(command) : null);
 }
 
 function stepList(steps, again = null) {

@@ -6,7 +6,7 @@ function factsOf(turn) {
   return make("span", { class: "facts" },
     make("span", { class: "who" }, agentOf(turn)),
     turn.ended - turn.started >= 1 ? make("span", { class: "took", title: "duration" }, lasted(turn.ended - turn.started)) : null,
-    turn.files === 0 ? null : changesOf(turn),
+    turn.files === 0 && !turn.shared ? null : changesOf(turn),
     turn.refusals ? make("span", { class: "refused" }, `${turn.refusals} refused`) : null,
     sourceOf(turn) ? make("span", {}, oneLine(sourceOf(turn))) : null);
 }
