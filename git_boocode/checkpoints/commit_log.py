@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.head_moves import CommitLists
+from git_boocode.repo.head import read_head
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.repository import Repository
 
@@ -61,6 +63,21 @@ class LoggedCommit(NamedTuple):
         }
 
 
+def reflog_path(repository: Repository) -> str:
+    """The file of HEAD's moves, if refs are plain files."""
+    return os.path.join(repository.git_dir, "logs", "HEAD")
+
+
+def head_stamp(repository: Repository) -> str:
+    """Changes when HEAD moves."""
+    if not repository.has_plain_refs:
+        return read_head(repository).commit or ""
+    with suppress(OSError):
+        found = os.stat(reflog_path(repository))
+        return f"{found.st_mtime_ns} {found.st_size}"
+    return ""
+
+
 class HeadLog:
     """The moves of HEAD, newest first, of which each is returned once."""
 
@@ -107,7 +124,7 @@ class HeadLog:
         """Whether HEAD may have moved since a time."""
         if not self._repository.has_plain_refs:
             return True
-        path = os.path.join(self._repository.git_dir, "logs", "HEAD")
+        path = reflog_path(self._repository)
         return os.path.isfile(path) and os.stat(path).st_mtime >= when - _CLOCK_ERROR
 
     def _read(self) -> None:

@@ -53,7 +53,7 @@ from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_parts import files_to_choose, restore_parts
 from git_boocode.workflows.take_back import take_back
 from git_boocode.workflows.turn_conversation import conversation_of_turn
-from git_boocode.workflows.view_data import blame_file, row_data, state_of, turn_data
+from git_boocode.workflows.view_data import blame_file, row_data, turn_data
 from git_boocode.workflows.view_diffs import (
     compare_data,
     file_data,
@@ -185,10 +185,10 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         """The page with its turns."""
         return page_html(self.rows(), served=True)
 
-    def rows(self) -> Answer:
-        """The turns, and a state that changes with them."""
-        state = state_of(self.repository())
-        return {"ok": True, "state": state, **row_data(self.repository(), self.most, self.cache)}
+    def rows(self, known: str = "") -> Answer:
+        """The turns, and a state that changes with them; nothing if that is known."""
+        found = row_data(self.repository(), self.most, self.cache, known)
+        return {"ok": True, **found} if found else {}
 
     def turn(self, identifier: str) -> Answer:
         """The details of a turn."""
@@ -398,12 +398,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _news(self) -> None:
         """The turns, unless the page has them."""
-        known = self.headers.get("If-None-Match")
-        with suppress(BoocodeError, OSError):
-            if known and known == state_of(self.server.repository()):
-                self._reply(HTTPStatus.NOT_MODIFIED)
-                return
-        self._answer(self.server.rows)
+        known = self.headers.get("If-None-Match", "")
+        self._answer(lambda: self.server.rows(known))
 
     def _answer(self, work: Callable[[], Answer]) -> None:
         try:
@@ -412,6 +408,9 @@ class _Handler(BaseHTTPRequestHandler):
             answer = _refusal(from_os(error))
         except BoocodeError as error:
             answer = _refusal(error)
+        if not answer:
+            self._reply(HTTPStatus.NOT_MODIFIED)
+            return
         self._reply(HTTPStatus.OK, json.dumps(answer).encode("ascii"), "application/json")
 
     def _reply(self, status: HTTPStatus, body: bytes = b"", kind: str = "text/plain") -> None:

@@ -1,9 +1,9 @@
 """Watch the turns and the proposals of some worktrees, whoever changes them.
 
 Every change of them is one of refs below `refs/boocode/`, or of a private file that marks running
-turns. Git writes a ref by renaming a file in its directory, or a list of tables, so that a look at
-the times of a few directories and files shows whether there can be anything new. Only then are the
-refs read.
+turns; commits, which are listed among turns, are moves of HEAD. Git writes a ref by renaming a file
+in its directory, or a list of tables, so that a look at the times of a few directories and files
+shows whether there can be anything new. Only then are the refs read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from git_boocode.checkpoints.commit_log import head_stamp, reflog_path
 from git_boocode.repo.errors import BoocodeError
 from git_boocode.repo.layout import (
     ALL_REFS,
@@ -116,6 +117,8 @@ class _Place:
                 for name in (ALL_REFS, *names)
             ),
             *(self._mark(name) for names in _MARKS.values() for name in names),
+            reflog_path(repository),
+            os.path.join(repository.git_dir, "reftable", "tables.list"),
         ]
         self._seen: tuple[object, ...] = ()
         self._states: dict[str, str] = {}
@@ -151,6 +154,7 @@ class _Place:
         refs = self._repository.store.refs(*_REFS[uri])
         lines = [f"{ref.name} {ref.target}" for ref in refs]
         lines += [str(_times(self._mark(name))) for name in _MARKS[uri]]
+        lines += [head_stamp(self._repository)] if uri == ALL_TURNS else []
         return sha256("\n".join(lines).encode()).hexdigest()
 
 

@@ -19,6 +19,7 @@ from itertools import accumulate, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.commit_log import head_stamp
 from git_boocode.checkpoints.commit_notes import attribute, problems_of
 from git_boocode.checkpoints.line_origin import BlamedLine, LineHistory, blame, line_history
 from git_boocode.checkpoints.operation_log import (
@@ -64,6 +65,14 @@ _THREADS = 4  # Each waits for its own git.
 JsonObject = dict[str, Any]
 
 
+class _Wanted(NamedTuple):
+    """The number of turns, how much of their diffs, and a range of commits, empty for none."""
+
+    most: int
+    limits: DiffLimits
+    commits: str = ""
+
+
 class _Events(NamedTuple):
     """What was edited and refused in a turn."""
 
@@ -86,15 +95,26 @@ def page_data(repository: Repository, most: int, commits: str = "") -> JsonObjec
     With a range of `commits`, only the turns that wrote lines of them, also those that only notes
     name, and the commits themselves.
     """
-    data = _data(repository, most, DiffLimits(), {}, commits)
+    with temporary_objects(repository):
+        wanted = _Wanted(most, DiffLimits(), commits)
+        data = _data(repository, CurrentTree(repository), wanted, {})
     newest = [turn for turn in data["turns"][:_BLAMED_FILES] if turn["here"] or commits]
     paths = dict.fromkeys(path for turn in newest for path in turn["paths"])
     return {**data, "blame": _blame_some(repository, paths)}
 
 
-def row_data(repository: Repository, most: int, cache: FileCache) -> JsonObject:
-    """The turns without their details, for which a served page asks when they are opened."""
-    return _data(repository, most, _ROWS_ONLY, cache)
+def row_data(repository: Repository, most: int, cache: FileCache, known: str = "") -> JsonObject:
+    """The turns without their details, for which a served page asks when they are opened.
+
+    Nothing if their `state`, which changes with the timeline or the worktree, is `known`.
+    """
+    with temporary_objects(repository):
+        now = CurrentTree(repository)
+        # First: what changes meanwhile is asked for once more.
+        state = _state(repository, now)
+        if state == known:
+            return {}
+        return {"state": state, **_data(repository, now, _Wanted(most, _ROWS_ONLY), cache)}
 
 
 def turn_data(repository: Repository, identifier: str, most: int) -> JsonObject:
@@ -121,17 +141,16 @@ def shown_turn(repository: Repository, identifier: str, most: int) -> Turn:
     )
 
 
-def state_of(repository: Repository) -> str:
+def _state(repository: Repository, now: CurrentTree) -> str:
     """Changes when the timeline or the worktree does."""
     listing = repository.git.line("for-each-ref", "--format=%(objectname) %(refname)", ALL_REFS)
     refs = [line for line in listing.split("\n") if f" {READS}" not in line]
-    with temporary_objects(repository):
-        tree = CurrentTree(repository)()
     refused = ""
     with suppress(OSError):
         found = os.stat(refusals_path(repository))
         refused = f"{found.st_mtime_ns} {found.st_size}"
-    return hashlib.sha256(os.fsencode("\n".join((tree, refused, *refs)))).hexdigest()
+    state = "\n".join((now(), head_stamp(repository), refused, *refs))
+    return hashlib.sha256(os.fsencode(state)).hexdigest()
 
 
 def blame_file(repository: Repository, path: str) -> JsonObject:
@@ -194,22 +213,22 @@ def _blame_json(lines: Sequence[BlamedLine], *, cut: bool) -> JsonObject:
 
 
 def _data(
-    repository: Repository, most: int, limits: DiffLimits, cache: FileCache, commits: str = ""
+    repository: Repository, now: CurrentTree, wanted: _Wanted, cache: FileCache
 ) -> JsonObject:
-    with temporary_objects(repository):
-        catalog = Catalog(repository)
-        listed = OwnTurns(catalog, CurrentTree(repository))
-        noted = attribute(repository, [commits], dry_run=True) if commits else []
-        if commits:
-            found = [*listed.named(paths_by_turn(noted))]
-        else:
-            entries = catalog.newest_first(everywhere=True)
-            found = [*islice(listed.turns(entries), most + 1)]
-        rows = with_details(repository, found[:most], limits, cache)
-        beside = WorktreeLog(listed)
-        for row in () if commits else rows:
-            beside.note(row.checkpoint)
-        beside.compared(beside.read()[1])
+    most, limits, commits = wanted
+    catalog = Catalog(repository)
+    listed = OwnTurns(catalog, now)
+    noted = attribute(repository, [commits], dry_run=True) if commits else []
+    if commits:
+        found = [*listed.named(paths_by_turn(noted))]
+    else:
+        entries = catalog.newest_first(everywhere=True)
+        found = [*islice(listed.turns(entries), most + 1)]
+    rows = with_details(repository, found[:most], limits, cache)
+    beside = WorktreeLog(listed)
+    for row in () if commits else rows:
+        beside.note(row.checkpoint)
+    beside.compared(beside.read()[1])
     events, short = _events(repository, rows), ShortIds(repository.store)
     turns = _turn_rows(beside, rows, events, short)
     noted_rows = only_noted(noted, {each.checkpoint.id for each in found})

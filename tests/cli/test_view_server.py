@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from git_boocode.checkpoints.worktree.scan import WorktreeScan
+from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.cli.view_server import ViewServer
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
@@ -249,6 +251,25 @@ def test_news_come_when_there_are_some(client: Client, repo: Repo) -> None:
     news = client.get("/data", If_None_Match=first["state"]).json
     assert [turn["label"] for turn in news["turns"]] == ["third", "second", "first"]
     assert "details" not in news
+
+
+def test_the_worktree_is_read_once_for_news(
+    client: Client, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = client.get("/data").json["state"]
+    scans: list[WorktreeScan] = []
+    finish = WorktreeScan.finish
+
+    def counted(scan: WorktreeScan) -> Snapshot:
+        scans.append(scan)
+        return finish(scan)
+
+    monkeypatch.setattr(WorktreeScan, "finish", counted)
+    assert client.get("/data", If_None_Match=state).status == 304
+    repo.write("b", "new\n")
+    news = client.get("/data", If_None_Match=state).json
+    assert news["turns"][0]["paths"] == ["a", "b"]
+    assert len(scans) == 2
 
 
 def test_details_and_blame_come_on_demand(client: Client, repo: Repo) -> None:

@@ -14,7 +14,7 @@ from git_boocode.checkpoints.turn_changes import DiffLimits, newest_everywhere, 
 from git_boocode.checkpoints.turns import CurrentTree
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows.view_data import page_data, row_data, state_of, turn_data
+from git_boocode.workflows.view_data import page_data, row_data, turn_data
 from tests.agents.kit import fire, prompted
 from tests.checkpoints.kit import take
 from tests.repo_kit import Repo
@@ -306,14 +306,21 @@ def test_rows_and_details_are_the_same_as_of_the_page(repo: Repo) -> None:
 
 def test_the_state_changes_with_turns_files_and_refusals(repo: Repo) -> None:
     repo.commit(a="one\n")
-    states = [state_of(Repository.discover())]
+    known = ""
 
     def changed() -> bool:
-        states.append(state_of(Repository.discover()))
-        return states[-1] != states[-2]
+        nonlocal known
+        found = row_data(Repository.discover(), 1000, {}, known)
+        known = found.get("state", known)
+        return bool(found)
 
+    assert changed()
     assert not changed()
     take()
+    assert changed()
+    repo.git("commit", "-q", "--allow-empty", "-m", "a commit that changes no file")
+    assert changed()
+    repo.git("checkout", "-q", "-b", "other")
     assert changed()
     repo.write("a", "two\n")
     assert changed()
