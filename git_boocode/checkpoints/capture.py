@@ -320,7 +320,7 @@ def _write_state_of_turn(
 
 
 def prune_daily(repository: Repository) -> None:
-    """Prune all worktrees once a day, after a checkpoint, and pack refs if many are loose.
+    """After a checkpoint, pack refs if many are loose, and prune all worktrees once a day.
 
     With a disk budget, that is once an hour, as its newest day grows, too.
 
@@ -328,6 +328,7 @@ def prune_daily(repository: Repository) -> None:
     """
     # On a full disk, not even the failure can be stored; the next checkpoint tries again.
     with suppress(OSError):
+        pack_many_refs(repository)
         stamp = os.path.join(repository.common_state_dir, PRUNING_STAMP)
         due = not is_regular(stamp)
         every = DAY if repository.config.setting(MAX_DISK) is None else HOUR
@@ -342,7 +343,6 @@ def prune_daily(repository: Repository) -> None:
         note_pruning(repository)
         try:
             prune(repository, everywhere=True, patience=0)
-            pack_many_refs(repository)
         except RefusedError:
             # Another command holds a lock; the next day's checkpoint tries again.
             return

@@ -15,11 +15,9 @@ from git_boocode.checkpoints.store.retention import (
     KINDS,
     interrupted,
     last_prune_failure,
-    overdraft,
     prune,
     restore_of,
 )
-from git_boocode.repo.disk import human_size
 from git_boocode.repo.durable import (
     is_blocked,
     is_directory,
@@ -29,7 +27,7 @@ from git_boocode.repo.durable import (
     worktree_id,
     write_private,
 )
-from git_boocode.repo.entries import MAX_DISK, EntryCatalog, Unusable
+from git_boocode.repo.entries import EntryCatalog, Unusable
 from git_boocode.repo.errors import BoocodeError, shell_command
 from git_boocode.repo.gc import missing_objects
 from git_boocode.repo.git import GitError
@@ -69,7 +67,7 @@ _MOMENT = 10.0
 """A lock of a ref that is younger, in seconds, is normal."""
 _ABANDONED = 60.0
 """A lock of our refs that is older, in seconds, is abandoned."""
-_FIX = "'git boocode doctor --fix'"
+FIX = "'git boocode doctor --fix'"
 _WITH_OWN_CHECK = {LOCK, EDIT_NOTE, RESTORE_NOTE, WORKTREE_ID}
 
 
@@ -107,7 +105,7 @@ def check_directories(repository: Repository, *, fix: bool) -> Iterator[Finding]
         found[lock] = "a regular file"
     for path, kind in found.items():
         message = f"'{path}' is not {kind}"
-        yield Finding("unusable_files", message, (path,), f"{_FIX} removes it").repaired(
+        yield Finding("unusable_files", message, (path,), f"{FIX} removes it").repaired(
             partial(remove, path), "it was removed", fix=fix
         )
 
@@ -125,7 +123,7 @@ def check_files(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     yield from _finished_turn(repository, fix=fix)
     if paths := tuple(_unusable_files(repository)):
         message = "private files of git boocode are damaged"
-        yield Finding("unusable_files", message, paths, f"{_FIX} removes them").repaired(
+        yield Finding("unusable_files", message, paths, f"{FIX} removes them").repaired(
             partial(remove_all, paths), "they were removed", fix=fix
         )
     yield from _damaged_id(repository, fix=fix)
@@ -147,8 +145,7 @@ def check_checkpoints(
     safety = catalog.store.refs(SAFETY)
     yield from _halfway(catalog, safety)
     yield from _orphans(catalog, {ref.id for ref in safety}, fix=fix)
-    failures = list(_prune_failure(repository, fix=fix))
-    yield from failures or _over_budget(repository, fix=fix)
+    yield from _prune_failure(repository, fix=fix)
 
 
 def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
@@ -159,7 +156,7 @@ def _index_lock(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         yield _foreign_lock(lock, "the index")
         return
     message = "a killed git boocode command left the index locked"
-    yield Finding("leftover_lock", message, (lock,), f"{_FIX} removes the lock").repaired(
+    yield Finding("leftover_lock", message, (lock,), f"{FIX} removes the lock").repaired(
         partial(sweep, state), "the lock was removed", fix=fix
     )
 
@@ -198,7 +195,7 @@ def _index_remedy(repository: Repository) -> str:
 def _leftover_files(state: str, *, fix: bool) -> Iterator[Finding]:
     if paths := tuple(leftovers(state)):
         message = "killed git boocode commands left private files behind"
-        remedy = f"{_FIX} removes them, and so does the next checkpoint"
+        remedy = f"{FIX} removes them, and so does the next checkpoint"
         finding = Finding("leftover_files", message, paths, remedy)
         yield finding.repaired(partial(sweep, state), "they were removed", fix=fix)
 
@@ -216,7 +213,7 @@ def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         message = "a restore was interrupted before it changed anything"
     else:
         return
-    yield Finding("stale_note", message, (), f"{_FIX} removes its note").repaired(
+    yield Finding("stale_note", message, (), f"{FIX} removes its note").repaired(
         partial(end_restore, state), "its note was removed", fix=fix
     )
 
@@ -225,7 +222,7 @@ def _finished_turn(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     turn = read_mark(repository.state_dir)
     if turn is not None and (why := turn.why_over):
         message = f"the mark of a turn was left behind ({turn.describe()}); {why}"
-        remedy = f"{_FIX} removes it, and so does the next turn"
+        remedy = f"{FIX} removes it, and so does the next turn"
         yield Finding("leftover_turn", message, (), remedy).repaired(
             partial(remove_turn, repository), "it was removed", fix=fix
         )
@@ -260,7 +257,7 @@ def _damaged_id(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
     message = "the id of this worktree is damaged; its checkpoints cannot be found"
     done = "it was copied from a checkpoint or a proposal" if recorded else "a new one was made"
-    finding = Finding("unusable_files", message, (path,), f"{_FIX} rewrites it")
+    finding = Finding("unusable_files", message, (path,), f"{FIX} rewrites it")
     yield finding.repaired(write, done, fix=fix)
 
 
@@ -278,7 +275,7 @@ def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     for path in (path for path, age in ages.items() if age > _MOMENT):
         finding = _foreign_lock(path, "a ref")
         if abandoned:
-            finding = finding._replace(remedy=f"{_FIX} removes the lock")
+            finding = finding._replace(remedy=f"{FIX} removes the lock")
             finding = finding.repaired(partial(remove, path), "the lock was removed", fix=fix)
         yield finding
 
@@ -329,7 +326,7 @@ def _other_refs(repository: Repository, store: Store, *, fix: bool) -> Iterator[
 
 def _broken_ref(name: str, *paths: str) -> Finding:
     message = f"the ref '{name}' names no object; 'git gc' and 'git fsck' fail because of it"
-    return Finding("unreadable_checkpoint", message, paths, f"{_FIX} removes it")
+    return Finding("unreadable_checkpoint", message, paths, f"{FIX} removes it")
 
 
 def _is_gone(repository: Repository, ref: Ref) -> bool:
@@ -397,7 +394,7 @@ def _incomplete(ref: Ref, lost: str) -> Finding:
     )
     drop = shell_command("git", *words)
     again = "fetch it again from a clone that has it, or remove it"
-    return Finding("missing_objects", f"{what} {lacks}", (), f"{again}: {_FIX} or '{drop}'")
+    return Finding("missing_objects", f"{what} {lacks}", (), f"{again}: {FIX} or '{drop}'")
 
 
 def _noun(ref: Ref) -> str:
@@ -430,7 +427,7 @@ def _orphans(catalog: Catalog, restores: set[str], *, fix: bool) -> Iterator[Fin
     for restore, archived in orphans.items():
         what = "1 checkpoint" if len(archived) == 1 else f"{len(archived)} checkpoints"
         message = f"{what} archived by restore {restore}, which can no longer be undone"
-        remedy = f"{_FIX} returns them to the log"
+        remedy = f"{FIX} returns them to the log"
         yield Finding("orphaned_archive", message, (), remedy).repaired(
             partial(_bring_back, catalog, archived), "they are in the log again", fix=fix
         )
@@ -456,25 +453,3 @@ def _prune_failure(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         yield Finding("pruning_failed", message, (), remedy).repaired(
             partial(prune, repository, everywhere=True), "they were pruned", fix=fix
         )
-
-
-def _over_budget(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    try:
-        found = overdraft(repository)
-    except BoocodeError:
-        # A restore is running, or the setting is invalid, which the next pruning reports.
-        return
-    if found is None:
-        return
-    used, limit = human_size(found.used), human_size(found.limit)
-    message = f"checkpoints and edit records take {used}, more than {MAX_DISK} ({limit})"
-    if found.left <= found.limit:
-        remedy = "'git boocode prune --all' deletes the oldest, and so does a later checkpoint"
-        again = partial(prune, repository, everywhere=True)
-        finding = Finding("over_budget", message, (), remedy)
-        yield finding.repaired(again, "the oldest were deleted", fix=fix)
-        return
-    stays = "the newest day of each worktree, open turns, proposals, what undo and redo need"
-    lines = (f"{human_size(found.left)} stay: {stays}",)
-    remedy = f"'git config {MAX_DISK} <size>' sets a larger size"
-    yield Finding("over_budget", message, (), remedy, lines=lines, past=True)

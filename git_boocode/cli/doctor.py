@@ -19,6 +19,7 @@ from git_boocode.checkpoints.checkup import (
     check_files,
     remove_broken,
 )
+from git_boocode.checkpoints.disk_checkup import check_disk
 from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import (
     first_lines,
@@ -57,7 +58,7 @@ _REMOVAL = ("removes it", "it was removed")
 def doctor(fix: bool) -> int:
     """Explain what interrupted commands left behind, and what cannot be used.
 
-    That may be checkpoints, proposals, edit records and private files.
+    That may be checkpoints, proposals, edit records, private files, and temporary files of git.
     """
     repository = Repository.discover()
     failures: list[BoocodeError] = []
@@ -67,6 +68,7 @@ def doctor(fix: bool) -> int:
         with worktree_lock(state, shared=False, patience=_PATIENCE, read_only=not fix):
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, Proposals(repository), fix=fix)
+        findings += check_disk(repository, fix=fix)
     findings += [*_forks(repository, fix=fix), *_silent(repository), *_hooks(repository)]
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]

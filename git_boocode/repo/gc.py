@@ -42,8 +42,9 @@ KEEP_MARK = b"git-boocode fetch\n"  # the content of our `.keep` files; git and 
 _ABANDONED = 3600.0
 # Keep even a few objects in a pack: there is no `.keep` for loose objects.
 _PACKED = ("fetch.unpackLimit=1", "transfer.unpackLimit=1")
-# Git opens each loose ref separately: listing 1,000 of them takes 11 ms instead of 3.
-MANY_LOOSE = 200
+# Git opens each loose ref separately, for example in `git log` on a terminal: 100 take 1 ms.
+MANY_LOOSE = 100
+_USAGE = 129  # the exit status of git for an option that it does not know
 _WALK = ("rev-list", "--objects", "--no-walk=unsorted", "--stdin")
 
 _Result = TypeVar("_Result")
@@ -169,12 +170,9 @@ def incoming(repository: Repository) -> Iterator[tuple[Git, Callable[[], None]]]
     The function moves the objects into the repository; OSError if there is no space or permission.
     Afterwards, objects without a ref are left to `git gc`.
     """
-    packs = os.path.join(objects_directory(repository), "pack")
-    for name in os.listdir(packs) if os.path.isdir(packs) else []:
-        path = os.path.join(packs, name)
-        if name.endswith(".keep") and _is_abandoned(path):
-            with suppress(OSError):
-                os.unlink(path)
+    for path in abandoned_keep_files(repository):
+        with suppress(OSError):
+            os.unlink(path)
     with scratch_directory(repository.state_dir) as scratch:
         quarantine = Quarantine(repository, scratch)
         kept: list[str] = []
@@ -191,6 +189,14 @@ def incoming(repository: Repository) -> Iterator[tuple[Git, Callable[[], None]]]
                     os.unlink(path)
 
 
+def abandoned_keep_files(repository: Repository) -> list[str]:
+    """The `.keep` files of killed fetches: git repacks and deletes nothing beside them."""
+    packs = os.path.join(objects_directory(repository), "pack")
+    names = sorted(os.listdir(packs)) if os.path.isdir(packs) else []
+    paths = (os.path.join(packs, name) for name in names if name.endswith(".keep"))
+    return list(filter(_is_abandoned, paths))
+
+
 def _is_abandoned(path: str) -> bool:
     """Whether a `.keep` file is left over from a killed fetch."""
     with suppress(OSError), open(path, "rb") as file:
@@ -200,22 +206,27 @@ def _is_abandoned(path: str) -> bool:
 
 
 def pack_many_refs(repository: Repository) -> None:
-    """Pack the refs of a repository if many of our refs are loose.
+    """Pack our refs if many of them are loose.
 
-    Git can pack only all refs, or tags. So nothing is packed if the user has turned off automatic
-    packing by `gc.auto` or `gc.packRefs`.
+    Git before 2.43 can pack only all refs, or tags. So it packs nothing if the user has turned off
+    automatic packing by `gc.auto` or `gc.packRefs`.
     """
     below = os.path.join(repository.common_dir, ALL_REFS)
     found = (entry for _, entries in walk_directories(below) for entry in entries)
     if sum(entry.is_file() for entry in found) <= MANY_LOOSE:
         return
+    # If this fails because another process is packing, that one does the work.
+    done = repository.git.attempt("pack-refs", "--include", f"{ALL_REFS}*", "--prune")
+    if done.status == _USAGE and _may_pack_all(repository):
+        repository.git.attempt("pack-refs", "--all", "--prune")
+    sync_refs(repository.common_dir, (), packed=True)
+
+
+def _may_pack_all(repository: Repository) -> bool:
     try:
         repository.config.integer("gc.auto", default=1, least=1)
     except FatalError:
-        return
+        return False
     # Any other value, such as `notbare`, lets git pack here.
-    if (repository.config.text("gc.packRefs") or "true").lower() in ("false", "no", "off", "0"):
-        return
-    # If this fails because another process is packing, that one does the work.
-    repository.git.attempt("pack-refs", "--all", "--prune")
-    sync_refs(repository.common_dir, (), packed=True)
+    setting = repository.config.text("gc.packRefs") or "true"
+    return setting.lower() not in ("false", "no", "off", "0")

@@ -116,3 +116,8 @@ def push_answers(stdout: str) -> list[RefAnswer]:
         name = refs.rpartition(":")[2]
         answers.append(RefAnswer(name, flag, refused[1] if refused else summary))
     return answers
+
+
+def unused_files(stderr: str) -> list[str]:
+    """The paths that `git count-objects -v` warns about, as git writes them."""
+    return re.findall(r"(?m)^warning: (?:garbage found|no corresponding \.\w+): (.*)$", stderr)

@@ -13,6 +13,8 @@ from typing import NamedTuple
 _PROCESSES = "/proc"
 _LONGEST = 0.5
 """Seconds after which processes are not looked at any more."""
+_LONGEST_LISTING = 10.0
+"""The same where all of them have to be."""
 
 
 class OpenIn(NamedTuple):
@@ -33,6 +35,26 @@ def programs_with(path: str, *, or_below: str = "") -> list[OpenIn]:
         return list(_from_proc(path, below))
     lsof = shutil.which("lsof")
     return list(_from_lsof(lsof, path)) if lsof else []
+
+
+def open_below(directory: str) -> list[str] | None:
+    """The open files below a directory; None if not all processes of this user could be asked."""
+    below = os.path.join(os.path.realpath(directory), "")
+    if not os.path.isdir(f"{_PROCESSES}/self/fd"):
+        return None
+    deadline, found = time.monotonic() + _LONGEST_LISTING, list[str]()
+    for pid in filter(str.isdigit, os.listdir(_PROCESSES)):
+        if time.monotonic() > deadline:
+            return None
+        descriptors = f"{_PROCESSES}/{pid}/fd"
+        # It may end, and those of other users cannot be read.
+        with suppress(OSError):
+            for name in os.listdir(descriptors):
+                with suppress(OSError):
+                    opened = os.readlink(os.path.join(descriptors, name))
+                    if opened.startswith(below):
+                        found.append(opened)
+    return found
 
 
 def _from_proc(path: str, below: str) -> Iterator[OpenIn]:

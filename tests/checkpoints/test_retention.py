@@ -38,7 +38,7 @@ from git_boocode.repo.lock import INSIDE_RESTORE, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Commit
 from tests.checkpoints.kit import back, refs, seen, take, undone
-from tests.repo_kit import Repo
+from tests.repo_kit import Repo, git_version
 
 NOW = 1_800_000_000.0
 RULES = Rules(DEFAULTS, SAFETY_MAX_AGE)
@@ -424,7 +424,7 @@ def loose(repo: Repo) -> list[str]:
     ],
 )
 @pytest.mark.ref_files
-def test_very_many_refs_are_packed_once_a_day(
+def test_many_refs_are_packed_after_a_checkpoint(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packed: bool
 ) -> None:
     monkeypatch.setattr(repo_gc, "MANY_LOOSE", 3)
@@ -436,10 +436,13 @@ def test_very_many_refs_are_packed_once_a_day(
     prune_daily(Repository.discover())
     assert len(loose(repo)) == 4
     before = repo.git("for-each-ref")
-    Path(".git/boocode/last-prune").unlink()
     taken = take()
     prune_daily(Repository.discover())
-    assert (loose(repo) == []) is packed
+    if git_version() >= (2, 43):
+        # Only ours, whatever git may do by itself.
+        assert loose(repo) == ["refs/heads/main"]
+    else:
+        assert (loose(repo) == []) is packed
     assert last_prune_failure(Repository.discover()) is None
     later = take()
     assert set(before.splitlines()) < set(repo.git("for-each-ref").splitlines())
