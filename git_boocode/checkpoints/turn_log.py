@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date
 from functools import cached_property
@@ -20,6 +20,7 @@ from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
 from git_boocode.checkpoints.turn_changes import (
     ChangeCounts,
+    TurnFile,
     changed_files,
     counted,
     regex_refused,
@@ -68,10 +69,11 @@ _REGEX_LIMITS = (256, 10)
 class LogRequest(NamedTuple):
     """The wanted turns, or applied `edits`; empty values and None select everything.
 
-    `text` and `regex` are those of git's options `-S` and `-G`. Label and prompt have all words of
-    `grep`, in any case. A `session` is the beginning of its id. `remote` names the remote whose
-    fetched checkpoints are listed instead, `remotes` those of all. `commits` is a range of commits
-    as git takes it, whose lines they wrote, in any worktree. With `brief`, changes are not counted.
+    `text` and `regex` are those of git's options `-S` and `-G`. Label, prompt and the paths of
+    changed files have all words of `grep`, in any case. A `session` is the beginning of its id.
+    `remote` names the remote whose fetched checkpoints are listed instead, `remotes` those of all.
+    `commits` is a range of commits as git takes it, whose lines they wrote, in any worktree. With
+    `brief`, changes are not counted.
     """
 
     max_count: int | None = None
@@ -251,7 +253,8 @@ class TurnLog:
         """The turns, page by page."""
         request = self._request
         limit = request.limit
-        pages = self._searched() if request.is_search else self._counted(limit)
+        is_sifted = request.is_search or request.grep
+        pages = self._searched() if is_sifted else self._counted(limit)
         while limit > 0 and (page := next(pages, None)) is not None:
             page = page[:limit]
             limit -= len(page)
@@ -345,6 +348,8 @@ class TurnLog:
             pool.shutdown(cancel_futures=True)
 
     def _matching(self, page: list[ListedTurn]) -> list[ListedTurn]:
+        if not self._request.is_search:
+            return page
         unknown = (each.turn for each in page if each.counts is None)
         self.missing += sum(not (turn.paths or turn.checkpoint.in_turn) for turn in unknown)
         return [each for each in page if each.counts and each.counts.files]
@@ -355,7 +360,7 @@ class TurnLog:
         return page
 
     def _count(self, page: list[ListedTurn]) -> list[ListedTurn]:
-        """The page with what changed in its turns, and by hand beside them."""
+        """The turns of a page with the wanted words, with what changed in them, and beside them."""
         request, changes = self._request, self._read_beside()
         selection = [*request.changes, *(["--pickaxe-all"] if request.changes else [])]
         turns = [*(each.turn for each in page), *(each.turn for each in changes)]
@@ -364,7 +369,14 @@ class TurnLog:
         return [
             one._replace(counts=None if files is None else counted(files))
             for one, files in zip(page, found[: len(page)], strict=True)
+            if self._has_words(one.turn.checkpoint, files or ())
         ]
+
+    def _has_words(self, checkpoint: Checkpoint, files: Iterable[TurnFile]) -> bool:
+        wanted = self._request.grep.casefold().split()
+        texts = [checkpoint.meta.text(key) for key in ("label", "prompt")]
+        text = "\n".join((*texts, *(file.path for file in files))).casefold() if wanted else ""
+        return all(word in text for word in wanted)
 
     def _read_beside(self) -> list[HandChange]:
         """What changed by hand beside the turns that were listed since."""
@@ -413,14 +425,12 @@ class TurnLog:
             self._found.add(checkpoint.id)
         when = time_of(checkpoint.id)
         agent, session = (checkpoint.meta.text(key) for key in ("agent", "session"))
-        asked = "\n".join(checkpoint.meta.text(key) for key in ("label", "prompt")).casefold()
         return (
             (self._since is None or when > 0)
             # Git knows no fractions of a second.
             and (self._until is None or int(when) <= self._until)
             and self._request.agent in ("", agent)
             and session.startswith(self._request.session)
-            and all(word in asked for word in self._request.grep.casefold().split())
         )
 
 

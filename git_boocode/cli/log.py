@@ -116,7 +116,7 @@ class _Shown(NamedTuple):
 @option("-G <regex>", "Only turns with a changed line that matches.", "regex")
 @option("--since <date>", "Only turns that began after this date.")
 @option("--until <date>", "Only turns that began before this date.")
-@option("--grep <words>", "Only turns whose prompt or label has all of these words.", default="")
+@option("--grep <words>", "Only turns with all of these words in text or paths.", default="")
 @option("--agent <name>", "Only turns of this agent.", default="", shell_complete=agents)
 @option("--session <id>", "Only turns of sessions whose id starts with <id>.", default="")
 @option("--date <format>", "Show times as git log --date does.", default="")

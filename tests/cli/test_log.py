@@ -237,6 +237,9 @@ def test_prompts_are_searched_by_words(repo: Repo) -> None:
     assert labels(repo, "--grep", "FIX") == ["fix the lexer", "Fix the parser of …"]
     assert labels(repo, "--grep", "überschriften dates") == ["Fix the parser of …"]
     assert labels(repo, "--grep", "dates lexer") == []
+    repo.write("src/Grammar.txt", "new\n")
+    assert labels(repo, "--grep", "grammar SRC/") == labels(repo, "-n1")
+    assert labels(repo, "--oneline", "--grep", "grammar nowhere") == []
     refused = repo.boocode("log", "--edits", "--grep", "fix")
     assert refused.code == 129
 
