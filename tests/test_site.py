@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,9 @@ from git_boocode.agents.registry import AGENTS
 from git_boocode.cli.framework import COMMANDS
 from man.generate import TOP
 from man.site.links import broken_links
-from man.site.sources import places, write
+from man.site.sources import SITE, places, write
 from tests.links import broken
+from tests.test_manual import ALL_COMMANDS
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,17 @@ def test_every_command_and_agent_is_shown(sources: Path) -> None:
         assert page.startswith(f"# git boocode {name}\n")
     shown = (sources / "guide/set-up-your-agent.md").read_text(encoding="utf-8")
     assert [name for name in AGENTS if f"| `{name}` |" not in shown] == []
+
+
+def test_commands_of_the_guide_are_commands() -> None:
+    """In its own words; what it quotes of sessions is under test there."""
+    for page in sorted((SITE / "guide").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        found = re.findall(r"(?:^|`|(?<=\| )|(?<=\$ ))git boocode ([^`|#\n]+)", text, re.MULTILINE)
+        assert found, page
+        for words in map(shlex.split, found):
+            name = " ".join(words[:2]) if words[0] in ("hooks", "turn") else words[0]
+            ALL_COMMANDS[name].make_context(name, words[len(name.split()) :])
 
 
 def test_every_key_of_every_answer_is_shown(sources: Path) -> None:

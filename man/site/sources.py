@@ -3,7 +3,8 @@
 Each text is in the repository once. Relative links lead to documents of the site where these have
 one, and are plain text where they do not. A line such as `@session fork-and-compare: $ git boocode
 fork @` stands for that command of a session and all below it in its block, with what they print;
-`@session fork-and-compare 2: …` for two commands. `@file tests/example_host.py` stands for a file.
+`@session fork-and-compare 2: …` for two commands. `@file tests/example_host.py` stands for a file,
+and `@readme Compared with` for a section of the README.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ SITE = TOP / "man/site"
 SESSIONS = TOP / "tests/sessions"
 _FENCE = re.compile(r"^(```[a-z]*\n.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
+_README = re.compile(r"^@readme (.+)$", re.MULTILINE)
 _FILE = re.compile(r"^@file (\S+\.py)$", re.MULTILINE)
 _SESSION = re.compile(r"^@session ([\w-]+)(?: (\d+))?: (\$ .+)$", re.MULTILINE)
 
@@ -46,10 +48,18 @@ def write(directory: Path) -> None:
 
 def _own(path: Path, found: dict[Path, str], directory: Path) -> str:
     """A file that is Markdown already."""
-    text = _linked(path, found, directory)
+    pictures = directory / "pictures"
+    text = _linked(path.read_text(encoding="utf-8"), path.parent, found, pictures)
+    text = _README.sub(lambda mark: _linked(_section(mark[1]), TOP, found, pictures), text)
     text = _FILE.sub(_whole, _SESSION.sub(_quoted, text))
     made = {"@agents@": agents, "@commands@": commands, "@topics@": lambda: _unlisted(text)}
     return re.sub(r"^@(?:agents|commands|topics)@$", lambda mark: made[mark[0]](), text, flags=re.M)
+
+
+def _section(heading: str) -> str:
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    [text] = re.findall(rf"^(## {re.escape(heading)}\n.*?)(?=^## |\Z)", readme, re.M | re.S)
+    return str(text).rstrip("\n")
 
 
 def _unlisted(index: str) -> str:
@@ -75,25 +85,23 @@ def _whole(marker: re.Match[str]) -> str:
     return f"```python\n{(TOP / marker[1]).read_text(encoding='utf-8')}```"
 
 
-def _linked(path: Path, found: dict[Path, str], directory: Path) -> str:
-    """A file with its relative links as the site needs them; code stays as it is."""
-    here = Path(found[path]).parent
+def _linked(text: str, base: Path, found: dict[Path, str], pictures: Path) -> str:
+    """A text with the links that the site needs; they count from `base`. Code stays as it is."""
 
     def link(match: re.Match[str]) -> str:
-        mark, text, target = match.groups()
+        mark, shown, target = match.groups()
         file, _, anchor = target.partition("#")
         if re.match(r"[a-z]+:", target) or not file:
             return match[0]
-        source = Path(os.path.normpath(path.parent / file))
+        source = Path(os.path.normpath(base / file))
+        assert source.exists(), f"{base}: {target}"
         if mark:
-            picture = Path("pictures", source.name)
-            (directory / picture).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, directory / picture)
-            return f"![{text}]({os.path.relpath(picture, here)})"
+            pictures.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, pictures)
+            return f"![{shown}](/{pictures.name}/{source.name})"
         if source not in found:
-            assert source.exists(), f"{path}: {target}"
-            return text
-        return f"[{text}]({os.path.relpath(found[source], here)}.md{'#' * bool(anchor)}{anchor})"
+            return shown
+        return f"[{shown}](/{found[source]}.md{'#' * bool(anchor)}{anchor})"
 
-    parts = _FENCE.split(path.read_text(encoding="utf-8"))
+    parts = _FENCE.split(text)
     return "".join(_LINK.sub(link, part) if at % 2 == 0 else part for at, part in enumerate(parts))
