@@ -60,14 +60,16 @@ def test_every_command_and_agent_is_shown(sources: Path) -> None:
 
 
 def test_commands_of_the_guide_are_commands() -> None:
-    """In its own words; what it quotes of sessions is under test there."""
+    """What it quotes of sessions is under test there."""
     for page in sorted((SITE / "guide").glob("*.md")):
         text = page.read_text(encoding="utf-8")
         found = re.findall(r"(?:^|`|(?<=\| )|(?<=\$ ))git boocode ([^`|#\n]+)", text, re.MULTILINE)
         assert found, page
         for words in map(shlex.split, found):
             name = " ".join(words[:2]) if words[0] in ("hooks", "turn") else words[0]
-            ALL_COMMANDS[name].make_context(name, words[len(name.split()) :])
+            assert name in ALL_COMMANDS, page
+            if arguments := words[len(name.split()) :]:
+                ALL_COMMANDS[name].make_context(name, arguments)
 
 
 def test_every_key_of_every_answer_is_shown(sources: Path) -> None:
