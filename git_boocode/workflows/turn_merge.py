@@ -493,6 +493,8 @@ class _TurnMerge:
                 now, new = (
                     self.files.read(path, side) if side else None for side in (before, file)
                 )
+                if now == new and path in self.files.buffers:
+                    continue
                 texts[path] = now, new
             if path not in self.files.buffers:
                 files.append(self.files.wanted(path, file))

@@ -31,7 +31,7 @@ def test_the_plugin_defines_its_commands_and_has_help(
     commands = nvim(repo, script)
     tags = {line.split("\t")[0] for line in (shown / "tags").read_text().splitlines()}
     assert {f":{name}" for name in commands} <= tags
-    assert len(commands) == 23
+    assert len(commands) == 24
 
 
 COMMANDS = [

@@ -169,6 +169,31 @@ def test_a_turn_is_taken_back_beside_what_was_typed(changed: Repo, answer: int) 
     assert changed.read("c") == b"by others\n"
 
 
+def test_a_turn_that_was_taken_back_is_picked(changed: Repo) -> None:
+    after = changed.read("a")
+    assert changed.boocode("revert", "label:change them").code == 0
+    seen = nvim(
+        changed,
+        f"""
+        local asked
+        {FIRST}
+        vim.fn.confirm = function(text) asked = text return 1 end
+        vim.fn.append(0, "typed")
+        run("BoocodePick")
+        run("BoocodePick")
+        return report({{ asked = asked }})
+        """,
+        "a",
+    )
+    assert seen["asked"].startswith("Do here what this turn did? change them\n")
+    assert seen["lines"] == ["typed", *after.decode().splitlines()]
+    assert changed.read("b") == b"two\n"
+    assert [text for text, _ in seen["messages"]] == [
+        "boocode: picked 2 files; :BoocodeUndo takes it back",
+        "boocode: all that it changed is here",
+    ]
+
+
 def test_the_next_steps_of_a_revert_are_offered(changed: Repo) -> None:
     changed.boocode("checkpoint", "-m", "later")
     changed.write("b", "three\n")

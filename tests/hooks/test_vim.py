@@ -96,7 +96,7 @@ def test_every_function_compiles(repo: Repo, tmp_path: Path) -> None:
 def test_all_commands_are_in_the_help(repo: Repo) -> None:
     seen = vim(repo, "let seen = Report({'names': getcompletion('Boocode', 'command')})")
     text = (CLIENT / "doc/boocode.txt").read_text()
-    assert len(seen["names"]) == 23
+    assert len(seen["names"]) == 24
     assert {name for name in seen["names"] if f"*:{name}*" not in text} == set()
 
 
@@ -480,6 +480,18 @@ def test_a_turn_is_taken_back_beside_what_was_typed(
     seen = on_a_terminal(changed, "call append(0, 'typed') | BoocodeRevert", steps, "a")
     assert (seen["lines"], seen["modified"]) == (["typed", *WORDS], 1)
     assert (changed.read("a"), changed.read("b")) == (before, b"one\n")
+
+
+def test_a_turn_that_was_taken_back_is_picked(
+    changed: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(changed.top)
+    after = changed.read("a")
+    assert changed.boocode("revert", "label:change them").code == 0
+    steps = [("codex", "\r"), ("Do here what this turn did?|(Y)es", "y"), ("picked 2 files", "")]
+    seen = on_a_terminal(changed, "BoocodePick", steps, "a")
+    assert "\n".join(seen["lines"]) + "\n" == after.decode()
+    assert (changed.read("a"), changed.read("b")) == (after, b"two\n")
 
 
 def test_unsaved_files_are_not_restored(changed: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

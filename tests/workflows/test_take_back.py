@@ -195,8 +195,9 @@ def test_a_reverted_turn_is_named_instead_of_a_conflict(repo: Repo, turns: tuple
     error = refused.json["error"]
     assert (refused.code, error["code"]) == (1, "already_applied")
     assert error["message"] == f"turn {later[:13]} is already reverted"
-    assert [(each["step"], "tool" in each) for each in error["next"]] == [("pick", False)]
-    assert error["next"][0]["command"] == f"git boocode pick {later}"
+    [again] = error["next"]
+    assert (again["tool"], again["arguments"]) == ("pick", {"turns": [later]})
+    assert again["command"] == f"git boocode pick {later}"
     both = repo.boocode("revert", later, turns[0], "--json").json["error"]
     assert [each["step"] for each in both["next"]] == ["pick", "revert"]
     assert both["next"][1]["arguments"] == {"turns": [turns[0]]}

@@ -450,6 +450,8 @@ def test_an_editor_has_another_text(repo: Repo) -> None:
     result = merged(first, buffers={"a": buffer})
     assert text(repo, "a") == changed(3, "first\n")
     assert result.texts == {"a": (buffer, LINES.encode() + b"unsaved\n")}
+    # A buffer that has the text already does not change.
+    assert merged(first, buffers={"a": LINES.encode() + b"unsaved\n"}).texts == {}
 
 
 # Conversion by git.

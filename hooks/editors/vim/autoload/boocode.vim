@@ -348,6 +348,11 @@ export def Revert()
   InTree((tree) => turns.Revert(tree))
 enddef
 
+# Choose a turn that is not in force, and do here what it did.
+export def Pick()
+  InTree((tree) => turns.Pick(tree))
+enddef
+
 # List the turns, to walk through what they did.
 export def Log()
   InTree((tree) => turns.Log(tree))

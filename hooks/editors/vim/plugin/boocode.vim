@@ -40,6 +40,7 @@ command! -bar -nargs=* -complete=customlist,Restoring BoocodeRestore client.Rest
 command! -bar -nargs=* -complete=customlist,Restoring BoocodeRestoreFile client.RestoreFile([<f-args>])
 command! -bar -nargs=* -complete=customlist,Restoring BoocodeRestoreHunk client.RestoreHunk([<f-args>])
 command! -bar BoocodeRevert client.Revert()
+command! -bar BoocodePick client.Pick()
 command! -bar BoocodeSigns client.Signs()
 command! -bar BoocodeStatus client.Status()
 command! -bar BoocodeUndo client.Undo()

@@ -330,6 +330,12 @@ M.revert = at_cursor(function(here)
   turns.revert(tree)
 end)
 
+-- Choose a turn that is not in force, and do here what it did.
+M.pick = at_cursor(function(here)
+  local tree = worktree.of(here)
+  turns.pick(tree)
+end)
+
 -- List the turns, to walk through what they did.
 M.log = at_cursor(function(here)
   local tree = worktree.of(here)
@@ -442,6 +448,7 @@ function M.setup()
   define("List", M.list)
   define("Log", M.log)
   define("Next", M.next_hunk, { count = true })
+  define("Pick", M.pick)
   define("Previous", M.previous_hunk, { count = true })
   define("Redo", M.redo)
   define("Restore", M.restore, restoring)

@@ -318,28 +318,42 @@ function M.restore_hunk(tree, here, paths, side)
   end
 end
 
-local function take_back(tree, turn, arguments)
+-- What the user reads of the two ways of a turn: back, and here once more.
+local WORDS = {
+  revert = {
+    question = "Take back this turn? ",
+    nothing = "there is nothing left of that turn",
+    done = "took back ",
+  },
+  pick = {
+    question = "Do here what this turn did? ",
+    nothing = "all that it changed is here",
+    done = "picked ",
+  },
+}
+
+local function merge_turn(tree, turn, tool, arguments)
   local dry = { buffers = worktree.unsaved(tree), dry_run = true }
-  local planned = worktree.ask(tree, "revert", vim.tbl_extend("force", arguments, dry)).changed
+  local planned = worktree.ask(tree, tool, vim.tbl_extend("force", arguments, dry)).changed
   if #planned == 0 then
-    error("there is nothing left of that turn", 0)
+    error(WORDS[tool].nothing, 0)
   end
-  local lines = { "Take back this turn? " .. label_of(turn) }
+  local lines = { WORDS[tool].question .. label_of(turn) }
   vim.list_extend(lines, file_lines(planned, ""))
   table.insert(lines, UNDO .. ".")
   if choose_word(table.concat(lines, "\n"), { "Yes" }) then
-    local files = worktree.change(tree, "revert", arguments).changed
+    local files = worktree.change(tree, tool, arguments).changed
     M.refresh(tree)
     M.refresh_log(tree)
-    vim.notify("boocode: took back " .. named(files) .. "; " .. UNDO)
+    vim.notify("boocode: " .. WORDS[tool].done .. named(files) .. "; " .. UNDO)
   end
 end
 
--- Take a turn back, once the user has seen what would change; what others wrote since stays, in
--- modified buffers, too.
-function M.take_back(tree, turn)
-  steps.run("revert", { turns = { turn.id } }, function(arguments)
-    take_back(tree, turn, arguments)
+-- Take a turn back, or pick it, once the user has seen what would change; what others wrote since
+-- stays, in modified buffers, too.
+local function merge(tree, turn, tool)
+  steps.run(tool, { turns = { turn.id } }, function(arguments)
+    merge_turn(tree, turn, tool, arguments)
   end)
 end
 
@@ -347,7 +361,15 @@ end
 function M.revert(tree)
   local turn = choose_turn(tree, "Take back:", nil)
   if turn then
-    M.take_back(tree, turn)
+    merge(tree, turn, "revert")
+  end
+end
+
+-- Choose a turn, and do here what it did.
+function M.pick(tree)
+  local turn = choose_turn(tree, "Pick:", nil)
+  if turn then
+    merge(tree, turn, "pick")
   end
 end
 
@@ -401,7 +423,8 @@ function M.refresh_log(tree)
   end
 end
 
--- The list of turns in a window: the keys show what the one under the cursor did, and take it back.
+-- The list of turns in a window: the keys show what the one under the cursor did, go back to it,
+-- take it back, or pick it.
 function M.log(tree)
   local turns = read_turns(tree, nil, FIRST_PAGE)
   if #turns == 0 then
@@ -438,12 +461,14 @@ function M.log(tree)
       M.restore_to(tree, turn, {}, { "before", "after" })
     end)
   )
-  map(
-    "t",
-    on_turn(function(turn)
-      M.take_back(tree, turn)
-    end)
-  )
+  for key, tool in pairs({ t = "revert", p = "pick" }) do
+    map(
+      key,
+      on_turn(function(turn)
+        merge(tree, turn, tool)
+      end)
+    )
+  end
   map("q", close)
   vim.api.nvim_create_autocmd("CursorMoved", {
     buffer = buffer,

@@ -11,6 +11,12 @@ const LISTED_FILES = 12
 const MARKS = {archived: 'archived', restored: 'restored away', reverted: 'reverted'}
 const SIDES = {before: 'before this turn', after: 'after this turn'}
 const UNDO = ':BoocodeUndo takes it back'
+# What the user reads of the two ways of a turn, back, and here once more: a question, that there is
+# nothing to do, and what was done.
+const WORDS = {
+  revert: ['Take back this turn? ', 'there is nothing left of that turn', 'took back'],
+  pick: ['Do here what this turn did? ', 'all that it changed is here', 'picked'],
+}
 const DIFF_NAME = 'boocode://turn'
 const LOG_NAME = 'boocode://log'
 const HERE_INDENT = repeat(' ', 12)
@@ -302,29 +308,35 @@ export def RestoreHunk(tree: dict<any>, here: dict<any>, paths: list<string>, si
   })
 enddef
 
-# Take a turn back, once the user has seen what would change; what others wrote since stays, in
-# modified buffers, too.
-def TakeBack(tree: dict<any>, turn: dict<any>, arguments: dict<any>)
-  final Failed = (answer: dict<any>) => steps.Offer(answer, 'revert', arguments, (more) =>
-    TakeBack(tree, turn, more))
+# Take a turn back, or pick it, once the user has seen what would change; what others wrote since
+# stays, in modified buffers, too.
+def Merge(tree: dict<any>, turn: dict<any>, tool: string, arguments: dict<any>)
+  final [question, nothing, done] = WORDS[tool]
+  final Failed = (answer: dict<any>) => steps.Offer(answer, tool, arguments, (more) =>
+    Merge(tree, turn, tool, more))
   final dry = {buffers: worktree.Unsaved(tree), dry_run: true}
-  worktree.Ask(tree, 'revert', extend(dry, arguments), (planned) => {
+  worktree.Ask(tree, tool, extend(dry, arguments), (planned) => {
     if empty(planned.changed)
-      throw 'boocode: there is nothing left of that turn'
+      throw 'boocode: ' .. nothing
     endif
-    final lines = ['Take back this turn? ' .. LabelOf(turn)] + FileLines(planned.changed, '')
+    final lines = [question .. LabelOf(turn)] + FileLines(planned.changed, '')
     if ChooseWord(join(lines + [UNDO .. '.'], "\n"), ['Yes']) == ''
       task.Finish()
       return
     endif
-    worktree.Change(tree, 'revert', arguments, (answer, _) =>
-      Report(tree, answer.changed, 'took back'), Failed)
+    worktree.Change(tree, tool, arguments, (answer, _) =>
+      Report(tree, answer.changed, done), Failed)
   }, Failed)
 enddef
 
 # Choose a turn, and take it back.
 export def Revert(tree: dict<any>)
-  ChooseTurn(tree, 'Take back:', [], (turn) => TakeBack(tree, turn, {turns: [turn.id]}))
+  ChooseTurn(tree, 'Take back:', [], (turn) => Merge(tree, turn, 'revert', {turns: [turn.id]}))
+enddef
+
+# Choose a turn, and do here what it did.
+export def Pick(tree: dict<any>)
+  ChooseTurn(tree, 'Pick:', [], (turn) => Merge(tree, turn, 'pick', {turns: [turn.id]}))
 enddef
 
 # In the list of turns: act on the one under the cursor.
@@ -336,8 +348,8 @@ def AtCursor(action: string)
   endif
   if action == 'restore'
     task.Run(() => RestoreTo(tree, turn, {}, ['before', 'after']))
-  elseif action == 'revert'
-    task.Run(() => TakeBack(tree, turn, {turns: [turn.id]}))
+  elseif has_key(WORDS, action)
+    task.Run(() => Merge(tree, turn, action, {turns: [turn.id]}))
   elseif action == 'diff' || bufwinid(DIFF_NAME) > 0 && b:boocode_shown != turn.id
     b:boocode_shown = turn.id
     task.Run(() => ShowDiff(tree, turn, task.Finish))
@@ -388,7 +400,8 @@ export def RefreshLog(tree: dict<any>, Then: func)
   })
 enddef
 
-# The list of turns in a window: its keys show what the one under the cursor did, and take it back.
+# The list of turns in a window: its keys show what the one under the cursor did, go back to it,
+# take it back, or pick it.
 export def Log(tree: dict<any>)
   ReadTurns(tree, [], FIRST_PAGE, (turns) => {
     CloseLog()
@@ -402,6 +415,7 @@ export def Log(tree: dict<any>)
     nnoremap <buffer> <nowait> <CR> <ScriptCmd>AtCursor('diff')<CR>
     nnoremap <buffer> <nowait> r <ScriptCmd>AtCursor('restore')<CR>
     nnoremap <buffer> <nowait> t <ScriptCmd>AtCursor('revert')<CR>
+    nnoremap <buffer> <nowait> p <ScriptCmd>AtCursor('pick')<CR>
     nnoremap <buffer> <nowait> q <ScriptCmd>CloseLog()<CR>
     autocmd CursorMoved <buffer> AtCursor('move')
     task.Finish()
