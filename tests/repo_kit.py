@@ -54,9 +54,10 @@ def sealed_environment(home: Path) -> dict[str, str]:
     Nothing else that git or git-boocode heeds is inherited. `home` gets a configuration for git.
     """
     # Without `maintenance.auto`, each commit starts a process that then finds `gc.auto`.
-    (home / ".gitconfig").write_text(
-        "[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
-    )
+    config = "[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
+    # Otherwise, an installation of hooks would ask about it where git decorates with all refs.
+    config += "[log]\n\texcludeDecoration = refs/boocode/\n" if git_version() < (2, 38) else ""
+    (home / ".gitconfig").write_text(config)
     kept = {k: v for k, v in os.environ.items() if k in DEFAULTS or not k.startswith(_DROPPED)}
     # `git boocode` must find the program under test, installed beside this interpreter.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

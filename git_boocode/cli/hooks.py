@@ -44,6 +44,8 @@ from git_boocode.cli.hooks_plan import (
     scopes_to_install,
     sharing_notes,
     with_exclusion,
+    with_log_decoration,
+    without_log_decoration,
     worktree_notes,
 )
 from git_boocode.cli.output import (
@@ -141,12 +143,14 @@ def _needs_no_hooks(state: PluginState) -> str:
 @click.command(cls=Command, surplus=_agent_hint)
 @or_extension(removes=False)
 @option("--exclude", "Add the files that it makes to .git/info/exclude; do not ask.")
+@option("--exclude-decoration", "Keep refs/boocode out of the decorations of git log; do not ask.")
 @_change_options
 def install(
     git: bool,
     names: tuple[str, ...],
     dry_run: bool,
     exclude: bool,
+    exclude_decoration: bool,
     scope: str | None = None,
 ) -> int:
     """Have agents take a checkpoint before each turn, and git before what it overwrites.
@@ -184,8 +188,7 @@ def install(
         if not _agreed(plan, scope, notes):
             return 1
         notes = []
-    if exclude or interactive:
-        plan = with_exclusion(plan, asks=not exclude)
+    plan = _out_of_the_way(plan, exclude, exclude_decoration, asks=interactive)
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
     notes += [*sharing_notes(plan, dry_run=dry_run), *worktree_notes(plan)]
@@ -207,6 +210,7 @@ def uninstall(git: bool, names: tuple[str, ...], dry_run: bool, scope: str | Non
     plan = plan_removal(locations, agents, HOOKS, scope, named=bool(names))
     if git or not (names or scope):
         plan = plan._replace(git=_git_edits(locations, remove=True))
+        plan = with_log_decoration(plan)
     notes = [*left_at_home(plan, agents), *package_notes(plan), *plugin_notes(locations, agents)]
     return finish(plan, "uninstalled", "no hooks are installed", notes, dry_run=dry_run)
 
@@ -278,6 +282,17 @@ def _is_for_all(locations: Locations, changes: Sequence[PlannedChange]) -> bool:
     return bool(rows) and agrees(
         f"this repository has {len(rows)} worktrees; install in your home directory, for all?"
     )
+
+
+def _out_of_the_way(
+    plan: HooksPlan, exclude: bool, exclude_decoration: bool, *, asks: bool
+) -> HooksPlan:
+    """The plan that also keeps our files and refs out of git's lists, as the user agrees."""
+    if exclude or asks:
+        plan = with_exclusion(plan, asks=not exclude)
+    if exclude_decoration or (asks and plan.edits):
+        plan = without_log_decoration(plan, asks=not exclude_decoration)
+    return plan
 
 
 def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:

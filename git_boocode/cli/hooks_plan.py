@@ -29,6 +29,7 @@ from git_boocode.agents.install import (
     tracked_server_files,
     wanted_server,
 )
+from git_boocode.agents.log_decoration import SETTING, shows_our_refs, with_decoration
 from git_boocode.agents.plugins import plugins_here
 from git_boocode.agents.registry import AGENTS, SERVER_AGENTS, find_agent
 from git_boocode.agents.worktree_hooks import WorktreeHooks
@@ -70,13 +71,19 @@ class HooksPlan(NamedTuple):
     part: str = HOOKS
     git: Sequence[FileEdit] = ()
     exclude: Sequence[FileEdit] = ()  # the change of `info/exclude`, if there is one
+    settings: Sequence[FileEdit] = ()  # the change of git's configuration, without its hooks
     worktrees: Sequence[WorktreeHooks] | None = None
+
+    @property
+    def of_git(self) -> list[FileEdit]:
+        """The changes of git's own files."""
+        return [*self.git, *self.exclude, *self.settings]
 
     @property
     def edits(self) -> list[FileEdit]:
         """The changes of all files."""
         edits = (change.edit for change in self.changes if change.edit is not None)
-        return [*edits, *self.git, *self.exclude]
+        return [*edits, *self.of_git]
 
     def in_worktree(self) -> dict[str, PlannedChange]:
         """The changes of files in the worktree, by the path below it."""
@@ -89,7 +96,7 @@ class HooksPlan(NamedTuple):
         """Each file that changes, as in the JSON answer."""
         agents = [(c.file.agent.name, c.file.scope, c.edit) for c in self.changes if c.edit]
         rows = []
-        of_git = (("git", None, edit) for edit in (*self.git, *self.exclude))
+        of_git = (("git", None, edit) for edit in self.of_git)
         for agent, scope, edit in (*agents, *of_git):
             action = "delete" if edit.after is None else "modify"
             action = "create" if edit.before is None else action
@@ -129,7 +136,7 @@ def finish(plan: HooksPlan, done: str, nothing: str, notes: list[str], *, dry_ru
     """Carry out a plan, or show it, and answer: that it is `done`, or that there is `nothing`."""
     diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
-        carry_out(plan.changes, (*plan.git, *plan.exclude))
+        carry_out(plan.changes, plan.of_git)
     if wants_json():
         key = "files" if plan.part == SERVER else "hooks"
         answer = {"ok": True, "dry_run": dry_run, key: plan.rows(), "notes": notes}
@@ -277,6 +284,24 @@ def with_exclusion(plan: HooksPlan, *, asks: bool = False) -> HooksPlan:
     if not paths or (asks and not agrees(f"add {', '.join(paths)} to {where}?")):
         return plan
     return plan._replace(exclude=[exclude_paths(repository, paths)])
+
+
+def without_log_decoration(plan: HooksPlan, *, asks: bool) -> HooksPlan:
+    """The plan that also keeps our refs out of git's log, unless git or the user does."""
+    repository = plan.locations.repository
+    if repository is None or not shows_our_refs(repository):
+        return plan
+    question = f"git log shows checkpoints beside commits; set {SETTING} in .git/config?"
+    return with_log_decoration(plan, excluded=True) if not asks or agrees(question) else plan
+
+
+def with_log_decoration(plan: HooksPlan, *, excluded: bool = False) -> HooksPlan:
+    """The plan that removes our setting of git's log again or, if `excluded`, adds it."""
+    if (repository := plan.locations.repository) is None:
+        return plan
+    # Where git reads its hooks from the same file, one change has both.
+    edits = with_decoration(repository, plan.git, excluded=excluded)
+    return plan._replace(git=edits[: len(plan.git)], settings=edits[len(plan.git) :])
 
 
 def worktree_notes(plan: HooksPlan) -> Iterator[str]:

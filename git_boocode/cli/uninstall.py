@@ -23,7 +23,7 @@ from git_boocode.checkpoints.removal import (
     users_settings,
 )
 from git_boocode.cli.framework import Command, json_option, option
-from git_boocode.cli.hooks_plan import HooksPlan, plugin_notes
+from git_boocode.cli.hooks_plan import HooksPlan, plugin_notes, with_log_decoration
 from git_boocode.cli.output import (
     agrees,
     can_ask,
@@ -87,7 +87,7 @@ def uninstall(everything: bool, dry_run: bool) -> int:
 def _remove(repository: Repository, hooks: HooksPlan, names: set[str]) -> None:
     """Remove hooks and parts, as they are now: other commands may have run during the questions."""
     with all_locked(repository) if names else nullcontext():
-        carry_out(hooks.changes, (*hooks.git, *hooks.exclude))
+        carry_out(hooks.changes, hooks.of_git)
         for line in () if wants_json() else hooks.lines():
             print_feedback(printable(line))
         for part in [part for part in parts(repository) if part.name in names]:
@@ -110,7 +110,8 @@ def _hooks(repository: Repository) -> HooksPlan:
     git = plan_git_hooks(repository, remove=True)
     exclude = list(stop_excluding(repository, sorted(paths)))
     changed = list(changes.values())
-    return HooksPlan(Locations.of(repository), changed, git=git, exclude=exclude)
+    plan = HooksPlan(Locations.of(repository), changed, git=git, exclude=exclude)
+    return with_log_decoration(plan)
 
 
 def _worktrees(repository: Repository) -> Iterator[Repository]:
