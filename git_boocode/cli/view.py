@@ -48,7 +48,7 @@ _BEGINNING = 4096  # bytes of a page, which contain its title
 @option("--serve", "Serve the page on this machine until Ctrl-C.")
 @option(
     "--port <number>",
-    "With --serve, listen on this port; by default, one that is free.",
+    "With --serve, listen on this port; by default, on that of the last server, or a free one.",
     type=AtLeast(0),
 )
 @option("--no-open", "Do not open a browser.")
@@ -89,7 +89,7 @@ def view(
     if serve:
         from git_boocode.cli.view_server import serve_page
 
-        return serve_page(repository, most, port or 0, opens=not no_open)
+        return serve_page(repository, most, port, opens=not no_open)
     with progress(repository, "reading the turns"):
         data = page_data(repository, most, commits or "")
         data["conversations"] = _conversations(repository, data["turns"] if conversation else [])

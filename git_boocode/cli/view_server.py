@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import re
 import secrets
 import socketserver
 import sys
@@ -44,9 +45,9 @@ from git_boocode.cli.view_requests import (
     step_request,
     take_back_request,
 )
-from git_boocode.repo.durable import make_state_dir, remove, write_private
+from git_boocode.repo.durable import make_state_dir, read_private_json, remove, write_private
 from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError, from_os
-from git_boocode.repo.layout import served_page
+from git_boocode.repo.layout import PAGE_ADDRESS, served_page
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
@@ -61,6 +62,7 @@ from git_boocode.workflows.view_diffs import (
 )
 
 _HOST = "127.0.0.1"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _TOKEN_HEADER = "Boocode-Token"
 _LARGEST_BODY = 64 << 10
 _LONGEST_TEXT = 200  # characters to search for
@@ -79,23 +81,23 @@ _HEADERS = {
 }
 
 
-def serve_page(repository: Repository, most: int, port: int, *, opens: bool) -> int:
+def serve_page(repository: Repository, most: int, port: int | None, *, opens: bool) -> int:
     """Serve until Ctrl-C; FatalError if the port cannot be used."""
     try:
-        server = ViewServer(repository, most, port)
+        server = _server(repository, most, port)
     except OSError as error:
         hint = "without --port, one that is free is chosen"
         reason = (error.strerror or str(error)).lower()
         raise FatalError(
-            f"cannot listen on port {port}: {reason}", code="io", hints=(hint,)
+            f"cannot listen on port {port or 0}: {reason}", code="io", hints=(hint,)
         ) from None
-    if wants_json():
-        print_json({"ok": True, "url": server.url})
-    else:
-        print_text(server.url)
-        print_feedback("serving until Ctrl-C; whoever knows this address can restore")
     entrance = os.path.join(repository.state_dir, served_page(secrets.token_hex(6)))
     try:
+        if wants_json():
+            print_json({"ok": True, "url": server.url})
+        else:
+            print_text(server.url)
+            print_feedback("serving until Ctrl-C; whoever knows this address can restore")
         if opens and _write_entrance(server.url, entrance):
             # A browser may stay in the foreground.
             threading.Thread(target=_open, args=(entrance,), daemon=True).start()
@@ -110,6 +112,28 @@ def serve_page(repository: Repository, most: int, port: int, *, opens: bool) -> 
         server.server_close()
         server.wait_for_requests()
     return 0
+
+
+def _server(repository: Repository, most: int, port: int | None) -> ViewServer:
+    """A server with the address of the worktree's last one, so that an open tab goes on.
+
+    Without that port, another one, which the next server takes.
+    """
+    path = os.path.join(repository.state_dir, PAGE_ADDRESS)
+    last, token = 0, secrets.token_urlsafe(32)
+    match read_private_json(path):
+        case {"port": int(number), "token": str(text)} if _TOKEN.fullmatch(text):
+            last, token = number, text
+    server = None
+    if port is None:
+        with suppress(OSError, OverflowError):
+            server = ViewServer(repository, most, last, token)
+    server = server or ViewServer(repository, most, port or 0, token)
+    with suppress(OSError, BoocodeError):
+        make_state_dir(repository.state_dir)
+        address = json.dumps({"port": server.port, "token": token})
+        write_private(path, address.encode(), to_disk=False)
+    return server
 
 
 def _write_entrance(url: str, path: str) -> bool:
@@ -137,11 +161,11 @@ class ViewServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, repository: Repository, most: int, port: int) -> None:
+    def __init__(self, repository: Repository, most: int, port: int, token: str) -> None:
         self.most = most
         self.cache: FileCache = {}
         self.changing = threading.Lock()
-        self.token = secrets.token_urlsafe(32)
+        self.token = token
         self._worktree, self._git_dir = repository.worktree, repository.git_dir
         self.answering = threading.BoundedSemaphore(_MOST_ANSWERS)
         super().__init__((_HOST, port), _Handler)

@@ -44,6 +44,7 @@ INDEX_CACHE = "kept-index"
 INDEX_CACHE_NOTE = "kept-index.json"
 PROPOSALS_INDEX = "proposals.index"
 PAGE = "view.html"
+PAGE_ADDRESS = "view-serve.json"
 # Common to all worktrees.
 FORK_LOCK = "fork.lock"
 FORK_NOTE = "fork-in-progress"
@@ -58,7 +59,16 @@ REFUSAL_LOG = "refusals.log"
 FILES = (
     *(LOCK, WORKTREE_ID, EDIT_NOTE, RESTORE_NOTE, CALLBACK_LOCK, TURN_MARK, TURN_LOCK),
     *(HOOK_TURNS, HOOK_TOOLS, HOOK_LOCK, HOOK_IDLE, INDEX_CACHE, INDEX_CACHE_NOTE),
-    *(PROPOSALS_INDEX, FORK_NOTE, FORK_LOCK, PAGE, NEWEST_ID, ORIGIN_KEY, PRUNING_STAMP),
+    *(
+        PROPOSALS_INDEX,
+        FORK_NOTE,
+        FORK_LOCK,
+        PAGE,
+        PAGE_ADDRESS,
+        NEWEST_ID,
+        ORIGIN_KEY,
+        PRUNING_STAMP,
+    ),
     *(TWINS, NOTES_LOCK, ATTRIBUTION_LOCK),
     *(f"{log}{end}" for log in (HOOK_LOG, REFUSAL_LOG) for end in ("", ".1")),
 )

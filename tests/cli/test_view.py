@@ -10,6 +10,8 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -196,6 +198,32 @@ def test_a_server_ends_quietly_after_ctrl_c(repo: Repo) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def test_an_open_tab_goes_on_with_the_next_server(repo: Repo) -> None:
+    take()
+    kept = repo.top / ".git/boocode/view-serve.json"
+
+    @contextmanager
+    def address() -> Iterator[str]:
+        command = ["git-boocode", "view", "--serve", "--json", "--no-open"]
+        with subprocess.Popen(command, cwd=repo.top, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["url"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+
+    with address() as first:
+        assert kept.stat().st_mode & 0o777 == 0o600
+    with address() as again:
+        assert again == first
+        # The port is taken.
+        with address() as beside:
+            assert beside != first
+    for wrong in ('{"port": 99999, "token": "' + "x" * 43 + '"}', '{"port": 1, "token": ""}', "["):
+        kept.write_text(wrong)
+        with address() as fresh:
+            assert fresh != first
 
 
 def test_the_address_reaches_the_browser_by_a_private_file(repo: Repo) -> None:

@@ -88,7 +88,7 @@ def client(repo: Repo) -> Iterator[Client]:
     repo.write("a", "two\n")
     take(label="second")
     repo.write("a", "three\n")
-    server = ViewServer(Repository.discover(), 1000, 0)
+    server = ViewServer(Repository.discover(), 1000, 0, "t" * 43)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield Client(server)
