@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.checkpoints.kit import take
 from tests.hooks.editor_kit import PATH, WORDS
 from tests.hooks.nvim_kit import FIRST, needs_nvim, nvim
 from tests.repo_kit import Repo
@@ -271,7 +272,7 @@ def test_a_checkpoint_is_taken(proposed: Repo) -> None:
     )
     first, second = (text for text, _ in seen["messages"])
     assert first == "boocode: took a checkpoint"
-    assert second.endswith("without the changes of 1 unsaved buffers")
+    assert second.endswith("without the changes of unsaved buffers: 1")
     labels = [each["label"] for each in proposed.boocode("log", "--json").json["checkpoints"]]
     assert labels[-1] == "before lunch"
 
@@ -316,6 +317,23 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     ]
     assert (seen["lines"], seen["cursor"]) == (seen["rows"], [3, 0])
     assert changed.read("b") == b"three\n"
+
+
+def test_older_turns_are_listed_on_request(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    for number in range(51):
+        take(label=f"turn {number}")
+    script = """
+    run("BoocodeLog")
+    vim.cmd("normal! G")
+    local first = report()
+    vim.cmd([[execute "normal \\<CR>"]])
+    return report({ first = first.lines })
+    """
+    seen = nvim(repo, script, "a")
+    assert (len(seen["first"]), seen["first"][-1]) == (52, "older turns…")
+    assert (len(seen["lines"]), seen["lines"][-1].split()[-1]) == (52, "0")
+    assert seen["cursor"] == [52, 0]
 
 
 def test_turns_are_marked_by_what_became_of_them(changed: Repo) -> None:

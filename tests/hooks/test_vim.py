@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.checkpoints.kit import take
 from tests.hooks.editor_kit import CHANGED, PATH, TEXT, WORDS, three_edits
 from tests.repo_kit import Repo
 from tests.terminal_kit import Terminal
@@ -550,6 +551,22 @@ def test_the_list_of_turns_shows_what_each_did(changed: Repo) -> None:
     assert seen["restored"][2].strip() == "you are here: before this turn"
     # The list says where the files are now, and the cursor stays.
     assert (seen["lines"], seen["cursor"]) == (seen["rows"], [3, 1])
+
+
+def test_older_turns_are_listed_on_request(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    for number in range(51):
+        take(label=f"turn {number}")
+    script = """
+    call Do('BoocodeLog')
+    normal! G
+    let first = getline(1, '$')
+    call feedkeys("\\<CR>", 'xt')
+    let seen = Report({'first': first})
+    """
+    seen = vim(repo, script, "a")
+    assert (len(seen["first"]), seen["first"][-1]) == (52, "older turns…")
+    assert (len(seen["lines"]), seen["lines"][-1].split()[-1]) == (52, "0")
 
 
 def test_a_hunk_that_another_program_proposed_meanwhile_is_not_accepted(proposed: Repo) -> None:

@@ -376,7 +376,7 @@ M.checkpoint = at_cursor(function(here, command)
   local label = command and command.args ~= "" and command.args or nil
   worktree.ask(tree, "checkpoint", { label = label })
   local unsaved = vim.tbl_count(worktree.unsaved(tree))
-  local without = unsaved > 0 and ", without the changes of " .. unsaved .. " unsaved buffers" or ""
+  local without = unsaved > 0 and ", without the changes of unsaved buffers: " .. unsaved or ""
   notice("took a checkpoint" .. without)
 end)
 

@@ -15,7 +15,10 @@ local SIDES = { before = "before this turn", after = "after this turn" }
 
 local HERE_INDENT = (" "):rep(12)
 
--- The turns by their lines in the list of turns, and their worktree; as old as the list.
+local OLDER = "older turns…"
+
+-- The list of turns: their worktree, the turns by their lines, how many are read at most, and the
+-- line that stands for older ones; as old as the list.
 local log
 
 local function plural(number, word)
@@ -99,7 +102,7 @@ local function choose_turn(tree, prompt, paths)
     end
     local chosen = select(turns, prompt, function(turn)
       if turn.is_more then
-        return "older turns…"
+        return OLDER
       end
       return describe(turn) .. (turn.here and "  (" .. you_are_here(turn) .. ")" or "")
     end)
@@ -384,13 +387,13 @@ local function close()
 end
 
 -- Fill the list of turns; the cursors stay on their turns.
-local function fill_log(buffer, tree, turns)
+local function fill_log(buffer, tree, limit, turns, may_be_more)
   local cursors = {}
   for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
     local turn = log and log.turns[vim.api.nvim_win_get_cursor(window)[1]]
     cursors[window] = turn and turn.id
   end
-  log = { tree = tree, turns = {} }
+  log = { tree = tree, turns = {}, limit = limit }
   local rows = {}
   for _, turn in ipairs(turns) do
     local here = turn.here and HERE_INDENT .. you_are_here(turn)
@@ -402,6 +405,10 @@ local function fill_log(buffer, tree, turns)
     if turn.here == "before" then
       table.insert(rows, here)
     end
+  end
+  if may_be_more then
+    table.insert(rows, OLDER)
+    log.older = #rows
   end
   vim.bo[buffer].modifiable = true
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, rows)
@@ -419,14 +426,14 @@ end
 function M.refresh_log(tree)
   local buffer = vim.fn.bufnr(LOG_NAME)
   if buffer ~= -1 and log.tree.top == tree.top then
-    fill_log(buffer, tree, (read_turns(tree, nil, FIRST_PAGE)))
+    fill_log(buffer, tree, log.limit, read_turns(tree, nil, log.limit))
   end
 end
 
 -- The list of turns in a window: the keys show what the one under the cursor did, go back to it,
 -- take it back, or pick it.
 function M.log(tree)
-  local turns = read_turns(tree, nil, FIRST_PAGE)
+  local turns, may_be_more = read_turns(tree, nil, FIRST_PAGE)
   if #turns == 0 then
     error("there are no turns", 0)
   end
@@ -435,7 +442,7 @@ function M.log(tree)
   vim.cmd("setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log")
   local buffer = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_set_name(buffer, LOG_NAME)
-  fill_log(buffer, tree, turns)
+  fill_log(buffer, tree, FIRST_PAGE, turns, may_be_more)
   vim.api.nvim_win_set_cursor(0, { log.turns[1] and 1 or 2, 0 })
   local shown
   local function on_turn(action)
@@ -454,7 +461,14 @@ function M.log(tree)
     shown = turn.id
     show_diff(tree, turn)
   end)
-  map("<CR>", show)
+  map("<CR>", function()
+    if vim.fn.line(".") == log.older then
+      log.limit = log.limit * 4
+      task.command(M.refresh_log)(tree)
+    else
+      show()
+    end
+  end)
   map(
     "r",
     on_turn(function(turn)

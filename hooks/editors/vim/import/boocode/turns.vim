@@ -20,6 +20,7 @@ const WORDS = {
 const DIFF_NAME = 'boocode://turn'
 const LOG_NAME = 'boocode://log'
 const HERE_INDENT = repeat(' ', 12)
+const OLDER = 'older turns…'
 
 def Plural(number: number, word: string): string
   return number .. ' ' .. word .. (number == 1 ? '' : 's')
@@ -103,7 +104,7 @@ def ChooseTurn(
     var rows = turns->mapnew((_, turn) =>
       DescribeTurn(turn) .. (has_key(turn, 'here') ? '  (' .. YouAreHere(turn) .. ')' : ''))
     if len(turns) == limit
-      add(rows, 'older turns…')
+      add(rows, OLDER)
     endif
     task.AskUser((Choose) => steps.Select(title, rows, Choose), (index: any) => {
       if index == len(turns)
@@ -343,6 +344,10 @@ enddef
 def AtCursor(action: string)
   final tree = b:boocode_tree
   final turn = get(b:boocode_turns, line('.') - 1, {})
+  if empty(turn) && action == 'diff' && getline('.') == OLDER
+    b:boocode_limit *= 4
+    task.Run(() => RefreshLog(tree, task.Finish))
+  endif
   if empty(turn)
     return
   endif
@@ -379,6 +384,9 @@ def FillLog(turns: list<any>)
     rows += above + [DescribeTurn(turn)] + below
     by_line += above->mapnew((_, _) => ({})) + [turn] + below->mapnew((_, _) => ({}))
   endfor
+  if len(turns) == getbufvar(buffer, 'boocode_limit')
+    add(rows, OLDER)
+  endif
   setbufvar(buffer, 'boocode_turns', by_line)
   SetLines(buffer, rows)
   final row = index(by_line->mapnew((_, turn) => get(turn, 'id')), get(shown, 'id', ''))
@@ -394,7 +402,7 @@ export def RefreshLog(tree: dict<any>, Then: func)
     Then()
     return
   endif
-  worktree.Ask(tree, 'log', {max_count: FIRST_PAGE}, (answer) => {
+  worktree.Ask(tree, 'log', {max_count: getbufvar(buffer, 'boocode_limit')}, (answer) => {
     FillLog(WithHere(answer))
     Then()
   })
@@ -409,6 +417,7 @@ export def Log(tree: dict<any>)
     setlocal buftype=nofile bufhidden=wipe noswapfile nowrap cursorline filetype=boocode-log
     execute 'silent file' LOG_NAME
     b:boocode_tree = tree
+    b:boocode_limit = FIRST_PAGE
     b:boocode_shown = ''
     FillLog(turns)
     cursor(empty(b:boocode_turns[0]) ? 2 : 1, 1)
