@@ -15,8 +15,8 @@ import textwrap
 from pathlib import Path
 
 KINDS = {
-    "breaking": "Breaking changes",
-    "deprecated": "Deprecations",
+    "breaking": "Breaking",
+    "deprecated": "Deprecated",
     "security": "Security",
     "edits": "Edits",
     "proposals": "Proposals",

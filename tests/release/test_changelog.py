@@ -64,7 +64,7 @@ def test_a_release_has_its_fragments_by_kind(top: Path) -> None:
     CHANGELOG["main"](["release", "0.2.0"], top)
     text = re.sub(r"2[0-9-]{9}\n\n### B", "TODAY\n\n### B", (top / "CHANGELOG.md").read_text())
     assert text == (
-        "# Changelog\n\n## 0.2.0 – TODAY\n\n### Breaking changes\n\n- `drop` exits with 1.\n\n"
+        "# Changelog\n\n## 0.2.0 – TODAY\n\n### Breaking\n\n- `drop` exits with 1.\n\n"
         "### Command line\n\n- `log` has colours.\n\n## 0.1.0 – 2026-01-02\n\nFirst release.\n"
     )
     assert [path.name for path in (top / "changes").iterdir()] == ["README.md"]
@@ -78,7 +78,7 @@ def test_a_release_keeps_what_its_section_has(top: Path) -> None:
     assert text == (
         "# Changelog\n\n## 0.1.0 – TODAY\n\n### Command line\n\n- `log` lists.\n"
         "- `log` has colours.\n\n### Python\n\n- Typed.\n\n"
-        "### Breaking changes\n\n- `drop` exits with 1.\n"
+        "### Breaking\n\n- `drop` exits with 1.\n"
     )
     with pytest.raises(SystemExit, match="already released"):
         CHANGELOG["assembled"](text, new, "0.1.0", "TODAY")

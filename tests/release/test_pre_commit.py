@@ -32,22 +32,31 @@ def test_the_markers_are_those_that_commands_write(repo: Repo) -> None:
 
 
 @pytest.fixture
-def hooked(repo: Repo, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
-    """A repository in which pre-commit runs the hooks of this checkout."""
+def unhooked(repo: Repo, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A repository in which pre-commit can be installed."""
     if importlib.util.find_spec("pre_commit") is None:
         pytest.skip("pre-commit is not installed")
-    if subprocess.run(["git", "-C", TOP, "rev-parse", "HEAD"], capture_output=True).returncode:
-        pytest.skip("this is not a clone")
     monkeypatch.setenv("PRE_COMMIT_HOME", str(sealed / "pre-commit"))
-    ids = "".join(f"      - id: {name}\n" for name in re.findall(r"id: (\S+)", HOOKS))
-    rev = subprocess.check_output(["git", "-C", TOP, "rev-parse", "HEAD"], text=True).strip()
-    config = f"repos:\n  - repo: {TOP}\n    rev: {rev}\n    hooks:\n{ids}"
+    return repo
+
+
+def install(repo: Repo, config: str) -> None:
     repo.commit(**{".pre-commit-config.yaml": config, "a": "one\n", "b": "one\n"})
     options = [option for kind in TYPES for option in ("--hook-type", kind)]
-    install = [sys.executable, "-m", "pre_commit", "install", "--install-hooks", *options]
-    done = subprocess.run(install, cwd=repo.top, capture_output=True, text=True)
+    command = [sys.executable, "-m", "pre_commit", "install", "--install-hooks", *options]
+    done = subprocess.run(command, cwd=repo.top, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return repo
+
+
+@pytest.fixture
+def hooked(unhooked: Repo) -> Repo:
+    """A repository in which pre-commit runs the hooks of this checkout."""
+    if subprocess.run(["git", "-C", TOP, "rev-parse", "HEAD"], capture_output=True).returncode:
+        pytest.skip("this is not a clone")
+    ids = "".join(f"      - id: {name}\n" for name in re.findall(r"id: (\S+)", HOOKS))
+    rev = subprocess.check_output(["git", "-C", TOP, "rev-parse", "HEAD"], text=True).strip()
+    install(unhooked, f"repos:\n  - repo: {TOP}\n    rev: {rev}\n    hooks:\n{ids}")
+    return unhooked
 
 
 def committed(repo: Repo) -> tuple[int, str]:
@@ -79,3 +88,17 @@ def test_a_day_with_pre_commit(hooked: Repo) -> None:
     assert not re.search(r"open proposal.*Failed", said), said
     hooked.write("a", "two\n")
     assert committed(hooked)[0] == 0
+
+
+@pytest.mark.slow
+def test_the_checkpoint_comes_before_pre_commit_sets_changes_aside(unhooked: Repo) -> None:
+    hook = "{id: t, name: t, entry: 'grep -q one b', language: system}"
+    install(unhooked, f"repos:\n  - repo: local\n    hooks:\n      - {hook}\n")
+    assert unhooked.boocode("hooks", "install", "--git").code == 0
+    unhooked.write("a", "two\n")
+    unhooked.git("add", "a")
+    unhooked.write("b", "unstaged\n")
+    unhooked.git("commit", "-q", "-m", "two")
+    newest = unhooked.boocode("log", "--json").json["checkpoints"][0]
+    assert newest["label"] == "before a commit"
+    assert unhooked.git("show", f"{newest['commit']}:b") == "unstaged\n"
