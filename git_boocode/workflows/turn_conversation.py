@@ -140,7 +140,9 @@ def _session_of(turn: Checkpoint) -> tuple[str, str]:
 
 
 def _prompt_only(turn: Checkpoint, mask: Masker) -> list[JsonObject]:
-    prompt = turn.meta.text("prompt") or turn.meta.text("label")
+    # The label of a checkpoint that no agent took is not what somebody said to one.
+    label = turn.meta.text("label") if turn.meta.text("agent") else ""
+    prompt = turn.meta.text("prompt") or label
     return [{"role": USER, "text": mask(prompt)}] if prompt else []
 
 

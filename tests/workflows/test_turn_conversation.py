@@ -320,7 +320,8 @@ def test_what_was_recorded_elsewhere_names_no_file(repo: Repo) -> None:
 
 
 def test_who_has_no_conversation(repo: Repo) -> None:
-    assert said(take(label="By hand").id).missing == "no agent took part in it"
+    by_hand = said(take(label="By hand").id)
+    assert (texts(by_hand), by_hand.missing) == ([], "no agent took part in it")
     assert "Cline cannot be read" in said(take(agent="cline", session="s").id).missing
     assert "not known where" in said(take(agent="codex", session="s").id).missing
 
