@@ -830,26 +830,42 @@ def test_several_folders_have_rows_of_their_own(code: Code, tmp_path: Path) -> N
           const rows = await host.rows("turns", folder);
           found[folder.label] = rows.slice(1).map(({{ label }}) => label);
         }}
-        return [found, host.watchers.map(({{ base }}) => base)];
+        return found;
         """
     )
-    git_directory = str(code.repo.top / ".git")
-    folders = {code.repo.top.name: ["main"], "linked": ["linked"]}
-    assert seen == [folders, [git_directory, git_directory]]
+    assert seen == {code.repo.top.name: ["main"], "linked": ["linked"]}
 
 
-def test_the_views_follow_refs_and_commands(code: Code) -> None:
+def test_the_views_follow_other_programs_and_commands(code: Code) -> None:
     seen = code.run(
         """
-        await host.rows("turns");
-        const counts = [host.refreshed];
-        for (const event of host.watchers[0].events) event.fire();
-        counts.push(host.refreshed);
-        await host.run("checkpoint");
-        return [...counts, host.refreshed];
+        const { execFileSync } = require("node:child_process");
+        const news = async (action) => {
+          const before = host.refreshed;
+          await action();
+          while (host.refreshed === before) await new Promise((done) => setTimeout(done, 20));
+        };
+        const boocode = (words, input = "") => () =>
+          execFileSync("git", ["boocode", ...words], { input });
+        const labels = async () => (await host.turns()).map(({ label }) => label);
+        await labels();
+        const idle = host.refreshed;
+        await news(boocode(["checkpoint", "-m", "elsewhere"]));
+        const found = [idle, await labels()];
+        await news(boocode(["propose"], '{"path": "b", "content": "new"}'));
+        found.push((await host.rows("proposal")).map(({ label }) => label));
+        // The next server has to subscribe as well.
+        host.children[0].kill();
+        await new Promise((done) => host.children[0].on("close", done));
+        await labels();
+        await news(boocode(["checkpoint", "-m", "later"]));
+        found.push(await labels());
+        host.input = () => "by a command";
+        await news(() => host.run("checkpoint"));
+        return [...found, host.log.filter((line) => line.includes("undefined"))];
         """
     )
-    assert seen == [0, 6, 8]
+    assert seen == [0, ["elsewhere"], ["b"], ["later", "elsewhere"], []]
 
 
 @pytest.mark.parametrize("how", ["cancelled", "timeout"])
@@ -867,7 +883,8 @@ def test_a_call_without_an_answer_ends(code: Code, tmp_path: Path, how: str) -> 
     assert [how in text for text in seen] == [True], seen
     sent = [json.loads(line) for line in (code.repo.top / "lines").read_text().splitlines()]
     assert [each["method"] for each in sent] == [
-        *("initialize", "notifications/initialized", "tools/call", "notifications/cancelled")
+        *("initialize", "notifications/initialized", "resources/subscribe", "resources/subscribe"),
+        *("tools/call", "notifications/cancelled"),
     ]
     assert sent[-1]["params"]["requestId"] == sent[-2]["id"]
 
@@ -1062,6 +1079,9 @@ def test_turns_are_searched_compared_and_opened(code: Code) -> None:
         host.input = () => "thing";
         await host.run("search", {});
         const found = (await host.turns()).map(({ label }) => label);
+        host.input = () => "A.TXT";
+        await host.run("search", {});
+        found.push((await host.turns()).map(({ label }) => label));
         await host.run("openPage", first);
         const page = await fetch(host.opened[0]);
         await host.run("copyId", first);
@@ -1069,7 +1089,7 @@ def test_turns_are_searched_compared_and_opened(code: Code) -> None:
         """
     )
     title = "Before 'first thing', and now"
-    assert seen == [title, [WORDS, "changed\n"], ["first thing"], 200, True]
+    assert seen == [title, [WORDS, "changed\n"], ["first thing", ["first thing"]], 200, True]
 
 
 def test_an_edit_that_is_being_written_cannot_be_cancelled(code: Code) -> None:

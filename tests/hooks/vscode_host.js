@@ -140,7 +140,6 @@ const host = {
   settings: {},
   shown: [],
   views: {},
-  watchers: [],
   // A test replaces it: the choice in a dialog.
   answer: () => undefined,
   // A test replaces them: the button below what was done, and what is typed into a box.
@@ -228,12 +227,6 @@ const workspace = {
     }
     return true;
   },
-  createFileSystemWatcher(pattern) {
-    const events = [new EventEmitter(), new EventEmitter(), new EventEmitter()];
-    const [onDidCreate, onDidChange, onDidDelete] = events.map(({ event }) => event);
-    host.watchers.push({ ...pattern, events });
-    return { onDidCreate, onDidChange, onDidDelete, dispose() {} };
-  },
   getConfiguration: () => ({ get: (name, fallback) => host.settings[name] ?? fallback }),
   getWorkspaceFolder: ({ path: file }) => workspace.workspaceFolders.find(({ uri }) => file.startsWith(`${uri.path}/`)),
   onDidChangeConfiguration(listener) {
@@ -285,11 +278,6 @@ const double = {
   OverviewRulerLane: { Left: 1 },
   ThemeColor: class {},
   ProgressLocation: { Notification: 15 },
-  RelativePattern: class {
-    constructor(base, pattern) {
-      Object.assign(this, { base, pattern });
-    }
-  },
   TreeItemCollapsibleState: { None: 0, Collapsed: 1 },
   env: {
     clipboard: { readText: async () => host.clipboard, writeText: async (text) => (host.clipboard = text) },

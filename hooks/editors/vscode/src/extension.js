@@ -10,7 +10,6 @@ const { git, Worktree } = require("./worktree");
 /** @import { Row } from "./types" */
 
 const { commands, window, workspace } = vscode;
-const OUR_REFS = "{packed-refs,reftable/**,refs/boocode/**}";
 
 /** The worktrees that are in use; `changed` fires when a view may be out of date. */
 class Worktrees {
@@ -36,15 +35,9 @@ class Worktrees {
         if (!folder) {
             throw new Error("no folder is open");
         }
-        const questions = ["--show-toplevel", "--git-common-dir"];
-        const answers = await git(
-            folder.uri.fsPath,
-            "rev-parse",
-            "--path-format=absolute",
-            ...questions,
-        );
-        const [top = "", common = ""] = answers.split("\n");
-        return this.#known.get(top) ?? this.#add(top, common);
+        const answer = await git(folder.uri.fsPath, "rev-parse", "--show-toplevel");
+        const top = answer.replace(/\n$/, "");
+        return this.#known.get(top) ?? this.#add(top);
     }
 
     /**
@@ -74,19 +67,12 @@ class Worktrees {
         }
     }
 
-    /**
-     * @param {string} top
-     * @param {string} common
-     */
-    #add(top, common) {
-        const worktree = new Worktree(top, (line) => this.#log.appendLine(line));
-        const pattern = new vscode.RelativePattern(common, OUR_REFS);
-        const watcher = workspace.createFileSystemWatcher(pattern);
-        watcher.onDidCreate(() => this.changed.fire());
-        watcher.onDidChange(() => this.changed.fire());
-        watcher.onDidDelete(() => this.changed.fire());
+    /** @param {string} top */
+    #add(top) {
+        const log = (/** @type {string} */ line) => this.#log.appendLine(line);
+        const worktree = new Worktree(top, log, () => this.changed.fire());
         this.#known.set(top, worktree);
-        this.#subscriptions.push(watcher, worktree);
+        this.#subscriptions.push(worktree);
         return worktree;
     }
 }

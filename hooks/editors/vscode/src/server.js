@@ -8,6 +8,8 @@ const { createInterface } = require("node:readline");
  * @import { Answer, Arguments, Message } from "./types"
  */
 
+/** What changes, whoever changes it: the server notifies of it. */
+const WATCHED = ["boocode://turns", "boocode://proposals"];
 const MISSING =
     "git-boocode was not found: install it with 'pipx install git-boocode', or set its path";
 
@@ -41,18 +43,21 @@ class Server {
     #options;
     #directory;
     #log;
+    #changed;
 
     /**
      * @param {() => [string, string[]]} program the program and its first arguments
      * @param {string[]} options
      * @param {string} directory
      * @param {(line: string) => void} log takes what happens to the program, and what it reports
+     * @param {() => void} changed is called when turns or proposals have changed
      */
-    constructor(program, options, directory, log) {
+    constructor(program, options, directory, log, changed) {
         this.#program = program;
         this.#options = options;
         this.#directory = directory;
         this.#log = log;
+        this.#changed = changed;
     }
 
     /**
@@ -144,15 +149,20 @@ class Server {
         };
         this.#send({ id: 0, method: "initialize", params });
         this.#send({ method: "notifications/initialized" });
+        for (const uri of WATCHED) {
+            this.#send({ id: uri, method: "resources/subscribe", params: { uri } });
+        }
     }
 
     /** @param {string} line */
     #received(line) {
-        const message = JSON.parse(line);
-        if (message.params) {
-            this.#log(`${message.params.level}: ${message.params.data}`);
+        const { id, method, params, ...message } = JSON.parse(line);
+        if (method === "notifications/resources/updated") {
+            this.#changed();
+        } else if (params) {
+            this.#log(`${params.level}: ${params.data}`);
         }
-        this.#waiting.get(message.id)?.(message);
+        this.#waiting.get(id)?.(message);
     }
 
     /**

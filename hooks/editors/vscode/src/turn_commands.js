@@ -63,7 +63,7 @@ const TURN_ACTIONS = {
     copyId: async (_, { turn }) => vscode.env.clipboard.writeText(idOf(turn)),
     search: async (worktree) => {
         const value = worktree.listed.words;
-        const prompt = "Words of prompts and labels, in any order; none for all turns";
+        const prompt = "Words of prompts, labels and paths, in any order; none for all turns";
         const words = await window.showInputBox({ title: "Search turns", prompt, value });
         worktree.listed.words = words ?? value;
     },

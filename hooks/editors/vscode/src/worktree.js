@@ -68,10 +68,11 @@ class Worktree {
     /**
      * @param {string} top
      * @param {(line: string) => void} log
+     * @param {() => void} changed is called when turns or proposals have changed
      */
-    constructor(top, log) {
+    constructor(top, log, changed) {
         this.top = top;
-        this.#server = new Server(program, ["serve", "--repo", top], top, log);
+        this.#server = new Server(program, ["serve", "--repo", top], top, log, changed);
     }
 
     dispose() {
