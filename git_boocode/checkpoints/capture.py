@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
+    EXCLUDED,
     SAFETY_KIND,
     TOOL_STATE_KIND,
     TURN_END_KIND,
@@ -207,7 +208,8 @@ def _write_checkpoint(
     if request.ends or request.call:
         return _write_state_of_turn(catalog, request, snapshot, cache)
     repository = catalog.repository
-    if cache is not None and cache.content is not None and not more:
+    # What is staged of excluded paths is no change.
+    if cache and cache.content is not None and not (more or snapshot.exclude.specs):
         changed = cache.content != snapshot.content()
     else:
         latest = catalog.latest()
@@ -361,7 +363,8 @@ def holds(repository: Repository, checkpoint: Checkpoint, snapshot: Snapshot) ->
     if checkpoint.meta.part("head", "commit") != snapshot.head.commit:
         return False
     try:
-        return read_staging(repository, checkpoint.meta) == snapshot.staging
+        recorded = snapshot.recorded_staging(repository)
+        return read_staging(repository, checkpoint.meta) == recorded
     except (GitError, MetadataError):
         return False
 
@@ -450,7 +453,8 @@ def write_state(
     The caller publishes its objects, and creates `ref` or keeps the commit reachable otherwise.
     """
     # Git's dates follow the order of the ids, also if the clock was set back.
-    writer = _Writer(snapshot.quarantine, repository.config.identity(), id_time(identifier))
+    by, when = repository.config.identity(), id_time(identifier)
+    writer = _Writer(repository, snapshot.quarantine, by, when)
     meta = Metadata(
         {
             "boocode": VERSION,
@@ -465,6 +469,7 @@ def write_state(
             "state": operation_in_progress(repository),
             **({"stashes": stashes} if (stashes := stash_entries(repository)) else {}),
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
+            **({EXCLUDED: [*specs]} if (specs := snapshot.exclude.specs) else {}),
         }
     )
     reachable = (snapshot.head.commit, meta.part("index", "commit"), meta.part("exact", "commit"))
@@ -505,6 +510,7 @@ def safety_checkpoint(
 class _Writer(NamedTuple):
     """Writes the commits of one checkpoint."""
 
+    repository: Repository
     quarantine: Quarantine
     by: Identity
     when: float
@@ -519,7 +525,7 @@ class _Writer(NamedTuple):
         Every tree that it names is reachable: from HEAD, from the checkpoint, or from a commit
         written here.
         """
-        staging, details = snapshot.staging, None
+        staging, details = snapshot.recorded_staging(self.repository), None
         if staging is None:
             return {"tree": None, "commit": None, "details": None}
         if staging.special:

@@ -17,7 +17,7 @@ from git_boocode.checkpoints.restore.apply import WorktreeUpdate
 from git_boocode.checkpoints.restore.exact import after_restore
 from git_boocode.checkpoints.restore.file_plan import FilePlanner
 from git_boocode.checkpoints.restore.request import IGNORED, RestoreRequest
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import EXCLUDED, Catalog, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree_place import cannot_create, refuse_existing
@@ -36,6 +36,7 @@ from git_boocode.repo.git import GitError
 from git_boocode.repo.layout import FORK_LOCK, FORK_NOTE, FORKING, PRIVATE
 from git_boocode.repo.lock import file_lock, scratch_directory, worktree_lock
 from git_boocode.repo.object_writer import GITLINK
+from git_boocode.repo.path_rule import EXCLUDE, PathRule
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import RefChange
 
@@ -275,12 +276,13 @@ def _fill(forked: Repository, state: Checkpoint) -> list[Skipped]:
 
     Returns the paths that the checkpoint does not hold.
     """
-    request = RestoreRequest(conversation=False, force=frozenset({IGNORED}))
+    # Nothing in it can be left alone.
+    request = RestoreRequest(conversation=False, force=frozenset({IGNORED, EXCLUDED}))
     with (
         worktree_lock(forked.state_dir, shared=False, patience=PATIENCE),
         scratch_directory(forked.state_dir) as scratch,
     ):
-        snapshot = take_snapshot(forked, scratch)
+        snapshot = take_snapshot(forked, scratch, exclude=PathRule(EXCLUDE))
         planner = FilePlanner(forked, snapshot, request, state, {})
         plan = planner.plan({})
         exact = after_restore(forked, plan.changes, {}, planner.exact)

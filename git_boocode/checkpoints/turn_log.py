@@ -17,7 +17,14 @@ from git_boocode.checkpoints.commit_log import LoggedCommit
 from git_boocode.checkpoints.hand_changes import HandChange
 from git_boocode.checkpoints.operation_log import LoggedOperation
 from git_boocode.checkpoints.own_changes import OwnTurns
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
+from git_boocode.checkpoints.store.catalog import (
+    EXCLUDED,
+    REDACTED,
+    Catalog,
+    Checkpoint,
+    texts_of,
+    without_index,
+)
 from git_boocode.checkpoints.turn_changes import (
     ChangeCounts,
     TurnFile,
@@ -167,6 +174,8 @@ class ListedTurn(NamedTuple):
             **({"in_turn": entry.in_turn} if entry.in_turn else {}),
             **({"forked_from": origin} if (origin := entry.meta.table("forked_from")) else {}),
             **({"shared": shared} if shared else {}),
+            **({"excluded": [*specs]} if (specs := texts_of(entry.meta, EXCLUDED)) else {}),
+            **({"redacted": True} if entry.meta.values.get(REDACTED) else {}),
             "state": self.state,
             "open": self.is_open,
             **({"reverted": True} if self.state == REVERTED else {}),

@@ -9,8 +9,14 @@ import click
 
 from git_boocode.checkpoints.line_origin import COMMIT, LATER, LineOrigin, blamed_ranges
 from git_boocode.checkpoints.line_origin import blame as blame_file
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.store.twins import REDACTED, WITHHELD
+from git_boocode.checkpoints.store.catalog import (
+    EXCLUDED,
+    REDACTED,
+    WITHHELD,
+    Catalog,
+    Checkpoint,
+    texts_of,
+)
 from git_boocode.checkpoints.turn_changes import ChangeCounts, count_changes
 from git_boocode.checkpoints.turn_words import AFTER, BEFORE, SIDES, state_words
 from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, Turn
@@ -36,7 +42,7 @@ from git_boocode.cli.timeline_rows import counts_text
 from git_boocode.cli.turn_rows import Dates, edit_state, fitted, prompt_lines
 from git_boocode.editing.records import EditRecord
 from git_boocode.matching.text import lines_of
-from git_boocode.repo.errors import EXIT_FATAL
+from git_boocode.repo.errors import EXIT_FATAL, shell_command
 from git_boocode.repo.ids import ID, SHORT_ID, timestamp
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
 from git_boocode.repo.object_writer import temporary_objects
@@ -166,6 +172,8 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
         lines.append(_row("redacted", "secrets were replaced when it was pushed"))
     if withheld := meta.values.get(WITHHELD):
         lines.append(_row("withheld", f"{withheld} private files, which are never pushed"))
+    if specs := texts_of(meta, EXCLUDED):
+        lines.append(_row("excluded", printable(" ".join(map(shell_command, specs)))))
     for row in meta.tables("skipped"):
         path, reason = (row.get(key) for key in ("path", "reason"))
         why = f" ({printable(reason)})" if isinstance(reason, str) else ""

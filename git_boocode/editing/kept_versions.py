@@ -20,6 +20,7 @@ from git_boocode.repo.layout import READS
 from git_boocode.repo.location import Location
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import Quarantine, object_id
+from git_boocode.repo.path_rule import EXCLUDE, PathRule
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref, RefChange, retry_conflicts
 
@@ -42,7 +43,8 @@ def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> list[st
     """Keep the bytes of files, by path in git's trees, so that edits can name them as `base`.
 
     They are kept for `boocode.editsMaxAge`. Nothing is stored if HEAD has these bytes at that path,
-    or if git ignores the file, which may hold secrets; returns the paths of ignored files.
+    or if git ignores the file, which may hold secrets, or `boocode.exclude` names it; returns the
+    paths of such files.
     BoocodeError or OSError if it fails.
     """
 
@@ -60,6 +62,10 @@ def keep_versions(repository: Repository, files: Mapping[str, bytes]) -> list[st
         # Git ignores no file that the index has.
         tracked = {path for path, info in zip(ids, staged, strict=True) if info is not None}
         ignored = _ignored(repository, [path for path in new if path not in tracked])
+        rule = PathRule.read(repository, EXCLUDE)
+        if rule.specs:
+            with scratch_directory(repository.state_dir) as scratch:
+                ignored += rule.matching(repository, scratch, new.keys() - {*ignored})
         for path in ignored:
             new.pop(path, None)
         if not new:
@@ -129,7 +135,7 @@ def keep_if_possible(workspace: Workspace, contents: Mapping[str, bytes]) -> str
         ignored = keep_versions(workspace.repository, files)
     except (BoocodeError, OSError) as error:
         return (from_os(error) if isinstance(error, OSError) else error).message
-    return "git ignores the file" if ignored else ""
+    return "git ignores the file, or boocode.exclude names it" if ignored else ""
 
 
 def prune_reads(

@@ -161,7 +161,9 @@ def test_a_repository_that_cannot_be_written(repo: Repo) -> None:
 def test_an_ignored_file_is_read_with_a_warning(repo: Repo) -> None:
     repo.write(".gitignore", ".env\n")
     repo.write(".env", "a\n")
-    warning = "the version is not kept for later edits: git ignores the file"
+    warning = (
+        "the version is not kept for later edits: git ignores the file, or boocode.exclude names it"
+    )
     assert repo.boocode("read", ".env").err == f"warning: .env: {warning}\n"
     assert repo.boocode("read", "--json", ".env").json["warning"] == warning
     assert reads(repo) == []

@@ -191,6 +191,7 @@ def undoable_change(
             there = {path for path in written if os.path.lexists(os.path.join(top, path))}
             skipped = [path.rstrip("/") for path, _ in snapshot.skipped]
             unrecorded = {path for path in written if any(covers(each, path) for each in skipped)}
+            unrecorded |= snapshot.exclude.matching(repository, scratch, written)
             entries = [*snapshot.disk_index.entries_of(written)]
             if ignored := there.difference(entry.path for entry in entries):
                 snapshot = snapshot.with_files(sorted(ignored), top)
@@ -220,7 +221,7 @@ def _unrecorded(path: str) -> RefusedError:
     return RefusedError(
         f"'{path}' cannot be replaced, because no checkpoint can record it",
         code="conflict",
-        hints=("it may be in a submodule or a nested repository; nothing was changed",),
+        hints=("nested repositories and what boocode.exclude names are not; nothing was changed",),
     )
 
 

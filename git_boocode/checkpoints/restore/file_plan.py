@@ -23,7 +23,13 @@ from git_boocode.checkpoints.restore.plan import is_own_safety
 from git_boocode.checkpoints.restore.request import IGNORED, HookFile, RestoreRequest
 from git_boocode.checkpoints.restore.result import LostHooks
 from git_boocode.checkpoints.restore.user_work import ignored_by, unchanged
-from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes
+from git_boocode.checkpoints.store.catalog import (
+    EXCLUDED,
+    Change,
+    Checkpoint,
+    texts_of,
+    tree_changes,
+)
 from git_boocode.checkpoints.worktree.indexer import (
     NESTED,
     Disk,
@@ -38,6 +44,7 @@ from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.files import is_in_dot_git, walk_directories
 from git_boocode.repo.index import Index
 from git_boocode.repo.object_writer import SYMLINK
+from git_boocode.repo.path_rule import EXCLUDE, REASON, PathRule
 from git_boocode.repo.repository import Repository
 
 
@@ -118,6 +125,7 @@ class FilePlanner:
             and not any(map(self._disk.has_repository, directories_of([path])))
         ]
         visible = {entry.path for entry in snapshot.disk_index.entries_of(hidden)}
+        visible |= self._excluded(hidden)
         return sorted(unchanged(repository, self._written, (p for p in hidden if p not in visible)))
 
     def plan(
@@ -143,6 +151,7 @@ class FilePlanner:
         kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
         kept |= {change.path: "blocked by a path not named" for change in blocked_changes}
         kept |= dict(self._hooks_to_keep(wanted, hook_files))
+        kept |= dict.fromkeys(self._excluded(change.path for change in wanted), REASON)
         # Report also the files that the snapshot omits because the target's rules ignore them.
         left_out = self._chosen(snapshot.left_out).difference(change.path for change in wanted)
         kept |= dict.fromkeys(sorted(left_out), "ignored in the checkpoint")
@@ -150,6 +159,8 @@ class FilePlanner:
         not_held = self._not_held(dict(snapshot.skipped))
         kept |= {path: reason for path, reason in not_held if path not in kept}
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
+        kept |= self._behind_excluded(blockers)
+        blockers = {path: paths for path, paths in blockers.items() if path not in kept}
         spared = blockers if IGNORED not in request.force else {}
         blocked = self._blocked(wanted, spared) if spared else {}
         for path, blocker in blocked.items():
@@ -167,6 +178,7 @@ class FilePlanner:
             return FilePlan(snapshot.disk_tree, snapshot.disk_tree, [], in_the_way=[*in_the_way])
         tree = self._tree_after(snapshot.disk_tree, self._tree, changes, differing)
         same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
+        same -= self._excluded(same)
         # A safety checkpoint's staging area is restored completely.
         is_own = is_own_safety(repository, self._target)
         # What is ignored and untracked remains so, or the next checkpoint would record it.
@@ -194,6 +206,15 @@ class FilePlanner:
         tree = self.snapshot.edited_tree(self._repository.store, current, changes)
         self.snapshot.quarantine.release()
         return tree
+
+    def _excluded(self, paths: Iterable[str]) -> frozenset[str]:
+        """The paths that are not recorded, now or in the target, and so stay as they are."""
+        if EXCLUDED in self._request.force:
+            return frozenset()
+        scratch, paths = os.path.dirname(self.snapshot.disk_index.path), [*paths]
+        rules = self.snapshot.exclude, PathRule(EXCLUDE, texts_of(self._target.meta, EXCLUDED))
+        found = (rule.matching(self._repository, scratch, paths) for rule in dict.fromkeys(rules))
+        return frozenset[str]().union(*found)
 
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}
@@ -399,6 +420,16 @@ class FilePlanner:
             if blocker != path or blocker not in alike
         }
 
+    def _behind_excluded(self, blockers: Mapping[str, list[str]]) -> dict[str, str]:
+        """The paths that a file blocks which is not recorded, and so stays, and why."""
+        excluded = self._excluded(each for paths in blockers.values() for each in paths)
+        found = {path: excluded.intersection(paths) for path, paths in blockers.items()}
+        return {
+            path: f"'{min(there)}' is in the way, {REASON}"
+            for path, there in found.items()
+            if there
+        }
+
     def _is_recorded(self, path: str) -> bool:
         found = self._disk.status(path)
         return found is not None and is_recorded(found)
@@ -435,6 +466,9 @@ class FilePlanner:
         chosen = {path for path in chosen if not f"{path}/".startswith(below)}
         changes, blocked_changes = _choose(differing, chosen)
         chosen -= {change.path for change in blocked_changes}
+        if excluded := self._excluded(chosen):
+            chosen -= excluded
+            changes = [change for change in changes if change.path in chosen]
         kept = (entry for entry in current.special if entry.path not in chosen)
         restored = (entry for entry in target.special if entry.path in chosen)
         after = (*kept, *restored)

@@ -35,6 +35,12 @@ from git_boocode.repo.store import Commit, Ref
 SAFETY_KIND = "pre-restore"
 TURN_END_KIND = "turn-end"
 TOOL_STATE_KIND = "tool-state"
+# Keys of the metadata: pathspecs of what a checkpoint does not hold, the ignored files that it
+# holds, and what a commit lacks that was pushed instead of another.
+EXCLUDED = "excluded"
+INCLUDED = "included"
+REDACTED = "redacted"
+WITHHELD = "withheld"
 NO_CHECKPOINTS = NextStep(
     "this worktree has no checkpoints; {} takes one",
     "checkpoint",
@@ -46,6 +52,14 @@ _ACTIONS = {"A": "create", "D": "delete"}
 _KEY_SIZE = 32  # bytes
 _PATIENCE = 10.0
 _PROOF = "proof"
+
+
+def texts_of(meta: Metadata, key: str) -> tuple[str, ...]:
+    """The texts in a list of the metadata, such as `EXCLUDED`."""
+    values = meta.values.get(key)
+    return (
+        tuple(text for text in values if isinstance(text, str)) if isinstance(values, list) else ()
+    )
 
 
 class Checkpoint(NamedTuple):

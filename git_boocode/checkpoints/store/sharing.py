@@ -18,9 +18,11 @@ from functools import partial
 from typing import NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
+    INCLUDED,
     TURN_END_KIND,
     Catalog,
     Checkpoint,
+    texts_of,
     turn_end_ref,
     without_index,
 )
@@ -35,7 +37,6 @@ from git_boocode.checkpoints.store.shared_notes import fetch_notes, push_notes, 
 from git_boocode.checkpoints.store.twins import (
     Rewriter,
     Twins,
-    included_paths,
     known_twins,
     remember_twins,
 )
@@ -326,7 +327,9 @@ def _make_twins(
     repository: Repository, entries: Sequence[Checkpoint], going: Outgoing, *, redact: bool
 ) -> Twins:
     """The commits to push instead of others: without private files, and without secrets."""
-    private = {entry.commit.id: paths for entry in entries if (paths := included_paths(entry.meta))}
+    private = {
+        entry.commit.id: paths for entry in entries if (paths := texts_of(entry.meta, INCLUDED))
+    }
     if not (private or redact) or not entries:
         return Twins()
     git = without_index(repository.git)

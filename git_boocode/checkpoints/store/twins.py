@@ -14,6 +14,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.store.catalog import INCLUDED, REDACTED, WITHHELD
 from git_boocode.checkpoints.store.secret_scan import Outgoing, read_objects
 from git_boocode.repo.durable import read_private_json, write_private
 from git_boocode.repo.entries import Metadata, MetadataError
@@ -26,9 +27,6 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import CatFile, tree_entries
 from git_boocode.repo.trees import Item, tree_body
 
-REDACTED = "redacted"
-WITHHELD = "withheld"
-INCLUDED = "included"
 # In bytes; a file is held in memory while its secrets are replaced.
 _LARGEST = 256 << 20
 _SIGNATURES = ("gpgsig", "gpgsig-sha256", "mergetag")
@@ -56,12 +54,6 @@ def remember_twins(repository: Repository, twins: Mapping[str, str]) -> None:
 
 def _path(repository: Repository) -> str:
     return os.path.join(repository.common_state_dir, TWINS)
-
-
-def included_paths(meta: Metadata) -> list[str]:
-    """The ignored files that a checkpoint holds, which are never pushed."""
-    paths = meta.values.get(INCLUDED)
-    return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
 class Twins(NamedTuple):

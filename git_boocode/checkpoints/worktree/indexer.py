@@ -155,6 +155,13 @@ class Indexer:
             exists = self._disk.is_own_file(path) or self._disk.has_repository(path)
             (self.changed if exists else self.removed).append(path)
 
+    def leave_out(self, paths: Collection[str]) -> None:
+        """Leave some files as the index has them, whether or not they have changed."""
+        self.changed, self.removed = (
+            [path for path in listed if path not in paths]
+            for listed in (self.changed, self.removed)
+        )
+
     def _compare_again(self, status: int) -> list[str]:
         for _ in range(_ATTEMPTS - 1):
             if status >= 0:

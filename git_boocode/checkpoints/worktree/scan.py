@@ -33,20 +33,26 @@ from git_boocode.repo.head import Head, read_head
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
+from git_boocode.repo.path_rule import EXCLUDE, PathRule, as_in_head
 from git_boocode.repo.repository import Repository
 
 LeaveOut = Callable[[list[str]], Collection[str]]
 
 
 def take_snapshot(
-    repository: Repository, scratch: str, leave_out: LeaveOut | None = None
+    repository: Repository,
+    scratch: str,
+    leave_out: LeaveOut | None = None,
+    *,
+    exclude: PathRule | None = None,
 ) -> Snapshot:
     """Read the worktree and the staging area; this writes objects, but no refs.
 
     The directory `scratch` for private files must outlive the snapshot. `leave_out` selects the
-    untracked files to exclude without reading them. FatalError if the worktree cannot be read.
+    untracked files to exclude without reading them; `exclude` is instead of the user's rule.
+    FatalError if the worktree cannot be read.
     """
-    with WorktreeScan(repository, scratch, leave_out) as scan:
+    with WorktreeScan(repository, scratch, leave_out, exclude=exclude) as scan:
         if scan.cache is not None and not is_reachable(repository, scan.cache):
             scan.start_without_cache()
         snapshot = scan.finish()
@@ -91,13 +97,19 @@ class WorktreeScan:
     cache: IndexCache | None = None
 
     def __init__(
-        self, repository: Repository, scratch: str, leave_out: LeaveOut | None = None
+        self,
+        repository: Repository,
+        scratch: str,
+        leave_out: LeaveOut | None = None,
+        *,
+        exclude: PathRule | None = None,
     ) -> None:
         self._repository = repository
         self._scratch = scratch
         self._leave_out = leave_out
         # Read it now: an invalid setting is an error before anything is done.
         self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
+        self._exclude = exclude or PathRule.read(repository, EXCLUDE)
         self._quarantine = Quarantine(repository, scratch)
         self._user = UserIndex(repository, scratch, self._quarantine.git)
         self._index = self._user.index
@@ -125,7 +137,7 @@ class WorktreeScan:
     def _begin(self, *, with_cache: bool) -> None:
         self._start = _file_time(self._repository.worktree, self._scratch)
         self._listing = self._walk(self._user.index)
-        self._rules = conversion_rules(self._repository)
+        self._rules = conversion_rules(self._repository) + self._exclude.mark
         cache = load_cache(self._repository, self._scratch, self._rules) if with_cache else None
         # Whether the user's index is unchanged since the last capture.
         self._same_index = cache is not None and cache.user_index == self._user.fingerprint
@@ -133,6 +145,9 @@ class WorktreeScan:
             # Only the user's index has the modes that the file system cannot represent.
             cache = None if self._repository.index_knows_modes else cache
         self.cache = cache
+        if cache is not None and self._exclude.specs and self._head.tree != cache.head_tree:
+            # It has what is excluded as the earlier HEAD had it.
+            self.cache = cache = None
         if cache is not None:
             self._index = Index(self._quarantine.git, cache.path)
             if cache.recent:
@@ -140,6 +155,8 @@ class WorktreeScan:
         else:
             self._index = self._user.index.copy(self._quarantine.git)
             self._prepare_copy()
+            if self._exclude.specs:
+                as_in_head(self._exclude, self._index, self._head.tree)
         self._indexer = Indexer(self._index, self._disk)
         self._comparison = self._index.begin_comparison()
         self._walks.append(self._comparison)
@@ -191,6 +208,7 @@ class WorktreeScan:
     def _changes(self) -> _Changes:
         staging = self._staging()
         self._indexer.compare(self._comparison)
+        self._indexer.leave_out(self._excluded((*self._indexer.changed, *self._indexer.removed)))
         untracked, removed = self._untracked(), frozenset(self._indexer.removed)
         extra, missing = self._differing_paths(staging)
         absent = filter(None, map(self._user.entry, sorted(filter(self._disk.exists, missing))))
@@ -239,6 +257,7 @@ class WorktreeScan:
             *trees,
             self._left_out,
             self._new_cache(changes, is_same=is_same) if keep else None,
+            exclude=self._exclude,
         )
 
     @cached_property
@@ -261,6 +280,9 @@ class WorktreeScan:
                 raise
             return None
 
+    def _excluded(self, paths: Iterable[str]) -> frozenset[str]:
+        return self._exclude.matching(self._repository, self._scratch, paths)
+
     def _untracked(self) -> list[str]:
         done = self._listing.finish()
         if done.status:
@@ -268,6 +290,8 @@ class WorktreeScan:
         if done.stderr:
             self._skipped += unreadable_directories(os.fsdecode(done.stderr))
         paths = [*nul_records(done.stdout), *self._differing_in_case()]
+        excluded = self._excluded(paths)
+        paths = [path for path in paths if path not in excluded]
         wanted, skipped = select_untracked(self._repository.worktree, paths, self._limit)
         self._skipped += skipped
         self._left_out: Collection[str] = ()
@@ -292,9 +316,10 @@ class WorktreeScan:
             return self.cache.extra, self.cache.missing
         absent = frozenset(entry.path for entry in staging.absent) if staging else frozenset[str]()
         if self.cache is None:
-            return frozenset(), absent
+            return frozenset(), absent - self._excluded(absent)
         tracked, held = self._user.records.keys() - absent, frozenset(self._index.paths())
-        return held - tracked, absent.union(tracked - held)
+        excluded = self._excluded(held ^ tracked)
+        return held - tracked - excluded, absent.union(tracked - held - excluded)
 
     def _is_on_disk(self, entry: Entry) -> bool:
         # A file may have replaced a submodule.
@@ -310,7 +335,8 @@ class WorktreeScan:
         if not candidates:
             return []
         directories = filter(self._disk.is_directory, candidates)
-        closed = (path for path in directories if not self._disk.has_repository(path))
+        closed = [path for path in directories if not self._disk.has_repository(path)]
+        closed = sorted({*closed} - self._excluded(closed))
         entries = filter(None, map(self._user.entry, closed))
         return [entry for entry in entries if entry.mode == GITLINK]
 

@@ -27,6 +27,7 @@ from git_boocode.repo.index import Index, borrow_index, crc_of
 from git_boocode.repo.layout import ALL_REFS, INDEX_CACHE, INDEX_CACHE_NOTE
 from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.object_writer import Quarantine
+from git_boocode.repo.path_rule import EXCLUDE, PathRule, as_in_head
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Store
 from git_boocode.repo.trees import Item, TreeEditor
@@ -189,6 +190,7 @@ class Snapshot(NamedTuple):
     cache: IndexCache | None = None
     # The bytes and modes to record beside the tree, by path.
     exact: ExactFiles = MappingProxyType({})
+    exclude: PathRule = PathRule(EXCLUDE)  # what is not recorded
 
     def content(self) -> Content:
         """The state, to compare with that of a checkpoint."""
@@ -196,6 +198,20 @@ class Snapshot(NamedTuple):
             return Content(self.tree, self.head.commit, None, "")
         special = os.fsdecode(self.staging.encode())
         return Content(self.tree, self.head.commit, self.staging.tree, special)
+
+    def recorded_staging(self, repository: Repository) -> Staging | None:
+        """The staging area as it is recorded: with excluded paths as in HEAD."""
+        staging, rule = self.staging, self.exclude
+        if staging is None or not rule.specs:
+            return staging
+        scratch = os.path.dirname(self.disk_index.path)
+        index = Index(self.quarantine.git, fresh_path(os.path.join(scratch, "staged.index")))
+        index.read_tree(staging.tree)
+        as_in_head(rule, index, self.head.tree)
+        paths = (entry.path for entry in staging.special)
+        others = rule.matching(repository, scratch, paths)
+        special = tuple(entry for entry in staging.special if entry.path not in others)
+        return Staging(index.write_tree(), special)
 
     def dump(self) -> bytes | None:
         """The entries of the user's index; None if it could not be read."""
