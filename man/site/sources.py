@@ -20,8 +20,16 @@ from man.site.manual import commands, document, place_of
 
 SITE = TOP / "man/site"
 SESSIONS = TOP / "tests/sessions"
+_OTHERS = {
+    ".github/SECURITY.md": "security",
+    "CHANGELOG.md": "changelog",
+    "hooks/editors/vscode/README.md": "guide/vscode",
+    "hooks/plugin/README.md": "guide/plugin",
+    "tests/benchmarks/README.md": "figures",
+}
 _FENCE = re.compile(r"^(```[a-z]*\n.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
+_PAGE = re.compile(r"(?<![\[`\w-])(git-boocode[a-z-]*)\(([17])\)(?!\])")
 _README = re.compile(r"^@readme (.+)$", re.MULTILINE)
 _FILE = re.compile(r"^@file (\S+\.py)$", re.MULTILINE)
 _SESSION = re.compile(r"^@session ([\w-]+)(?: (\d+))?: (\$ .+)$", re.MULTILINE)
@@ -32,7 +40,8 @@ def places() -> dict[Path, str]:
     own = {path: str(path.relative_to(SITE).with_suffix("")) for path in SITE.rglob("*.md")}
     manual = {source_of(name): place_of(name) for name in PAGES}
     sessions = {path: f"sessions/{path.stem}" for path in sorted(SESSIONS.glob("*.md"))}
-    return {**own, **manual, **sessions, TOP / "tests/benchmarks/README.md": "figures"}
+    others = {TOP / file: place for file, place in _OTHERS.items()}
+    return {**own, **manual, **sessions, **others}
 
 
 def write(directory: Path) -> None:
@@ -104,4 +113,10 @@ def _linked(text: str, base: Path, found: dict[Path, str], pictures: Path) -> st
         return f"[{shown}](/{found[source]}.md{'#' * bool(anchor)}{anchor})"
 
     parts = _FENCE.split(text)
-    return "".join(_LINK.sub(link, part) if at % 2 == 0 else part for at, part in enumerate(parts))
+    parts[::2] = (_PAGE.sub(_link_to, _LINK.sub(link, part)) for part in parts[::2])
+    return "".join(parts)
+
+
+def _link_to(found: re.Match[str]) -> str:
+    place = place_of(f"{found[1]}.{found[2]}")
+    return f"[{found[0]}](/{place}.md)"
