@@ -1135,3 +1135,26 @@ def test_an_undo_saves_nothing_that_it_does_not_change(code: Code) -> None:
     )
     assert seen == [True, ["Undo the latest change?"]]
     assert code.repo.read("a.txt") == b"changed\n"
+
+
+def test_a_turn_of_another_worktree_is_picked_into_documents(code: Code, tmp_path: Path) -> None:
+    repo, linked = code.repo, tmp_path / "linked"
+    repo.git("worktree", "add", "-q", str(linked))
+    repo.boocode("checkpoint", "-m", "there", cwd=linked)
+    (linked / "a.txt").write_text(WORDS.replace("four", "FOUR"))
+    (linked / "b.txt").write_text("new\n")
+    repo.boocode("checkpoint", "-m", "later", cwd=linked)
+    seen = code.run(
+        """
+        const document = host.open("a.txt");
+        document.type("zero ");
+        host.answer = ({ items }) => items.find(({ label }) => label === "there") ?? "Pick";
+        await host.run("pick");
+        return [document.text, document.isDirty, host.dialogs.at(-1), host.notices];
+        """
+    )
+    text = f"zero {WORDS.replace('four', 'FOUR')}"
+    detail = "create b.txt\nmodify a.txt"
+    question = {"kind": "warning", "modal": True, "text": "Pick 'there'?", "detail": detail}
+    assert seen == [text, True, {**question, "items": ["Pick"]}, ["Picked: 2 files."]]
+    assert (repo.read("a.txt").decode(), repo.read("b.txt")) == (WORDS, b"new\n")

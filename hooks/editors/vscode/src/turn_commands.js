@@ -236,13 +236,11 @@ function conflictsOf(error) {
  * @param {NamedTurn} turn
  */
 async function pick(worktree, turn) {
-    if (!(await dialogs.saved(worktree))) {
-        return;
-    }
-    const plan = await worktree.run("pick", "--dry-run", turn.id);
+    const args = { turns: [turn.id] };
+    const plan = await worktree.call("pick", { ...args, dry_run: true }, worktree.unsaved());
     const detail = dialogs.changesOf(plan).join("\n");
     if (await dialogs.confirmed(`Pick '${nameOf(turn)}'?`, detail, "Pick")) {
-        const answer = await worktree.run("pick", turn.id);
+        const answer = await worktree.change("pick", args);
         dialogs.done(worktree, dialogs.doneText("Picked:", answer));
     }
 }

@@ -185,23 +185,6 @@ class Worktree {
     }
 
     /**
-     * The answer of a command that is no tool.
-     * @param {string[]} words
-     * @returns {Promise<Answer>}
-     */
-    async run(...words) {
-        const [name, first] = program();
-        const options = { cwd: this.top, maxBuffer: MAX_OUTPUT };
-        const said = promisify(execFile)(name, [...first, ...words, "--json"], options);
-        const { stdout } = await said.catch((error) => error);
-        const answer = stdout ? JSON.parse(stdout) : await said;
-        if (!answer.ok) {
-            throw new ToolError(answer.error.message, answer);
-        }
-        return answer;
-    }
-
-    /**
      * Let a tool change files, all or none; unsaved documents change by one edit that the editor
      * can undo.
      *
