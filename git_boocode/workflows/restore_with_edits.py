@@ -329,8 +329,8 @@ def _unrestored_conversation(result: RestoreResult) -> str:
     elif transcript and not os.path.isfile(transcript):
         why = f"its transcript '{transcript}' is gone"
     elif agent and turn:
-        command = shell_command("git", "boocode", "restore", turn, "--conversation-only")
-        why = f"'{command}' takes it to before this turn"
+        command = shell_command("git", "boocode", "restore", turn)
+        why = f"this was recorded during a turn, and '{command}' goes back to before all of it"
     elif agent and not (transcript or meta.text("message")):
         why = "the checkpoint does not say how far it had gone"
     else:

@@ -105,11 +105,12 @@ def test_it_can_be_restored(repo: Repo, agent: Client) -> None:
     done = repo.boocode("restore", "@")
     assert (done.code, repo.read("b")) == (0, b"first\n")
     assert not (repo.top / "c").exists()
-    hint = f"'git boocode restore {begun} --conversation-only' takes it to before th"
-    assert f"the conversation was left alone: {hint}is turn" in done.err
+    why = f"recorded during a turn, and 'git boocode restore {begun}' goes back to before all of it"
+    assert f"the conversation was left alone: this was {why}" in done.err
     assert "--callback" not in done.err
     done = repo.boocode("restore", "@", "--conversation-only")
-    assert (done.code, f"hint: {hint}at turn" in done.err) == (1, True)
+    hint = f"'git boocode restore {begun} --conversation-only' takes it to before that turn"
+    assert (done.code, f"hint: {hint}" in done.err) == (1, True)
     assert repo.boocode("undo").code == 0
     assert repo.boocode("restore", begun).code == 0
     assert not (repo.top / "b").exists()
@@ -123,7 +124,7 @@ def test_it_can_be_restored_in_the_turn(repo: Repo, agent: Client) -> None:
     repo.write("c", "new\n")
     answer = agent.succeed("restore", checkpoint="@")
     assert answer["conversation_kept"] is True
-    assert f"'git boocode restore {rows(repo)[1]['id']} --conv" in answer["conversation_note"]
+    assert f"'git boocode restore {rows(repo)[1]['id']}' goes" in answer["conversation_note"]
     assert not (repo.top / "c").exists()
 
 
