@@ -53,6 +53,15 @@ def _plain(name: str, form: str, *signs: str) -> _Kind:
 
 _KINDS = (
     _plain("AWS access key", r"A(?:KI|SI)A[A-Z2-7]{16}", "AKIA", "ASIA"),
+    # It has no form of its own, but stands beside its name in every file that holds one.
+    _Kind(
+        "AWS secret key",
+        ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
+        re.compile(
+            r"(?i:secret_?access_?key)\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?"
+            r"([0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])"
+        ),
+    ),
     _token("GitHub token", r"gh[opsur]_\w{36,}", "gho_", "ghp_", "ghs_", "ghu_", "ghr_"),
     _token("GitHub token", r"github_pat_\w{22,}", "github_pat_"),
     _token(

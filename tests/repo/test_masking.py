@@ -42,6 +42,7 @@ def jwt(chance: Random) -> str:
 
 SECRETS: dict[str, Callable[[Random], str]] = {
     "AWS access key": lambda chance: "AKIA" + some(chance, 16, string.ascii_uppercase + "234567"),
+    "AWS secret key": lambda chance: some(chance, 40, LETTERS + "/+"),
     "GitHub token": lambda chance: chance.choice(("ghp_", "gho_", "ghs_")) + some(chance, 36),
     "GitHub token ": lambda chance: f"github_pat_{some(chance, 22)}_{some(chance, 59)}",
     "GitLab token": lambda chance: f"glpat-{some(chance, 20)}",
@@ -78,6 +79,15 @@ def planted(number: int) -> tuple[str, str, str]:
     around = AROUND[number // len(SECRETS) % len(AROUND)]
     if kind == "authorization":
         around = chance.choice(("Authorization: Bearer {}", 'curl -H "authorization: token {}"'))
+    if kind == "AWS secret key":
+        around = chance.choice(
+            (
+                "aws_secret_access_key = {}\nregion = eu-west-1",
+                "export AWS_SECRET_ACCESS_KEY={}",
+                '{{"SecretAccessKey": "{}"}}',
+                r"{{\"secretAccessKey\": \"{}\"}}",
+            )
+        )
     return secret, kind.strip(), around.format(secret)
 
 
@@ -99,6 +109,7 @@ def innocent(chance: Random) -> str:
             lambda: f"npm_config_{some(chance, 30, string.ascii_lowercase + '_')}",
             lambda: f"hf_hub_{some(chance, 34, string.ascii_lowercase + '_')}",
             lambda: f"ghp_{some(chance, 12)}",
+            lambda: f"secret_access_key = {hashlib.sha256(data).hexdigest()}",
             lambda: f"glob-{some(chance, 30, string.ascii_lowercase + '-')}",
             lambda: f"sk-{some(chance, 40, string.ascii_lowercase + '-')}",
             lambda: f"the bearer of {some(chance, 20)} has authorization: all of it",
