@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from git_boocode.cli.view_page import page_html
+from git_boocode.repo.ids import time_of
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.view_data import page_data
 from tests.browser.kit import Browser, browser
@@ -56,6 +58,7 @@ _DESCRIBE = {
 _SQL = "CREATE TABLE prices (\n  name text PRIMARY KEY,\n  amount numeric(10, 2) NOT NULL\n);\n"
 # Minutes ago and seconds of each turn, newest first.
 _TIMES = ((4, 22), (9, 48), (26, 131), (41, 75), (58, 203), (1610, 96), (1655, 310))
+_ID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SERVER = """
 const details = %s;
 window.fetch = async (path) => {
@@ -99,8 +102,7 @@ def main(arguments: Sequence[str]) -> int:
         top.mkdir()
         _work(top)
         os.chdir(top)
-        data = page_data(Repository.discover(), len(_TIMES))
-        _move_times(data)
+        data = _moved(page_data(Repository.discover(), len(_TIMES)))
         page = Path(directory) / "page.html"
         page.write_bytes(page_html({**data, "state": ""}, served=True))
         with browser(Path(directory) / "profile") as shown:
@@ -126,27 +128,35 @@ def _picture(shown: Browser, url: str, shot: _Shot) -> bytes:
     return picture
 
 
-def _move_times(data: dict[str, Any]) -> None:
-    """Let turns begin when `_TIMES` says, and what happened between them be between them."""
+def _moved(data: dict[str, Any]) -> dict[str, Any]:
+    """The data as if turns had begun when `_TIMES` says, and what happened between them there."""
     now = time.time()
-    begun = [turn["started"] for turn in data["turns"]]
+    begun = {turn["id"]: turn["started"] for turn in data["turns"]}
     moved = [now - minutes * 60 for minutes, _ in _TIMES]
+    started = dict(zip(begun, moved, strict=True))
 
     def between(when: float) -> float:
-        later = sum(start > when for start in begun)
+        later = sum(start > when for start in begun.values())
         until = moved[later - 1] if later else now
         since = moved[later] if later < len(moved) else until - 600
         return since + min((until - since) * 0.6, 400)
 
-    for each in (*data["operations"], *data["commits"], *data["by_hand"]):
+    def move(found: re.Match[str]) -> str:
+        # The id of a state begins with its time.
+        when = started.get(found[0]) or between(time_of(found[0]))
+        digits = f"{int(when * 1000):012x}"
+        return f"{digits[:8]}-{digits[8:]}{found[0][13:]}"
+
+    steps = (*filter(None, (data["undo"], data["redo"])),)
+    for each in (*data["operations"], *data["commits"], *data["by_hand"], *steps):
         each["time"] = between(each["time"])
-    for each in data["commits"]:
-        each["since"] = between(each["since"])
-    for step in filter(None, (data["undo"], data["redo"])):
-        step["time"] = between(step["time"])
     for turn, start, (_, seconds) in zip(data["turns"], moved, _TIMES, strict=True):
         turn["started"] = start
         turn["ended"] = seconds and start + seconds
+    found: dict[str, Any] = json.loads(_ID.sub(move, json.dumps(data)))
+    for turn in found["turns"]:
+        turn["short"] = turn["id"][:13]
+    return found
 
 
 def _work(top: Path) -> None:
