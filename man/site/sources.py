@@ -23,6 +23,7 @@ SESSIONS = TOP / "tests/sessions"
 _OTHERS = {
     ".github/SECURITY.md": "security",
     "CHANGELOG.md": "changelog",
+    "hooks/action/README.md": "guide/github-action",
     "hooks/editors/vscode/README.md": "guide/vscode",
     "hooks/plugin/README.md": "guide/plugin",
     "tests/benchmarks/README.md": "figures",
