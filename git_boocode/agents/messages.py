@@ -124,6 +124,11 @@ class Conversation:
             else:
                 self.unread += 1
 
+    def add_gap(self) -> None:
+        """Note that lines are left out here."""
+        self._keep(None, [{"role": OMITTED, "text": "a part of the transcript is left out"}])
+        self.is_cut = True
+
     def add_row(self, row: JsonObject) -> None:
         """Add the object of a line."""
         kind = row.get("type", "")

@@ -160,8 +160,6 @@ class Transcript:
         self._descriptor = descriptor
         self._known = known
         self.size = os.fstat(descriptor).st_size
-        self.is_cut = False
-        """Whether `lines` has left out what is behind the largest size that it reads."""
         self.unread = 0
         """The number of lines that `lines` has left out because of their length."""
 
@@ -190,10 +188,19 @@ class Transcript:
             self._known[key] = ends
         return self._known[key]
 
+    def parts(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """What to read between two positions: all, or of very much the beginning and the end."""
+        half = _MOST_READ // 2
+        if end - begin <= 2 * half:
+            return [(begin, end)]
+        with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(end - half)
+            while (rest := file.readline(_BLOCK)) and not rest.endswith(b"\n"):
+                pass
+            return [(begin, begin + half), (file.tell(), end)]
+
     def lines(self, begin: int, end: int) -> Iterator[bytes]:
         """The lines between two positions, without one that is just being written."""
-        if end - begin > _MOST_READ:
-            self.is_cut, end = True, begin + _MOST_READ
         for after, line in self._lines(begin, end):
             # Without its newline, the last one may be complete all the same.
             if line.endswith(b"}") or after < self.size or self._ends_with_newline():

@@ -192,10 +192,8 @@ class _Reader:
         elif all(entry["role"] != USER for entry in entries):
             # It is written some time later, if the turn has just begun.
             entries = [*shown, *entries]
-        unread, is_cut = (transcript.unread, transcript.is_cut) if transcript else (0, False)
-        return TurnConversation(
-            self._turn, entries, self._mask.masked, said.is_cut or is_cut, said.unread + unread
-        )
+        unread = said.unread + (transcript.unread if transcript else 0)
+        return TurnConversation(self._turn, entries, self._mask.masked, said.is_cut, unread)
 
     def _prompt_in(self, entries: Sequence[JsonObject], turn: Checkpoint) -> int | None:
         """The number of the entry with the prompt that a checkpoint records, if it is there."""
@@ -241,9 +239,9 @@ class _Reader:
                         if agent.tool_begins and self._turn.meta.text("trigger") == agent.tool:
                             # The prompt was written before the first event of the turn.
                             place = _place(transcript, earlier[-1]) if earlier else 0
-                            said.add_lines(transcript.lines(place or 0, bounds[0]))
+                            _add_lines(said, transcript, place or 0, bounds[0])
                             said.forget_earlier_prompts()
-                        said.add_lines(transcript.lines(*bounds))
+                        _add_lines(said, transcript, *bounds)
                         if not self._is_of_another(said, earlier):
                             return self._made(said, transcript)
             except RefusedError as error:
@@ -310,6 +308,14 @@ class _Reader:
         added = added or configured(self._catalog.repository.git, _DIRECTORIES)
         top = self._catalog.repository.worktree
         return [os.path.join(top, os.path.expanduser(each)) for each in added]
+
+
+def _add_lines(said: Conversation, transcript: Transcript, begin: int, end: int) -> None:
+    """Add what is between two positions, of very much the beginning and the end."""
+    for number, part in enumerate(transcript.parts(begin, end)):
+        if number:
+            said.add_gap()
+        said.add_lines(transcript.lines(*part))
 
 
 def _recorded(checkpoint: Checkpoint) -> tuple[object, object]:

@@ -465,13 +465,18 @@ def test_pictures_are_named(repo: Repo) -> None:
     assert said(taken.id).entries[1]["result"] == "[image]"
 
 
-def test_no_more_is_read_than_a_limit(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_much_the_beginning_and_the_end_are_read(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transcript, "_MOST_READ", 5000)
     session = Session()
     taken = session.turn("a", *(line("assistant", f"Step {n}") for n in range(200)))
     found = said(taken.id)
     assert found.cut
     assert 10 < len(found.entries) < 100
+    shown = texts(found)
+    assert (shown[:2], shown[-2:]) == (["a", "Step 0"], ["Step 198", "Step 199"])
+    assert shown.count("a part of the transcript is left out") == 1
 
 
 @pytest.mark.parametrize(
