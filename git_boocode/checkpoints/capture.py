@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import (
     EXCLUDED,
+    INCLUDED,
     SAFETY_KIND,
     TOOL_STATE_KIND,
     TURN_END_KIND,
@@ -470,6 +471,7 @@ def write_state(
             **({"stashes": stashes} if (stashes := stash_entries(repository)) else {}),
             "skipped": [skipped._asdict() for skipped in snapshot.skipped],
             **({EXCLUDED: [*specs]} if (specs := snapshot.exclude.specs) else {}),
+            **({INCLUDED: sorted(paths)} if (paths := snapshot.included) else {}),
         }
     )
     reachable = (snapshot.head.commit, meta.part("index", "commit"), meta.part("exact", "commit"))

@@ -17,7 +17,7 @@ from git_boocode.checkpoints.restore.apply import WorktreeUpdate
 from git_boocode.checkpoints.restore.exact import after_restore
 from git_boocode.checkpoints.restore.file_plan import FilePlanner
 from git_boocode.checkpoints.restore.request import IGNORED, RestoreRequest
-from git_boocode.checkpoints.store.catalog import EXCLUDED, Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import EXCLUDED, INCLUDED, Catalog, Checkpoint, texts_of
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree_place import cannot_create, refuse_existing
@@ -285,7 +285,8 @@ def _fill(forked: Repository, state: Checkpoint) -> list[Skipped]:
         snapshot = take_snapshot(forked, scratch, exclude=PathRule(EXCLUDE))
         planner = FilePlanner(forked, snapshot, request, state, {})
         plan = planner.plan({})
-        exact = after_restore(forked, plan.changes, {}, planner.exact)
+        private = texts_of(state.meta, INCLUDED)
+        exact = after_restore(forked, plan.changes, {}, planner.exact, private)
         WorktreeUpdate(forked, snapshot, plan._replace(exact=exact)).do()
     kept = {each.path: each for each in plan.kept}
     staging = read_staging(forked, state.meta)

@@ -7,19 +7,27 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Container, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from typing import NamedTuple
 
 from git_boocode.checkpoints.own_changes import own_turns
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
+from git_boocode.checkpoints.store.catalog import (
+    INCLUDED,
+    Catalog,
+    Checkpoint,
+    texts_of,
+    without_index,
+)
 from git_boocode.checkpoints.turns import CHECKPOINT, NOW, RECORDED, RESTORE, CurrentTree, Turn
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.ids import time_of
+from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.messages import OUT_OF_MEMORY, failure_reason, says
+from git_boocode.repo.path_rule import INCLUDE, PathRule
 from git_boocode.repo.repository import Repository
 
 _MOST_OUTPUT = 64 << 20  # bytes of git's output that are read
@@ -52,6 +60,7 @@ class DiffLimits(NamedTuple):
 
 
 TOO_LONG, TOO_MANY, TOO_LARGE = "turn", "page", "size"
+PRIVATE = "private"
 """Why a diff has not all lines: the limit of its turn, of all turns, or of its file."""
 
 
@@ -170,6 +179,7 @@ def _compared(
     files = _Comparison(git, given, limits).files(found)
     if not limits.of_turn:
         return files
+    files = _without_private(repository, found, files)
     binary = (file for each in files.values() for file in each if file.added is None)
     ids = sorted({each for file in binary for each in (file.old_id, file.id)})
     sizes = {each.id: each.size for each in repository.store.lookup(ids) if each} if ids else {}
@@ -182,6 +192,30 @@ def _compared(
         return file._replace(sizes=both, missing=TOO_LARGE if is_large else "")
 
     return {key: [*map(with_sizes, each)] for key, each in files.items()} if ids else files
+
+
+def private_paths(repository: Repository, paths: Iterable[str]) -> frozenset[str]:
+    """Those of some paths that `boocode.include` names."""
+    rule = PathRule.read(repository, INCLUDE)
+    if not rule.specs:
+        return frozenset()
+    with scratch_directory(repository.state_dir, read_only=True) as scratch:
+        return rule.matching(repository, scratch, paths)
+
+
+def _without_private(
+    repository: Repository, turns: Iterable[Turn], files: Mapping[str, Sequence[TurnFile]]
+) -> dict[str, Sequence[TurnFile]]:
+    """The files of turns, without the lines of those that `boocode.include` names."""
+    private = {path for turn in turns for path in texts_of(turn.checkpoint.meta, INCLUDED)}
+    private |= private_paths(repository, (f.path for each in files.values() for f in each))
+    return {
+        key: [
+            file._replace(diff="", missing=PRIVATE) if file.path in private else file
+            for file in each
+        ]
+        for key, each in files.items()
+    }
 
 
 def count_changes(

@@ -19,6 +19,7 @@ from git_boocode.checkpoints.operation_log import LoggedOperation
 from git_boocode.checkpoints.own_changes import OwnTurns
 from git_boocode.checkpoints.store.catalog import (
     EXCLUDED,
+    INCLUDED,
     REDACTED,
     Catalog,
     Checkpoint,
@@ -175,6 +176,7 @@ class ListedTurn(NamedTuple):
             **({"forked_from": origin} if (origin := entry.meta.table("forked_from")) else {}),
             **({"shared": shared} if shared else {}),
             **({"excluded": [*specs]} if (specs := texts_of(entry.meta, EXCLUDED)) else {}),
+            **({"included": [*paths]} if (paths := texts_of(entry.meta, INCLUDED)) else {}),
             **({"redacted": True} if entry.meta.values.get(REDACTED) else {}),
             "state": self.state,
             "open": self.is_open,

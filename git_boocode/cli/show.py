@@ -11,6 +11,7 @@ from git_boocode.checkpoints.line_origin import COMMIT, LATER, LineOrigin, blame
 from git_boocode.checkpoints.line_origin import blame as blame_file
 from git_boocode.checkpoints.store.catalog import (
     EXCLUDED,
+    INCLUDED,
     REDACTED,
     WITHHELD,
     Catalog,
@@ -42,6 +43,7 @@ from git_boocode.cli.timeline_rows import counts_text
 from git_boocode.cli.turn_rows import Dates, edit_state, fitted, prompt_lines
 from git_boocode.editing.records import EditRecord
 from git_boocode.matching.text import lines_of
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import EXIT_FATAL, shell_command
 from git_boocode.repo.ids import ID, SHORT_ID, timestamp
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS, SAFETY
@@ -168,18 +170,27 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     if base := meta.part("partial", "base"):
         paths = printable(json.dumps(meta.table("partial").get("paths")))
         lines.append(_row("only", f"{paths}, the rest as in {printable(base)}"))
-    if meta.values.get(REDACTED):
-        lines.append(_row("redacted", "secrets were replaced when it was pushed"))
-    if withheld := meta.values.get(WITHHELD):
-        lines.append(_row("withheld", f"{withheld} private files, which are never pushed"))
-    if specs := texts_of(meta, EXCLUDED):
-        lines.append(_row("excluded", printable(" ".join(map(shell_command, specs)))))
+    lines += (_row(key, value) for key, value in _held(meta).items())
     for row in meta.tables("skipped"):
         path, reason = (row.get(key) for key in ("path", "reason"))
         why = f" ({printable(reason)})" if isinstance(reason, str) else ""
         lines.append(_row("not kept", quote_path(path if isinstance(path, str) else "?") + why))
     lines += ["\n", *(f"    {line}".rstrip() + "\n" for line in asked)] if asked else []
     return _head("checkpoint", found, style) + "".join(lines) + "\n"
+
+
+def _held(meta: Metadata) -> dict[str, str]:
+    """What a checkpoint does not hold, by the user's wish, or is never pushed."""
+    found = {}
+    if meta.values.get(REDACTED):
+        found["redacted"] = "secrets were replaced when it was pushed"
+    if withheld := meta.values.get(WITHHELD):
+        found["withheld"] = f"{withheld} private files, which are never pushed"
+    if specs := texts_of(meta, EXCLUDED):
+        found["excluded"] = printable(" ".join(map(shell_command, specs)))
+    if paths := texts_of(meta, INCLUDED):
+        found["private"] = f"{' '.join(map(quote_path, paths))} (never pushed)"
+    return found
 
 
 def _show_file(repository: Repository, found: FileTarget) -> int:

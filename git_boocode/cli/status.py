@@ -38,7 +38,7 @@ from git_boocode.repo.layout import (
     REMOTES,
     SAFETY,
 )
-from git_boocode.repo.path_rule import EXCLUDE, PathRule
+from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, PathRule
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import read_turn
 from git_boocode.repo.store import Ref, ShortIds
@@ -164,6 +164,9 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     excluded = PathRule.read(repository, EXCLUDE).specs
     lines = [f"{spec} ({EXCLUDE})" for spec in excluded]
     yield OverviewSection("excluded", [*excluded], [*first_lines(lines)] if lines else [], [])
+    included = PathRule.read(repository, INCLUDE).specs
+    lines = [f"{spec} ({INCLUDE}, never pushed)" for spec in included]
+    yield OverviewSection("private", [*included], [*first_lines(lines)] if lines else [], [])
     edits = sum(ref.name.startswith(EDITS) for ref in refs)
     lines = [_counted(edits, "edit record", "edit records")] if edits else []
     yield OverviewSection("edits", {"count": edits}, lines, [])

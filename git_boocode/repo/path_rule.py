@@ -1,7 +1,8 @@
 """The user's rules of what checkpoints hold: `boocode.exclude` and `boocode.include`.
 
 Both are pathspecs, relative to the top of the worktree. An excluded path is never recorded: where
-HEAD has it, a checkpoint has it as in HEAD, and else not at all.
+HEAD has it, a checkpoint has it as in HEAD, and else not at all. An included file is recorded even
+if git ignores it, and never pushed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.trees import directories_above
 
 EXCLUDE = "boocode.exclude"
+INCLUDE = "boocode.include"
 REASON = f"excluded by {EXCLUDE}"
 _DIFFERING = ("diff-index", "--cached", "--raw", "--no-renames", "--abbrev=64", "-z")
 

@@ -33,6 +33,7 @@ from git_boocode.checkpoints.turn_changes import (
     TurnDetails,
     TurnFile,
     newest_everywhere,
+    private_paths,
     with_details,
 )
 from git_boocode.checkpoints.turn_words import REVERTED
@@ -181,6 +182,8 @@ def _blamed(
         return None
 
     some = [*islice(paths, _BLAMED_FILES)]
+    private = private_paths(repository, some)
+    some = [path for path in some if path not in private]
     with ThreadPoolExecutor(_THREADS) as threads:
         for path, found in zip(some, threads.map(blamed, some), strict=True):
             if found is not None:

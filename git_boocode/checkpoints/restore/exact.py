@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import IO
 
@@ -181,16 +181,25 @@ def _raw_id(repository: Repository, path: str, top: str = "") -> str | None:
 
 
 def after_restore(
-    repository: Repository, changes: Iterable[Change], before: ExactFiles, target: ExactFiles
+    repository: Repository,
+    changes: Iterable[Change],
+    before: ExactFiles,
+    target: ExactFiles,
+    private: Collection[str] = (),
 ) -> dict[str, ExactFile]:
     """The exact bytes and modes of the changed files after a restore.
 
     A new file keeps the permission bits of the file that it replaces, so that private files stay
-    private. `before` has the records of the current files, `target` those of the restore's target.
+    private. `before` has the records of the current files, `target` those of the restore's target;
+    only the user may read the `private` files, unless the target records another mode.
     """
     new = {change.path: change for change in changes if change.mode in REGULAR}
     ids = {path: change.id for path, change in new.items()}
     files = with_blobs(target, ids, convert=bool(target) and may_convert(repository, new))
+    for path in new.keys() & private:
+        file = files.get(path, ExactFile())
+        if file.mode is None:
+            files[path] = file._replace(mode=0o700 if new[path].mode == "100755" else 0o600)
     for path in new.keys() & before.keys():
         file, mode = files.get(path, ExactFile()), before[path].mode
         if file.mode is None and mode is not None:

@@ -242,6 +242,8 @@ class FilePlanner:
                 yield change.path, "not captured"
             elif change.path in ignored:
                 yield change.path, "ignored in the checkpoint"
+            elif self._is_private_and_new(change):
+                yield change.path, "private file, which the checkpoint does not hold"
             elif change.path in nested:
                 yield change.path, f"'{nested[change.path]}' is a nested repository"
 
@@ -339,6 +341,11 @@ class FilePlanner:
         ignored = ignored_by(self._repository, self._tree, doomed, scratch)
         # Rules do not ignore tracked files.
         return ignored - self._tracked if ignored else ignored
+
+    def _is_private_and_new(self, change: Change) -> bool:
+        """Whether a change deletes a file of `boocode.include`, which no restore has written."""
+        is_private = change.action == "delete" and change.path in self.snapshot.included
+        return is_private and not self._is_as_written(change)
 
     def _is_as_written(self, change: Change) -> bool:
         """Whether a change deletes a file that is still as an earlier restore wrote it."""

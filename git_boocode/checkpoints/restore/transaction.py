@@ -45,11 +45,13 @@ from git_boocode.checkpoints.restore.user_work import (
     user_files_of,
 )
 from git_boocode.checkpoints.store.catalog import (
+    INCLUDED,
     Catalog,
     Change,
     Checkpoint,
     compare_trees,
     count_lines,
+    texts_of,
 )
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
@@ -325,7 +327,8 @@ class Transaction:
         identifier, plan = self._catalog.store.new_id(), self._plan
         exact_now = record_exact(repository, snapshot, changes, self._exact)
         snapshot = snapshot._replace(exact=exact_now)
-        exact = after_restore(repository, changes, snapshot.exact, self._exact)
+        private = snapshot.included.union(texts_of(self._target.meta, INCLUDED))
+        exact = after_restore(repository, changes, snapshot.exact, self._exact, private)
         self._update = WorktreeUpdate(repository, snapshot, files._replace(exact=exact))
         if plan.proposal is not None and self._host.proposals is not None:
             newest = self._host.proposals.newest_id()

@@ -60,6 +60,7 @@ from git_boocode.repo.layout import (
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.masking import masker_of
 from git_boocode.repo.object_writer import Quarantine, temporary_objects
+from git_boocode.repo.path_rule import INCLUDE, PathRule
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
     ObjectsError,
@@ -229,7 +230,8 @@ def push(
                 options.found_secrets(remote.shown, [*found, *in_notes])
         new, rejected = [*plan.commits], plan.rejected
         if not options.dry_run:
-            if options.confirm and (files := first_untracked(catalog, plan.going, plan.there)):
+            files = first_untracked(catalog, plan.sent, plan.present(twins))
+            if options.confirm and files:
                 options.confirm(remote.shown, files)
             new, refused = _push(transport, plan.refspecs, verify=options.verify)
             rejected |= refused
@@ -264,7 +266,24 @@ def _chosen(
     with_ends = {*named, *map(turn_end_ref, named)}
     wanted = (ref for ref in refs if not named or ref.name in with_ends)
     usable = (each for each in catalog.entries(wanted) if isinstance(each, Checkpoint))
-    return [each for each in usable if named or everywhere or catalog.is_ours(each)]
+    own = [each for each in usable if named or everywhere or catalog.is_ours(each)]
+    private = _private_proposals(catalog.repository, own)
+    return [each for each in own if each.ref not in private]
+
+
+def _private_proposals(repository: Repository, entries: Iterable[Checkpoint]) -> set[str]:
+    """The refs of proposals for files of `boocode.include`, which are never pushed."""
+    rule = PathRule.read(repository, INCLUDE)
+    if not rule.specs:
+        return set()
+    proposals = {e.ref: e.tree for e in entries if e.meta.text("kind") == PROPOSAL}
+    trees = {ref: repository.store.tree(tree).keys() for ref, tree in proposals.items()}
+    paths = {path for listed in trees.values() for path in listed}
+    with scratch_directory(repository.state_dir) as scratch:
+        private = rule.matching(repository, scratch, paths)
+    tracked = repository.store.tree("HEAD").keys() if private else ()
+    private -= {*tracked}
+    return {ref for ref, listed in trees.items() if private.intersection(listed)}
 
 
 class PushPlan(NamedTuple):
@@ -275,6 +294,16 @@ class PushPlan(NamedTuple):
     there: set[Ref]  # the refs that the remote has
     rejected: dict[str, str]  # why others are not pushed, by their names
     twins: Twins
+
+    @property
+    def sent(self) -> list[Ref]:
+        """The refs with what the remote gets."""
+        return [Ref(ref.name, self.commits[ref.name]) for ref in self.going]
+
+    def present(self, twins: Mapping[str, str]) -> list[Ref]:
+        """The refs with what the remote has; `twins` are those that it got earlier."""
+        every = {**twins, **self.twins.commits}
+        return [Ref(ref.name, every.get(ref.target, ref.target)) for ref in self.there]
 
     @property
     def refspecs(self) -> list[str]:
@@ -369,12 +398,14 @@ def _pushable(catalog: Catalog, name: str, remote: Remote) -> Ref:
         return Ref(found.ref, found.commit.id)
     refspec = f"{found.commit.id}:{CHECKPOINTS}{found.id}"
     by_hand = shell_command("git", "push", remote.shown, refspec)
+    private = texts_of(found.meta, INCLUDED)
+    ways = (f"to push it anyway: {by_hand}",) if not private else ()
     raise RefusedError(
         f"'{name}' is not among the checkpoints of this repository: {found.ref}",
         code="not_found",
         hints=(
             "safety, archived and fetched checkpoints are not pushed",
-            f"to push it anyway: {by_hand}",
+            *ways,
         ),
     )
 

@@ -29,10 +29,13 @@ from git_boocode.repo.repository import Repository
 
 OTHERS = ("--others", "--exclude-standard")
 LISTING = ("ls-files", *OTHERS, "-z")
+ALL_OTHERS = ("ls-files", "--others", "-z")
 NESTED = "nested repository"
 """Why a repository that is not a submodule is not recorded."""
 MAX_FILE_SIZE = 50 << 20
 """Larger untracked files, in bytes, are not recorded; the default of `boocode.maxFileSize`."""
+MAX_INCLUDED_SIZE = 1 << 20
+"""The same for files of `boocode.include`; the default of `boocode.maxIncludedSize`."""
 # git memory-maps the files that it hashes, and SIGBUS kills it if a writer truncates one meanwhile.
 _ATTEMPTS = 3
 _ATTRIBUTES = ".gitattributes"
@@ -257,11 +260,11 @@ def unreadable_directories(stderr: str) -> list[Skipped]:
 
 
 def select_untracked(
-    worktree: str, paths: Iterable[str], limit: int
+    worktree: str, paths: Iterable[str], limit: int, setting: str = "boocode.maxFileSize"
 ) -> tuple[list[str], list[Skipped]]:
     """Split untracked files into those to record and those to skip: e.g. above `limit` bytes."""
     wanted, skipped = [], []
-    too_large = f"larger than boocode.maxFileSize ({limit} bytes)"
+    too_large = f"larger than {setting} ({limit} bytes)"
     for path in paths:
         if path.endswith("/"):
             skipped.append(Skipped(path.rstrip("/"), NESTED))

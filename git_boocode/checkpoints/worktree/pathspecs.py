@@ -6,7 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from git_boocode.checkpoints.store.catalog import Change, Checkpoint, tree_changes, without_index
+from git_boocode.checkpoints.store.catalog import (
+    INCLUDED,
+    Change,
+    Checkpoint,
+    texts_of,
+    tree_changes,
+    without_index,
+)
 from git_boocode.checkpoints.worktree.indexer import (
     LISTING,
     NESTED,
@@ -283,7 +290,8 @@ def narrow(
     named = {path.rstrip("/") for path in (*tracked, *untracked)}
     skipped = [each for each in snapshot.skipped if each.path in named]
     skipped += _unlisted(repository, specs, named | present)
-    return snapshot._replace(tree=tree, skipped=skipped, cache=None)
+    included = snapshot.included.union(texts_of(base.meta, INCLUDED))
+    return snapshot._replace(tree=tree, skipped=skipped, cache=None, included=included)
 
 
 def _differences(snapshot: Snapshot, base: Checkpoint) -> list[Change] | None:

@@ -16,8 +16,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from git_boocode.checkpoints.worktree.indexer import (
+    ALL_OTHERS,
     LISTING,
     MAX_FILE_SIZE,
+    MAX_INCLUDED_SIZE,
     Disk,
     Indexer,
     Skipped,
@@ -33,8 +35,10 @@ from git_boocode.repo.head import Head, read_head
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
-from git_boocode.repo.path_rule import EXCLUDE, PathRule, as_in_head
+from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, PathRule, as_in_head
 from git_boocode.repo.repository import Repository
+
+_INCLUDED_SIZE = "boocode.maxIncludedSize"
 
 LeaveOut = Callable[[list[str]], Collection[str]]
 
@@ -110,6 +114,10 @@ class WorktreeScan:
         # Read it now: an invalid setting is an error before anything is done.
         self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         self._exclude = exclude or PathRule.read(repository, EXCLUDE)
+        self._include = PathRule.read(repository, INCLUDE)
+        self._largest_included = repository.config.integer(
+            _INCLUDED_SIZE, default=MAX_INCLUDED_SIZE
+        )
         self._quarantine = Quarantine(repository, scratch)
         self._user = UserIndex(repository, scratch, self._quarantine.git)
         self._index = self._user.index
@@ -132,12 +140,14 @@ class WorktreeScan:
         """Start again from a copy of the user's index."""
         self._stop()
         self._skipped.clear()
+        self.__dict__.pop("_included", None)
         self._begin(with_cache=False)
 
     def _begin(self, *, with_cache: bool) -> None:
         self._start = _file_time(self._repository.worktree, self._scratch)
         self._listing = self._walk(self._user.index)
-        self._rules = conversion_rules(self._repository) + self._exclude.mark
+        rules = conversion_rules(self._repository)
+        self._rules = rules + self._exclude.mark + self._include.mark
         cache = load_cache(self._repository, self._scratch, self._rules) if with_cache else None
         # Whether the user's index is unchanged since the last capture.
         self._same_index = cache is not None and cache.user_index == self._user.fingerprint
@@ -258,6 +268,7 @@ class WorktreeScan:
             self._left_out,
             self._new_cache(changes, is_same=is_same) if keep else None,
             exclude=self._exclude,
+            included=frozenset(self._included),
         )
 
     @cached_property
@@ -283,6 +294,20 @@ class WorktreeScan:
     def _excluded(self, paths: Iterable[str]) -> frozenset[str]:
         return self._exclude.matching(self._repository, self._scratch, paths)
 
+    @cached_property
+    def _included(self) -> list[str]:
+        """The files that are recorded even if git ignores them."""
+        if not self._include.specs:
+            return []
+        listed = self._include.listed(self._user.index.git, *ALL_OTHERS)
+        excluded = self._excluded(listed)
+        paths = [path for path in listed if path not in excluded and not path.endswith("/")]
+        wanted, skipped = select_untracked(
+            self._repository.worktree, paths, self._largest_included, _INCLUDED_SIZE
+        )
+        self._skipped += skipped
+        return wanted
+
     def _untracked(self) -> list[str]:
         done = self._listing.finish()
         if done.status:
@@ -290,15 +315,16 @@ class WorktreeScan:
         if done.stderr:
             self._skipped += unreadable_directories(os.fsdecode(done.stderr))
         paths = [*nul_records(done.stdout), *self._differing_in_case()]
-        excluded = self._excluded(paths)
-        paths = [path for path in paths if path not in excluded]
+        others = self._excluded(paths).union(
+            self._included, self._include.matching(self._repository, self._scratch, paths)
+        )
+        paths = [path for path in paths if path not in others]
         wanted, skipped = select_untracked(self._repository.worktree, paths, self._limit)
         self._skipped += skipped
         self._left_out: Collection[str] = ()
-        if self._leave_out is None or not wanted:
-            return wanted
-        self._left_out = frozenset(self._leave_out(wanted))
-        return [path for path in wanted if path not in self._left_out]
+        if self._leave_out is not None and wanted:
+            self._left_out = frozenset(self._leave_out(wanted))
+        return [*self._included, *(path for path in wanted if path not in self._left_out)]
 
     def _differing_in_case(self) -> list[str]:
         """The untracked files that git mistakes for missing tracked files of another case."""

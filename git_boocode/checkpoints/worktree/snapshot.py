@@ -191,6 +191,7 @@ class Snapshot(NamedTuple):
     # The bytes and modes to record beside the tree, by path.
     exact: ExactFiles = MappingProxyType({})
     exclude: PathRule = PathRule(EXCLUDE)  # what is not recorded
+    included: frozenset[str] = frozenset()  # the files that are recorded and never pushed
 
     def content(self) -> Content:
         """The state, to compare with that of a checkpoint."""

@@ -214,9 +214,10 @@ function whyMissing(subject, file) {
   const reasons = {
     turn: "The diffs of this turn are too long for the page, so that lines are missing here.",
     page: "The page has no room for more diffs: it has 20 MB of those of newer turns.",
+    private: "The file is private (boocode.include), so its lines are not on the page.",
     size: `The file is too large to compare here${sizesOf(file)}.`,
   };
-  return subject.ask && file.missing !== "size" ? (file.cut ? "The diff is too long to show here whole." : "") : reasons[file.missing] ?? "";
+  return subject.ask && !["size", "private"].includes(file.missing) ? (file.cut ? "The diff is too long to show here whole." : "") : reasons[file.missing] ?? "";
 }
 
 function sizesOf(file) {
