@@ -50,3 +50,13 @@ def test_workflows_have_no_rights_but_those_of_their_jobs() -> None:
         text = path.read_text(encoding="utf-8")
         assert "\npermissions: {}\n" in text, path.name
         assert "pull_request_target" not in text, path.name
+
+
+def test_the_top_level_has_what_must_lie_there() -> None:
+    """Tools look for these in this place; anything else has a directory of its own."""
+    tools = {"action.yml", "flake.nix", "pyproject.toml"}
+    documents = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"}
+    directories = {"changes", "git_boocode", "hooks", "man", "tests"}
+    made = {"build", "dist", "node_modules", "PKG-INFO"}
+    found = {path.name for path in TOP.iterdir() if not path.name.startswith(".")}
+    assert found - made == tools | documents | directories
