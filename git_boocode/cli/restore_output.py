@@ -143,8 +143,13 @@ def _warn_of_others(result: RestoreResult) -> None:
 
 
 def warn_of_kept(result: RestoreResult) -> None:
-    """Warn of the paths that differ and are left alone."""
-    left_alone = [f"left alone: {quote_path(kept.path)}: {kept.reason}" for kept in result.kept]
+    """Warn of the paths that differ and are left alone, or are gone and stay so."""
+    left_alone = [
+        f"not brought back: {quote_path(path)} ({reason})"
+        if path in result.missing
+        else f"left alone: {quote_path(path)}: {reason}"
+        for path, reason in result.kept
+    ]
     for line in first_lines(left_alone):
         warn(line)
 

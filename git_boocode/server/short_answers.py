@@ -469,7 +469,11 @@ def _changed_lines(done: _Answered) -> Iterator[str]:
     ]
     yield from _limited(rows)
     yield from _limited(
-        [f"left alone: {quoted(row['path'])}: {row['reason']}" for row in done.get("kept")]
+        [
+            f"{'not brought back' if row.get('missing') else 'left alone'}: "
+            f"{quoted(row['path'])}: {row['reason']}"
+            for row in done.get("kept")
+        ]
     )
     yield from _hunks_to_choose(done)
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
+import subprocess
 
 import pytest
 
@@ -141,6 +144,51 @@ def with_submodule(repo: Repo) -> Checkpoint:
     repo.git("init", "-q", "nested")
     repo.write("nested/work", "work\n")
     return taken
+
+
+def test_what_the_checkpoint_did_not_record_is_named(repo: Repo) -> None:
+    repo.git("config", "boocode.maxFileSize", "5")
+    for name in ("gone", "cut", "same"):
+        repo.write(f"data/{name}", "large content\n")
+    take()
+    why = "was not recorded: larger than boocode.maxFileSize (5 bytes)"
+    assert repo.boocode("restore", "-n", "@").err == ""
+    (repo.top / "data/gone").unlink()
+    repo.write("data/cut", "cut\n")
+    rows = [
+        {"path": "data/cut", "reason": why},
+        {"path": "data/gone", "reason": why, "missing": True},
+    ]
+    assert repo.boocode("restore", "-n", "@", "--json").json["kept"] == rows
+    named = [
+        f"warning: left alone: data/cut: {why}",
+        f"warning: not brought back: data/gone ({why})",
+    ]
+    done = repo.boocode("restore", "@")
+    assert done.err.splitlines() == named
+    assert done.out.startswith("nothing to do: everything else is as at ")
+    assert repo.boocode("restore", "@", "--", "data/gone").err.splitlines() == named[1:]
+    repo.write("data/same", "more large content\n")
+    changed = f"warning: left alone: data/same: may have changed, and {why}"
+    assert repo.boocode("restore", "@", "data/same").err.splitlines() == [changed]
+
+
+def test_the_way_back_of_a_submodule_is_named(repo: Repo) -> None:
+    with_submodule(repo)
+    library = repo.top / "sub/lib"
+    command = "git -c protocol.file.allow=always submodule update --init -- sub/lib"
+    printed = command.replace("-c protocol.file.allow=always ", "")
+    shutil.rmtree(library)
+    warned = repo.boocode("restore", "@", "--", "sub").err
+    reason = f"submodule: '{printed}' checks out its commit"
+    assert warned == f"warning: not brought back: sub/lib ({reason})\n"
+    subprocess.run(shlex.split(command), cwd=repo.top, check=True, capture_output=True)
+    assert (library / "code").read_text() == "code\n"
+    Repo(library).commit(code="changed\n")
+    warned = repo.boocode("restore", "@", "--", "sub").err
+    assert warned == f"warning: left alone: sub/lib: {reason}\n"
+    subprocess.run(shlex.split(command), cwd=repo.top, check=True, capture_output=True)
+    assert (library / "code").read_text() == "code\n"
 
 
 def test_what_no_checkpoint_holds_is_named(repo: Repo) -> None:

@@ -40,10 +40,11 @@ from git_boocode.checkpoints.worktree.indexer import (
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, changed_submodules
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
-from git_boocode.repo.errors import NextStep, RefusedError
+from git_boocode.repo.errors import NextStep, RefusedError, shell_command, step_that
 from git_boocode.repo.files import is_in_dot_git, walk_directories
-from git_boocode.repo.index import Index
-from git_boocode.repo.object_writer import SYMLINK
+from git_boocode.repo.ids import id_time
+from git_boocode.repo.index import Entry, Index
+from git_boocode.repo.object_writer import GITLINK, SYMLINK
 from git_boocode.repo.path_rule import EXCLUDE, REASON, PathRule
 from git_boocode.repo.repository import Repository
 
@@ -55,6 +56,7 @@ class FilePlan(NamedTuple):
     tree: str  # the tree after the changes
     changes: list[Change]
     kept: Sequence[Skipped] = ()  # the paths that differ and are kept, and why
+    missing: frozenset[str] = frozenset()  # those of them that are gone and not brought back
     blocked: frozenset[str] = frozenset()  # the paths where ignored files block a change
     in_the_way: Collection[str] = ()  # files to record first; the plan then must be made again
     exact: ExactFiles = MappingProxyType({})  # the exact bytes and modes to restore
@@ -158,6 +160,9 @@ class FilePlanner:
         kept |= self._unrecorded(kept)
         not_held = self._not_held(dict(snapshot.skipped))
         kept |= {path: reason for path, reason in not_held if path not in kept}
+        kept |= self._not_recorded_then(kept)
+        missing = {c.path for c in wanted if c.touches_gitlink and c.action == "create"}
+        missing = {p for p in missing | self._skipped_then.keys() if not self._disk.exists(p)}
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
         kept |= self._behind_excluded(blockers)
         blockers = {path: paths for path, paths in blockers.items() if path not in kept}
@@ -189,8 +194,9 @@ class FilePlanner:
             tree,
             changes + (exact_changes(repository, snapshot, self.exact, same) if same else []),
             [Skipped(path, reason) for path, reason in kept.items()],
+            frozenset(missing & kept.keys()),
             # The shorter path of each pair, because one ignored file may block many paths.
-            frozenset(min(pair, key=len) for pair in blocked.items()),
+            blocked=frozenset(min(pair, key=len) for pair in blocked.items()),
             hooks_lost=[*self._lost_hooks(changes, hook_files)],
             staging=staging,
             staged=staged,
@@ -220,12 +226,23 @@ class FilePlanner:
         return {path for path in paths if self._paths is None or path in self._paths}
 
     def _views(self) -> Iterator[Index]:
-        """The indexes that pathspecs are matched in: current files, staged ones, and the target."""
+        """The indexes that pathspecs are matched in.
+
+        They have the current files, the staged ones, the target, and what it did not record.
+        """
         yield from self._indexes
         yield _read(self.snapshot, self._tree, "target")
         if self._staging is not None:
             index = _read(self.snapshot, self._staging.tree, "target-staged")
             index.put(entry for entry in self._staging.special if entry.stage)
+            yield index
+        if self._skipped_then:
+            index = _read(self.snapshot, self._repository.empty_tree, "target-skipped")
+            modes = {NESTED: GITLINK}
+            index.put(
+                Entry("H", modes.get(reason, "100644"), self._repository.empty_tree, 0, path)
+                for path, reason in self._skipped_then.items()
+            )
             yield index
 
     # Files.
@@ -237,9 +254,10 @@ class FilePlanner:
         untouchable = self._target.meta.skipped_paths.union(skipped)
         for change in wanted:
             if change.touches_gitlink:
-                yield change.path, "submodule or nested repository"
+                yield change.path, self._way_to_gitlink(change)
             elif any(covers(path, change.path) for path in untouchable):
-                yield change.path, "not captured"
+                why = self._skipped_then.get(change.path)
+                yield change.path, f"was not recorded: {why}" if why else "not captured"
             elif change.path in ignored:
                 yield change.path, "ignored in the checkpoint"
             elif self._is_private_and_new(change):
@@ -266,6 +284,41 @@ class FilePlanner:
             elif entries[path].kind != "tree":
                 found[path] = f"cannot be compared: {unread[path]}"
         return found
+
+    @cached_property
+    def _skipped_then(self) -> dict[str, str]:
+        """Why the target does not have some paths."""
+        rows = self._target.meta.tables("skipped")
+        pairs = ((row.get("path"), row.get("reason")) for row in rows)
+        return {
+            path: str(reason)
+            for path, reason in pairs
+            if isinstance(path, str) and not is_in_dot_git(path)
+        }
+
+    def _not_recorded_then(self, kept: Container[str]) -> dict[str, str]:
+        """The other paths that the target does not have, and that are gone or may have changed."""
+        found = dict[str, str]()
+        taken = id_time(self._target.meta.text("id") or self._target.id)
+        for path, reason in self._skipped_then.items():
+            if path in kept or not self._chosen([path]):
+                continue
+            if not self._disk.exists(path):
+                found[path] = f"was not recorded: {reason}"
+            elif (now := self._disk.status(path)) and reason != NESTED and now.st_ctime > taken:
+                found[path] = f"may have changed, and was not recorded: {reason}"
+        return found
+
+    def _way_to_gitlink(self, change: Change) -> str:
+        """Why a submodule is kept, and what checks out the commit that the target stages."""
+        if change.mode == GITLINK and self._staging is not None:
+            entries = self._repository.store.tree(self._staging.tree, [change.path, ".gitmodules"])
+            staged = entries.get(change.path)
+            if staged and staged.id == change.id and ".gitmodules" in entries:
+                path = os.path.relpath(change.path, self._repository.prefix or os.curdir)
+                command = shell_command("git", "submodule", "update", "--init", "--", path)
+                return f"submodule: {step_that('checks out its commit', command, '', '')}"
+        return "submodule or nested repository"
 
     def _not_held(self, unread: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """The named submodules and nested repositories, inside of which nothing is compared."""

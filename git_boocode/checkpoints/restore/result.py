@@ -36,6 +36,7 @@ class RestoreResult:
     changed: tuple[Change, ...]
     staged: tuple[Change, ...]  # the paths whose staging changed, as far as that is known
     kept: tuple[Skipped, ...]  # the paths that differ from the target and were kept, and why
+    missing: frozenset[str]  # those of them that are gone, because the target does not have them
     hooks_lost: tuple[LostHooks, ...]  # the files that lose hooks of agents or the server
     index_reset: bool  # the staging area changed
     head_moved: bool
@@ -119,7 +120,7 @@ class RestoreResult:
             "returned": self.returned,
             "changed": [self._change_json(change) for change in self.changed],
             "staged": [change.as_json() for change in self.staged],
-            "kept": [kept._asdict() for kept in self.kept],
+            "kept": [self._kept_json(kept) for kept in self.kept],
             "hooks_lost": [
                 {"path": lost.path, "install": lost.install} for lost in self.hooks_lost
             ],
@@ -146,6 +147,9 @@ class RestoreResult:
             **({"other_turns": turns} if turns else {}),
             **({"hint": str(step), "next": [step.as_json()]} if step else {}),
         }
+
+    def _kept_json(self, kept: Skipped) -> dict[str, object]:
+        return {**kept._asdict(), **({"missing": True} if kept.path in self.missing else {})}
 
     def _change_json(self, change: Change) -> dict[str, object]:
         if not self.dry_run:

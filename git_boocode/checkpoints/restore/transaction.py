@@ -270,6 +270,7 @@ class Transaction:
             tuple(files.changes),
             tuple(files.staged),
             (*self._wanted.kept, *files.kept),
+            files.missing,
             tuple(files.hooks_lost),
             index_reset=files.staging is not None,
             head_moved=plan.move is not None,

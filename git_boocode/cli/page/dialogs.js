@@ -39,7 +39,7 @@ function choice(text, isChecked, onchange) {
 }
 
 const leftAlone = (expected) => expected.kept.map((each) =>
-  make("p", { class: "warning" }, `left alone: ${pathText(each.path)}: ${oneLine(each.reason)}`));
+  make("p", { class: "warning" }, `${each.missing ? "not brought back" : "left alone"}: ${pathText(each.path)}: ${oneLine(each.reason)}`));
 const canUndo = () => make("p", { class: "remark" }, "What is there now is recorded first, so you can undo this.");
 const RESTORED_WITH = { conversation: true, head: false, after: false };
 

@@ -77,8 +77,8 @@ function changesOf(plan) {
     if (!lines.length) {
         lines.push("no files change");
     }
-    for (const { path, reason } of plan.kept ?? []) {
-        lines.push(`left alone: ${visible(path)}: ${reason}`);
+    for (const { path, reason, missing } of plan.kept ?? []) {
+        lines.push(`${missing ? "not brought back" : "left alone"}: ${visible(path)}: ${reason}`);
     }
     return lines;
 }

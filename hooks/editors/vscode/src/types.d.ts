@@ -146,7 +146,7 @@ export interface Answer {
     files?: AnsweredFile[];
     changed?: Change[];
     conflicts?: Conflict[];
-    kept?: { path: string; reason: string }[];
+    kept?: { path: string; reason: string; missing?: boolean }[];
     checkpoint?: Turn;
     checkpoints?: Turn[];
     operations?: Operation[];
