@@ -28,7 +28,7 @@ _OTHERS = {
     "hooks/plugin/README.md": "guide/plugin",
     "tests/benchmarks/README.md": "figures",
 }
-_FENCE = re.compile(r"^(```[a-z]*\n.*?^```$)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
 _PAGE = re.compile(r"(?<![\[`\w-])(git-boocode[a-z-]*)\(([17])\)(?!\])")
 _README = re.compile(r"^@readme (.+)$", re.MULTILINE)
@@ -114,7 +114,9 @@ def _linked(text: str, base: Path, found: dict[Path, str], pictures: Path) -> st
         return f"[{shown}](/{found[source]}.md{'#' * bool(anchor)}{anchor})"
 
     parts = _FENCE.split(text)
-    parts[::2] = (_PAGE.sub(_link_to, _LINK.sub(link, part)) for part in parts[::2])
+    for at, part in enumerate(parts):
+        if not re.match("```(?!{)", part):  # a directive such as ```{warning} has text
+            parts[at] = _PAGE.sub(_link_to, _LINK.sub(link, part))
     return "".join(parts)
 
 
