@@ -49,7 +49,7 @@ def commands() -> str:
     made = ""
     for title, group in GROUPS.items():
         rows = (f"| [`{name}`](/commands/{name}.md) | {text} |\n" for name, text in group.items())
-        made += f"**{title}**\n\n| | |\n|---|---|\n{''.join(rows)}\n"
+        made += f"**{title}**\n\n| Command | What it does |\n|---|---|\n{''.join(rows)}\n"
     return made
 
 

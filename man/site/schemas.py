@@ -32,7 +32,7 @@ def _table(schema: _Schema) -> str:
     about = f"{schema['description']}\n\n" if "description" in schema else ""
     rows = "".join(f"| {key} | {kind} | {text} |\n" for key, kind, text in _rows(schema))
     return (
-        f"{about}| Key | Type | |\n|---|---|---|\n{rows}\n"
+        f"{about}| Key | Type | Meaning |\n|---|---|---|\n{rows}\n"
         if rows
         else f"{about}{_type(schema)}\n\n"
     )
