@@ -13,6 +13,7 @@ BENCHMARKS = {
     "hooks": "what a hook costs at every turn, beside a checkpoint and the bare interpreter",
     "proposals": "status of a proposal beside git status, propose and accept beside git commit",
     "server": "the server's start, edits, searches and checkpoints, beside one-shot commands",
+    "budget": "a disk budget over 5,000 turns: what is kept, and what the repository takes",
     "refs": "ten thousand checkpoints beside git's own commands, packed, loose and in reftables",
     "sharing": "very many checkpoints on one remote: push, fetch, and git's own work beside them",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",

@@ -3,8 +3,8 @@
 `python -m tests.benchmarks refs [COUNT [ROUNDS]]`
 
 A repository of 300 files and its clone, from which it fetches, with COUNT checkpoints and without
-any. What counts is processor time, which others on the machine change little. Reftables need git
-2.48, which can convert a repository.
+any, both after `git gc`; and with loose refs before it. What counts is processor time, which others
+on the machine change little. Reftables need git 2.48, which can convert a repository.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.benchmarks.checkpoints.log import SIZE, make_checkpoints
 from tests.benchmarks.checkpoints.worktree import Worktree, git, process, sealed
 from tests.benchmarks.measure import Candidate, machine, processor_time, side_by_side
 
-COUNT, ROUNDS = 10_000, 30
+COUNT, ROUNDS = 10_000, 20
 NONE, PACKED, LOOSE = "without", "packed", "loose"
 NONE_IN_REFTABLE, REFTABLE = "reftable, without", "reftable"
 BASELINES = {PACKED: NONE, LOOSE: NONE, REFTABLE: NONE_IN_REFTABLE}
@@ -48,6 +48,7 @@ COMMANDS = {
     "fetch, a new commit": ("fetch", "-q"),
     "push, nothing new": ("push", "-q", "origin", "HEAD:refs/heads/other"),
     "commit of a file": ("commit", "-q", "-a", "-m", "one more"),
+    "fetch, a new commit, fetch.hideRefs": ("-c", "fetch.hideRefs=refs/boocode", "fetch", "-q"),
     "gc --auto, nothing to do": ("gc", "--auto", "-q"),
     "for-each-ref refs/heads": ("for-each-ref", "refs/heads"),
 }
@@ -106,7 +107,8 @@ def make_repositories(top: str, count: int) -> dict[str, str]:
     git(paths[PACKED], "reset", "-q", "--hard")
     git(paths[PACKED], "clean", "-fdq")
     shutil.copytree(paths[PACKED], paths[LOOSE], symlinks=True)
-    git(paths[PACKED], "pack-refs", "--all")
+    for name in (NONE, PACKED):
+        git(paths[name], "gc", "-q")
     for name, copied in ((NONE_IN_REFTABLE, NONE), (REFTABLE, PACKED)):
         path = os.path.join(top, name.replace(", ", "-"))
         shutil.copytree(paths[copied], path, symlinks=True)
@@ -138,4 +140,4 @@ def preparation(name: str, path: str) -> Callable[[], None]:
 
     if name.startswith("commit"):
         return change
-    return commit_elsewhere if name == "fetch, a new commit" else nothing
+    return commit_elsewhere if name.startswith("fetch, a new") else nothing

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import hooks, patches, proposals, revert, server, sharing
+from tests.benchmarks import budget, hooks, patches, proposals, refs, revert, server, sharing
 from tests.benchmarks.checkpoints import capture, disk, log
 from tests.benchmarks.checkpoints.worktree import (
     OURS,
@@ -98,6 +98,23 @@ def test_server(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("start to the first answer", "locate, drifted", "checkpoint, nothing changed"):
         assert f"\n{name}" in shown
     assert "\n200 " in shown
+
+
+@pytest.mark.slow
+def test_budget(tmp_path: Path) -> None:
+    """It asserts by itself that the budget is held, and that only the oldest go."""
+    days = budget.report(str(tmp_path), 320, 900_000)
+    assert [day.kept for day in days[:1]] == [100]
+    assert 100 < days[-1].kept < 180
+    assert max(day.most for day in days) > 900_000 >= days[-1].after
+
+
+@pytest.mark.slow
+def test_refs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sealed():
+        refs.report(str(tmp_path), 5, rounds=1)
+    shown = capsys.readouterr().out
+    assert all(f"\n{name} " in shown for name in refs.COMMANDS)
 
 
 def test_sharing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
