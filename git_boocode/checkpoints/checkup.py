@@ -268,6 +268,7 @@ def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
     for path in reftable_locks(repository):
         if _age(path) > _MOMENT:
             yield _foreign_lock(path, "the reftable", " (no ref can be written)")
+    yield from _other_locks(repository)
     ours = os.path.join(repository.common_dir, ALL_REFS)
     ages = {path: _age(path) for path in loose_locks(ours)}
     # A command that writes many refs locks them one after the other, and then writes them.
@@ -278,6 +279,20 @@ def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
             finding = finding._replace(remedy=f"{FIX} removes the lock")
             finding = finding.repaired(partial(remove, path), "the lock was removed", fix=fix)
         yield finding
+
+
+def _other_locks(repository: Repository) -> Iterator[Finding]:
+    """The locks of others, which are none of ours and stop only git itself."""
+    common = repository.common_dir
+    files = {os.path.join(repository.git_dir, "HEAD"): "HEAD"}
+    files |= {os.path.join(common, name): f"git's file '{name}'" for name in ("config", "shallow")}
+    locks = {f"{path}.lock": what for path, what in files.items()}
+    ours = os.path.join(common, ALL_REFS)
+    refs = loose_locks(os.path.join(common, "refs"))
+    locks |= {path: "a ref" for path in refs if not path.startswith(ours)}
+    for path, what in locks.items():
+        if _age(path) > _ABANDONED:
+            yield _foreign_lock(path, what)
 
 
 def _foreign_lock(lock: str, what: str, effect: str = "") -> Finding:

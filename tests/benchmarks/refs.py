@@ -99,7 +99,9 @@ def make_repositories(top: str, count: int) -> dict[str, str]:
     git(top, "clone", "-q", "--bare", paths[NONE], hub)
     git(paths[NONE], "remote", "add", "origin", hub)
     git(paths[NONE], "fetch", "-q")
+    # Git packs nothing by itself in between.
     git(paths[NONE], "config", "gc.auto", "100000000")
+    git(paths[NONE], "config", "maintenance.auto", "false")
     shutil.copytree(paths[NONE], paths[PACKED], symlinks=True)
     # What was taken in the meantime is packed in the copy.
     worktree.top = paths[PACKED]

@@ -111,3 +111,16 @@ def test_what_others_left_is_named_with_its_size_and_stays(objects: Path, repo: 
     assert repo.git("for-each-ref") == before
     done = repo.boocode("doctor")
     assert (done.code, "log: 'git for-each-ref refs/cline' lists them" in done.out) == (0, True)
+
+
+def test_old_locks_of_others_are_named_and_stay(objects: Path, repo: Repo) -> None:
+    git = objects.parent
+    names = ("HEAD.lock", "config.lock", "refs/heads/main.lock")
+    locks = [left(git / name, age=7200, size=0) for name in names]
+    left(git / "shallow.lock", age=5, size=0)
+    done = repo.boocode("doctor", "--fix", "--json")
+    assert done.code == 1
+    found = done.json["findings"]
+    assert [row["paths"] for row in found] == [[str(lock)] for lock in locks]
+    assert found[1]["message"].startswith("git's file 'config' has been locked for 2 hours: ")
+    assert all(lock.exists() for lock in locks)
