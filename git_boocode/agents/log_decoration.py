@@ -25,8 +25,9 @@ _PATTERNS = frozenset((ALL_REFS, ALL_REFS.rstrip("/"), f"{ALL_REFS}*", f"{ALL_RE
 _BEGIN = b"# >>> git-boocode >>>\n"
 _SECTION = b"[log]\n"
 _LINE = b"\texcludeDecoration = %s\n" % ALL_REFS.encode()
-_END = b"# <<< git-boocode <<<"
+_END = b"# <<< git-boocode <<<\n"
 _PART = _BEGIN + _SECTION + _LINE + _END
+_BOM = b"\xef\xbb\xbf"
 
 
 def shows_our_refs(repository: Repository) -> bool:
@@ -56,18 +57,17 @@ def with_decoration(
 
 
 def _added(data: bytes) -> bytes:
-    # The lines end as the file does, so that it can be as it was.
-    return data + _PART + b"\n" if data.endswith(b"\n") or not data else data + b"\n" + _PART
+    # At the top: git keeps an emptied section, such as that of a hook, if a comment follows it.
+    mark, rest = (_BOM, data.removeprefix(_BOM)) if data.startswith(_BOM) else (b"", data)
+    return mark + _PART + rest
 
 
 def _removed(data: bytes) -> bytes:
-    if data.endswith(b"\n" + _PART):
-        return data.removesuffix(b"\n" + _PART)
-    if _PART + b"\n" in data:
-        return data.replace(_PART + b"\n", b"", 1)
+    if _PART in data:
+        return data.replace(_PART, b"", 1)
     # Git has added other settings of that section between our lines.
-    begin, end = data.find(_BEGIN + _SECTION), data.find(_END + b"\n")
+    begin, end = data.find(_BEGIN + _SECTION), data.find(_END)
     if begin < 0 or end < begin:
         return data
     between = data[begin + len(_BEGIN) : end].replace(_LINE, b"", 1)
-    return data[:begin] + between + data[end + len(_END) + 1 :]
+    return data[:begin] + between + data[end + len(_END) :]

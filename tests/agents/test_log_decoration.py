@@ -41,7 +41,7 @@ def test_it_is_set_and_taken_back_byte_for_byte(repo: Repo, ending: str) -> None
     repo.git("config", "log.initialDecorationSet", "all")
     repo.git("config", "--global", "--unset-all", "log.excludeDecoration", check=False)
     path = repo.top / ".git/config"
-    path.write_bytes(path.read_bytes().rstrip() + ending.encode())
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().rstrip() + ending.encode())
     before = path.read_bytes()
     assert "refs/boocode/x" in decorations(repo)
     assert repo.boocode(*INSTALL, "-n").out.count("+\texcludeDecoration = refs/boocode/\n") == 1

@@ -30,7 +30,7 @@ from tests.benchmarks.checkpoints.disk import usage
 from tests.benchmarks.checkpoints.worktree import Worktree, git, sealed, text
 from tests.benchmarks.measure import machine
 
-TURNS, MIB = 5_000, 10
+TURNS, MIB = 5_000, 3
 A_DAY, A_STEP, CHANGED, FILES = 100, 20, 3, 300
 GRACE = 14 * DAY
 SHOWN = 5  # days
@@ -60,14 +60,16 @@ def run(arguments: Sequence[str]) -> None:
 
 def report(top: str, turns: int, limit: int, seed: int = 1) -> list[Held]:
     """Let so many turns pass in a directory, and print a table."""
-    days = list(pass_days(top, turns, limit, random.Random(seed)))
     print(f"\n{turns:,} turns with a budget of {limit / (1 << 20):.1f} MiB; sizes in MiB")
     heads = ("kept", "most", "after", "objects", "in blocks", "prune s")
-    print(f"{'day':>4}" + "".join(f"{head:>12}" for head in heads))
-    for held in days[:: SHOWN if len(days) > SHOWN else 1]:
+    print(f"{'day':>4}" + "".join(f"{head:>12}" for head in heads), flush=True)
+    days = []
+    for held in pass_days(top, turns, limit, random.Random(seed)):
+        days.append(held)
         sizes = (held.most, held.after, held.objects, held.blocks)
         cells = "".join(f"{size / (1 << 20):>12.1f}" for size in sizes)
-        print(f"{held.day:>4}{held.kept:>12,}{cells}{held.seconds:>12.2f}", flush=True)
+        if held.day % SHOWN == 0 or turns < SHOWN * A_DAY:
+            print(f"{held.day:>4}{held.kept:>12,}{cells}{held.seconds:>12.2f}", flush=True)
     return days
 
 
