@@ -220,7 +220,7 @@ def test_restore_to_here_and_undo(page: Browser, work: Repo) -> None:
         page.open(url)
         page.all(".row")[2].click()
         page.one("#restore").click()
-        assert "a.py" in page.one("#dialog ul").text
+        page.until(lambda: "modify a.py +1 −1" in page.texts("#dialog li"))
         page.press(ESCAPE)
         page.until(lambda: not page.all("#dialog"))
         assert "len" in work.read("a.py").decode()
