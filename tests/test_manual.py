@@ -159,6 +159,25 @@ def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
     assert repo.read("a") == b"two\n"
 
 
+@pytest.mark.slow
+def test_internals_describes_the_keys_of_metadata(repo: Repo) -> None:
+    text = (TOP / "man/internals.md").read_text(encoding="utf-8").split("# METADATA\n")[1]
+    terms = re.findall(r"^(`.+`)\n: ", text.split("\n# ")[0], re.MULTILINE)
+    described = {name for term in terms for name in re.findall(r"`(\w+)`", term)}
+    repo.commit(a="one\n")
+    repo.write("a", "two\n")
+    repo.git("stash")
+    repo.git("config", "boocode.exclude", "b")
+    repo.boocode("checkpoint", "--agent", "me", "-m", "first")
+    repo.write("a", "three\n")
+    repo.boocode("checkpoint", "a")
+    assert repo.boocode("restore", "@~1").code == 0
+    refs = repo.git("for-each-ref", "--format=%(contents:body)%00", "refs/boocode").split("\0")
+    found = {key for body in refs if body.strip() for key in json.loads(body)}
+    assert {"restore", "partial", "stashes", "excluded"} < found
+    assert found - described == set()
+
+
 def test_the_sample_event_has_the_keys_of_a_real_one(repo: Repo) -> None:
     source = (TOP / "man/callback.md").read_text(encoding="utf-8")
     described = set(re.findall(r'^    [ {]"([a-z_]+)":', source.split("## prepare")[0], re.M))

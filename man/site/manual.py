@@ -137,7 +137,7 @@ def _inline(page: str) -> re.Pattern[str]:
     return re.compile(
         r"`(?P<code>[^`]+)`|\*\*(?P<bold>[^*]+)\*\*|(?P<place><[a-z][a-z0-9 -]*(?:\.{3})?>)"
         rf"|\b(?P<there>{others}) (?P<of>in|of) (?P<that>git-boocode[a-z-]*)\((?P<its>[1-8])\)"
-        rf"|\b(?P<here>(?:{long})\b|(?<=see )(?:{own})\b|(?:{own})(?= (?:above|below)))"
+        rf"|\b(?P<here>(?:{long})\b|(?<=[Ss]ee )(?:{own})\b|(?:{own})(?= (?:above|below)))"
         rf"|\b{_PAGE}|(?P<url>https?://[^\s,)]*[^\s,).:])"
     )
 
