@@ -216,10 +216,13 @@ def find_callback(
     repository: Repository,
     explicit: str | HostFunction | None,
     of_agent: AgentCallback | None = None,
+    *,
+    without: str = "",
 ) -> Callback | None:
     """The callback to use: the explicit one, `boocode.callback`, or the executable git hook.
 
     Without any of these it is `of_agent`. A program is a file, or the name of a shipped callback.
+    `without` is the option that does without the conversation, if there is one.
     RefusedError if the file does not exist (`missing_file`), or if it is configured by a file in
     the worktree, which a clone could contain (`untrusted`).
     """
@@ -240,7 +243,8 @@ def find_callback(
             f"callback '{program}' does not exist",
             code="missing_file",
             hints=(
-                NextStep("fix --callback or boocode.callback, or skip it with {}", "files_only"),
+                "fix --callback or boocode.callback",
+                *([NextStep("{} leaves the conversation alone", without)] if without else []),
                 f"the callbacks that come with git-boocode are: {', '.join(SHIPPED)}",
             ),
         )

@@ -156,31 +156,28 @@ def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove
     if now.commit == target.commit:
         return None
     if state := operation_in_progress(repository):
-        hint = _staying(f"finish or abort the {state} first; {{}}, HEAD stays", target)
+        hints = (f"finish or abort the {state} first", _staying(target))
         message = f"HEAD cannot be moved: a {state} is in progress"
-        raise RefusedError(message, code="in_progress", hints=(hint,))
+        raise RefusedError(message, code="in_progress", hints=hints)
     if target.ref is not None and (where := _in_use(repository, target.ref)):
-        hint = _staying("another process may be using it there; {}, HEAD stays", target)
+        hints = ("another process may be using it there", _staying(target))
         message = f"branch '{_short(target.ref)}' is also checked out at '{where}'"
-        raise RefusedError(message, code="branch_in_use", hints=(hint,))
+        raise RefusedError(message, code="branch_in_use", hints=hints)
     commit = target.commit
     if commit and repository.store.commit(commit) is None:
         message = f"HEAD cannot be moved: commit '{commit}' is missing"
-        raise RefusedError(
-            message, code="missing_objects", hints=(_staying("{}, HEAD stays", target),)
-        )
+        raise RefusedError(message, code="missing_objects", hints=(_staying(target),))
     if target.leave is not None and now.commit not in target.leave:
-        hint = _staying("{}, HEAD stays where it is, and everything else is restored", target)
         message = f"HEAD has been moved since, to {now.commit or 'an unborn branch'}"
-        raise RefusedError(message, code="head_moved", hints=(hint,))
+        raise RefusedError(message, code="head_moved", hints=(_staying(target),))
     return HeadMove(target.ref, now.commit, commit)
 
 
-def _staying(text: str, target: HeadTarget) -> str:
-    """A hint in which the last `{}` is how HEAD stays."""
-    way = "without --head" if target.leave is None else "with {}"
-    hint = way.join(text.rsplit("{}", 1))
-    return hint if target.leave is None else NextStep(hint, "no_head")
+def _staying(target: HeadTarget) -> NextStep:
+    """The step with which HEAD stays."""
+    if target.leave is None:
+        return NextStep("without {}, HEAD stays where it is", "head", given={"head": None})
+    return NextStep("{} leaves HEAD where it is, and restores everything else", "no_head")
 
 
 def _other_branch(now: str | None, target: HeadTarget) -> RefusedError:
@@ -189,8 +186,8 @@ def _other_branch(now: str | None, target: HeadTarget) -> RefusedError:
     was = f"on '{_short(then)}'" if then else "detached"
     switch = shell_command("git", "switch", _short(then) if then else "--detach")
     message = f"HEAD is {where}, but was {was} at the checkpoint"
-    hint = _staying(f"switch with '{switch}'; {{}}, HEAD stays", target)
-    return RefusedError(message, code="other_branch", hints=(hint,))
+    hints = (f"switch with '{switch}'", _staying(target))
+    return RefusedError(message, code="other_branch", hints=hints)
 
 
 def _short(ref: str) -> str:

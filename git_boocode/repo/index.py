@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from git_boocode.repo.durable import sync_path
-from git_boocode.repo.errors import FatalError, NextStep, RefusedError
+from git_boocode.repo.errors import RETRY, FatalError, NextStep, RefusedError
 from git_boocode.repo.git import Completed, Git, Running, nul_lines, nul_records
 from git_boocode.repo.lock import fresh_path
 
@@ -273,5 +273,8 @@ def _locked(index_path: str) -> RefusedError:
     return RefusedError(
         f"the index is locked: '{index_path}.lock' exists",
         code="locked",
-        hints=("another git process is running here, or a killed one has left the file behind",),
+        hints=(
+            NextStep("if another git process is running here, try again once it has ended", RETRY),
+            "if none is, a killed one has left the file behind: delete it",
+        ),
     )

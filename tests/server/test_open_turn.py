@@ -74,7 +74,8 @@ def test_a_dry_run_says_so_as_well(talk: Talk) -> None:
 
 def test_the_conversation_alone_is_refused(talk: Talk) -> None:
     error = talk.client.refuse("restore", checkpoint="@", conversation_only=True)
-    assert (error["code"], error["next"][0]["arguments"]) == ("locked", {"files_only": True})
+    # Without the conversation, nothing would be left to do.
+    assert (error["code"], "next" in error) == ("locked", False)
     assert "claude-code is in a turn of it" in error["message"]
     assert "--conversation-only'" in error["hint"]
     assert talk.events() == []

@@ -622,6 +622,24 @@ def test_next_steps_beside_turns_and_worktrees(rooted: Serve, work: Repo, tmp_pa
     assert missed["next"][0]["arguments"] == {"path": "a"}
 
 
+def test_next_steps_that_leave_something_out(client: Client, work: Repo) -> None:
+    newest = client.succeed("checkpoint")["id"]
+    work.write("a", "changed\n")
+    lock = work.write(".git/index.lock", "")
+    assert {*steps_of(client, "restore", {"checkpoint": newest})} == {("locked", "retry")}
+    lock.unlink()
+    work.git("switch", "-q", "-c", "other")
+    moving = {"checkpoint": newest, "head": True}
+    assert {*steps_of(client, "restore", moving)} == {("other_branch", "head")}
+    work.git("config", "boocode.callback", "nowhere")
+    assert {*steps_of(client, "restore", {"checkpoint": newest})} == {
+        ("missing_file", "files_only"),
+    }
+    # Without the conversation, nothing would be left to do.
+    alone = {"checkpoint": newest, "conversation_only": True}
+    assert "next" not in client.refuse("restore", **alone)
+
+
 def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
     client.succeed("checkpoint")
     work.write("a", "changed\n")

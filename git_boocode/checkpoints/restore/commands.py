@@ -468,11 +468,12 @@ def _in_turn(operation: Operation) -> RefusedError:
     if operation.step == RESTORE:
         after = " --after" if operation.plan.request.after else ""
         typed = f"'git boocode restore {operation.target.id}{after} --conversation-only'"
+    without = (NextStep("{} leaves the conversation", "files_only"),)
     return RefusedError(
         f"the conversation cannot go back, because {agent} is in a turn of it",
         code="locked",
         hints=(
-            NextStep("{} leaves the conversation", "files_only"),
+            *(without if operation.plan.request.files else ()),
             f"once the turn has ended, the user can run {typed}",
         ),
     )

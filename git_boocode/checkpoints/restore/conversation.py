@@ -69,6 +69,7 @@ class Conversation:
         request = self._plan.request
         if not self._plan.concerns_conversation:
             return None
+        without = "files_only" if request.files else ""
         if self.is_foreign:
             if request.callback is None and request.files:
                 return None
@@ -76,9 +77,12 @@ class Conversation:
                 f"no callback is called for checkpoint '{self._plan.root.id}': nothing proves "
                 "that it was taken in this repository",
                 code="untrusted",
-                hints=(NextStep("{} restores without the conversation", "files_only"),),
+                hints=(NextStep("{} restores without the conversation", without),)
+                if without
+                else (),
             )
-        callback = find_callback(self._repository, request.callback, self._of_agent())
+        of_agent = self._of_agent()
+        callback = find_callback(self._repository, request.callback, of_agent, without=without)
         if callback is None and not request.files and not self.has_edits_to_revert:
             if turn := self._target.in_turn:
                 does = NextStep(
