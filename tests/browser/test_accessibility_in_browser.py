@@ -103,6 +103,11 @@ def _blame(page: Browser) -> None:
     page.one(".blame")
 
 
+def _refusal(page: Browser) -> None:
+    page.run("location.hash = 'compare/01a22687-3634-7f9e-9718-4a5f92340545/before/now'")
+    page.one("#turn .next")
+
+
 VIEWS: dict[str, Step] = {
     "list": _nothing,
     "overview": _home,
@@ -111,6 +116,7 @@ VIEWS: dict[str, Step] = {
     "dialog": _dialog,
     "keys": _keys,
     "blame": _blame,
+    "refusal": _refusal,
 }
 
 
