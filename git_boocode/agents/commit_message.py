@@ -199,7 +199,7 @@ def _about(found: Attribution) -> list[str]:
 
 def _title(turn: Checkpoint) -> str:
     """The agent of a turn and the first line of its prompt."""
-    prompt = turn.meta.text("prompt").strip().partition("\n")[0] or turn.meta.text("label")
+    prompt = turn.meta.shown("prompt").strip().partition("\n")[0] or turn.meta.shown("label")
     text = _CONTROL.sub(" ", f"{turn.meta.text('agent') or 'agent'}: {prompt}")
     text = text.encode("utf-8", "replace").decode()
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

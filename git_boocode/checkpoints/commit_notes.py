@@ -256,8 +256,8 @@ def _trace_of(attribution: Attribution) -> Trace:
 
 
 def _noted(turn: Checkpoint) -> NotedTurn:
-    texts = {key: turn.meta.text(key) for key in _TEXTS}
-    prompt = turn.meta.text("prompt").strip() or texts.pop("label")
+    texts = {key: turn.meta.shown(key) for key in _TEXTS}
+    prompt = turn.meta.shown("prompt").strip() or texts.pop("label")
     return NotedTurn.of(turn.id, {**texts, "prompt": prompt})
 
 

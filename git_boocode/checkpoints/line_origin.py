@@ -279,7 +279,7 @@ def blamed_ranges(found: Sequence[BlamedLine]) -> list[dict[str, object]]:
     for origin, group in groupby(found, key=lambda line: line.origin):
         lines = list(group)
         meta = origin.checkpoint.meta if origin.checkpoint else None
-        texts = {key: (meta.text(key) or None) if meta else None for key in _KEYS}
+        texts = {key: (meta.shown(key) or None) if meta else None for key in _KEYS}
         if noted := origin.noted:
             known = {**noted._asdict(), "label": noted.prompt}
             texts |= {key: known.get(key) or None for key in _KEYS}

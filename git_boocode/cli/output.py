@@ -191,7 +191,7 @@ def label_of(checkpoint: Checkpoint) -> str:
 
     is_safety = checkpoint.meta.text("kind") == SAFETY_KIND
     if not is_safety or not (operation := read_plan(checkpoint)).kind:
-        return printable(checkpoint.meta.text("label"))
+        return printable(checkpoint.meta.shown("label"))
     if operation.proposal is not None and operation.kind == RESTORE:
         return f"before '{printable(operation.proposal.change)}' of a proposal"
     if operation.kind != RESTORE:

@@ -128,7 +128,7 @@ def _prune(
 
 def _row(expired: Expired) -> dict[str, object]:
     ref, kind, why, entry = expired
-    label = entry.meta.text("label") if isinstance(entry, Checkpoint) else ""
+    label = entry.meta.shown("label") if isinstance(entry, Checkpoint) else ""
     return {
         "id": ref.id,
         "kind": kind,

@@ -112,7 +112,7 @@ def print_paths(repository: Repository, result: RestoreResult) -> None:
     warn_of_kept(result)
     if result.open_turn:
         turn = Catalog(repository).find(result.open_turn)
-        agent, label = (printable(turn.meta.text(key)) for key in ("agent", "label"))
+        agent, label = (printable(turn.meta.shown(key)) for key in ("agent", "label"))
         named = f" '{shortened(label)}'" if label else ""
         warn(f"the turn{named} of {agent} has not ended yet; the agent may still write files")
     _warn_of_others(result)

@@ -156,7 +156,7 @@ def _changes(turn: Turn | None, counts: ChangeCounts | None) -> str:
 def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
     meta, asked = found.meta, prompt_lines(found)
     shared = more.pop("shared", "")
-    values = {**more, **{key: meta.text(key) for key in _LINES}, "label": label_of(found)}
+    values = {**more, **{key: meta.shown(key) for key in _LINES}, "label": label_of(found)}
     lines = [_row(key, printable(value)) for key, value in values.items() if value]
     lines += [_row("shared", shared)] if shared else []
     ref = printable(meta.part("head", "ref") or "detached")
@@ -166,7 +166,7 @@ def _text(found: Checkpoint, more: dict[str, str], style: Style) -> str:
         where = f"{end}{origin.get('turn')}, worktree {origin.get('worktree')}"
         lines.append(_row("forked from", printable(where)))
     if table := meta.table("meta"):
-        lines.append(_row("meta", printable(json.dumps(table))))
+        lines.append(_row("meta", printable(meta.masked(json.dumps(table)))))
     if base := meta.part("partial", "base"):
         paths = printable(json.dumps(meta.table("partial").get("paths")))
         lines.append(_row("only", f"{paths}, the rest as in {printable(base)}"))
@@ -308,5 +308,5 @@ def _columns(origin: LineOrigin, short: ShortIds) -> tuple[str, str, str, str]:
         return "", "uncommitted", "", ""
     meta, identifier = origin.checkpoint.meta, origin.checkpoint.id
     who = "by hand" if origin.source == LATER else printable(meta.text("agent") or "-")
-    label = printable(meta.text("label"))
+    label = printable(meta.shown("label"))
     return short(identifier), who, label, age_of(identifier)

@@ -180,8 +180,8 @@ def turn_title(row: TurnRow, width: int | None) -> str:
 
 def prompt_lines(checkpoint: Checkpoint) -> list[str]:
     """The lines of the prompt, safe to print; none if the label is all that was kept of it."""
-    text = checkpoint.meta.text("prompt").replace("\r\n", "\n").strip()
-    if text in ("", checkpoint.meta.text("label")):
+    text = checkpoint.meta.shown("prompt").replace("\r\n", "\n").strip()
+    if text in ("", checkpoint.meta.shown("label")):
         return []
     return [printable(line.expandtabs()).rstrip() for line in text.split("\n")]
 

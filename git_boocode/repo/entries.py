@@ -10,7 +10,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache, cached_property
 from itertools import tee
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -35,6 +36,8 @@ _SUBJECT_LENGTH = 72
 # The number of refs to read first: a page of `log`, which nearly always includes `@`.
 _FIRST_PAGE = 32
 _SHOWN_MATCHES = 5
+_MASKED = ("label", "prompt")
+_SECRETS = "boocode.secret"
 
 
 class MetadataError(RefusedError):
@@ -44,8 +47,10 @@ class MetadataError(RefusedError):
 class Metadata:
     """The metadata in a commit message; unknown keys are preserved."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
+    def __init__(self, values: dict[str, Any], mask: Callable[[str], str] | None = None) -> None:
+        """`mask` is what `shown` masks with, if the user has patterns of his own."""
         self.values = values
+        self.mask = mask
 
     @classmethod
     def parse(cls, message: str) -> Metadata:
@@ -100,6 +105,21 @@ class Metadata:
         value = self.values.get(key)
         return value if isinstance(value, str) else ""
 
+    def shown(self, key: str) -> str:
+        """A text value to show, or to store for others, of which secrets are masked."""
+        text = self.text(key)
+        return self.masked(text) if key in _MASKED else text
+
+    @property
+    def values_shown(self) -> dict[str, Any]:
+        """All values, as `shown` has them."""
+        given = (key for key in _MASKED if isinstance(self.values.get(key), str))
+        return {**self.values, **{key: self.shown(key) for key in given}}
+
+    def masked(self, text: str) -> str:
+        """A text of it without secrets."""
+        return (self.mask or _mask())(text) if text else text
+
     def table(self, key: str) -> dict[str, Any]:
         """An object value; empty if it is missing or of another type."""
         value = self.values.get(key)
@@ -114,6 +134,14 @@ class Metadata:
         """A text value inside an object value, or None."""
         value = self.table(key).get(name)
         return value if isinstance(value, str) else None
+
+
+@cache
+def _mask() -> Callable[[str], str]:
+    # Many commands show no text, and compiling its patterns takes milliseconds.
+    from git_boocode.repo.masking import Masker
+
+    return Masker()
 
 
 class Unusable(NamedTuple):
@@ -160,6 +188,15 @@ class EntryCatalog(Generic[AnyEntry]):
         self._worktree = repository.worktree_key
         self.store = repository.store
 
+    @cached_property
+    def _mask(self) -> Callable[[str], str] | None:
+        """What masks the secrets in texts, if the user has patterns for them."""
+        if self.repository.config.setting(_SECRETS) is None:
+            return None
+        from git_boocode.repo.masking import masker_of
+
+        return masker_of(self.repository.git)
+
     @staticmethod
     def read(ref: Ref, commit: Commit) -> AnyEntry:
         """Read the entry in a commit (MetadataError)."""
@@ -178,7 +215,9 @@ class EntryCatalog(Generic[AnyEntry]):
                 raise MetadataError("its name is not an id", code="malformed")
             if commit is None:
                 raise MetadataError("its ref does not point to a commit", code="malformed")
-            return self.read(ref, commit)
+            entry = self.read(ref, commit)
+            entry.meta.mask = self._mask
+            return entry
         except MetadataError as error:
             return Unusable(ref.name, error.with_traceback(None))
 

@@ -194,7 +194,7 @@ class _ForkPlan:
     def carry_out(self, lock: int) -> ForkResult:
         """Make the fork; the caller holds the lock of forks."""
         state, turn, request = self._check(), self._turn, self._request
-        label, worktree = turn.meta.text("label"), turn.meta.worktree_name
+        label, worktree = turn.meta.shown("label"), turn.meta.worktree_name
         end = "the end of " if request.after else ""
         new = NewWorktree(
             self._path,

@@ -76,7 +76,7 @@ class CheckpointTarget(NamedTuple):
         own = {"id": found.id, "commit": found.commit.id, "tree": found.tree}
         return {
             "ok": True,
-            "checkpoint": {**found.meta.values, **own},
+            "checkpoint": {**found.meta.values_shown, **own},
             "end": ended.end if ended else None,
             # A state of the worktree, or one that is made of several, has only temporary objects.
             "before": None if ended and ended.own else self.old,

@@ -300,7 +300,7 @@ def _refuse_reverted(
 
 def no_turn_given(last: Checkpoint, typed: str) -> RefusedError:
     """The error where nobody can be asked about the turn that ended last; `typed` reverts it."""
-    label = shortened(" ".join(last.meta.text("label").split()))
+    label = shortened(" ".join(last.meta.shown("label").split()))
     about = f", '{label}'" if label else ""
     hint = step_that("reverts the turn that ended last", typed, REVERT, last.id, about)
     return RefusedError(NO_TURN, code="invalid_input", hints=(hint,))

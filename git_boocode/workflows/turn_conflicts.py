@@ -128,7 +128,7 @@ class _Writers:
 
 def _writer(origin: LineOrigin) -> Writer:
     if origin.source == TURN and origin.checkpoint is not None:
-        return origin.checkpoint.id, origin.checkpoint.meta.text("label")
+        return origin.checkpoint.id, origin.checkpoint.meta.shown("label")
     return None, BY_HAND
 
 

@@ -199,7 +199,7 @@ def _blame_json(lines: Sequence[BlamedLine], *, cut: bool) -> JsonObject:
         if noted:
             agent, label, when = noted.agent, noted.prompt, time_of(noted.id)
         elif checkpoint:
-            agent, label = (checkpoint.meta.text(key) for key in ("agent", "label"))
+            agent, label = (checkpoint.meta.shown(key) for key in ("agent", "label"))
             when = time_of(checkpoint.id)
         ranges.append(
             {
@@ -302,7 +302,7 @@ def _operations(beside: WorktreeLog, turns: Sequence[JsonObject]) -> list[JsonOb
             "targets": [
                 {
                     "short": short(target),
-                    "label": targets[target].meta.text("label") if target in targets else "",
+                    "label": targets[target].meta.shown("label") if target in targets else "",
                 }
                 for target in each.targets
             ],

@@ -139,7 +139,7 @@ class RestoreResult:
     def _other_sessions_json(self) -> dict[str, object]:
         keys = ("label", "agent", "session")
         turns = [
-            {"id": each.id, **{key: each.meta.text(key) for key in keys}}
+            {"id": each.id, **{key: each.meta.shown(key) for key in keys}}
             for each in self.other_turns
         ]
         step = self.instead

@@ -103,7 +103,7 @@ def find_target(catalog: Catalog, name: str, *, after: bool) -> Target:
         raise catalog.unusable(turn.id, error) from error
     about = {key: value for key, value in turn.meta.values.items() if key not in _OF_STATE}
     about |= {key: value for key, value in end.values.items() if key in _OF_STATE}
-    state = Checkpoint(turn.id, turn.ref, commit, Metadata(about))
+    state = Checkpoint(turn.id, turn.ref, commit, Metadata(about, turn.meta.mask))
     # An archived turn has left the conversation.
     refs = catalog.store.refs(CHECKPOINTS) if turn.ref.startswith(CHECKPOINTS) else ()
     return Target(state, following_turn(catalog.entries(refs), turn, end.text("id")))

@@ -95,9 +95,9 @@ class Checkpoint(NamedTuple):
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts that lists show; missing ones are empty."""
+        """The texts that lists show, without secrets; missing ones are empty."""
         keys = ("created_at", "label", "prompt", "session", "chat", "message", "agent", "trigger")
-        return {key: self.meta.text(key) for key in keys}
+        return {key: self.meta.shown(key) for key in keys}
 
     @property
     def remote(self) -> str:

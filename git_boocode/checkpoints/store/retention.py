@@ -423,4 +423,6 @@ def _slim(entry: Checkpoint | Unusable) -> Checkpoint | Unusable:
     if isinstance(entry, Unusable):
         return entry
     values = {key: entry.meta.values.get(key) for key in _USED}
-    return entry._replace(commit=Commit(entry.commit.id, "", (), ""), meta=Metadata(values))
+    return entry._replace(
+        commit=Commit(entry.commit.id, "", (), ""), meta=Metadata(values, entry.meta.mask)
+    )

@@ -1,0 +1,47 @@
+"""Secrets in prompts and labels are masked wherever these are shown or stored for others."""
+
+from __future__ import annotations
+
+import pytest
+
+from git_boocode.checkpoints.capture import capture_turn_end
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.repo.repository import Repository
+from tests.checkpoints.kit import take
+from tests.repo_kit import Repo
+
+TOKEN = "ghp_" + "a1" * 18
+OWN = "PIN: 1234"
+
+
+@pytest.mark.parametrize(("secret", "kind"), [(TOKEN, "GitHub token"), (OWN, "secret")])
+def test_all_that_shows_a_prompt(secret: str, kind: str, repo: Repo) -> None:
+    repo.git("config", "boocode.secret", "PIN: [0-9]+")
+    repo.commit(a="a\n")
+    label, prompt = f"use {secret}", f"use {secret} now\nand then\n"
+    taken = take(label=label, prompt=prompt, agent="claude-code", session="s1")
+    repo.write("a", "b\n")
+    capture_turn_end(Repository.discover(), taken.id, "stop")
+    take(label="next", agent="claude-code", session="s1")
+    repo.git("commit", "-qam", "change")
+    assert repo.boocode("attribute", "HEAD").code == 0
+    for command in (
+        ("log",),
+        ("log", "--json"),
+        ("log", "HEAD~1..HEAD"),
+        ("show", taken.id),
+        ("show", taken.id, "--json"),
+        ("show", "HEAD"),
+        ("blame", "a"),
+        ("blame", "a", "--json"),
+        ("view", "--output", "-"),
+        ("restore", "-n", taken.id),
+        ("prune", "-n", "-v", "--keep", "1"),
+    ):
+        done = repo.boocode(*command)
+        assert done.code == 0, done
+        assert secret not in done.out + done.err, command
+    assert f"⟨masked: {kind}⟩" in repo.boocode("log").out
+    assert secret not in repo.git("notes", "--ref=boocode", "show", "HEAD")
+    # What is recorded stays, and so does the way to it.
+    assert Catalog(Repository.discover()).find(f"label:{label}").meta.text("prompt") == prompt
