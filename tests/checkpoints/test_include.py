@@ -100,6 +100,17 @@ def test_a_fork_has_it_for_the_user_only(work: Repo, tmp_path: Path) -> None:
     assert (text(fork, ".env"), mode(fork, ".env")) == (PRIVATE, 0o600)
 
 
+def test_the_end_of_a_turn(work: Repo) -> None:
+    (work.top / ".env").unlink()
+    turn = take()
+    work.write(".env", PRIVATE)
+    capture_turn_end(Repository.discover(), turn.id, "stop")
+    (work.top / ".env").unlink()
+    os.umask(0o022)
+    assert work.boocode("restore", "--after", turn.id).code == 0
+    assert (text(work, ".env"), mode(work, ".env")) == (PRIVATE, 0o600)
+
+
 def test_a_part_of_the_worktree(work: Repo) -> None:
     take()
     work.write("a", "changed\n")

@@ -7,7 +7,13 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import write_state
 from git_boocode.checkpoints.restore.request import RESTORE, WantedPaths
-from git_boocode.checkpoints.store.catalog import Catalog, Change, Checkpoint
+from git_boocode.checkpoints.store.catalog import (
+    EXCLUDED,
+    INCLUDED,
+    Catalog,
+    Change,
+    Checkpoint,
+)
 from git_boocode.checkpoints.turns import (
     NOW,
     RECORDED,
@@ -34,6 +40,8 @@ _OF_STATE = (
     "worktree",
     "head",
     "index",
+    EXCLUDED,
+    INCLUDED,
     "exact",
     "state",
     "skipped",
