@@ -16,6 +16,7 @@ BENCHMARKS = {
     "budget": "a disk budget over 5,000 turns: what is kept, and what the repository takes",
     "refs": "ten thousand checkpoints beside git's own commands, packed, loose and in reftables",
     "sharing": "very many checkpoints on one remote: push, fetch, and git's own work beside them",
+    "secrets": "secrets found before a push, innocent texts let through, and what it costs",
     "accuracy": "drifted edits: how many land byte for byte, kind by kind",
     "patches": "whole-file edits in every format and drift, beside git apply and GNU patch",
     "attribution": "lines of commits beside their known turns, over random histories",
