@@ -12,12 +12,14 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
 
+from git_boocode.agents.registry import AGENTS
 from tests.forked import run_forked
 from tests.hint_kit import check_hints
 
@@ -48,6 +50,20 @@ _SEALED = {
 }
 
 
+@cache
+def _path() -> str:
+    """The PATH, without directories in which an agent is installed, but no git."""
+    programs = [program for agent in AGENTS.values() for program in agent.programs]
+    found = [
+        directory
+        for directory in os.environ["PATH"].split(os.pathsep)
+        if shutil.which("git", path=directory)
+        or not any(shutil.which(program, path=directory) for program in programs)
+    ]
+    # `git boocode` must find the program under test, installed beside this interpreter.
+    return os.pathsep.join((str(Path(sys.executable).parent), *found))
+
+
 def sealed_environment(home: Path) -> dict[str, str]:
     """The environment of a test: a home of its own, a fixed identity, fixed dates.
 
@@ -59,9 +75,7 @@ def sealed_environment(home: Path) -> dict[str, str]:
     config += "[log]\n\texcludeDecoration = refs/boocode/\n" if git_version() < (2, 38) else ""
     (home / ".gitconfig").write_text(config)
     kept = {k: v for k, v in os.environ.items() if k in DEFAULTS or not k.startswith(_DROPPED)}
-    # `git boocode` must find the program under test, installed beside this interpreter.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    own = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "PATH": path}
+    own = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "PATH": _path()}
     return {**kept, **_SEALED, **own}
 
 

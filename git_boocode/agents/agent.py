@@ -169,7 +169,8 @@ class Agent(NamedTuple):
     variable `home_variable` overrides it, or with `home_below_variable` the home directory. In it
     lies the `transcript` of `{session}`, if payloads do not say where, and the directories of all
     `transcripts`, by default anywhere. Lines that begin with `hook_notes` are about hooks, and
-    belong to no turn. `marks` are paths in a worktree that show that the agent is used there.
+    belong to no turn. `marks` are paths in a worktree that show that the agent is used there;
+    `programs` are its commands, unless other programs have the same name.
 
     `turn` and `tool` are the events before a turn and before a tool, `end` and `tool_end` are those
     after them. `aborts` are events that come instead of `end` if a turn fails or is interrupted,
@@ -201,6 +202,7 @@ class Agent(NamedTuple):
     turn: str
     tool: str
     config: Settings | Program | Package
+    programs: tuple[str, ...] = ()
     end: str = ""
     tool_end: str = ""
     older_turn: str = ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -129,10 +130,11 @@ class Locations(NamedTuple):
         return cls(repository, os.path.expanduser("~"))
 
     def is_used(self, agent: Agent) -> bool:
-        """Whether an agent is used in the worktree or on this machine."""
+        """Whether an agent is used in the worktree or on this machine, or only installed."""
         top = self.repository.worktree if self.repository else None
-        marked = top and any(os.path.lexists(os.path.join(top, mark)) for mark in agent.marks)
-        return bool(marked) or os.path.isdir(home_of(agent, self.home))
+        if top and any(os.path.lexists(os.path.join(top, mark)) for mark in agent.marks):
+            return True
+        return os.path.isdir(home_of(agent, self.home)) or any(map(shutil.which, agent.programs))
 
     def scopes(self, agent: Agent, part: str) -> list[str]:
         """The scopes that exist here in which an agent may have a part, the narrowest first."""

@@ -39,6 +39,7 @@ _ALL = (
         home_variable="CLAUDE_CONFIG_DIR",
         transcripts=("projects",),
         marks=(".claude", "CLAUDE.md"),
+        programs=("claude",),
         fields=Fields(turn=("prompt_id",)),
         turn="UserPromptSubmit",
         tool="PreToolUse",
@@ -83,6 +84,7 @@ _ALL = (
         home_variable="CODEX_HOME",
         transcripts=("sessions", "archived_sessions"),
         marks=(".codex",),
+        programs=("codex",),
         # Subagents have ids of turns of their own.
         fields=Fields(turn=("turn_id",), parent=("agent_id",)),
         signs=Signs(("turn_id",)),
@@ -124,6 +126,7 @@ _ALL = (
         home_below_variable=True,
         transcripts=("tmp",),
         marks=(".gemini", "GEMINI.md"),
+        programs=("gemini",),
         fields=Fields(),
         signs=Signs(variables=("GEMINI_SESSION_ID",)),
         turn="BeforeAgent",
@@ -150,6 +153,7 @@ _ALL = (
         home=".qwen",
         transcripts=("projects", "tmp"),
         marks=(".qwen", "QWEN.md"),
+        programs=("qwen",),
         # A continuation of a turn fires the event of the turn again, with the same id.
         fields=Fields(
             turn=("prompt_id",),
@@ -180,6 +184,7 @@ _ALL = (
         title="Cursor",
         home=".cursor",
         marks=(".cursor", ".cursorrules"),
+        programs=("cursor", "cursor-agent"),
         fields=Fields(
             session=("conversation_id",),
             turn=("generation_id",),
@@ -263,6 +268,7 @@ _ALL = (
         title="Windsurf",
         home=".codeium/windsurf",
         marks=(".windsurf", ".windsurfrules"),
+        programs=("windsurf",),
         fields=Fields(
             session=("trajectory_id",),
             turn=("execution_id",),
@@ -288,6 +294,7 @@ _ALL = (
         title="Cline",
         home="Documents/Cline",
         marks=(".clinerules",),
+        programs=("cline",),
         fields=Fields(
             session=("sessionContext.rootSessionId", "taskId"),
             transcript=(),
@@ -327,6 +334,7 @@ _ALL = (
         home=".config/opencode",
         home_variable="OPENCODE_CONFIG_DIR",
         marks=(".opencode", "opencode.json", "opencode.jsonc"),
+        programs=("opencode",),
         # As our own plugin sends it.
         fields=Fields(
             session=("sessionID",),
@@ -413,6 +421,7 @@ _ALL = (
         transcript="sessions/*/{session}/agents/main/wire.jsonl",
         transcripts=("sessions",),
         marks=(".kimi-code",),
+        programs=("kimi",),
         fields=Fields(transcript=(), call=("tool_call_id",)),
         signs=Signs(("client_type",)),
         turn="UserPromptSubmit",
@@ -443,6 +452,7 @@ _ALL = (
         transcript="sessions/*/{session}/chat_history.jsonl",
         transcripts=("sessions",),
         marks=(".grok",),
+        programs=("grok",),
         # It sends its own spellings and those of Claude Code. The transcript that it names holds
         # what it has shown, not what the model knows.
         fields=Fields(
@@ -481,6 +491,7 @@ _ALL = (
         home=".factory",
         transcripts=("sessions",),
         marks=(".factory",),
+        programs=("droid",),
         fields=Fields(),
         signs=Signs(variables=("FACTORY_PROJECT_DIR",)),
         turn="UserPromptSubmit",
@@ -508,6 +519,7 @@ _ALL = (
         aliases=("qodercli",),
         home=".qoder",
         marks=(".qoder",),
+        programs=("qoder", "qodercli"),
         fields=Fields(),
         turn="UserPromptSubmit",
         tool="PreToolUse",
@@ -530,6 +542,7 @@ _ALL = (
         aliases=("kiro-cli",),
         home=".kiro",
         marks=(".kiro",),
+        programs=("kiro", "kiro-cli"),
         # It sends no prompt so far.
         fields=Fields(transcript=()),
         turn="UserPromptSubmit",
@@ -558,6 +571,7 @@ _ALL = (
         aliases=("devin-cli",),
         home=".config/devin",
         marks=(".devin",),
+        programs=("devin",),
         # It names no directory, and runs hooks in the one in which it works.
         fields=Fields(turn=("prompt_id",), transcript=()),
         signs=Signs(("prompt_id !cwd",), ("DEVIN_PROJECT_DIR",)),
@@ -611,6 +625,7 @@ _ALL = (
         aliases=("agy",),
         home=".gemini/config",
         marks=(".agents/hooks.json", ".agents/mcp_config.json"),
+        programs=("antigravity", "agy"),
         fields=Fields(
             session=("conversationId",),
             transcript=(),

@@ -41,6 +41,7 @@ from git_boocode.cli.hooks_plan import (
     package_notes,
     plan_removal,
     plugin_notes,
+    print_diff,
     scopes_to_install,
     sharing_notes,
     with_exclusion,
@@ -50,6 +51,7 @@ from git_boocode.cli.hooks_plan import (
 )
 from git_boocode.cli.output import (
     agrees,
+    ask,
     can_ask,
     print_hints,
     print_text,
@@ -228,7 +230,7 @@ def _found(locations: Locations, scope: str | None) -> list[Agent]:
     agents = [agent for agent in used if scope is None or scope in agent.config.places]
     if not agents:
         raise RefusedError(
-            "no agent found in this worktree or in the home directory",
+            "no agent found in this worktree, in the home directory or on the PATH",
             code="no_agent",
             hints=(f"name one with --agent: {', '.join(AGENTS)}",),
         )
@@ -320,7 +322,9 @@ def _agreed(plan: HooksPlan, scope: str | None, notes: list[str]) -> bool:
             hints=(f"'git boocode hooks install {names}' does it without asking",),
             details={"dry_run": True, "hooks": plan.rows(), "notes": notes},
         )
-    if agrees("install these hooks?"):
+    while (answer := ask("install these hooks? [y/N, d for the diff]").lower()) in ("d", "diff"):
+        print_diff(plan)
+    if answer in ("y", "yes"):
         return True
     print_text("nothing was installed", to_stderr=True)
     return False

@@ -134,7 +134,6 @@ def configuration(locations: Locations) -> Config:
 
 def finish(plan: HooksPlan, done: str, nothing: str, notes: list[str], *, dry_run: bool) -> int:
     """Carry out a plan, or show it, and answer: that it is `done`, or that there is `nothing`."""
-    diff = diff_text(plan.edits) if dry_run else ""
     if not dry_run:
         carry_out(plan.changes, plan.of_git)
     if wants_json():
@@ -142,11 +141,10 @@ def finish(plan: HooksPlan, done: str, nothing: str, notes: list[str], *, dry_ru
         answer = {"ok": True, "dry_run": dry_run, key: plan.rows(), "notes": notes}
         if plan.worktrees is not None:
             answer["worktrees"] = [row._asdict() for row in plan.worktrees]
-        print_json({**answer, "diff": diff} if dry_run else answer)
+        print_json({**answer, "diff": diff_text(plan.edits)} if dry_run else answer)
         return 0
-    paint = diff_painter(configuration(plan.locations))
-    for line in diff.split("\n")[:-1]:
-        print_text(paint(printable(line.rstrip("\r"))))
+    if dry_run:
+        print_diff(plan)
     for line in () if dry_run else plan.lines():
         print_feedback(printable(line))
     if not plan.edits:
@@ -155,6 +153,13 @@ def finish(plan: HooksPlan, done: str, nothing: str, notes: list[str], *, dry_ru
         print_feedback(summary)
     print_hints(tuple(notes))
     return 0
+
+
+def print_diff(plan: HooksPlan) -> None:
+    """Print what a plan changes, as a diff."""
+    paint = diff_painter(configuration(plan.locations))
+    for line in diff_text(plan.edits).split("\n")[:-1]:
+        print_text(paint(printable(line.rstrip("\r"))))
 
 
 # For whom, and in which scopes.
@@ -341,13 +346,15 @@ def sharing_notes(plan: HooksPlan, *, dry_run: bool) -> list[str]:
     if found.tracked:
         names = shown(found.tracked)
         notes.append(f"tracked, so others {get} them with the next commit: {names}")
-    addable = [path for path in found.addable if not (plan.exclude and makes_file(changes[path]))]
-    if addable:
-        note = f"not ignored, so they {can} be committed: {shown(addable)}"
-        if any(makes_file(changes[path]) for path in addable):
-            exclude = shown_path(plan.locations, exclude_path(repository))
-            note += f"\nlines in {exclude} keep them to yourself; --exclude adds them"
-        notes.append(note)
+    made = [path for path in found.addable if makes_file(changes[path])]
+    if made and not plan.exclude:
+        command = _excluding(plan.part, {changes[path].file.agent.name: None for path in made})
+        where = shown_path(plan.locations, exclude_path(repository))
+        note = f"not ignored, so they {can} be committed: {shown(made)}"
+        notes.append(f"{note}\n'{command}' adds them to {where}")
+    if others := [path for path in found.addable if path not in made]:
+        note = f"not ignored, so they {can} be committed: {shown(others)}"
+        notes.append(f"{note}\n{_how_to_exclude(repository, others)}")
     # Servers in tracked files have no path.
     without = found.tracked if plan.part == SERVER else []
     program = installed_program()
@@ -360,6 +367,24 @@ def sharing_notes(plan: HooksPlan, *, dry_run: bool) -> list[str]:
     if without and program[0] != "git":
         notes.append("tracked files name no path: 'git boocode' has to be on the agents' PATH")
     return notes
+
+
+def _excluding(part: str, agents: Iterable[str]) -> str:
+    """The command that installs a part again, and excludes the files that it has made."""
+    if part == SERVER:
+        return shell_command("git", "boocode", "serve", "--install", *agents, "--exclude")
+    words = [word for name in agents for word in ("--agent", name)]
+    return shell_command("git", "boocode", "hooks", "install", *words, "--exclude")
+
+
+def _how_to_exclude(repository: Repository, paths: Iterable[str]) -> str:
+    """Why files that were there before us are not excluded, and what excludes them."""
+    lines = shell_command("printf", "%s\\n", *(f"/{path}" for path in paths))
+    where = shell_command(os.path.relpath(exclude_path(repository)))
+    return (
+        "--exclude adds only files that it makes; this excludes them, from checkpoints as well: "
+        f"{lines} >> {where}"
+    )
 
 
 # The server.

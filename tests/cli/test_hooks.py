@@ -50,7 +50,7 @@ def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: 
 
     done = on_a_terminal("", "hooks", "install")
     assert (done.code, done.out) == (1, asked)
-    assert "install these hooks? [y/N]" in done.err
+    assert "install these hooks? [y/N, d for the diff]" in done.err
     assert "nothing was installed" in done.err
     assert not (repo.top / ".gemini").exists()
 
@@ -86,10 +86,31 @@ def test_an_agent_that_cannot_be_served_is_left_out(repo: Repo) -> None:
     assert not (repo.top / ".cursor").exists()
 
 
+def test_an_agent_that_was_never_started_is_found_by_its_program(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "claude").write_text("#!/bin/sh\n")
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{tmp_path}")
+    assert repo.boocode("hooks", "install").out == ""
+    (tmp_path / "claude").chmod(0o755)
+    done = repo.boocode("hooks", "install")
+    assert done.out.endswith("\n A .claude/settings.local.json: Claude Code (local)\n")
+
+
+def test_the_diff_is_shown_before_the_answer(repo: Repo) -> None:
+    repo.write(".cursor/hooks.json", '{"version": 1}\n')
+    done = on_a_terminal("d\nn", "hooks", "install")
+    assert (done.code, repo.read(".cursor/hooks.json")) == (1, b'{"version": 1}\n')
+    _, _, shown = done.out.partition(" M .cursor/hooks.json: Cursor (project)\n")
+    assert shown == repo.boocode("hooks", "install", "-n").out
+    assert '-{"version": 1}\n' in shown
+    assert done.err.count("install these hooks?") == 2
+
+
 def test_where_no_agent_is_used(repo: Repo) -> None:
     done = repo.boocode("hooks", "install")
     assert done.code == 1
-    assert done.err.startswith("error: no agent found in this worktree or ")
+    assert done.err.startswith("error: no agent found in this worktree, in the home directory or ")
     assert "hint: name one with --agent: claude-code, codex, gemini," in done.err
 
 
@@ -141,8 +162,8 @@ def test_files_that_others_get_are_reported(repo: Repo) -> None:
     assert "hint: Codex CLI runs no hook until you trust it: run '/hooks' in Codex" in done.err
     assert "hint: not ignored, so they can be committed: .codex/hooks.json\n" in done.err
     assert (
-        "hint: lines in .git/info/exclude keep them to yourself; --exclude adds them\n" in done.err
-    )
+        "hint: 'git boocode hooks install --agent codex --exclude' adds them to .git/info/exclude\n"
+    ) in done.err
 
 
 def test_what_keeps_a_file_to_oneself_in_a_linked_worktree(repo: Repo, tmp_path: Path) -> None:
@@ -150,7 +171,7 @@ def test_what_keeps_a_file_to_oneself_in_a_linked_worktree(repo: Repo, tmp_path:
     repo.git("worktree", "add", str(tmp_path / "linked"))
     done = repo.boocode("hooks", "install", "--agent", "codex", cwd=tmp_path / "linked")
     exclude = repo.top / ".git/info/exclude"
-    assert f"hint: lines in {exclude} keep them to yourself; --exclude adds them\n" in done.err
+    assert f"hooks install --agent codex --exclude' adds them to {exclude}\n" in done.err
     exclude.write_text(".codex/\n")
     assert repo.git("-C", str(tmp_path / "linked"), "status", "--porcelain") == ""
 
@@ -168,10 +189,15 @@ def test_files_that_are_made_are_excluded_where_that_is_asked_for(repo: Repo) ->
     assert " M .git/info/exclude: git (exclude)\ninstalled hooks for Claude Code and Cursor\n" in (
         done.out
     )
-    assert "not ignored, so they can be committed: .cursor/hooks.json\n" in done.err
     assert repo.git("status", "--porcelain", "-uall") == "?? .cursor/hooks.json\n"
+    said, command = done.err.partition(" >> ")[0].splitlines()[:2]
+    assert said == "hint: not ignored, so they can be committed: .cursor/hooks.json"
+    assert command.startswith("hint: --exclude adds only files that it makes; this excludes them")
     written = exclude.read_text()
     assert written.startswith("# mine\n*.log\n")
+    subprocess.run(command.partition("well: ")[2] + f" >> {exclude}", shell=True, check=True)
+    assert repo.git("status", "--porcelain", "-uall") == ""
+    exclude.write_text(written)
     again = repo.boocode("hooks", "install", *agents, "--exclude")
     assert (again.out, exclude.read_text()) == ("nothing to install\n", written)
 
