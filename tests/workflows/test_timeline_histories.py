@@ -155,9 +155,17 @@ class History:
         assert {name for name in clear if force[name]} == (clear & present) - back
         assert {row["id"]: row["turn"] for row in data["commits"]} == self.commits
         if data["here"]:
+            turn, side = data["here"]["turn"], data["here"]["side"]
             differing = (there ^ present) - self.steps - self.unclear
+            if side == "during":
+                # How far the turn had come by then is unknown here.
+                differing -= {self.name_of(turn), f"{self.name_of(turn)}-first"}
             assert differing <= self.by_hand
             assert data["here"]["files"] == len(differing)
+            # It is above all turns whose work is here.
+            at = data["here"]["at"] or "~"
+            above = {self.name_of(row["id"]) for row in data["turns"] if row["id"] >= at}
+            assert not (above & present) - self.steps - self.unclear
 
     def _archived(self) -> list[str]:
         """The files of the turns that restores archived."""
@@ -170,12 +178,12 @@ class History:
         return [file.path for each in files for file in each or ()]
 
     def _at(self, turn: str, side: str) -> set[str]:
-        """The files before or after a turn."""
+        """The files before a turn, or during it without its own, or after it."""
         repository = Repository.discover(str(self.repo.top))
         with temporary_objects(repository):
             catalog = Catalog(repository)
             checkpoint = catalog.find(turn)
-            tree = checkpoint.tree if side == "before" else tree_after(catalog, checkpoint)
+            tree = tree_after(catalog, checkpoint) if side == "after" else checkpoint.tree
             return {path for path in repository.store.tree(tree) if path != "a"}
 
 
