@@ -29,15 +29,15 @@ def overlapping(repo: Repo) -> Repo:
 
 def opened(page: Browser, url: str, label: str) -> None:
     page.open(url)
-    page.until(lambda: next(row for row in page.all(".row") if label in row.text)).click()
+    page.until(lambda: [row for row in page.all(".row") if label in row.text])[0].click()
     page.until(lambda: page.texts("#turn h2") == [label])
 
 
 def button(page: Browser, place: str, text: str) -> None:
     """Click on the button with a text, for which it waits."""
-    page.until(
-        lambda: next(each for each in page.all(f"{place} button") if each.text == text)
-    ).click()
+    page.until(lambda: [each for each in page.all(f"{place} button") if each.text == text])[
+        0
+    ].click()
 
 
 def test_files_that_turns_share_are_named(page: Browser, overlapping: Repo) -> None:
@@ -138,3 +138,20 @@ def test_a_restore_offers_to_leave_the_work_of_others(page: Browser, repo: Repo)
         page.until(lambda: page.texts("#notice span")[0].startswith("The turn taken back"))
         assert (repo.top / "two").exists()
         assert not (repo.top / "one").exists()
+
+
+def test_what_was_taken_back_meanwhile_can_be_picked(page: Browser, repo: Repo) -> None:
+    repo.commit(a="one\n")
+    take(label="first")
+    repo.write("a", "two\n")
+    with served(repo.top) as url:
+        opened(page, url, "first")
+        page.one("#revert").click()
+        page.one("#confirm")
+        assert repo.boocode("revert", "@").code == 0
+        repo.write("a", "three\n")
+        page.one("#confirm").click()
+        page.until(lambda: "already reverted" in page.texts("#dialog .warning")[0])
+        button(page, "#dialog .next", "Pick “first”…")
+        page.until(lambda: page.texts("#dialog h2") == ["“first” cannot be picked"])
+        assert repo.read("a") == b"three\n"

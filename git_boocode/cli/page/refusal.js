@@ -20,11 +20,12 @@ function stepAction({ step, arguments: given }, again) {
     const text = OPTION_TEXTS[step] ?? FORCED[given?.force?.join()] ?? "Do it anyway…";
     return again && given ? button(text, () => again(OPTIONS[step](given))) : null;
   }
+  if (Object.hasOwn(STEPS, step) && data.served && data[step]) return stepButton(step);
   const turns = given?.turns ?? (given?.checkpoint ? [given.checkpoint] : []);
   const known = turns.map(turnOf);
   if (!data.served || !known.length || !known.every((turn) => turn?.here)) return null;
   const what = known.length > 1 ? `${counted(known.length, "turn")}` : nameOf(known[0]);
-  if (step === "revert") return button(`Take back ${what}…`, () => previewTaking("revert", turns));
+  if (Object.hasOwn(TAKING_WORDS, step)) return button(`${TAKING_WORDS[step].button} ${what}…`, () => previewTaking(step, turns));
   if (step === "restore" && !given.conversation_only) return button(`Restore to before ${what}…`, () => preview(known[0]));
   return null;
 }
