@@ -27,6 +27,7 @@ from git_boocode.cli.diff import READER_GONE, print_page
 from git_boocode.cli.framework import Command, json_option, option, refuse_together
 from git_boocode.cli.output import (
     Style,
+    counted,
     encode_text,
     first_lines,
     label_of,
@@ -184,8 +185,8 @@ def _held(meta: Metadata) -> dict[str, str]:
     found = {}
     if meta.values.get(REDACTED):
         found["redacted"] = "secrets were replaced when it was pushed"
-    if withheld := meta.values.get(WITHHELD):
-        found["withheld"] = f"{withheld} private files, which are never pushed"
+    if isinstance(withheld := meta.values.get(WITHHELD), int):
+        found["withheld"] = f"{counted(withheld, 'private file')}, which are never pushed"
     if specs := texts_of(meta, EXCLUDED):
         found["excluded"] = printable(" ".join(map(shell_command, specs)))
     if paths := texts_of(meta, INCLUDED):

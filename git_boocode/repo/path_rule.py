@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import islice
 from typing import NamedTuple
 
 from git_boocode.repo.config import configured
@@ -23,6 +24,8 @@ from git_boocode.repo.trees import directories_above
 EXCLUDE = "boocode.exclude"
 INCLUDE = "boocode.include"
 REASON = f"excluded by {EXCLUDE}"
+# Of a recorded rule: what fits on a command line.
+_MOST, _LONGEST = 256, 4096
 _DIFFERING = ("diff-index", "--cached", "--raw", "--no-renames", "--abbrev=64", "-z")
 
 
@@ -77,6 +80,12 @@ class PathRule(NamedTuple):
                 code="bad_config",
                 hints=(f"'{hint}' shows it",),
             ) from None
+
+
+def recorded_rule(specs: Iterable[str]) -> PathRule:
+    """The rule that a checkpoint records, which may come from a remote: a part of a huge one."""
+    usable = (spec for spec in specs if spec and "\0" not in spec and len(spec) <= _LONGEST)
+    return PathRule(EXCLUDE, tuple(islice(usable, _MOST)))
 
 
 def as_in_head(rule: PathRule, index: Index, head_tree: str) -> None:

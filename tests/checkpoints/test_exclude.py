@@ -8,7 +8,9 @@ import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
 from git_boocode.checkpoints.store.catalog import EXCLUDED
+from git_boocode.repo.entries import Metadata
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.path_rule import REASON
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import back, take, undone
 from tests.repo_kit import Repo
@@ -80,6 +82,29 @@ def test_nothing_staged_is_recorded(work: Repo) -> None:
         "data/added",
         "data/tracked",
     ]
+
+
+def test_a_part_of_the_worktree(work: Repo) -> None:
+    take()
+    work.write("a", "changed\n")
+    work.write("data/new", SECRET)
+    part = take(paths=("a", "data"))
+    assert held(work, part.commit.id)["a"] == "changed\n"
+    rows = [{"path": path, "reason": REASON} for path in ("data/new", "data/tracked")]
+    assert part.meta.values["skipped"] == rows
+    assert SECRET not in blobs(work)
+
+
+def test_a_rule_of_a_remote_that_makes_no_sense(work: Repo) -> None:
+    work.git("config", "--unset-all", "boocode.exclude")
+    specs = [":(nonsense)x", "a\0b", "x" * 5000, *map(str, range(1000))]
+    before = take()
+    message = Metadata({**before.meta.values, EXCLUDED: specs}).message()
+    odd = work.git("commit-tree", before.tree, "-p", "HEAD", stdin=message).strip()
+    work.git("update-ref", before.ref, odd)
+    work.write("a", "changed\n")
+    back(before.id)
+    assert text(work, "a") == "a\n"
 
 
 def test_nothing_new_without_another_change(work: Repo) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 
@@ -112,6 +113,28 @@ def test_only_what_has_secrets_gets_a_twin(both: Both) -> None:
     assert shared(both.remote) == []
     assert redact(both) == (taken.id,)
     assert f"{clean.ref} {clean.commit.id}" in shared(both.remote)
+
+
+def test_proposals(both: Both) -> None:
+    edit = {"path": "a", "content": f"token = {TOKEN}\n"}
+    assert both.ours.boocode("propose", stdin=json.dumps(edit)).code == 0
+    with pytest.raises(RefusedError):
+        push(both.ours, found_secrets=refuse)
+    assert len(redact(both)) == 1
+    assert TOKEN not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
+    assert len(fetch(both.theirs).proposals) == 1
+    assert redact(both) == ()
+
+
+def test_notes_with_secrets_stay_here(both: Both) -> None:
+    both.ours.git("notes", "--ref=boocode", "add", "-m", f"use {TOKEN}", "HEAD")
+    found: list[Finding] = []
+    push(both.ours, found_secrets=lambda _, secrets: found.extend(secrets), dry_run=True)
+    head = both.ours.git("rev-parse", "HEAD").strip()
+    assert [str(each) for each in found] == [f"{head} (note): GitHub token"]
+    done = push(both.ours, redact=True, found_secrets=refuse)
+    assert (done.notes, done.rejected_notes) == (False, "there are secrets in them")
+    assert both.remote.git("for-each-ref", "refs/notes") == ""
 
 
 def test_conflict_stages_are_left_out(both: Both) -> None:

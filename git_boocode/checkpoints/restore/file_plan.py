@@ -40,12 +40,12 @@ from git_boocode.checkpoints.worktree.indexer import (
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, changed_submodules
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
-from git_boocode.repo.errors import NextStep, RefusedError, shell_command, step_that
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError, shell_command, step_that
 from git_boocode.repo.files import is_in_dot_git, walk_directories
 from git_boocode.repo.ids import id_time
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.object_writer import GITLINK, SYMLINK
-from git_boocode.repo.path_rule import EXCLUDE, REASON, PathRule
+from git_boocode.repo.path_rule import REASON, recorded_rule
 from git_boocode.repo.repository import Repository
 
 
@@ -218,9 +218,13 @@ class FilePlanner:
         if EXCLUDED in self._request.force:
             return frozenset()
         scratch, paths = os.path.dirname(self.snapshot.disk_index.path), [*paths]
-        rules = self.snapshot.exclude, PathRule(EXCLUDE, texts_of(self._target.meta, EXCLUDED))
-        found = (rule.matching(self._repository, scratch, paths) for rule in dict.fromkeys(rules))
-        return frozenset[str]().union(*found)
+        now, then = self.snapshot.exclude, recorded_rule(texts_of(self._target.meta, EXCLUDED))
+        found = now.matching(self._repository, scratch, paths)
+        if then != now:
+            # A remote may have sent pathspecs that git rejects.
+            with suppress(FatalError):
+                found |= then.matching(self._repository, scratch, paths)
+        return found
 
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}

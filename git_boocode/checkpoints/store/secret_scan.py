@@ -35,8 +35,9 @@ class Finding(NamedTuple):
     of: str  # the id of the blob, or of the commit
     path: str = ""  # of the file; empty if it is in a message
     line: int = 0  # from 1; 0 if it is in a message or in a binary file
-    entry: str = ""  # the id of the checkpoint or proposal with the message; empty for none
-    key: str = ""  # the key of the metadata that has it, such as `prompt`
+    # The id of the checkpoint or proposal with the message, or of the commit with a note.
+    entry: str = ""
+    key: str = ""  # the key of the metadata that has it, such as `prompt`; `note` for a note
 
     def __str__(self) -> str:
         if self.path:
@@ -44,6 +45,11 @@ class Finding(NamedTuple):
         else:
             place = f"{self.entry or f'commit {self.of[:12]}'} ({self.key or 'message'})"
         return f"{place}: {self.kind}"
+
+    def of_note(self) -> Finding:
+        """A finding in a tree of notes, as one in the note of a commit, whose id is its path."""
+        commit = self.path.replace("/", "")
+        return self._replace(path="", line=0, entry=commit, key="note") if self.path else self
 
     def as_json(self) -> dict[str, object]:
         """The JSON object, without what it does not have."""

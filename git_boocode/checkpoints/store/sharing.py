@@ -224,6 +224,7 @@ def push(
                 _secrets(repository, limits(each)) if each else []
                 for each in ([*plan.commits.values()], [tip] if tip else [])
             )
+            in_notes = [each.of_note() for each in in_notes]
             if in_notes and options.redact:
                 shares, in_notes, no_notes = False, [], "there are secrets in them"
             if found or in_notes:

@@ -35,6 +35,7 @@ from git_boocode.repo.messages import (
     failure_reason,
 )
 from git_boocode.repo.object_writer import GITLINK
+from git_boocode.repo.path_rule import REASON
 from git_boocode.repo.repository import Repository
 
 _STATUS = (
@@ -289,6 +290,9 @@ def narrow(
     tree = snapshot.edited_tree(repository.store, base.tree, edits)
     named = {path.rstrip("/") for path in (*tracked, *untracked)}
     skipped = [each for each in snapshot.skipped if each.path in named]
+    scratch = os.path.dirname(snapshot.disk_index.path)
+    excluded = snapshot.exclude.matching(repository, scratch, named)
+    skipped += [Skipped(path, REASON) for path in sorted(excluded)]
     skipped += _unlisted(repository, specs, named | present)
     included = snapshot.included.union(texts_of(base.meta, INCLUDED))
     return snapshot._replace(tree=tree, skipped=skipped, cache=None, included=included)
