@@ -38,18 +38,18 @@ def run(arguments: Sequence[str]) -> None:
         report(Path(top), *map(int, arguments))
 
 
-def report(top: Path, files: int = FILES, large: int = _LARGE) -> None:
+def report(top: Path, files: int = FILES, large: int = _LARGE, harmless: int = INNOCENT) -> None:
     """Print what was found, and how long it took."""
     git(str(top), "init", "-q")
     chance = random.Random(40)
     expected = {f"planted-{number}": planted(number) for number in range(PLANTED)}
     texts = {path: text for path, (_, _, text) in expected.items()}
-    texts |= {f"innocent-{number}": innocent(chance) for number in range(INNOCENT)}
+    texts |= {f"innocent-{number}": innocent(chance) for number in range(harmless)}
     found = _searched(top, "planted and innocent texts", {k: v.encode() for k, v in texts.items()})
     right = {(each.path, each.kind) for each in found}
     hits = sum((path, kind) in right for path, (_, kind, _) in expected.items())
     wrong = sum(each.path.startswith("innocent") for each in found)
-    print(f"{hits} of {PLANTED} planted secrets, {wrong} of {INNOCENT:,} innocent texts")
+    print(f"{hits} of {PLANTED} planted secrets, {wrong} of {harmless:,} innocent texts")
     code = "\n".join(f"def function_{n}(value): return value + {n}" for n in range(100)).encode()
     _searched(top, "files of code", {f"code-{n}": b"%d\n%s" % (n, code) for n in range(files)})
     data = {"text": (code * (large // len(code) + 1))[:large], "binary": chance.randbytes(large)}

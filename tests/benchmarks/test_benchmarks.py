@@ -124,6 +124,14 @@ def test_sharing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "\na clone that has fetched them\n" in capsys.readouterr().out
 
 
+def test_secrets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sealed():
+        secrets.report(tmp_path, 10, 1 << 21, 100)
+    said = capsys.readouterr().out
+    assert "\n200 of 200 planted secrets, 0 of 100 innocent texts\n" in said
+    assert "a large file, binary: 1 files" in said
+
+
 @pytest.mark.parametrize("name", patches.FORMATS)
 def test_patches(name: str, edits: list[Edit]) -> None:
     table = patches.measured(name, edits, 1, {})
