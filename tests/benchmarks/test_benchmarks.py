@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import budget, hooks, patches, proposals, refs, revert, server, sharing
+from tests.benchmarks import (
+    budget,
+    hooks,
+    patches,
+    proposals,
+    refs,
+    revert,
+    secrets,
+    server,
+    sharing,
+)
 from tests.benchmarks.checkpoints import capture, disk, log
 from tests.benchmarks.checkpoints.worktree import (
     OURS,
