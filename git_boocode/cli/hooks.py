@@ -190,7 +190,7 @@ def install(
         if not _agreed(plan, scope, notes):
             return 1
         notes = []
-    plan = _out_of_the_way(plan, exclude, exclude_decoration, asks=interactive)
+    plan = _out_of_the_way(plan, files=exclude, decoration=exclude_decoration, asks=interactive)
     changed = (change.file for change in plan.changes if change.edit)
     notes += filter(None, dict.fromkeys(trust_note(locations, file) for file in changed))
     notes += [*sharing_notes(plan, dry_run=dry_run), *worktree_notes(plan)]
@@ -286,14 +286,12 @@ def _is_for_all(locations: Locations, changes: Sequence[PlannedChange]) -> bool:
     )
 
 
-def _out_of_the_way(
-    plan: HooksPlan, exclude: bool, exclude_decoration: bool, *, asks: bool
-) -> HooksPlan:
+def _out_of_the_way(plan: HooksPlan, *, files: bool, decoration: bool, asks: bool) -> HooksPlan:
     """The plan that also keeps our files and refs out of git's lists, as the user agrees."""
-    if exclude or asks:
-        plan = with_exclusion(plan, asks=not exclude)
-    if exclude_decoration or (asks and plan.edits):
-        plan = without_log_decoration(plan, asks=not exclude_decoration)
+    if files or asks:
+        plan = with_exclusion(plan, asks=not files)
+    if decoration or (asks and plan.edits):
+        plan = without_log_decoration(plan, asks=not decoration)
     return plan
 
 

@@ -113,6 +113,7 @@ def test_what_others_left_is_named_with_its_size_and_stays(objects: Path, repo: 
     assert (done.code, "log: 'git for-each-ref refs/cline' lists them" in done.out) == (0, True)
 
 
+@pytest.mark.ref_files
 def test_old_locks_of_others_are_named_and_stay(objects: Path, repo: Repo) -> None:
     git = objects.parent
     names = ("HEAD.lock", "config.lock", "refs/heads/main.lock")
