@@ -282,7 +282,7 @@ def _ref_locks(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _other_locks(repository: Repository) -> Iterator[Finding]:
-    """The locks of others, which are none of ours and stop only git itself."""
+    """The locks of others, which stop only git itself."""
     common = repository.common_dir
     files = {os.path.join(repository.git_dir, "HEAD"): "HEAD"}
     files |= {os.path.join(common, name): f"git's file '{name}'" for name in ("config", "shallow")}

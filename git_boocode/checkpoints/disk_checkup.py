@@ -1,6 +1,6 @@
 """Diagnose and repair what takes disk space: too many checkpoints, and what killed commands left.
 
-Temporary files that git itself was writing are removed like those of ours, as `git prune` does it:
+Temporary files that git itself was writing are removed like our own, as `git prune` does it:
 only if they are old, and no process has them open. What belongs to other programs is only reported.
 """
 
