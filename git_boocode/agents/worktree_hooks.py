@@ -15,9 +15,11 @@ from git_boocode.agents.agent import HOOKS, USER, Agent
 from git_boocode.agents.config_files import Locations
 from git_boocode.agents.file_edits import read_file
 from git_boocode.agents.own_hooks import has_own
+from git_boocode.agents.plugins import plugins_here
 from git_boocode.agents.registry import AGENTS
-from git_boocode.repo.errors import BoocodeError
+from git_boocode.repo.errors import BoocodeError, shell_command
 from git_boocode.repo.head import worktrees
+from git_boocode.repo.repository import Repository
 
 
 class WorktreeHooks(NamedTuple):
@@ -54,11 +56,67 @@ def hooks_by_worktree(
     return found
 
 
+class MissingHooks(NamedTuple):
+    """The agents whose hooks hold in `held` of all `worktrees`, but not in a certain one."""
+
+    agents: tuple[str, ...]
+    held: int
+    worktrees: int
+
+    @property
+    def titles(self) -> str:
+        """The agents, as users call them."""
+        return ", ".join(AGENTS[name].title for name in self.agents)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """Hints for the user of the worktree in which they are missing."""
+        where = f"{self.held} of {self.worktrees} worktrees"
+        return (
+            f"the hooks of {self.titles} hold in {where}, not in this one",
+            f"'{self.install()}' installs them here, or for all worktrees with --user",
+        )
+
+    def install(self, worktree: str = "") -> str:
+        """The command that installs them, in another worktree or the current one."""
+        there = ("-C", worktree) if worktree else ()
+        words = [word for name in self.agents for word in ("--agent", name)]
+        return shell_command("git", *there, "boocode", "hooks", "install", *words)
+
+
+def missing_hooks(repository: Repository, worktree: str) -> MissingHooks | None:
+    """The agents whose hooks hold in other worktrees of a repository, but not in `worktree`.
+
+    None if there are none.
+    """
+    listed = [path for path, _ in worktrees(repository) if os.path.exists(f"{path}/.git")]
+    agents = {path: {name for name in AGENTS if _is_in(path, AGENTS[name])} for path in listed}
+    found = set[str]().union(*agents.values()) - agents.get(worktree, set())
+    if found:
+        locations = Locations.of(repository)
+        plugins = {state.agent for state in plugins_here(locations) if state.enabled}
+        found = {name for name in found - plugins if not _is_at_home(locations, AGENTS[name])}
+    if not found:
+        return None
+    held = sum(bool(found & names) for names in agents.values())
+    return MissingHooks(tuple(name for name in AGENTS if name in found), held, len(listed))
+
+
+def _is_at_home(locations: Locations, agent: Agent) -> bool:
+    """Whether a file of the home directory holds our hooks of an agent."""
+    if USER not in agent.places(HOOKS):
+        return False
+    return any(_has_own(agent, file.path) for file in locations.files(agent, USER, HOOKS))
+
+
 def _is_in(worktree: str, agent: Agent) -> bool:
     """Whether a file of a worktree holds our hooks of an agent."""
-    for _, path in agent.worktree_paths(HOOKS):
-        with suppress(BoocodeError):
-            data = read_file(os.path.join(worktree, path))
-            if data is not None and has_own(agent, HOOKS, data):
-                return True
+    paths = (os.path.join(worktree, path) for _, path in agent.worktree_paths(HOOKS))
+    return any(_has_own(agent, path) for path in paths)
+
+
+def _has_own(agent: Agent, path: str) -> bool:
+    with suppress(BoocodeError):
+        data = read_file(path)
+        return data is not None and has_own(agent, HOOKS, data)
     return False

@@ -98,8 +98,11 @@ def _print(repository: Repository, result: ForkResult) -> None:
             warn(f"the conversation was not forked: {printable(why)}")
         for line in said.message.splitlines():
             print_feedback(printable(line))
+    if hooks := result.hooks:
+        warn(f"the hooks of {hooks.titles} do not hold there, so what it does is not recorded")
     print_feedback("go on there with:")
-    print_text(printable(result.command))
+    for command in result.commands:
+        print_text(printable(command))
 
 
 def _head(result: ForkResult) -> str:

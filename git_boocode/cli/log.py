@@ -239,13 +239,16 @@ def _edit_line(record: EditRecord, about: Sequence[str], short: ShortIds, style:
 def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Shown) -> None:
     lines = _lines(repository, log, shown)
     # What is wrong with the options appears before the pager starts.
-    if not (first := next(lines, None)):
-        if request == LogRequest(brief=request.brief) and log.catalog.latest() is None:
-            print_hints((NO_CHECKPOINTS,), repository.config)
+    first = next(lines, None)
+    is_plain = request == LogRequest(brief=request.brief, max_count=request.max_count)
+    if not first:
+        if is_plain and log.catalog.latest() is None:
+            print_hints((*_hook_hints(repository), NO_CHECKPOINTS), repository.config)
         return
     style = output_style(repository.config)
     width = terminal_width()
     above, gap = None, b""
+    has_agent = False
     with paged(repository.users_git) as stream:
         for listed, line in chain([first], lines):
             turn = listed if isinstance(listed, ListedTurn) else None
@@ -258,9 +261,23 @@ def _print(repository: Repository, log: TurnLog, request: LogRequest, shown: _Sh
             above, gap = group if turn else above, b"\n"
             stream.write(encode_text(line) + b"\n")
             if turn:
+                has_agent = has_agent or bool(turn.turn.checkpoint.meta.text("agent"))
                 _write_details(repository, turn, stream, shown, request.changes, log.pathspecs)
             # The next page takes its time.
             stream.flush()
+    if is_plain and not has_agent:
+        print_hints(_hook_hints(repository), repository.config)
+
+
+def _hook_hints(repository: Repository) -> tuple[str, ...]:
+    """Hints at hooks that hold in other worktrees, but not in this one."""
+    # The readers of hooks are expensive to import.
+    if not os.path.isdir(os.path.join(repository.common_dir, "worktrees")):
+        return ()
+    from git_boocode.agents.worktree_hooks import missing_hooks
+
+    missing = missing_hooks(repository, repository.worktree)
+    return missing.hints if missing else ()
 
 
 def _lines(

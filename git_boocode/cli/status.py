@@ -211,6 +211,7 @@ def _hooks(repository: Repository) -> OverviewSection:
     from git_boocode.agents.git_install import git_hooks_status
     from git_boocode.agents.install import NOT_INSTALLED, State, states_here
     from git_boocode.agents.plugins import PluginState, plugins_here
+    from git_boocode.agents.worktree_hooks import missing_hooks
     from git_boocode.cli.hooks_status import git_row, last_called, trust_advice
 
     def described(state: State | PluginState) -> str:
@@ -229,12 +230,15 @@ def _hooks(repository: Repository) -> OverviewSection:
     if git:
         lines.append(f"git: {', '.join(each.event for each in git)}")
     hints = trust_advice([*installed, *plugins])
-    if not (installed or plugins):
+    missing = missing_hooks(repository, repository.worktree)
+    hints += missing.hints if missing else ()
+    if not (installed or plugins or missing):
         hints.append("'git boocode hooks install' has agents take checkpoints")
     value = {
         "agents": [state._asdict() for state in installed],
         "plugins": [state._asdict() for state in plugins],
         "git": [git_row(each) for each in git],
+        "missing": [*missing.agents] if missing else [],
     }
     return OverviewSection("hooks", value, lines, hints)
 

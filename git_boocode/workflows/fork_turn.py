@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from git_boocode.agents.registry import find_agent
+from git_boocode.agents.worktree_hooks import MissingHooks, missing_hooks
 from git_boocode.checkpoints.callback import Callback, HostFunction, find_callback
 from git_boocode.checkpoints.capture import write_state
 from git_boocode.checkpoints.new_worktree import (
@@ -80,10 +81,17 @@ class ForkResult:
     checkpoint: Checkpoint | None = None  # the first one there; None in a dry run
     conversation: ForkedConversation | None = None  # None if there is none, or it was not wanted
     kept: tuple[Skipped, ...] = ()  # the paths that the turn's state does not hold, and why
+    hooks: MissingHooks | None = None  # those that hold elsewhere, but not there
+
+    @property
+    def commands(self) -> list[str]:
+        """What to type to go on there, in this order."""
+        install = [self.hooks.install(self.worktree)] if self.hooks else []
+        return [*install, self.command]
 
     @property
     def command(self) -> str:
-        """What to type to go on there."""
+        """The last of the commands: it goes there, and on with the conversation."""
         resume = self.conversation.resume if self.conversation else ()
         # A command that is a single text is one for a shell.
         words = resume[0] if len(resume) == 1 else shell_command(*resume)
@@ -108,7 +116,7 @@ class ForkResult:
             "conversation": about,
             "resume": [*said.resume] if said and said.resume else None,
             "kept": [kept._asdict() for kept in self.kept],
-            "next": [] if self.dry_run else [self.command],
+            "next": [] if self.dry_run else self.commands,
         }
 
 
@@ -230,6 +238,7 @@ class _ForkPlan:
             checkpoint=self._catalog.find(made.checkpoint),
             conversation=None if said is None else ForkedConversation(**said),
             kept=tuple(made.kept),
+            hooks=missing_hooks(self._catalog.repository, self._path),
         )
 
 

@@ -541,6 +541,32 @@ def test_hooks_say_in_which_worktrees_they_hold(repo: Repo, linked: Path, sealed
     ]
 
 
+def test_where_hooks_are_missing_log_and_status_say_so(
+    repo: Repo, linked: Path, sealed: Path
+) -> None:
+    repo.boocode("hooks", "install", "--agent", "claude-code", "--agent", "gemini")
+    said = (
+        "hint: the hooks of Claude Code, Gemini CLI hold in 1 of 2 worktrees, not in this one\n"
+        "hint: 'git boocode hooks install --agent claude-code --agent gemini' installs them here, "
+        "or for all worktrees with --user\n"
+    )
+    takes_one = "hint: this worktree has no checkpoints; 'git boocode checkpoint' takes one\n"
+    assert repo.boocode("log", cwd=linked).err == said + takes_one
+    assert repo.boocode("status", cwd=linked).err == said
+    status = repo.boocode("status", "--json", cwd=linked).json
+    assert status["hooks"]["missing"] == ["claude-code", "gemini"]
+    assert "hold in" not in repo.boocode("log").err + repo.boocode("status").err
+    repo.boocode("checkpoint", cwd=linked)
+    assert repo.boocode("log", cwd=linked).err == said
+    assert repo.boocode("log", "--grep", "x", cwd=linked).err == ""
+    repo.boocode("hooks", "install", "--agent", "gemini", "--user")
+    hint = "hint: the hooks of Claude Code hold in 1 of 2 worktrees, not in this one\n"
+    assert repo.boocode("log", cwd=linked).err.startswith(hint)
+    # Whatever has recorded a turn of an agent records the next one, too.
+    repo.boocode("checkpoint", "--agent", "claude-code", cwd=linked)
+    assert repo.boocode("log", cwd=linked).err == ""
+
+
 def test_the_only_worktree_is_not_mentioned(repo: Repo) -> None:
     done = repo.boocode("hooks", "install", "--agent", "gemini")
     assert "worktrees" not in done.err

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,27 @@ def test_the_end_of_a_turn(repo: Repo, tmp_path: Path) -> None:
         rf"fork of the end of {turn.id[:8]}[-0-9a-f]* of worktree main \(write b\)\n",
         repo.boocode("log", "--all").out,
     )
+
+
+def test_hooks_that_do_not_hold_in_the_fork_are_named(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("base", a="a\n")
+    take()
+    assert repo.boocode("fork", "@", str(tmp_path / "none"), "--json").json["next"] == [
+        f"cd {tmp_path}/none"
+    ]
+    repo.boocode("hooks", "install", "--agent", "claude-code", "--exclude")
+    repo.boocode("hooks", "install", "--agent", "codex", "--user")
+    # A checkpoint has the file, and so has the fork.
+    repo.boocode("hooks", "install", "--agent", "gemini")
+    take()
+    done = repo.boocode("fork", "@", str(tmp_path / "fork"), "--no-conversation")
+    install = f"git -C {tmp_path}/fork boocode hooks install --agent claude-code"
+    assert done.out.endswith(f"go on there with:\n{install}\ncd {tmp_path}/fork\n")
+    said = "warning: the hooks of Claude Code do not hold there, so what it does is not recorded\n"
+    assert said in done.err
+    assert subprocess.run(install, shell=True, capture_output=True).returncode == 0
+    assert (tmp_path / "fork/.claude/settings.local.json").exists()
+    assert "hold in" not in repo.boocode("log", cwd=tmp_path / "fork").err
 
 
 def nothing_made(repo: Repo, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def forked(session: Session, turn: str, top: Path, *options: str) -> Any:
         pytest.skip(f"{session.agent.program} keeps its sessions where no callback can copy them")
     answer = session.boocode("fork", turn, str(top), *options)
     assert answer["conversation"]["forked"], answer
-    place, _, resume = answer["next"][0].partition(" && ")
+    place, _, resume = answer["next"][-1].partition(" && ")
     assert shlex.split(place) == ["cd", str(top)]
     assert shlex.split(resume) == answer["resume"]
     found = re.search(r"[ =]([\w-]+)$", resume)
