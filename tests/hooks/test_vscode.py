@@ -1102,13 +1102,13 @@ def test_an_edit_that_is_being_written_cannot_be_cancelled(code: Code) -> None:
         const open = host.open("a.txt");
         open.type("typed\\n");
         host.settings = { path: program };
-        // On a busy machine, the server alone may take a second to start.
-        await host.turns();
-        host.settings.timeout = 1;
         meanwhile("apply_edit", false, (child) => {
           child.kill("SIGSTOP");
           setTimeout(() => child.kill("SIGCONT"), 2500);
         });
+        // On a busy machine, the server alone may take a second to start.
+        await host.turns();
+        host.settings.timeout = 1;
         let cancellable;
         host.slow = (options, cancel) => {
           cancellable = options.cancellable;
