@@ -42,7 +42,7 @@ COMMANDS = {
     "branch, a new one": ("branch", "-f", "topic"),
     "switch": ("switch", "-q", "-C", "topic"),
     "tag": ("tag",),
-    "describe": ("describe", "--always", "--all"),
+    "describe --all": ("describe", "--always", "--all"),
     "stash list": ("stash", "list"),
     "fetch, nothing new": ("fetch", "-q"),
     "fetch, a new commit": ("fetch", "-q"),
