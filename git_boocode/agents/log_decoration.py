@@ -57,6 +57,8 @@ def with_decoration(
 
 
 def _added(data: bytes) -> bytes:
+    if _BEGIN + _SECTION in data:
+        return data
     # At the top: git keeps an emptied section, such as that of a hook, if a comment follows it.
     mark, rest = (_BOM, data.removeprefix(_BOM)) if data.startswith(_BOM) else (b"", data)
     return mark + _PART + rest
