@@ -98,6 +98,8 @@ def outgoing(
     repository: Repository, targets: Sequence[str], tips: Iterable[str], edges: Sequence[str]
 ) -> Outgoing:
     """What a push of some commits sends to a remote with these tips, as far as they are here."""
+    if not targets:
+        return Outgoing(())
     wanted = [*dict.fromkeys((*edges, *tips))]
     infos = zip(wanted, repository.store.lookup(wanted), strict=True)
     here = {name for name, info in infos if info and info.kind in ("commit", "tag")}

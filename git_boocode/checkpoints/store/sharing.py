@@ -199,7 +199,7 @@ def push(
     asked = (*below, COMMIT_NOTES, *_PUBLISHED)
     listed = [transport.listing(*asked, address=address) for address in addresses]
     notes_there = [each.get(COMMIT_NOTES) for each in listed]
-    tips = set[str].intersection(*(set(each.values()) for each in listed))
+    tips = _common(listed, _PUBLISHED)
     listed = [{n: t for n, t in each.items() if n.startswith(ALL_REFS)} for each in listed]
     refs = catalog.store.refs(*below)
     twins = known_twins(repository)
@@ -213,7 +213,7 @@ def push(
     shares = options.notes and not names and shares_notes(repository.config)
     notes, no_notes = False, ""
     edges = [*filter(None, notes_there), *_newest_targets(listed)]
-    limits = partial(outgoing, repository, tips=tips, edges=edges)
+    limits = partial(outgoing, repository, tips=[*tips.values()], edges=edges)
     with temporary_objects(repository) if options.dry_run else nullcontext():
         going = limits([entry.commit.id for entry in entries])
         made = _make_twins(repository, entries, going, redact=options.redact)
@@ -231,8 +231,8 @@ def push(
                 options.found_secrets(remote.shown, [*found, *in_notes])
         new, rejected = [*plan.commits], plan.rejected
         if not options.dry_run:
-            files = first_untracked(catalog, plan.sent, plan.present(twins))
-            if options.confirm and files:
+            present = plan.present(twins)
+            if options.confirm and (files := first_untracked(catalog, plan.sent, present)):
                 options.confirm(remote.shown, files)
             new, refused = _push(transport, plan.refspecs, verify=options.verify)
             rejected |= refused
@@ -377,9 +377,19 @@ def _is_there(ref: Ref, targets: Collection[str], listed: Sequence[Mapping[str, 
 
 def _newest_targets(listed: Sequence[Mapping[str, str]]) -> list[str]:
     """The newest of our commits that all addresses of a remote have."""
-    common = set[tuple[str, str]].intersection(*(set(each.items()) for each in listed))
-    newest = sorted(common, key=lambda each: each[0].rpartition("/")[2], reverse=True)
-    return [target for _, target in newest[:_COMPARED]]
+    common = _common(listed, (ALL_REFS,))
+    names = sorted(common, key=lambda name: name.rpartition("/")[2], reverse=True)
+    return [common[name] for name in names[:_COMPARED]]
+
+
+def _common(listed: Sequence[Mapping[str, str]], below: tuple[str, ...]) -> dict[str, str]:
+    """The refs below some prefixes that all addresses of a remote have alike."""
+    first, *others = listed
+    return {
+        name: target
+        for name, target in first.items()
+        if name.startswith(below) and all(each.get(name) == target for each in others)
+    }
 
 
 def _secrets(repository: Repository, going: Outgoing) -> list[Finding]:

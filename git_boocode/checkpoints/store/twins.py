@@ -201,9 +201,9 @@ class Rewriter:
                 new = self._rewritten_tree(entry.id, inside)
             elif new:
                 new = self._new.get(new, new)
-            if entry.id in self._redacted:
-                self._redacted.add(tree)
             if new is not None:
+                if entry.id in self._redacted:
+                    self._redacted.add(tree)
                 mode = entry.mode.lstrip("0").encode()
                 table[os.fsencode(name)] = Item(mode, new.encode("ascii"))
         return self._store(b"tree", tree_body(table)).decode("ascii") if table else None
