@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,22 @@ def test_revert_leaves_it_alone(work: Repo) -> None:
     take()
     assert work.boocode("revert", "@~1").code == 0
     assert (text(work, "a"), text(work, "data/tracked")) == ("a\n", SECRET)
+
+
+def test_a_proposal_for_it_is_not_accepted(work: Repo) -> None:
+    work.write("data/tracked", SECRET)
+    edit = json.dumps({"path": "data/tracked", "content": "proposed\n"})
+    assert work.boocode("propose", stdin=edit).code == 0
+    refused = work.boocode("accept")
+    assert (refused.code, text(work, "data/tracked")) == (1, SECRET)
+    assert "'data/tracked' cannot be replaced" in refused.err
+
+
+def test_no_version_of_it_is_kept(work: Repo) -> None:
+    work.write("data/new", SECRET)
+    done = work.boocode("read", "data/new")
+    assert "boocode.exclude names it" in done.err
+    assert SECRET not in blobs(work)
 
 
 def test_status_show_and_log_name_it(work: Repo) -> None:

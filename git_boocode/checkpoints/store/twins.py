@@ -28,7 +28,7 @@ from git_boocode.repo.store import CatFile, tree_entries
 from git_boocode.repo.trees import Item, tree_body
 
 # In bytes; a file is held in memory while its secrets are replaced.
-_LARGEST = 256 << 20
+_LARGEST = 64 << 20
 _SIGNATURES = ("gpgsig", "gpgsig-sha256", "mergetag")
 _PROOF = "proof"
 
