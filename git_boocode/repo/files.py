@@ -240,6 +240,14 @@ def _looks_like_git(path: str) -> bool:
     return shared or all(os.path.isdir(os.path.join(path, name)) for name in ("objects", "refs"))
 
 
+def is_possible(path: str) -> bool:
+    """Whether the system accepts a path or an argument, which may come from a remote."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
 def is_in_dot_git(path: str) -> bool:
     """Whether a part of a path is `.git`; see `is_dot_git`."""
     # A backslash is a separator in Git for Windows; git's own `verify_path` considers that, too.

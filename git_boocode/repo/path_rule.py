@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from git_boocode.repo.config import configured
 from git_boocode.repo.errors import FatalError
+from git_boocode.repo.files import is_possible
 from git_boocode.repo.git import Git, GitError, nul_records
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import fresh_path
@@ -84,7 +85,7 @@ class PathRule(NamedTuple):
 
 def recorded_rule(specs: Iterable[str]) -> PathRule:
     """The rule that a checkpoint records, which may come from a remote: a part of a huge one."""
-    usable = (spec for spec in specs if spec and "\0" not in spec and len(spec) <= _LONGEST)
+    usable = (spec for spec in specs if spec and len(spec) <= _LONGEST and is_possible(spec))
     return PathRule(EXCLUDE, tuple(islice(usable, _MOST)))
 
 

@@ -98,7 +98,7 @@ def test_a_part_of_the_worktree(work: Repo) -> None:
 
 def test_a_rule_of_a_remote_that_makes_no_sense(work: Repo) -> None:
     work.git("config", "--unset-all", "boocode.exclude")
-    specs = [":(nonsense)x", "a\0b", "x" * 5000, *map(str, range(1000))]
+    specs = [":(nonsense)x", "a\0b", "\ud800", "x" * 5000, *map(str, range(1000))]
     before = take()
     message = Metadata({**before.meta.values, EXCLUDED: specs}).message()
     odd = work.git("commit-tree", before.tree, "-p", "HEAD", stdin=message).strip()

@@ -52,6 +52,10 @@ def evil_everywhere(evil: str) -> dict[str, Any]:
         "anchor": {"agent": evil, "session": evil, evil: evil},
         "meta": {evil: [evil]},
         "skipped": [{"path": evil, "reason": evil}, {"path": f"{evil}/x", "reason": evil}],
+        "excluded": [evil, 1],
+        "included": [evil, f"{evil}/x", {}],
+        "withheld": evil,
+        "redacted": evil,
     }
 
 

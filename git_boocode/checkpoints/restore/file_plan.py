@@ -41,7 +41,7 @@ from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, changed_submod
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.repo.errors import FatalError, NextStep, RefusedError, shell_command, step_that
-from git_boocode.repo.files import is_in_dot_git, walk_directories
+from git_boocode.repo.files import is_in_dot_git, is_possible, walk_directories
 from git_boocode.repo.ids import id_time
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.object_writer import GITLINK, SYMLINK
@@ -297,7 +297,7 @@ class FilePlanner:
         return {
             path: str(reason)
             for path, reason in pairs
-            if isinstance(path, str) and not is_in_dot_git(path)
+            if isinstance(path, str) and is_possible(path) and not is_in_dot_git(path)
         }
 
     def _not_recorded_then(self, kept: Container[str]) -> dict[str, str]:
