@@ -29,6 +29,8 @@ from git_boocode.repo.reported_turn import (
 )
 from git_boocode.repo.repository import Repository
 
+PROBLEM_DAYS = 7
+"""How far back problems in hooks are reported."""
 _MOST = 50
 _MOMENT = 10.0
 """Seconds within which equal prompts to two agents are one turn."""
@@ -254,6 +256,19 @@ def last_calls(repository: Repository) -> dict[str, str]:
         if entry.worktree == repository.worktree:
             calls[entry.agent] = max(entry.time, calls.get(entry.agent, ""))
     return calls
+
+
+def failed_calls(repository: Repository, *, since: float) -> list[LogEntry]:
+    """The newest problem of each agent that has reported no turn or tool in this worktree after it.
+
+    Without older ones than `since`, in seconds since 1970.
+    """
+    reported = last_reports(repository.state_dir)
+    found = entries(repository.common_state_dir, since=since)
+    latest = {entry.agent: entry for entry in found if entry.worktree == repository.worktree}
+    return [
+        entry for name, entry in latest.items() if entry.time > timestamp(reported.get(name, 0.0))
+    ]
 
 
 def newest(found: list[LogEntry], count: int) -> list[tuple[LogEntry, int]]:

@@ -12,8 +12,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_boocode.agents.agent import HOOKS, USER, Agent
-from git_boocode.agents.config_files import Locations
+from git_boocode.agents.config_files import Locations, load
 from git_boocode.agents.file_edits import read_file
+from git_boocode.agents.hook_state import last_calls
 from git_boocode.agents.own_hooks import has_own
 from git_boocode.agents.plugins import plugins_here
 from git_boocode.agents.registry import AGENTS
@@ -100,6 +101,25 @@ def missing_hooks(repository: Repository, worktree: str) -> MissingHooks | None:
         return None
     held = sum(bool(found & names) for names in agents.values())
     return MissingHooks(tuple(name for name in AGENTS if name in found), held, len(listed))
+
+
+def vanished_hooks(repository: Repository) -> list[Agent]:
+    """The agents that have called hooks in this worktree, but whose hooks somebody has removed.
+
+    Those that `hooks uninstall` has removed are not among them.
+    """
+    locations, calls = Locations.of(repository), last_calls(repository)
+    plugins = {state.agent for state in plugins_here(locations) if state.enabled}
+    found = []
+    for agent in AGENTS.values():
+        if agent.name in plugins or not calls.keys() & {agent.name, *agent.run_by}:
+            continue
+        scopes = locations.scopes(agent, HOOKS)
+        files = [file for scope in scopes for file in locations.files(agent, scope, HOOKS)]
+        holds = any(_has_own(agent, file.path) for file in files)
+        if not holds and any(load(file.record) for file in files):
+            found.append(agent)
+    return found
 
 
 def _is_at_home(locations: Locations, agent: Agent) -> bool:

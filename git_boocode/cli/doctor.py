@@ -10,7 +10,7 @@ from time import time
 
 import click
 
-from git_boocode.agents.hook_state import entries, log_path, newest
+from git_boocode.agents.hook_state import PROBLEM_DAYS, entries, log_path, newest
 from git_boocode.agents.registry import AGENTS
 from git_boocode.checkpoints.checkup import (
     Finding,
@@ -43,11 +43,10 @@ from git_boocode.repo.lock import interrupted_restore, worktree_lock
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import restore_with_edits
 from git_boocode.workflows.restore_with_edits import half_way, is_kept, remedy
+from git_boocode.workflows.settings_checkup import check_settings
 
 _PATIENCE = 2.0
 """Seconds to wait for a running command, which is not a problem."""
-_DAYS = 7
-"""How far back problems in hooks are reported."""
 _NEWEST = 5
 _REMOVAL = ("removes it", "it was removed")
 
@@ -69,7 +68,8 @@ def doctor(fix: bool) -> int:
             findings += _in_worktree(repository, failures, fix=fix)
         findings += check_checkpoints(repository, Proposals(repository), fix=fix)
         findings += check_disk(repository, fix=fix)
-    findings += [*_forks(repository, fix=fix), *_silent(repository), *_hooks(repository)]
+    findings += [*_forks(repository, fix=fix), *check_settings(repository)]
+    findings += [*_silent(repository), *_hooks(repository)]
     unfixed = [finding for finding in findings if not (finding.fixed or finding.past)]
     rows = [finding._asdict() for finding in findings]
     if not wants_json():
@@ -253,7 +253,7 @@ def _silent(repository: Repository) -> Iterator[Finding]:
 
 
 def _hooks(repository: Repository) -> Iterator[Finding]:
-    found = entries(repository.common_state_dir, since=time() - _DAYS * 86_400)
+    found = entries(repository.common_state_dir, since=time() - PROBLEM_DAYS * 86_400)
     if not found:
         return
     lines = []
@@ -264,7 +264,7 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
         lines.append(f"{entry.time} {who}{where}: {entry.message}{times}")
     what = "a problem" if len(found) == 1 else f"{len(found)} problems"
     path = log_path(repository.common_state_dir)
-    message = f"hooks reported {what} in the last {_DAYS} days"
+    message = f"hooks reported {what} in the last {PROBLEM_DAYS} days"
     remedy = f"the whole log is '{path}'"
     yield Finding("hooks", message, (path,), remedy, lines=tuple(lines), past=True)
 

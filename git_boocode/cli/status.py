@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import FileStatus, ProposalStatus, proposal_status
 from git_boocode.repo.disk import by_kind, disk_usage, human_size, private_bytes
 from git_boocode.repo.entries import MAX_DISK
+from git_boocode.repo.errors import shell_command
 from git_boocode.repo.layout import (
     ALL_REFS,
     ARCHIVE,
@@ -92,6 +94,7 @@ def file_lines(files: Sequence[FileStatus]) -> list[str]:
     return [file_line(file) for file in files if file.letters]
 
 
+_SEE_DOCTOR = "'git boocode doctor' says more"
 _KINDS = {
     "count": (CHECKPOINTS, "checkpoint", "checkpoints"),
     "safety": (SAFETY, "safety checkpoint", "safety checkpoints"),
@@ -127,7 +130,7 @@ def show_overview(repository: Repository, found: ProposalStatus) -> None:
             print_text(f"  {printable(line)}")
     if not any(section.lines for section in sections):
         print_text("no hooks are installed, and nothing is recorded")
-    print_hints(tuple(hint for section in sections for hint in section.hints))
+    print_hints(tuple(dict.fromkeys(hint for section in sections for hint in section.hints)))
 
 
 def _proposal(found: ProposalStatus) -> OverviewSection:
@@ -155,6 +158,7 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     lines = [] if turn is None else [turn.describe()]
     hints = [] if turn is None else ["'git boocode turn end' ends the running turn"]
     yield OverviewSection("turn", turn and turn.as_json(), lines, hints)
+    yield _settings(repository)
     yield _hooks(repository)
     yield _checkpoints(repository, refs)
     nested = unrecorded_repositories(repository)
@@ -200,18 +204,30 @@ def _storage(repository: Repository, refs: list[Ref]) -> OverviewSection:
         lines.append(f"{human_size(files)} of private files")
     if kinds and total and limit and total - kinds["remotes"] > limit:
         lines.append(f"more than {MAX_DISK}, {human_size(limit)}")
-        hints.append("'git boocode doctor' says why")
+        hints.append(_SEE_DOCTOR)
     value = {"bytes": total, "kinds": kinds, "files": files, "limit": limit}
     return OverviewSection("storage", value, lines, hints)
+
+
+def _settings(repository: Repository) -> OverviewSection:
+    from git_boocode.workflows.settings_checkup import check_settings
+
+    found = check_settings(repository)
+    hints = [_SEE_DOCTOR] if found else []
+    lines = [each.message for each in found]
+    rows = [each._asdict() for each in found]
+    return OverviewSection("settings", rows, [*first_lines(lines)] if lines else [], hints)
 
 
 def _hooks(repository: Repository) -> OverviewSection:
     # The readers of settings are expensive to import; the server and --porcelain need none.
     from git_boocode.agents.config_files import Locations
     from git_boocode.agents.git_install import git_hooks_status
+    from git_boocode.agents.hook_state import PROBLEM_DAYS, failed_calls
     from git_boocode.agents.install import NOT_INSTALLED, State, states_here
     from git_boocode.agents.plugins import PluginState, plugins_here
-    from git_boocode.agents.worktree_hooks import missing_hooks
+    from git_boocode.agents.registry import AGENTS
+    from git_boocode.agents.worktree_hooks import missing_hooks, vanished_hooks
     from git_boocode.cli.hooks_status import git_row, last_called, trust_advice
 
     def described(state: State | PluginState) -> str:
@@ -232,13 +248,35 @@ def _hooks(repository: Repository) -> OverviewSection:
     hints = trust_advice([*installed, *plugins])
     missing = missing_hooks(repository, repository.worktree)
     hints += missing.hints if missing else ()
-    if not (installed or plugins or missing):
+    failed = failed_calls(repository, since=time.time() - PROBLEM_DAYS * 86_400)
+    failed = [entry for entry in failed if entry.agent in AGENTS]
+    lines += [
+        f"{AGENTS[each.agent].title}: its last call failed: {each.message}" for each in failed
+    ]
+    hints += [_SEE_DOCTOR] if failed else []
+    vanished = vanished_hooks(repository)
+    for agent in vanished:
+        lines.append(f"{agent.title}: the hooks are gone, so nothing is recorded any more")
+        install = shell_command("git", "boocode", "hooks", "install", "--agent", agent.name)
+        hints.append(f"'{install}' installs the hooks of {agent.title} again")
+    if not (installed or plugins or missing or vanished):
         hints.append("'git boocode hooks install' has agents take checkpoints")
     value = {
         "agents": [state._asdict() for state in installed],
         "plugins": [state._asdict() for state in plugins],
         "git": [git_row(each) for each in git],
         "missing": [*missing.agents] if missing else [],
+        "gone": [agent.name for agent in vanished],
+        "failed": [
+            {
+                "agent": each.agent,
+                "event": each.event,
+                "time": each.time,
+                "code": each.what,
+                "message": each.message,
+            }
+            for each in failed
+        ],
     }
     return OverviewSection("hooks", value, lines, hints)
 

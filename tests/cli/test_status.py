@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.agents.kit import fire, recorded
+from tests.agents.kit import Turns, fire, recorded, turn
 from tests.repo_kit import Repo
 
 
@@ -50,6 +50,46 @@ def test_an_overview(repo: Repo) -> None:
     assert answer["checkpoints"]["newest"]["id"] == newest["id"]
     assert answer["checkpoints"]["newest"]["label"] == "a label"
     assert answer["storage"]["bytes"] > 0
+
+
+def test_a_call_that_failed_is_reported_until_one_succeeds(repo: Repo) -> None:
+    repo.boocode("hooks", "install", "--agent", "claude-code")
+    turn(repo)
+    assert "failed" not in repo.boocode("status").out
+    repo.git("config", "boocode.maxFileSize", "1x")
+    turn(repo, prompt="next")
+    done = repo.boocode("status")
+    said = f"bad value '1x' for 'boocode.maxFileSize' in {repo.top}/.git/config"
+    assert done.out.startswith(f"settings:\n  {said}\nhooks:\n  Claude Code (local): last called ")
+    assert f"  Claude Code: its last call failed: {said}\n" in done.out
+    assert done.err == "hint: 'git boocode doctor' says more\n"
+    [failed] = repo.boocode("status", "--json").json["hooks"]["failed"]
+    assert (failed["agent"], failed["code"]) == ("claude-code", "bad_config")
+    repo.git("config", "boocode.maxFileSize", "1m")
+    turn(repo, prompt="and again")
+    assert "failed" not in repo.boocode("status").out
+
+
+def test_hooks_that_vanished_are_missed(repo: Repo) -> None:
+    repo.boocode("hooks", "install", "--agent", "claude-code")
+    path = repo.top / ".claude/settings.local.json"
+    written = path.read_text()
+    repo.git("clean", "-fdq")
+    # It has never called them.
+    assert "gone" not in repo.boocode("status").out
+    Turns(repo).whole("do it", a="a\n")
+    done = repo.boocode("status")
+    assert "  Claude Code: the hooks are gone, so nothing is recorded any more\n" in done.out
+    assert done.err == (
+        "hint: 'git boocode hooks install --agent claude-code' installs the hooks of Claude Code "
+        "again\n"
+    )
+    assert repo.boocode("status", "--json").json["hooks"]["gone"] == ["claude-code"]
+    repo.boocode("hooks", "install", "--agent", "claude-code")
+    assert path.read_text() == written
+    assert "gone" not in repo.boocode("status").out
+    repo.boocode("hooks", "uninstall")
+    assert "gone" not in repo.boocode("status").out
 
 
 def test_an_interruption_comes_first(repo: Repo) -> None:
