@@ -69,16 +69,16 @@ def _over_budget(repository: Repository, *, fix: bool) -> Iterator[Finding]:
         return
     used, limit = human_size(found.used), human_size(found.limit)
     message = f"checkpoints and edit records take {used}, more than {MAX_DISK} ({limit})"
-    if found.left <= found.limit:
-        remedy = "'git boocode prune --all' deletes the oldest, and so does a later checkpoint"
-        again = partial(prune, repository, everywhere=True)
-        finding = Finding("over_budget", message, (), remedy)
-        yield finding.repaired(again, "the oldest were deleted", fix=fix)
-        return
     stays = "the newest day of each worktree, open turns, proposals, what undo and redo need"
-    lines = (f"{human_size(found.left)} stay: {stays}",)
-    remedy = f"'git config {MAX_DISK} <size>' sets a larger size"
-    yield Finding("over_budget", message, (), remedy, lines=lines, past=True)
+    lines = (f"{human_size(found.left)} stay: {stays}",) if found.left > found.limit else ()
+    if found.left < found.used:
+        remedy = "'git boocode prune --all' deletes the oldest, and so does a later checkpoint"
+        finding = Finding("over_budget", message, (), remedy, lines=lines)
+        again = partial(prune, repository, everywhere=True)
+        yield finding.repaired(again, "the oldest were deleted", fix=fix)
+    else:
+        remedy = f"'git config {MAX_DISK} <size>' sets a larger size"
+        yield Finding("over_budget", message, (), remedy, lines=lines, past=True)
 
 
 def _removable(paths: Iterable[str], message: str, *, fix: bool) -> Iterator[Finding]:
