@@ -96,6 +96,7 @@ def test_a_part_of_the_worktree(work: Repo) -> None:
     assert SECRET not in blobs(work)
 
 
+@pytest.mark.slow
 def test_a_rule_of_a_remote_that_makes_no_sense(work: Repo) -> None:
     work.git("config", "--unset-all", "boocode.exclude")
     specs = [":(nonsense)x", "a\0b", "\ud800", "x" * 5000, *map(str, range(1000))]
@@ -173,6 +174,23 @@ def test_revert_leaves_it_alone(work: Repo) -> None:
     take()
     assert work.boocode("revert", "@~1").code == 0
     assert (text(work, "a"), text(work, "data/tracked")) == ("a\n", SECRET)
+
+
+@pytest.mark.slow
+def test_a_conflict_in_it_stays(work: Repo) -> None:
+    work.git("checkout", "-q", "-b", "other")
+    work.commit(**{"data/tracked": "theirs\n", "a": "theirs\n"})
+    work.git("checkout", "-q", "main")
+    work.commit(**{"data/tracked": "ours\n", "a": "ours\n"})
+    work.git("merge", "other", check=False)
+    taken = take()
+    assert work.git("show", f"{taken.commit.id}:data/tracked") == "ours\n"
+    work.write("a", "resolved\n")
+    work.git("add", "a")
+    back(taken.id)
+    assert work.git("status", "--short") == "UU a\nUU data/tracked\n"
+    undone()
+    assert work.git("status", "--short") == "M  a\nUU data/tracked\n"
 
 
 def test_a_proposal_for_it_is_not_accepted(work: Repo) -> None:

@@ -105,6 +105,7 @@ def test_the_original_stays(both: Both) -> None:
     assert (found.commit.id, found.ref) == (taken.commit.id, taken.ref)
 
 
+@pytest.mark.slow
 def test_only_what_has_secrets_gets_a_twin(both: Both) -> None:
     clean = take()
     both.ours.write("new", f"{TOKEN}\n")
@@ -137,6 +138,7 @@ def test_notes_with_secrets_stay_here(both: Both) -> None:
     assert both.remote.git("for-each-ref", "refs/notes") == ""
 
 
+@pytest.mark.slow
 def test_conflict_stages_are_left_out(both: Both) -> None:
     git = both.ours.git
     git("checkout", "-q", "-b", "other")
