@@ -173,6 +173,21 @@ def test_it_is_never_pushed(both: Both) -> None:
     assert (text(both.theirs, ".env"), text(both.theirs, "new")) == ("theirs\n", "new\n")
 
 
+def test_one_in_a_directory_has_the_name_of_one_above(both: Both) -> None:
+    both.ours.git("config", "boocode.include", ":(glob)**/.env")
+    paths = (".env", "in/.env", "in/deep/.env", "in/.envs/.env", "other/in/.env")
+    for path in paths:
+        both.ours.write(path, f"{path} {PRIVATE}")
+    both.ours.write("in/deep/new", "new\n")
+    taken = take()
+    assert taken.meta.values[INCLUDED] == sorted(paths)
+    assert push(both.ours).ids == [taken.id]
+    assert PRIVATE not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
+    shown = both.remote.git("ls-tree", "-r", "--name-only", f"refs/boocode/checkpoints/{taken.id}")
+    assert ".env" not in shown
+    assert "in/deep/new" in shown
+
+
 def test_a_proposal_for_it_is_not_pushed(both: Both) -> None:
     both.ours.write(".gitignore", ".env\n")
     both.ours.git("config", "boocode.include", ".env")

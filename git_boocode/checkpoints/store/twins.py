@@ -196,8 +196,8 @@ class Rewriter:
         for name, entry in tree_entries(found):
             new: str | None = None if name in private else entry.id
             if new and entry.kind == "tree":
-                below = (path.removeprefix(f"{name}/") for path in private)
-                inside = frozenset(path for path in below if path not in private)
+                top = f"{name}/"
+                inside = frozenset(p.removeprefix(top) for p in private if p.startswith(top))
                 new = self._rewritten_tree(entry.id, inside)
             elif new:
                 new = self._new.get(new, new)
