@@ -104,7 +104,7 @@ def test_a_turn_that_goes_on_has_no_end(three: Repo) -> None:
     before = three.read("a")
     undo = back("label:first").undo
     assert undo is not None
-    with pytest.raises(RefusedError, match="unknown how the turn"):
+    with pytest.raises(RefusedError, match="began no turn"):
         back(undo, after=True)
     undone()
     assert three.read("a") == before
