@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import click
 
+from git_boocode.agents.agent import USER
 from git_boocode.agents.config_files import Locations, stop_excluding
 from git_boocode.agents.git_install import plan_git_hooks
 from git_boocode.agents.install import PlannedChange, carry_out, plan_uninstall
@@ -50,20 +51,26 @@ _WORDS = {
 
 
 @click.command(cls=Command)
+@option("--user", "Remove the hooks in your home directory, too, which serve all repositories.")
 @option("--everything", "Remove all that is left, too, without asking.")
 @option("-n, --dry-run", "Only show what would be removed.")
 @json_option
-def uninstall(everything: bool, dry_run: bool) -> int:
+def uninstall(user: bool, everything: bool, dry_run: bool) -> int:
     """Remove the hooks, and all that git-boocode keeps in this repository.
 
-    The hooks of agents in all worktrees and in your home directory go, with the server that 'serve
-    --install' added, and git's. For checkpoints,
+    The hooks of agents in all worktrees go, with the server that 'serve --install' added, and
+    git's. For the hooks in your home directory, which serve all repositories, and for checkpoints,
     private files, settings, and transcripts that callbacks have saved, the command asks one by one;
-    without a terminal they stay, unless --everything is given.
+    without a terminal they stay, unless --user or --everything is given.
     """
     repository = Repository.discover()
-    hooks, found = _hooks(repository), parts(repository)
+    (hooks, at_home), found = _hooks(repository), parts(repository)
     asks = can_ask() and not (everything or dry_run or wants_json())
+    leaves_home = bool(at_home.edits) and not (
+        user or everything or (asks and agrees(f"remove {_at_home(at_home)}?"))
+    )
+    if not leaves_home:
+        hooks = hooks._replace(changes=[*hooks.changes, *at_home.changes])
     removes = asks or (everything and not dry_run)
     removed = _chosen(found, ask=asks) if removes else set()
     if not dry_run:
@@ -73,6 +80,8 @@ def uninstall(everything: bool, dry_run: bool) -> int:
     notes = [*plugin_notes(hooks.locations, AGENTS.values()), *_notes(repository, found)]
     if not (dry_run or everything or asks):
         notes = [*_left(found), *notes]
+    if leaves_home and not asks:
+        notes.insert(0, f"left: {_at_home(at_home)}; 'git boocode uninstall --user' removes them")
     if wants_json():
         rows = [{"name": p.name, "items": p.items, "removed": p.name in removed} for p in found]
         answer = {"ok": True, "dry_run": dry_run, "hooks": hooks.rows(), "parts": rows}
@@ -96,8 +105,16 @@ def _remove(repository: Repository, hooks: HooksPlan, names: set[str]) -> None:
                 print_feedback(f"removed {_counted(part)}")
 
 
-def _hooks(repository: Repository) -> HooksPlan:
-    """What removes hooks and server from agents' files of all worktrees and the home, and git's."""
+def _at_home(plan: HooksPlan) -> str:
+    titles = dict.fromkeys(change.file.agent.title for change in plan.changes if change.edit)
+    return f"the hooks in your home directory, which serve all repositories ({', '.join(titles)})"
+
+
+def _hooks(repository: Repository) -> tuple[HooksPlan, HooksPlan]:
+    """What removes hooks and server from agents' files of all worktrees, and git's hooks.
+
+    And what removes them from files in the home directory.
+    """
     changes: dict[str, PlannedChange] = {}
     paths: set[str] = set()
     for other in _worktrees(repository):
@@ -109,9 +126,11 @@ def _hooks(repository: Repository) -> HooksPlan:
             changes.setdefault(os.path.realpath(change.file.path), change)
     git = plan_git_hooks(repository, remove=True)
     exclude = list(stop_excluding(repository, sorted(paths)))
-    changed = list(changes.values())
-    plan = HooksPlan(Locations.of(repository), changed, git=git, exclude=exclude)
-    return with_log_decoration(plan)
+    here = [change for change in changes.values() if change.file.scope != USER]
+    at_home = [change for change in changes.values() if change.file.scope == USER]
+    locations = Locations.of(repository)
+    plan = HooksPlan(locations, here, git=git, exclude=exclude)
+    return with_log_decoration(plan), HooksPlan(locations, at_home)
 
 
 def _worktrees(repository: Repository) -> Iterator[Repository]:

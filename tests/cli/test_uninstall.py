@@ -79,19 +79,33 @@ def test_everything_goes_and_what_is_not_ours_stays(used: Repo, sealed: Path) ->
     assert used.boocode("checkpoint").code == 0
 
 
-def test_without_a_terminal_only_the_hooks_go(used: Repo) -> None:
+def test_without_a_terminal_only_the_hooks_of_the_repository_go(used: Repo, sealed: Path) -> None:
     done = used.boocode("uninstall")
     assert done.code == 0
     assert " M .claude/settings.json: Claude Code (project)\n" in done.out
+    assert done.err.startswith(
+        "hint: left: the hooks in your home directory, which serve all repositories (Claude Code); "
+        "'git boocode uninstall --user' removes them\n"
+    )
+    assert (sealed / ".claude/settings.json").exists()
     assert "hint: left: 1 saved transcript (" in done.err
     assert "'git boocode uninstall --everything' removes them\n" in done.err
     assert used.boocode("undo").code == 0
+    answer = used.boocode("uninstall", "--user", "--json").json
+    assert [row["path"] for row in answer["hooks"]] == [str(sealed / ".claude/settings.json")]
+    assert not (sealed / ".claude").exists()
 
 
-def test_one_question_for_each_part(used: Repo) -> None:
-    done = on_a_terminal("n\ny\nn\ny", "uninstall")
+def test_one_question_for_each_part(used: Repo, sealed: Path) -> None:
+    done = on_a_terminal("n\nn\ny\nn\ny", "uninstall")
     assert done.code == 0
+    assert done.err.count("home directory") == 1
+    assert (
+        "remove the hooks in your home directory, which serve all repositories (Claude Code)? [y/N]"
+    ) in done.err
+    assert (sealed / ".claude/settings.json").exists()
     assert re.findall(r"remove [^(]*\((.*?)\)\? \[y/N\]", done.err) == [
+        "Claude Code",
         "which undo needs",
         "all checkpoints, proposals, edit records and kept versions",
         ".git/boocode of all worktrees",
@@ -102,8 +116,9 @@ def test_one_question_for_each_part(used: Repo) -> None:
     assert "boocode" not in used.read(".git/config").decode()
 
 
-def test_private_files_stay_with_the_checkpoints_that_need_them(used: Repo) -> None:
-    done = on_a_terminal("n\nn\nn", "uninstall")
+def test_private_files_stay_with_the_checkpoints_that_need_them(used: Repo, sealed: Path) -> None:
+    done = on_a_terminal("y\nn\nn\nn", "uninstall")
+    assert not (sealed / ".claude").exists()
     assert ".git/boocode of all worktrees" not in done.err
     assert (used.top / ".git/worktrees/linked/boocode/worktree-id").exists()
     assert used.boocode("undo").code == 0
