@@ -26,6 +26,7 @@ def texts_in(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.slow
 def test_the_commands_in_messages_exist() -> None:
     for path in PACKAGE.rglob("*.py"):
         for text in texts_in(ast.parse(path.read_text(encoding="utf-8"))):

@@ -97,6 +97,7 @@ def test_examples_are_commands() -> None:
     assert refused == []
 
 
+@pytest.mark.slow
 def test_every_page_is_clean_roff() -> None:
     if not shutil.which("man"):
         pytest.skip("there is no man on this machine")

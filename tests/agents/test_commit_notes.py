@@ -103,6 +103,7 @@ def test_amended_and_rebased_where_the_turns_are_gone(repo: Repo, *, copied: boo
     expect([(number, number)])
 
 
+@pytest.mark.slow
 def test_commits_in_a_turn_once_it_has_ended(repo: Repo) -> None:
     repo.commit("base", f="a\n")
     install()

@@ -262,6 +262,7 @@ def test_notes_are_read_where_turns_are_gone(repo: Repo, tmp_path: Path) -> None
     assert "none wrote any" in clone.boocode("show", "HEAD~1").out
 
 
+@pytest.mark.slow
 def test_the_turns_of_a_range_of_commits(repo: Repo) -> None:
     repo.commit("base", f="a\n")
     for name in ("one", "two", "three"):

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from git_boocode.checkpoints.capture import prune_daily
 from git_boocode.checkpoints.store.retention import Rules, overdraft, prune
 from git_boocode.repo.disk import disk_usage
@@ -179,6 +181,7 @@ def test_edit_records_and_what_was_read_go_by_their_age(repo: Repo) -> None:
     assert ids(repo, "checkpoints", "edits", "reads") == {newest, reads[1]}
 
 
+@pytest.mark.slow
 def test_the_budget_is_held_day_by_day(repo: Repo) -> None:
     """`python -m tests.benchmarks disk` does this with 5,000 turns."""
     limit = 40 * KIB

@@ -20,8 +20,7 @@ from tests.checkpoints.test_untouched import untouched
 from tests.repo_kit import Repo
 
 QUICK_STATES = {
-    *("dirty", "unborn", "merge_conflict", "nested_repositories", "filters", "sparse_checkout"),
-    *("sha256", "linked_worktree"),
+    *("merge_conflict", "nested_repositories", "filters", "sparse_checkout", "linked_worktree"),
 }
 QUICK_EVENTS = {
     *("stash_untracked_files_too", "a_merge_with_conflicts", "edits_that_keep_size_and_time"),

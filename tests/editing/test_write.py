@@ -412,7 +412,14 @@ apply({edits!r})
 
 @pytest.mark.parametrize(
     ("call", "number"),
-    [("replace", 1), ("replace", 2), ("fsync", 1), ("fsync", 3), ("link", 3), ("unlink", 1)],
+    [
+        ("replace", 1),
+        ("link", 3),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("replace", 2), ("fsync", 1), ("fsync", 3), ("unlink", 1))
+        ),
+    ],
 )
 def test_a_kill_leaves_each_file_old_or_new(repo: Repo, call: str, number: int) -> None:
     old, new = b"old\n" * 5_000, b"new\n" + b"old\n" * 4_999

@@ -120,6 +120,7 @@ def _static() -> Iterator[Use]:
                     yield Use(f"{where}:{call.lineno}", given, bits, methods)
 
 
+@pytest.mark.slow
 def test_no_pattern_backtracks_without_bound() -> None:
     problems = {}
     for use in static():

@@ -22,7 +22,7 @@ DAYS = int(os.environ.get("INTERLEAVINGS", "1000"))
 PARTS = 10
 
 
-@pytest.mark.parametrize("number", range(1, 5))
+@pytest.mark.parametrize("number", [1, 2])
 def test_a_day(number: int, repo: Repo) -> None:
     verdict = judge(number, make_day(number), repo, repo.boocode)
     assert verdict is not None

@@ -258,15 +258,8 @@ def test_letters(cells: Repo) -> None:
     assert kit.everything(cells) == before
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        "accepted",
-        pytest.param("merged", marks=pytest.mark.slow),
-        pytest.param("marked", marks=pytest.mark.slow),
-        pytest.param("overwritten", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("way", [*WAYS])
+@pytest.mark.slow
 def test_accept(cells: Repo, way: str) -> None:
     results = {path: getattr(cell, way) for path, cell in ALL.items()}
     before = kit.everything(cells)

@@ -95,6 +95,7 @@ def test_the_turns_of_a_fork(runner: Runner) -> None:
     assert (code, "::warning::the turns of the fork" in said) == (0, True)
 
 
+@pytest.mark.slow
 def test_notes_after_a_squash_merge(runner: Runner) -> None:
     job = pushed(runner)
     before = job.clone.git("rev-parse", "origin/main").strip()

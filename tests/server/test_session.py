@@ -80,6 +80,7 @@ def test_many_requests_before_the_roots_are_named(client: Client) -> None:
     assert all(client.answer(each)["result"] for each in ids)
 
 
+@pytest.mark.slow
 def test_too_many_requests(work: Repo, serve: Serve) -> None:
     client = serve(roots=[work.top])
     client.begin()

@@ -12,7 +12,7 @@ import pytest
 
 from tests.sessions.transcript import TRANSCRIPTS, rerun
 
-_EVERYDAY = ("by-hand", "day-with-an-agent", "drifted-edit")
+_EVERYDAY = ("by-hand", "drifted-edit", "first-look")
 
 
 def _session(path: Path) -> object:
