@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from git_boocode.repo.durable import LineLog, read_private_json, write_private
+from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import timestamp
 from git_boocode.repo.layout import HOOK_LOCK, HOOK_LOG, HOOK_TOOLS, HOOK_TURNS
 from git_boocode.repo.lock import file_lock
@@ -26,6 +27,7 @@ from git_boocode.repo.reported_turn import (
     open_beside,
     open_sessions,
     turns_in,
+    without_end,
 )
 from git_boocode.repo.repository import Repository
 
@@ -140,6 +142,13 @@ class Turns:
         ]
         self._write()
 
+    def end(self, checkpoint: str) -> bool:
+        """Record that the turn that began at a checkpoint has ended; False if it had already."""
+        ended = [turn for turn in without_end(self._turns) if turn.checkpoint == checkpoint]
+        for turn in ended:
+            self.replace(turn, turn._replace(ended=True, in_call=False))
+        return bool(ended)
+
     def replace(self, old: ReportedTurn, new: ReportedTurn) -> None:
         """Record what is new about a turn."""
         if old != new:
@@ -156,6 +165,22 @@ def one_at_a_time(state_dir: str, *, patience: float) -> Iterator[Turns]:
     """Lock out the other hooks of a worktree, within `patience` seconds; yields its turns."""
     with file_lock(os.path.join(state_dir, HOOK_LOCK), patience=patience):
         yield Turns(os.path.join(state_dir, HOOK_TURNS))
+
+
+def end_reported_turn(repository: Repository, checkpoint: str) -> bool:
+    """End a turn that hooks have begun, as it is now; whether its end is recorded.
+
+    It is not if the checkpoint has left the log. RefusedError (`not_found`) if the turn has ended,
+    and all errors of `capture`.
+    """
+    # Imported late: every hook reads this module.
+    from git_boocode.checkpoints.capture import PATIENCE, capture_turn_end
+
+    with one_at_a_time(repository.state_dir, patience=PATIENCE) as turns:
+        if not turns.end(checkpoint):
+            message = f"no hook reports that turn {checkpoint} is running"
+            raise RefusedError(message, code="not_found")
+        return capture_turn_end(repository, checkpoint, "turn")
 
 
 def tools_of(state_dir: str) -> Turns:

@@ -7,9 +7,12 @@ import time
 from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import PATIENCE, Captured, Request, capture, capture_turn_end
-from git_boocode.repo.errors import FatalError, NextStep, RefusedError
-from git_boocode.repo.layout import TURN_LOCK
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.repo.errors import FatalError, NextStep, RefusedError, shortened
+from git_boocode.repo.ids import ago
+from git_boocode.repo.layout import CHECKPOINTS, TURN_LOCK
 from git_boocode.repo.lock import file_lock, worktree_lock
+from git_boocode.repo.reported_turn import read_turns, without_end
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import (
     LATEST,
@@ -22,8 +25,10 @@ from git_boocode.repo.running_turn import (
     remove_turn,
     write_turn,
 )
+from git_boocode.repo.store import ShortIds
 
 _TRIGGER = "turn"
+_MOST_HINTS = 3
 _TIMEOUT = 3600.0
 """The default of `boocode.turnTimeout`, in seconds."""
 
@@ -98,7 +103,8 @@ def end_turn(repository: Repository) -> EndedTurn:
     the turn is over although its end is not recorded.
     """
     begin = NextStep("{} begins one", "turn", "begin", typed="'git boocode turn begin'")
-    none = RefusedError("no turn is running", code="not_found", hints=(begin,))
+    hints = (*open_turn_hints(repository), begin)
+    none = RefusedError("no turn is running", code="not_found", hints=hints)
     if not is_marked(repository):
         raise none
     with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE):
@@ -114,3 +120,18 @@ def end_turn(repository: Repository) -> EndedTurn:
             raise
         remove_turn(repository)
     return EndedTurn(turn, recorded)
+
+
+def open_turn_hints(repository: Repository) -> tuple[str, ...]:
+    """Hints at the turns that hooks have begun in this worktree and not ended, and how to."""
+    catalog, hints = Catalog(repository), list[str]()
+    short = ShortIds(catalog.store)
+    for turn in without_end(read_turns(repository.state_dir)):
+        for found in catalog.entries(catalog.store.refs(f"{CHECKPOINTS}{turn.checkpoint}")):
+            label = found.meta.shown("label") if isinstance(found, Checkpoint) else ""
+            named = f" '{shortened(label)}'" if label else ""
+            hints.append(
+                f"'git boocode turn end {short(turn.checkpoint)}' ends the turn{named} that hooks "
+                f"of {turn.agent} began {ago(turn.time)}, if the agent was killed"
+            )
+    return tuple(hints[-_MOST_HINTS:])

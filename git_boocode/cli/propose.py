@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import click
 
+from git_boocode.agents.hook_state import end_reported_turn
 from git_boocode.checkpoints.capture import prune_daily
-from git_boocode.checkpoints.turn_request import TurnRequest, end_turn
+from git_boocode.checkpoints.store.catalog import Catalog
+from git_boocode.checkpoints.turn_request import TurnRequest, end_turn, open_turn_hints
 from git_boocode.cli.apply_edit import EditRequest, edit_options, print_edits
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
-from git_boocode.cli.candidates import proposed
+from git_boocode.cli.candidates import checkpoints, proposed
 from git_boocode.cli.checkpoint import warn_of_skipped
 from git_boocode.cli.framework import AtLeast, Command, CommandInfo, LazyGroup, json_option, option
 from git_boocode.cli.output import (
+    label_of,
     print_feedback,
+    print_hints,
     print_json,
     print_text,
     printable,
@@ -150,16 +154,28 @@ def begin(
 
 
 @click.command(cls=Command)
+@click.argument("name", metavar="[<turn>]", required=False, shell_complete=checkpoints)
 @json_option
-def end() -> int:
-    """End the running turn, and record the state at its end."""
+def end(name: str | None) -> int:
+    """End the running turn, and record the state at its end.
+
+    With <turn>, end one that the hooks of an agent have begun, and that they will not end because
+    the agent was killed. What has changed until now counts as changed in the turn.
+    """
     repository = Repository.discover()
     with progress(repository, "recording the worktree"):
-        ended = end_turn(repository)
+        if name is None:
+            ended = end_turn(repository)
+            answer, said = ended.as_json(), ended.turn.describe()
+        else:
+            found = Catalog(repository).find(name)
+            recorded = end_reported_turn(repository, found.id)
+            answer = {"ok": True, "id": found.id, "recorded": recorded}
+            said = " ".join(filter(None, (found.id, label_of(found))))
     if wants_json():
-        print_json(ended.as_json())
+        print_json(answer)
     else:
-        print_feedback(printable(f"ended the turn: {ended.turn.describe()}"))
+        print_feedback(printable(f"ended the turn: {said}"))
     return 0
 
 
@@ -167,12 +183,15 @@ def end() -> int:
 @json_option
 def status() -> int:
     """Show the running turn: who holds it, since when, and until when; exit with 1 if none runs."""
-    running = read_turn(Repository.discover())
+    repository = Repository.discover()
+    running = read_turn(repository)
     if running is None:
-        none = RefusedError("no turn is running", code="not_found")
+        hints = open_turn_hints(repository)
+        none = RefusedError("no turn is running", code="not_found", hints=hints)
         if wants_json():
             raise none
         print_text(none.message)
+        print_hints(hints)
         return 1
     if wants_json():
         print_json({"ok": True, "turn": running.as_json()})

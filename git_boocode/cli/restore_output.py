@@ -114,7 +114,9 @@ def print_paths(repository: Repository, result: RestoreResult) -> None:
         turn = Catalog(repository).find(result.open_turn)
         agent, label = (printable(turn.meta.shown(key)) for key in ("agent", "label"))
         named = f" '{shortened(label)}'" if label else ""
-        warn(f"the turn{named} of {agent} has not ended yet; the agent may still write files")
+        message = f"the turn{named} of {agent} has not ended yet; the agent may still write files"
+        end = f"git boocode turn end {ShortIds(repository.store)(turn.id)}"
+        warn(message, (f"'{end}' ends it, if the agent was killed",))
     _warn_of_others(result)
     for each in result.open_in:
         program = printable(each.program)

@@ -134,6 +134,12 @@ def latest_of(turns: Iterable[ReportedTurn], agent: str, session: str) -> Report
     return found
 
 
+def without_end(turns: Iterable[ReportedTurn]) -> list[ReportedTurn]:
+    """The latest turns of sessions whose end was not reported, however long ago they began."""
+    latest = {(turn.agent, turn.session): turn for turn in turns}
+    return [turn for turn in latest.values() if turn.checkpoint and not turn.ended]
+
+
 def is_in_turn(turns: Iterable[ReportedTurn], session: str) -> bool:
     """Whether a turn of a session is open; only the latest that an agent reports can be."""
     latest = {turn.agent: turn for turn in turns if turn.session == session}

@@ -242,9 +242,10 @@ def test_an_agent_that_has_not_ended_its_turn_is_named(repo: Repo) -> None:
     repo.write("a", "b\n")
     take(label="by hand")
     open_turn = "the turn 'break it' of claude-code has not ended yet"
-    assert f"warning: {open_turn}; the agent may still write files\n" in (
-        repo.boocode("restore", "-n", turn).err
-    )
+    assert (
+        f"warning: {open_turn}; the agent may still write files\n"
+        f"hint: 'git boocode turn end {turn[:13]}' ends it, if the agent was killed\n"
+    ) in repo.boocode("restore", "-n", turn).err
     assert repo.boocode("restore", "-n", turn, "--json").json["open_turn"] == turn
     assert open_turn in repo.boocode("restore", "--files-only", turn).err
     hook("Stop")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.kit import Turns
 from tests.checkpoints.kit import refs, seen
 from tests.repo_kit import Repo
 
@@ -48,6 +49,32 @@ def test_what_people_read(repo: Repo) -> None:
     gone = repo.boocode("turn", "end")
     assert (gone.code, gone.out) == (1, "")
     assert gone.err.startswith("error: no turn is running\nhint: 'git boocode turn begin'")
+
+
+def test_a_turn_whose_agent_was_killed_is_ended_by_name(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    turns = Turns(repo)
+    turns.begin("break it")
+    repo.write("a", "two\n")
+    identifier = turns["break it"]
+    shown = repo.boocode("turn", "status")
+    assert (shown.code, shown.out) == (1, "no turn is running\n")
+    hint = rf"'git boocode turn end {identifier[:13]}[0-9a-f-]*' ends the turn 'break it' that "
+    hint += r"hooks of claude-code began (just now|\d+ s ago), if the agent was killed"
+    assert re.fullmatch(f"hint: {hint}\n", shown.err)
+    refused = repo.boocode("turn", "end", "--json").json["error"]
+    assert re.match(hint, refused["hint"])
+
+    done = repo.boocode("turn", "end", "@")
+    assert (done.code, done.out) == (0, f"ended the turn: {identifier} break it\n")
+    assert refs(repo, "turn-ends")
+    repo.write("mine", "mine\n")
+    assert "running" not in repo.boocode("log").out
+    assert repo.boocode("revert", "@").code == 0
+    assert repo.read("mine") == b"mine\n"
+    assert repo.boocode("turn", "status").err == ""
+    again = repo.boocode("turn", "end", identifier, "--json")
+    assert (again.code, again.json["error"]["code"]) == (1, "not_found")
 
 
 def test_the_json_answers(repo: Repo) -> None:
