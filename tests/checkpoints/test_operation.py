@@ -63,7 +63,7 @@ class Worktree:
     def repair(self) -> None:
         """Take the last operation back, as after a kill in its middle."""
         self.state = "half-way"
-        cause = History(self.operations).cause(self.operations[-1])
+        cause = History(self.operations).unfinished(self.operations[-1])[-1]
         self._do(UNDO, self.kept[cause.id], cause.id, repairs=True)
 
 

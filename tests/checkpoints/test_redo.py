@@ -338,7 +338,7 @@ def test_an_interrupted_restore_is_undone_and_done_again(
     mess = seen(repo)
     host = Host(repo).path if with_host else None
     interrupted(monkeypatch, lambda: back(taken[1], callback=host), at=at)
-    repo.write("half", "way\n")
+    repo.write("a", "half-way\n")
     refused(redone, "interrupted")
     refused(lambda: back(taken[0], files=False), "interrupted")
     refused(lambda: back(taken[0], paths=("a",)), "interrupted")
@@ -409,6 +409,9 @@ def test_a_restore_over_an_interrupted_one(three: Three, monkeypatch: pytest.Mon
     assert seen(repo) == halfway
     assert "interrupted half-way" in repo.boocode("log").err
     undone()
+    # The first restore did not write it.
+    assert repo.read("typed") == b"since\n"
+    (repo.top / "typed").unlink()
     assert seen(repo) == mess
     sound(repo)
 

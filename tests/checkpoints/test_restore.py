@@ -971,7 +971,7 @@ def test_undo_goes_back_to_before_an_interrupted_restore(
     warning = base.boocode("log").err
     assert "restore was interrupted half-way" in warning
     assert "'git boocode undo' or 'git boocode doctor --fix' goes back to it" in warning
-    base.write("run", "half-restored\n")
+    base.write("a", "half-restored\n")
     undone()
     assert seen(base) == before
     assert base.boocode("log").err == ""
@@ -984,7 +984,7 @@ def test_an_interrupted_undo_is_remembered_through_a_failing_one(
     back()
     restored = seen(base)
     interrupted(monkeypatch, undone)
-    base.write("run", "half-undone\n")
+    base.write("a", "half-undone\n")
     with pytest.raises(RefusedError):
         undone(callback=Host(base, prepare="exit 1").path)
     undone()

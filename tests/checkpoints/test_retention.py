@@ -249,7 +249,7 @@ class Past:
             return {"target": new_id(0)}
         if kind == UNDO and self.interrupted is not None:
             found = next(entry for entry in self.safety if entry.id == self.interrupted)
-            cause = past.cause(read(found))
+            cause = past.unfinished(read(found))[-1]
             return {"target": cause.id, "of": cause.id, "mends": True}
         if kind == UNDO:
             return {"target": past.done[-1].id, "of": past.done[-1].id} if past.done else None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 import pytest
 
@@ -90,15 +91,43 @@ def test_changes_since_an_interruption_are_reported(
     interrupted(monkeypatch, back)
     restored.write("b", "hours of work\n")
     done = restored.boocode("undo")
-    first, second = done.err.splitlines()
-    assert second == "hint: 'git boocode redo' does again what was interrupted"
-    way = re.fullmatch("hint: 'git boocode restore (.+)' brings back what was here before", first)
+    first, second, third = done.err.splitlines()
+    assert first == "warning: left alone: b: changed after the interruption"
+    assert re.fullmatch("hint: 'git boocode restore .+' brings back what was here before", second)
+    assert third == "hint: 'git boocode redo' does again what was interrupted"
+    assert (restored.read("a"), restored.read("b")) == (b"another mess\n", b"hours of work\n")
+    assert "would replace later changes: 'b'" in restored.boocode("redo").err
+    assert restored.boocode("redo", "--force", "later-changes").code == 0
+    assert (restored.read("a"), restored.files().get("b")) == (b"a\n", None)
+
+
+@pytest.mark.parametrize("command", [("undo",), ("doctor", "--fix")])
+def test_a_rollback_asks_before_it_replaces_what_came_after_the_interruption(
+    restored: Repo, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    restored.write("a", "another mess\n")
+    restored.write("c/d", "mess\n")
+    interrupted(monkeypatch, back)
+    restored.write("a", "hours of work\n")
+    restored.write("c", "a file where a directory was\n")
+    restored.boocode("checkpoint", "-m", "later")
+    done = restored.boocode(*command)
+    refusal = [
+        "error: undo would replace later changes: 'a', 'c'",
+        "hint: 'git boocode undo -n' shows what would be replaced",
+        "hint: 'git boocode undo --force later-changes' does it anyway",
+    ]
+    assert (done.code, done.err.splitlines()) == (1, refusal)
+    assert restored.read("a") == b"hours of work\n"
+    assert "a restore was interrupted half-way" in restored.boocode("status").out
+    shown = restored.boocode("undo", "-n").out.splitlines()
+    assert [line for line in shown if line.startswith(" ")] == [" M a", " D c", " A c/d"]
+    forced = restored.boocode("undo", "--force", "later-changes")
+    assert (restored.read("a"), restored.read("c/d")) == (b"another mess\n", b"mess\n")
+    way = re.search("'(git boocode restore .+)' brings back what was here before", forced.err)
     assert way is not None
-    assert not (restored.top / "b").exists()
-    assert restored.boocode("redo").code == 0
-    assert not (restored.top / "b").exists()
-    assert restored.boocode("restore", way[1]).code == 0
-    assert restored.read("b") == b"hours of work\n"
+    restored.boocode(*way[1].split()[2:])
+    assert restored.read("a") == b"hours of work\n"
 
 
 def test_turns_since_the_restore_are_not_replaced_by_a_slip(restored: Repo) -> None:
@@ -156,6 +185,23 @@ def test_later_changes_are_not_replaced_by_a_slip(later: Repo, command: str) -> 
     back = "redo" if command == "undo" else "undo"
     assert later.boocode(back).code == 0
     assert seen(later) == before
+
+
+@pytest.mark.parametrize("cwd", [".", "sub"])
+def test_the_way_to_keep_a_later_change_is_named(repo: Repo, cwd: str) -> None:
+    repo.write("sub/a", "a\n")
+    take()
+    repo.write("sub/a", "mess\n")
+    repo.write("sub/later x", "mess\n")
+    back()
+    repo.write("sub/later *", "work of a day\n")
+    done = repo.boocode("undo", cwd=cwd)
+    assert done.err.startswith("error: undo would replace later changes: 'sub/later *'\n")
+    way = re.search("hint: this restores only the other files: (git boocode .+)", done.err)
+    assert way is not None
+    kept = repo.boocode(*shlex.split(way[1])[2:], cwd=cwd)
+    assert (kept.code, repo.read("sub/a"), repo.read("sub/later x")) == (0, b"mess\n", b"mess\n")
+    assert repo.read("sub/later *") == b"work of a day\n"
 
 
 def test_of_many_later_changes_the_first_are_named(restored: Repo) -> None:

@@ -326,8 +326,11 @@ class _OperationPlanner:
         plan = read_plan(self.interrupted) if self.interrupted else None
         if plan is None or not plan.kind:
             return None
-        cause = self._history.cause(plan)
-        return self._undo_of(cause if cause.id in self._safety else plan, request, repairs=True)
+        chain = self._history.unfinished(plan)
+        chain = chain if chain[-1].id in self._safety else [plan]
+        operation = self._undo_of(chain[-1], request, repairs=True)
+        unfinished = tuple(self._safety[each.id] for each in chain)
+        return operation._replace(unfinished=unfinished)
 
     def undo(self, request: RestoreRequest) -> Operation | None:
         """The undo of the latest operation that the request covers; None if there is none."""

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.exact import exact_changes, read_exact
+from git_boocode.checkpoints.restore.interrupted import InterruptedWork
 from git_boocode.checkpoints.restore.plan import is_own_safety
 from git_boocode.checkpoints.restore.request import IGNORED, HookFile, RestoreRequest
 from git_boocode.checkpoints.restore.result import LostHooks
@@ -58,6 +59,7 @@ class FilePlan(NamedTuple):
     kept: Sequence[Skipped] = ()  # the paths that differ and are kept, and why
     missing: frozenset[str] = frozenset()  # those of them that are gone and not brought back
     blocked: frozenset[str] = frozenset()  # the paths where ignored files block a change
+    later: Sequence[str] = ()  # the changes that replace what came after an interruption
     in_the_way: Collection[str] = ()  # files to record first; the plan then must be made again
     exact: ExactFiles = MappingProxyType({})  # the exact bytes and modes to restore
     hooks_lost: Sequence[LostHooks] = ()  # the files that lose our hooks
@@ -74,8 +76,11 @@ class FilePlanner:
     """Plans the changes from a snapshot to a target.
 
     `written` are the files that an earlier restore wrote: unchanged ones are deleted even if they
-    are ignored now. The caller replaces `snapshot` by one that has more files.
+    are ignored now. The caller replaces `snapshot` by one that has more files, and sets
+    `interrupted` for a rollback of an interrupted operation.
     """
+
+    interrupted: InterruptedWork | None = None
 
     def __init__(
         self,
@@ -148,10 +153,12 @@ class FilePlanner:
         elif request.only is not None:
             self._paths = request.only
         differing = self._compare(snapshot.disk_tree, self._tree)
-        wanted, blocked_changes = _choose(differing, self._paths, added)
+        paths, later, others = self._limited(differing, added)
+        wanted, blocked_changes = _choose(differing, paths, added)
         nested = {**self._nested_in_the_way(wanted), **self._nested_around(wanted)}
         kept = dict(self._reasons_to_keep(wanted, self._ignored(differing, wanted), nested))
         kept |= {change.path: "blocked by a path not named" for change in blocked_changes}
+        kept |= dict.fromkeys(others, "changed after the interruption")
         kept |= dict(self._hooks_to_keep(wanted, hook_files))
         kept |= dict.fromkeys(self._excluded(change.path for change in wanted), REASON)
         # Report also the files that the snapshot omits because the target's rules ignore them.
@@ -180,7 +187,8 @@ class FilePlanner:
         changes = [change for change in wanted if change.path not in kept]
         in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
         if in_the_way and not added:
-            return FilePlan(snapshot.disk_tree, snapshot.disk_tree, [], in_the_way=[*in_the_way])
+            before = snapshot.disk_tree
+            return FilePlan(before, before, [], later=later, in_the_way=[*in_the_way])
         tree = self._tree_after(snapshot.disk_tree, self._tree, changes, differing)
         same = self._chosen(self.exact.keys() - {change.path for change in changes} - kept.keys())
         same -= self._excluded(same)
@@ -197,6 +205,7 @@ class FilePlanner:
             frozenset(missing & kept.keys()),
             # The shorter path of each pair, because one ignored file may block many paths.
             blocked=frozenset(min(pair, key=len) for pair in blocked.items()),
+            later=[path for path in later if path not in kept],
             hooks_lost=[*self._lost_hooks(changes, hook_files)],
             staging=staging,
             staged=staged,
@@ -225,6 +234,16 @@ class FilePlanner:
             with suppress(FatalError):
                 found |= then.matching(self._repository, scratch, paths)
         return found
+
+    def _limited(
+        self, differing: list[Change], added: Collection[str]
+    ) -> tuple[frozenset[str] | None, list[str], list[str]]:
+        """The paths to change; of a rollback, those of them with later work, and the others."""
+        if self.interrupted is None:
+            return self._paths, [], []
+        named, _ = _choose(differing, self._paths)
+        paths, later = self.interrupted.limited([c for c in named if c.path not in added])
+        return paths, later, [c.path for c in named if c.path not in paths | {*added}]
 
     def _chosen(self, paths: Iterable[str]) -> set[str]:
         return {path for path in paths if self._paths is None or path in self._paths}

@@ -289,11 +289,15 @@ class History:
                 # It reverted an interrupted undo.
                 self.done.append(self._by_id[undo.of])
 
-    def cause(self, interrupted: RestorePlan) -> RestorePlan:
-        """The operation to revert: the interrupted one, or the one that it was repairing."""
-        while interrupted.repairs and interrupted.of in self._by_id:
-            interrupted = self._by_id[interrupted.of]
-        return interrupted
+    def unfinished(self, interrupted: RestorePlan) -> list[RestorePlan]:
+        """The interrupted operation, the one that it was repairing, and so on.
+
+        The last one is the operation to revert.
+        """
+        found = [interrupted]
+        while found[-1].repairs and found[-1].of in self._by_id:
+            found.append(self._by_id[found[-1].of])
+        return found
 
     def needed(self) -> set[str]:
         """The ids of the operations that yield the same history without the others."""

@@ -20,6 +20,7 @@ from git_boocode.checkpoints.restore.apply import (
 from git_boocode.checkpoints.restore.conversation import Conversation, ConversationFiles
 from git_boocode.checkpoints.restore.exact import after_restore, record_exact
 from git_boocode.checkpoints.restore.file_plan import FilePlan, FilePlanner
+from git_boocode.checkpoints.restore.interrupted import InterruptedWork, interrupted_work
 from git_boocode.checkpoints.restore.plan import (
     LogChange,
     RestorePlan,
@@ -56,7 +57,14 @@ from git_boocode.checkpoints.store.catalog import (
 from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.entries import Metadata, MetadataError
-from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError, from_os
+from git_boocode.repo.errors import (
+    BoocodeError,
+    FatalError,
+    NextStep,
+    RefusedError,
+    from_os,
+    shell_command,
+)
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import HeadMove, HeadTarget, plan_move
@@ -85,6 +93,9 @@ class Operation(NamedTuple):
     head: HeadTarget | None = None  # the new HEAD; None to leave HEAD
     log: LogChange | None = None  # the checkpoints to archive or return; None for none
     reverts: RestorePlan | None = None  # the finished operation that it undoes or redoes
+    # The safety checkpoints of an interrupted operation that it undoes, and of its repairs, newest
+    # first.
+    unfinished: tuple[Checkpoint, ...] = ()
     make: MakeWanted | None = None  # makes the target from the current state; None: it is made
     conversation: Checkpoint | None = None  # whose conversation is restored, if not the target's
 
@@ -217,13 +228,23 @@ class Transaction:
             self._exact = planner.exact
             # The pathspecs of an undo or redo need not match anything any more.
             hook_files = self._host.hook_files
+            if self._operation.unfinished:
+                planner.interrupted = self._interrupted()
             files = planner.plan(hook_files, each=self._plan.kind == RESTORE)
             if files.in_the_way:
                 # So that an undo brings them back.
                 in_the_way, top = files.in_the_way, repository.worktree
                 planner.snapshot = planner.snapshot.with_files(in_the_way, top)
-                files = planner.plan(hook_files, added=in_the_way)
+                files = planner.plan(hook_files, added=in_the_way)._replace(later=files.later)
             return planner.snapshot, files
+
+    def _interrupted(self) -> InterruptedWork:
+        unfinished = self._operation.unfinished
+        return interrupted_work(self._catalog, unfinished, self._as_left_by(unfinished[-1].id))
+
+    def _as_left_by(self, operation: str) -> set[str]:
+        """The files that are as the callback of an operation edited them."""
+        return ConversationFiles(self._repository, operation, None).as_left()
 
     def _refuse_later_changes(self, visible: str, head: str | None, files: FilePlan) -> None:
         """Refuse an undo or redo of files that changed since the operation that it reverts.
@@ -231,17 +252,49 @@ class Transaction:
         `visible` is the tree of the files before the plan added ignored ones, `head` that of HEAD.
         """
         done, force = self._operation.reverts, self._request.force
-        if done is None or force & {LATER_CHANGES, NEWER_TURNS}:
+        unfinished = self._operation.unfinished
+        if LATER_CHANGES in force or not (done or unfinished):
             return
-        # A new file replaces nothing but ignored files.
-        changes = [c for c in files.changes if c.action != "create" or IGNORED not in force]
-        later = changed_since(self._catalog, done, visible, changes) if changes else []
-        if later:
-            left_so = ConversationFiles(self._repository, done.id, None).as_left()
-            later = [path for path in later if path not in left_so]
+        if done is None:
+            done, later = read_plan(unfinished[-1]), [*files.later]
+        elif NEWER_TURNS in force:
+            return
+        else:
+            later = self._changed_since(done, visible, files)
         later += staged_since(self._catalog, done, (visible, head), files.staged)
         if later:
-            raise _later_changes(self._operation, sorted({*later}))
+            later = sorted({*later})
+            raise _later_changes(self._operation, later, self._keeping(later, files.changes))
+
+    def _keeping(self, later: Sequence[str], changes: Iterable[Change]) -> tuple[NextStep, ...]:
+        """The restore of the other files, which keeps those that changed later."""
+        others = sorted({change.path for change in changes}.difference(later))
+        request, target = self._operation.plan.request, self._target.id
+        is_listed = request.only is not None
+        if self._operation.unfinished or not others or len(others if is_listed else later) > _NAMED:
+            return ()
+        if is_listed:
+            paths = [f":(top,literal){path}" for path in others]
+        else:
+            paths = [*(request.from_top() or (":/",))]
+            paths += [f":(top,exclude,literal){path}" for path in later]
+        return (
+            NextStep(
+                "this restores only the other files: {}",
+                RESTORE,
+                target,
+                typed=f"git boocode restore {target} -- {shell_command(*paths)}",
+                given={"checkpoint": target, "paths": paths},
+            ),
+        )
+
+    def _changed_since(self, done: RestorePlan, visible: str, files: FilePlan) -> list[str]:
+        # A new file replaces nothing but ignored files.
+        force = self._request.force
+        changes = [c for c in files.changes if c.action != "create" or IGNORED not in force]
+        later = changed_since(self._catalog, done, visible, changes) if changes else []
+        left_so = self._as_left_by(done.id) if later else ()
+        return [path for path in later if path not in left_so]
 
     @contextmanager
     def _objects_of(self, checkpoint: Checkpoint) -> Iterator[None]:
@@ -504,7 +557,9 @@ def _blocked(files: FilePlan) -> RefusedError:
     )
 
 
-def _later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
+def _later_changes(
+    operation: Operation, paths: Sequence[str], keeping: tuple[NextStep, ...]
+) -> RefusedError:
     """The refusal of an undo or redo that would replace what changed after it."""
     # A name must not look like a line of its own.
     named = ", ".join(f"'{' '.join(path.splitlines())}'" for path in paths[:_NAMED])
@@ -513,6 +568,6 @@ def _later_changes(operation: Operation, paths: Sequence[str]) -> RefusedError:
     return RefusedError(
         f"{step} would replace later changes: {named}{more}",
         code="later_changes",
-        hints=request.ways_over(step, LATER_CHANGES),
+        hints=(*keeping, *request.ways_over(step, LATER_CHANGES)),
         details={"later_changes": [*paths]},
     )
