@@ -43,6 +43,7 @@ from git_boocode.repo.store import ShortIds
 
 _SHOWN_HUNKS = 5
 _SHOWN_TURNS = 3
+_SHOWN_COMMITS = 3
 _LETTERS = {"create": ("A", "green"), "delete": ("D", "red"), "modify": ("M", "yellow")}
 
 
@@ -80,6 +81,7 @@ def print_result(repository: Repository, result: RestoreResult, request: Restore
     print_paths(repository, result)
     if result.conversation_left:
         warn("the conversation was not restored: the callback that trimmed it is not configured")
+    _warn_of_removed_commits(result)
     name = ShortIds(repository.store)(result.checkpoint.id)
     print_feedback(_summary(result, name), dry_run=result.dry_run)
     if moved := _moved_checkpoints(result):
@@ -125,6 +127,17 @@ def print_paths(repository: Repository, result: RestoreResult) -> None:
         lose = "would lose" if result.dry_run else "lost"
         hint = f"'{lost.install}' installs what is missing"
         warn(f"{quote_path(lost.path)} {lose} the {lost.title}", (hint,))
+
+
+def _warn_of_removed_commits(result: RestoreResult) -> None:
+    """Warn of the commits that leave the branch with HEAD, and name what keeps them."""
+    if not result.removed_commits:
+        return
+    commits, where = result.removed_commits, printable(result.branch) or "HEAD"
+    rows = [printable(f"{each.short} {shortened(each.subject)}") for each in commits]
+    does = "would leave" if result.dry_run else "left"
+    text = f"{counted(len(rows), 'commit')} {does} {where}: {first_few(rows, _SHOWN_COMMITS)}"
+    warn(text, (f"'git branch <name> {commits[0].short}' keeps them on another branch",))
 
 
 def _warn_of_others(result: RestoreResult) -> None:

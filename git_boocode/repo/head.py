@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from git_boocode.repo.durable import is_regular, sync_refs
 from git_boocode.repo.errors import NextStep, RefusedError, from_os, shell_command
+from git_boocode.repo.git import nul_records
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import loose_ref, read_ref_file, ref_error
@@ -113,6 +114,11 @@ class HeadMove(NamedTuple):
     old: str | None
     new: str | None
 
+    @property
+    def branch(self) -> str:
+        """The name of the branch; empty for a detached HEAD."""
+        return _short(self.ref) if self.ref else ""
+
     def carry_out(self, repository: Repository, message: str) -> None:
         """Move HEAD; `message` is written to the reflog, if there is one.
 
@@ -143,6 +149,28 @@ class HeadMove(NamedTuple):
                 f"another process moved HEAD from {self.old or unborn} to {now.commit or unborn}",
                 code="conflict",
             )
+
+
+class RemovedCommit(NamedTuple):
+    """A commit that a move of HEAD takes off the branch."""
+
+    id: str
+    short: str  # its abbreviated id
+    subject: str
+
+    def as_json(self) -> dict[str, str]:
+        """The id and the subject."""
+        return {"id": self.id, "subject": self.subject}
+
+
+def removed_commits(repository: Repository, move: HeadMove) -> list[RemovedCommit]:
+    """The commits that a move takes off the branch or the detached HEAD, newest first."""
+    if move.old is None:
+        return []
+    kept = () if move.new is None else (f"^{move.new}",)
+    form = "--format=%H %h %s"
+    rows = nul_records(repository.git.run("log", "-z", form, move.old, *kept, "--"))
+    return [RemovedCommit(*row.split(" ", 2)) for row in rows]
 
 
 def plan_move(repository: Repository, now: Head, target: HeadTarget) -> HeadMove | None:

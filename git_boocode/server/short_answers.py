@@ -371,6 +371,10 @@ def _restore_lines(done: _Answered) -> Iterator[str]:
     else:
         yield f"nothing to do: the files are as at {state}"
     yield from _changed_lines(done)
+    if removed := done.get("removed_commits"):
+        subjects = [quoted(each["subject"]) for each in removed]
+        would = "would leave" if is_dry else "left"
+        yield f"{_counted(len(removed), 'commit')} {would} the branch: {first_few(subjects, 3)}"
     yield from _conversation(done)
     yield from _warnings(done)
     yield from _others(done)

@@ -245,6 +245,11 @@ def test_a_moved_head_is_offered(page: Browser, work: Repo) -> None:
         page.until(lambda: page.texts("#dialog label")[1:] == ["Move HEAD back, too"])
         page.all("#dialog input")[1].click()
         page.until(lambda: page.all("#dialog input:checked")[1:])
+        later = work.git("rev-parse", "HEAD")[:9]
+        assert page.one("#dialog .warning").text == (
+            f"1 commit would leave the branch: {later} later. "
+            f"A branch keeps them: git branch NAME {later}"
+        )
         page.one("#confirm").click()
         page.one("#undo")
         assert work.git("rev-parse", "HEAD") == before

@@ -84,7 +84,8 @@ def test_a_moved_head_is_offered(turns: Repo) -> None:
     terminal.type("1\n")
     terminal.wait_for("move HEAD back, too? [y/N]")
     terminal.type("y\n")
-    terminal.wait_for("restore this?")
+    shown = terminal.wait_for("restore this?")
+    assert re.search("1 commit would leave main: [0-9a-f]+ later\r?\n", shown)
     terminal.type("y\n")
     assert terminal.end()[0] == 0
     assert turns.git("rev-parse", "HEAD") == before

@@ -130,6 +130,29 @@ def test_a_moved_head_is_reported(repo: Repo, taken: Checkpoint) -> None:
     assert left in repo.boocode("restore", taken.id).err
 
 
+def test_commits_that_leave_the_branch_are_named(repo: Repo, taken: Checkpoint) -> None:
+    ids: list[str] = []
+    for number in range(4):
+        repo.git("commit", "-q", "--allow-empty", "-m", f"later {number}")
+        ids.insert(0, repo.git("rev-parse", "HEAD").strip())
+    rows = [{"id": each, "subject": f"later {3 - at}"} for at, each in enumerate(ids)]
+    command = ("restore", "--head", taken.id)
+    assert repo.boocode(*command, "-n", "--json").json["removed_commits"] == rows
+    short = [repo.git("rev-parse", "--short", each).strip() for each in ids]
+    named = ", ".join(f"{each} later {3 - at}" for at, each in enumerate(short[:3]))
+    keep = f"hint: 'git branch <name> {short[0]}' keeps them on another branch"
+    preview = repo.boocode(*command, "-n").err.splitlines()
+    assert preview[:2] == [f"warning: 4 commits would leave main: {named} and 1 more", keep]
+    done = repo.boocode(*command).err.splitlines()
+    assert done[:2] == [f"warning: 4 commits left main: {named} and 1 more", keep]
+    assert "warning" not in repo.boocode("undo").err
+    assert repo.git("rev-parse", "HEAD").strip() == ids[0]
+    repo.git("checkout", "-q", "--detach")
+    detached = take().id
+    repo.git("commit", "-q", "--allow-empty", "-m", "later")
+    assert "warning: 1 commit left HEAD: " in repo.boocode("restore", "--head", detached).err
+
+
 def with_submodule(repo: Repo) -> Checkpoint:
     """A checkpoint, and changes since in a submodule and in a nested repository."""
     library = repo.top.parent / f"{repo.top.name}-library"

@@ -11,6 +11,7 @@ from git_boocode.checkpoints.restore.request import ProposalStep, TurnStep
 from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.repo.errors import NextStep
+from git_boocode.repo.head import RemovedCommit
 from git_boocode.repo.open_files import OpenIn
 
 
@@ -40,6 +41,8 @@ class RestoreResult:
     hooks_lost: tuple[LostHooks, ...]  # the files that lose hooks of agents or the server
     index_reset: bool  # the staging area changed
     head_moved: bool
+    removed_commits: tuple[RemovedCommit, ...]  # those that the move takes off the branch
+    branch: str  # the branch that moves; empty for a detached HEAD
     head_differs: bool  # HEAD names another commit than the checkpoint recorded
     dry_run: bool
     callback: bool  # there is a callback
@@ -113,6 +116,7 @@ class RestoreResult:
             "worktree_reset": bool(self.changed),
             "index_reset": self.index_reset,
             "head_moved": self.head_moved,
+            **self._removed_commits_json(),
             "head_differs": self.head_differs,
             "messages_deleted": self.messages_deleted,
             "backend_reset": self.backend_reset,
@@ -147,6 +151,10 @@ class RestoreResult:
             **({"other_turns": turns} if turns else {}),
             **({"hint": str(step), "next": [step.as_json()]} if step else {}),
         }
+
+    def _removed_commits_json(self) -> dict[str, object]:
+        rows = [each.as_json() for each in self.removed_commits]
+        return {"removed_commits": rows} if rows else {}
 
     def _kept_json(self, kept: Skipped) -> dict[str, object]:
         return {**kept._asdict(), **({"missing": True} if kept.path in self.missing else {})}

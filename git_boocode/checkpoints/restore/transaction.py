@@ -67,7 +67,7 @@ from git_boocode.repo.errors import (
 )
 from git_boocode.repo.gc import protect_from_gc
 from git_boocode.repo.git import GitError
-from git_boocode.repo.head import HeadMove, HeadTarget, plan_move
+from git_boocode.repo.head import HeadMove, HeadTarget, plan_move, removed_commits
 from git_boocode.repo.index import refuse_if_locked
 from git_boocode.repo.layout import CHECKPOINTS, SAFETY, TURN_ENDS
 from git_boocode.repo.lock import (
@@ -317,6 +317,7 @@ class Transaction:
         plan, target = self._plan, self._target
         head = plan.move.new if plan.move else snapshot.head.commit
         back = target.ref.startswith(SAFETY) and plan.concerns_conversation
+        removed = removed_commits(self._repository, plan.move) if plan.move else ()
         return RestoreResult(
             plan.kind,
             target,
@@ -327,6 +328,8 @@ class Transaction:
             tuple(files.hooks_lost),
             index_reset=files.staging is not None,
             head_moved=plan.move is not None,
+            branch=plan.move.branch if plan.move else "",
+            removed_commits=tuple(removed),
             head_differs=target.meta.part("head", "commit") != head,
             dry_run=self._request.dry_run,
             callback=plan.callback,

@@ -47,7 +47,11 @@ const RESTORED_WITH = { conversation: true, head: false, after: false };
 function warnings(expected) {
   const lost = (expected.hooks_lost ?? []).map((each) => `${pathText(each.path)} would lose its hooks; '${oneLine(each.install)}' installs them again`);
   const others = expected.other_turns?.map((each) => `“${oneLine(each.label)}” of ${oneLine(each.agent)}`).join(", ");
+  const removed = expected.removed_commits ?? [];
+  const [few, more] = [removed.slice(0, 3), removed.length - 3];
+  const commits = few.map((each) => `${each.id.slice(0, 9)} ${oneLine(each.subject)}`).join(", ");
   const said = [
+    removed.length ? `${counted(removed.length, "commit")} would leave the branch: ${commits}${more > 0 ? ` and ${more} more` : ""}. A branch keeps them: git branch NAME ${removed[0].id.slice(0, 9)}` : "",
     expected.open_turn ? "The agent's turn has not ended yet; it may still write files." : "",
     others ? `This also removes the work of another session: ${others}.` : "",
     ...lost,

@@ -104,6 +104,9 @@ function described(plan, isOfPaths) {
     if (plan.head_moved) {
         lines.push("HEAD moves");
     }
+    for (const { id, subject } of plan.removed_commits ?? []) {
+        lines.push(`leaves the branch: ${id.slice(0, 9)} ${visible(subject)}`);
+    }
     if (plan.proposal) {
         lines.push("the proposal goes back");
     } else if (isOfPaths) {

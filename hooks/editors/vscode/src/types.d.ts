@@ -147,6 +147,7 @@ export interface Answer {
     changed?: Change[];
     conflicts?: Conflict[];
     kept?: { path: string; reason: string; missing?: boolean }[];
+    removed_commits?: { id: string; subject: string }[];
     checkpoint?: Turn;
     checkpoints?: Turn[];
     operations?: Operation[];
