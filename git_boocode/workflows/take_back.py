@@ -7,7 +7,6 @@ is carried out as a restore of these paths, so that undo and redo concern nothin
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -39,7 +38,7 @@ from git_boocode.checkpoints.turns import (
     turn_around,
     turns,
 )
-from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, checked_pathspecs
+from git_boocode.checkpoints.worktree.pathspecs import Pathspecs, checked_pathspecs, is_excluding
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.editing.answer import file_json
 from git_boocode.editing.edits import DEFAULT_ENCODING, EditedFile
@@ -344,7 +343,7 @@ def _refuse_unmatched(
     repository: Repository, works: Sequence[TurnWork], specs: Sequence[str], found: Merged
 ) -> None:
     """Refuse a pathspec that matches nothing that the turns changed."""
-    wanted = [spec for spec in specs if not re.match(r":[!^]|:\([^)]*\bexclude\b", spec)]
+    wanted = [spec for spec in specs if not is_excluding(spec)]
     seen = {file.path for file in found.wanted.files} | {path for path, _ in found.wanted.kept}
     for spec in wanted:
         named = Pathspecs(repository.worktree, repository.prefix, [spec])

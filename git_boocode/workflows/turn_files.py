@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from filecmp import cmp
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.request import WantedFile
 from git_boocode.checkpoints.restore.user_work import ignored_by
-from git_boocode.checkpoints.store.catalog import Checkpoint, without_index
+from git_boocode.checkpoints.store.catalog import Checkpoint, renames
+from git_boocode.checkpoints.turn_work import PathStep, TurnWork, path_steps
 from git_boocode.checkpoints.worktree.indexer import directories_of, may_convert, paths_with_filter
+from git_boocode.checkpoints.worktree.pathspecs import is_excluding
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
 from git_boocode.checkpoints.worktree.staging import Staging
 from git_boocode.proposals.local_files import worktree_contents
 from git_boocode.proposals.proposal import BlobVersion, NewVersion, version_of
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.files import MAX_BYTES, read_state
-from git_boocode.repo.git import GitError, nul_lines, nul_records
-from git_boocode.repo.object_writer import DIRECTORY, REGULAR
+from git_boocode.repo.git import GitError, nul_lines
+from git_boocode.repo.object_writer import DIRECTORY, NO_FILE, REGULAR
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import TreeEntry
 from git_boocode.workflows.disk_form import DiskFile, changed_meanwhile, wanted_file
@@ -58,7 +60,7 @@ class TurnFiles:
         self._begun = {checkpoint.tree: checkpoint.meta for checkpoint in begun}
         self._on_disk: dict[str, str] = {}  # the ids of the current blobs
         self.meta = cache(self._meta)
-        self.renames = cache(self._renames)
+        self.renames = cache(partial(renames, repository.git))
 
     # Now.
 
@@ -233,12 +235,32 @@ class TurnFiles:
 
     # Recorded states.
 
-    def _renames(self, old: str, new: str) -> Mapping[str, str]:
-        """The new names of the files that git takes for renamed between two states."""
-        git = without_index(self._repository.git)
-        options = ("-r", "-z", "-M", "--diff-filter=R", "--name-status", "--no-commit-id")
-        records = nul_records(git.run("diff-tree", *options, old, new, "--"))
-        return dict(zip(records[1::3], records[2::3], strict=True))
+    def steps(self, work: TurnWork, pathspecs: Sequence[str]) -> dict[str, tuple[PathStep, ...]]:
+        """The steps of each path; see `path_steps`.
+
+        A renamed file has two paths and is one change: either path stands for both, and without
+        the one that a pathspec excludes, the other stays, too.
+        """
+        found = path_steps(self._repository, work, pathspecs)
+        halves = [
+            path
+            for path, steps in found.items()
+            if (steps[0].change.old_mode == NO_FILE) != (steps[-1].change.mode == NO_FILE)
+        ]
+        if not (pathspecs and halves):
+            return found
+        every, excludes = path_steps(self._repository, work), any(map(is_excluding, pathspecs))
+        for path in halves:
+            steps = found[path]
+            names = self.renames(steps[0].step.before, steps[-1].step.after)
+            both = names.get(path) or {new: old for old, new in names.items()}.get(path, "")
+            if both not in every or both in found:
+                continue
+            if excludes:
+                del found[path]
+            else:
+                found[both] = every[both]
+        return found
 
     def _meta(self, name: str) -> Metadata | None:
         """What a state records beside its tree; None if that is unknown."""

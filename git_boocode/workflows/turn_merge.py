@@ -14,7 +14,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.restore.file_plan import covers
 from git_boocode.checkpoints.restore.request import WantedPaths
 from git_boocode.checkpoints.store.catalog import Change, tree_changes
-from git_boocode.checkpoints.turn_work import PathStep, TurnWork, path_steps
+from git_boocode.checkpoints.turn_work import PathStep, TurnWork
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.checkpoints.worktree.pathspecs import Pathspecs
 from git_boocode.checkpoints.worktree.snapshot import Snapshot
@@ -96,7 +96,7 @@ def merge_turns(
     merge = _TurnMerge(repository, snapshot, works, options)
     found = []
     for work in works:
-        taken, shared = _steps(repository, work, works, options)
+        taken, shared = _steps(merge.files, work, works, options)
         if shared:
             raise _shared(repository, work, shared, options)
         found.append((work, taken))
@@ -108,17 +108,17 @@ def merge_turns(
 
 
 def _steps(
-    repository: Repository,
+    files: TurnFiles,
     work: TurnWork,
     works: Sequence[TurnWork],
     options: MergeOptions,
 ) -> tuple[dict[str, tuple[PathStep, ...]], dict[str, tuple[str, ...]]]:
     """The steps by path, and the paths that may be of other turns as well, with their ids."""
-    found = path_steps(repository, work, options.pathspecs)
+    found = files.steps(work, options.pathspecs)
     if not work.shared:
         return found, {}
     with_shared = work._replace(steps=work.with_shared)
-    steps = path_steps(repository, with_shared, options.pathspecs)
+    steps = files.steps(with_shared, options.pathspecs)
     merged = {each.turn.checkpoint.id for each in works}
     unclear = {
         path: ids

@@ -196,6 +196,24 @@ def test_what_the_checkpoint_did_not_record_is_named(repo: Repo) -> None:
     assert repo.boocode("restore", "@", "data/same").err.splitlines() == [changed]
 
 
+def test_the_former_name_of_a_file_that_is_deleted_is_named(repo: Repo) -> None:
+    repo.commit(**{"sub/old": "text\n" * 20, "new/other": "x\n"})
+    taken = take().id
+    repo.git("mv", "sub/old", "new/name")
+    command = f"git boocode restore {taken} --files-only -- ../sub/old"
+    reason = f"renamed to 'new/name', and not named; '{command}' brings it back"
+    asked = ("restore", taken, "--files-only", "-n", "--json", "--", "name")
+    kept = repo.boocode(*asked, cwd="new").json["kept"]
+    assert kept == [{"path": "sub/old", "reason": reason, "missing": True}]
+    done = repo.boocode("restore", taken, "--files-only", "--", "name", cwd="new")
+    assert done.err.splitlines()[0] == f"warning: not brought back: sub/old ({reason})"
+    assert repo.boocode(*command.split()[2:], cwd="new").code == 0
+    assert repo.read("sub/old") == b"text\n" * 20
+    for _ in range(2):
+        repo.boocode("undo")
+    assert "warning" not in repo.boocode("restore", taken, "sub", "new/name").err
+
+
 def test_the_way_back_of_a_submodule_is_named(repo: Repo) -> None:
     with_submodule(repo)
     library = repo.top / "sub/lib"

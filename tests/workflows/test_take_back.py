@@ -75,6 +75,24 @@ def test_a_damaged_index_stays_as_it_is(repo: Repo, turns: tuple[str, str]) -> N
     assert "by a\n" in text(repo)
 
 
+@pytest.mark.parametrize("named", ["old", "sub/new"])
+def test_either_name_of_a_renamed_file_stands_for_both(repo: Repo, named: str) -> None:
+    repo.commit(old="".join(LINES))
+    turn = begin(repo, "a")
+    (repo.top / "sub").mkdir()
+    repo.git("mv", "old", "sub/new")
+    repo.write("sub/new", "".join(LINES[1:]))
+    begin(repo, "b")
+    done = revert(repo, turn, paths=(named,))
+    assert {change.path for change in done.result.changed} == {"old", "sub/new"}
+    assert (text(repo, "old"), (repo.top / "sub").exists()) == ("".join(LINES), False)
+    revert(repo, turn, command=PICK, paths=(named,))
+    assert (text(repo, "sub/new"), (repo.top / "old").exists()) == ("".join(LINES[1:]), False)
+    other = {"old": "sub/new", "sub/new": "old"}[named]
+    done = revert(repo, turn, paths=(".", f":!{other}"))
+    assert done.result.changed == ()
+
+
 def test_one_turn_is_taken_back_and_all_else_stays(repo: Repo, turns: tuple[str, str]) -> None:
     before = text(repo)
     done = revert(repo, turns[0])

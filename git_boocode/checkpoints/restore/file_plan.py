@@ -21,13 +21,19 @@ from git_boocode.checkpoints.capture import read_staging
 from git_boocode.checkpoints.restore.exact import exact_changes, read_exact
 from git_boocode.checkpoints.restore.interrupted import InterruptedWork
 from git_boocode.checkpoints.restore.plan import is_own_safety
-from git_boocode.checkpoints.restore.request import IGNORED, HookFile, RestoreRequest
+from git_boocode.checkpoints.restore.request import (
+    IGNORED,
+    RESTORE,
+    HookFile,
+    RestoreRequest,
+)
 from git_boocode.checkpoints.restore.result import LostHooks
 from git_boocode.checkpoints.restore.user_work import ignored_by, unchanged
 from git_boocode.checkpoints.store.catalog import (
     EXCLUDED,
     Change,
     Checkpoint,
+    renames,
     texts_of,
     tree_changes,
 )
@@ -185,6 +191,9 @@ class FilePlanner:
             if any(covers(path, change.path) for path in unrecorded):
                 kept[change.path] = "the file in the way cannot be recorded"
         changes = [change for change in wanted if change.path not in kept]
+        former = self._former_names(changes, differing)
+        kept |= former
+        missing |= former.keys()
         in_the_way = dict.fromkeys(p for change in changes for p in blockers.get(change.path, ()))
         if in_the_way and not added:
             before = snapshot.disk_tree
@@ -318,6 +327,23 @@ class FilePlanner:
             for path, reason in pairs
             if isinstance(path, str) and is_possible(path) and not is_in_dot_git(path)
         }
+
+    def _former_names(self, changes: list[Change], differing: list[Change]) -> dict[str, str]:
+        """The former names of the renamed files that are deleted, if no pathspec names these."""
+        deleted = {change.path for change in changes if change.action == "delete"}
+        staying = {change.path for change in differing if change.action == "create"}
+        staying -= self._chosen(staying)
+        if self._pathspecs is None or not (deleted and staying):
+            return {}
+        names = renames(self._repository.git, self._tree, self.snapshot.disk_tree)
+        found = {}
+        for old, new in names.items():
+            if old in staying and new in deleted:
+                path = os.path.relpath(old, self._request.prefix or os.curdir)
+                request = self._request._replace(paths=(path,))
+                way = step_that("brings it back", request.command(RESTORE, self._target.id), "", "")
+                found[old] = f"renamed to '{new}', and not named; {way}"
+        return found
 
     def _not_recorded_then(self, kept: Container[str]) -> dict[str, str]:
         """The other paths that the target does not have, and that are gone or may have changed."""

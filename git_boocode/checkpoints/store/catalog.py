@@ -287,6 +287,13 @@ def tree_changes(git: Git, old: str, new: str, pathspecs: Iterable[str] = ()) ->
     return changes
 
 
+def renames(git: Git, old: str, new: str) -> dict[str, str]:
+    """The new names of the files that git takes for renamed between two trees."""
+    options = ("-r", "-z", "-M", "--diff-filter=R", "--name-status", "--no-commit-id")
+    records = nul_records(without_index(git).run("diff-tree", *options, old, new, "--"))
+    return dict(zip(records[1::3], records[2::3], strict=True))
+
+
 def compare_trees(
     repository: Repository, old: str, new: str, pathspecs: Iterable[str] = ()
 ) -> tuple[list[Change], str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
@@ -128,6 +129,11 @@ def resolve_pathspec(top: str, prefix: str, spec: str) -> str:
     if os.path.commonpath((full, top)) != top:
         raise _outside(spec)
     return os.path.relpath(full, os.path.join(top, prefix))
+
+
+def is_excluding(spec: str) -> bool:
+    """Whether a pathspec names what to leave out."""
+    return re.match(r":[!^]|:\([^)]*\bexclude\b", spec) is not None
 
 
 def checked_pathspecs(repository: Repository, pathspecs: Iterable[str]) -> list[str]:
