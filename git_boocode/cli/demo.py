@@ -1,4 +1,4 @@
-"""`git boocode demo`: the main job, run with the real commands in a scratch repository."""
+"""`git boocode demo`: the main jobs, run with the real commands in a scratch repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import click
 from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import config_here, output_style, print_json, print_text, wants_json
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.files import shipped_file
 from git_boocode.repo.process import isolated_command
 
 _REPORT = """\
@@ -31,9 +30,16 @@ _OLD = """\
     total = sum(row.amount for row in rows)
 """
 _NEW = f'{_OLD}    if total < 0:\n        return "more spent than earned"\n'
-_WORK = "echo 'cake 5' >> prices.txt; git add prices.txt; echo ask > todo.txt"
-_MESS = "rm notes todo.txt; echo 'print(1)' > report.py; echo 'x = 1' > new.py; git add -A"
+_MENU = "tea 2\ncoffee 3\nmilk 1\n"
+_FILES = {"report.py": _REPORT, "shop.py": "", "menu.txt": _MENU, "notes": "n\n"}
+_WORK = "echo 'water 0' >> menu.txt; git add menu.txt; echo ask > todo.txt"
+_MESS = "rm notes todo.txt; echo 'print(1)' > shop.py; echo 'x = 1' > new.py; git add -A"
 _STATUS = ("git", "status", "--short")
+_CALLBACK = ("--callback", "trim-jsonl")
+_SUMMARY = """\
+git-boocode undoes what a coding agent did, takes back one turn and keeps the others, and applies
+a model's edit although its text has drifted. Here it does all three, with the real commands, in a
+scratch repository; that takes some seconds. Your own repositories are not touched."""
 
 
 class _Demo:
@@ -64,7 +70,8 @@ class _Demo:
         for name, text in zip(("old", "new"), edit, strict=True):
             for line in text.splitlines():
                 self._print(f"  {name} | {line}")
-        self._print(f"$ {shlex.join(command)}", "yellow")
+        shown = command[-1] if command[:2] == ("sh", "-c") else shlex.join(command)
+        self._print(f"$ {shown}", "yellow")
         given = {"path": "report.py", "old_string": edit[0], "new_string": edit[1]}
         done = subprocess.run(
             command,
@@ -98,16 +105,19 @@ class _Demo:
 @option("--keep", "Keep the scratch repository.")
 @json_option
 def demo(keep: bool) -> int:
-    """Show the main job in a scratch repository, with the real commands.
+    """Show the main jobs in a scratch repository, with the real commands.
 
-    A drifted edit is applied, a checkpoint taken, an agent makes a mess, files, staging and
-    conversation are restored, and the restore is undone.
+    An agent makes a mess: files, staging and conversation are restored, and the restore is undone.
+    One of two turns is taken back, and a drifted edit is applied.
     """
+    if not wants_json():
+        print_text(_SUMMARY)
     scratch = Path(tempfile.mkdtemp(prefix="git-boocode-demo-")).resolve()
     try:
         story = _Demo(scratch)
+        _undo(story)
+        _take_back(story)
         _edit(story)
-        _restore(story)
     finally:
         if not keep:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -118,12 +128,49 @@ def demo(keep: bool) -> int:
     return 0
 
 
-def _edit(story: _Demo) -> None:
-    story.say("A small repository whose code is indented by tabs (→) and speaks in curly quotes")
+def _undo(story: _Demo) -> None:
+    chat = ".git/chat.jsonl"
+    story.say("Some work is staged, some is new, and an agent's hook takes a checkpoint")
     story.top.mkdir()
-    for name, text in (("report.py", _REPORT), ("prices.txt", "tea 3\n"), ("notes", "n\n")):
+    for name, text in _FILES.items():
         (story.top / name).write_text(text, encoding="utf-8")
     story.run("sh", "-c", "git init -q && git add . && git commit -q -m shop")
+    (story.top / chat).write_text("".join(f'{{"id": "m{number}"}}\n' for number in range(1, 5)))
+    story.run("sh", "-c", _WORK)
+    before = story.run(*_STATUS)
+    anchor = ("--chat", "demo", "--message", "m3", "--meta", f"transcript={chat}")
+    story.run("git", "boocode", "checkpoint", "-m", "tidy up", *anchor)
+    story.say("The agent tidies up: it deletes, rewrites, adds and stages")
+    story.run("sh", "-c", _MESS)
+    mess = story.run(*_STATUS)
+    story.say("Undo the agent: its files, the staging area, and the conversation")
+    story.run("git", "boocode", "restore", *_CALLBACK, "@")
+    story.check("git status is byte for byte as before the turn", story.run(*_STATUS) == before)
+    story.check("the transcript ends before m3", story.run("cat", chat).count("\n") == 2)
+    story.say("That can be undone as well")
+    story.run("git", "boocode", "undo", *_CALLBACK)
+    story.check("git status is byte for byte as the agent left it", story.run(*_STATUS) == mess)
+    story.check("the transcript is whole again", "m4" in story.run("cat", chat))
+
+
+def _take_back(story: _Demo) -> None:
+    story.say("Two sessions change the same file, one after the other")
+    for label, session, command in (
+        ("raise the prices", "one", "sed -i.old s/2/3/ menu.txt && rm menu.txt.old"),
+        ("add cake", "two", "echo 'cake 5' >> menu.txt"),
+    ):
+        turn = ("--agent", "claude-code", "--session", session)
+        story.run("git", "boocode", "checkpoint", "-m", label, *turn)
+        story.run("sh", "-c", command)
+    story.run("git", "boocode", "log")
+    story.say("Take back the first turn, and keep the second one")
+    story.run("git", "boocode", "revert", "@~1")
+    menu = story.run("cat", "menu.txt")
+    story.check("tea costs 2 again, and there is cake", menu == f"{_MENU}water 0\ncake 5\n")
+
+
+def _edit(story: _Demo) -> None:
+    story.say("A file is indented by tabs (→) and speaks in curly quotes")
     story.run("cat", "report.py")
     story.say("A model's edit: it saw four spaces, plain quotes, a hyphen – none is in the file")
     story.run("git", "boocode", "apply-edit", "--diff", edit=(_OLD, _NEW))
@@ -133,28 +180,5 @@ def _edit(story: _Demo) -> None:
     story.say("An edit that could belong to two places is refused, and nothing is changed")
     story.run("git", "boocode", "apply-edit", edit=("return ", "yield "), code=1)
     story.check("the file is untouched", story.run("cat", "report.py") == text)
-
-
-def _restore(story: _Demo) -> None:
-    chat, callback = ".git/chat.jsonl", ("--callback", shipped_file("callbacks/trim-jsonl"))
-    story.say("Before the agent's next turn: some work is staged, some is new, and a checkpoint")
-    (story.top / chat).write_text("".join(f'{{"id": "m{number}"}}\n' for number in range(1, 5)))
-    story.run("sh", "-c", _WORK)
-    before = story.run(*_STATUS)
-    anchor = ("--chat", "demo", "--message", "m3", "--meta", f"transcript={chat}")
-    story.run("git", "boocode", "checkpoint", "-m", "before tidying up", *anchor)
-    story.say("The agent tidies up: it deletes, rewrites, adds and stages")
-    story.run("sh", "-c", _MESS)
-    mess = story.run(*_STATUS)
-    story.say("First a look at what a restore would do, then the restore, with a callback")
-    story.run("git", "boocode", "restore", "-n", "--files-only", "@")
-    story.run("git", "boocode", "restore", *callback, "@")
-    story.check("git status is byte for byte as at the checkpoint", story.run(*_STATUS) == before)
-    story.check("the transcript ends before m3", story.run("cat", chat).count("\n") == 2)
-    story.say("A restore can itself be undone: files, staging and conversation come back")
-    story.run("git", "boocode", "undo", *callback)
-    story.check("git status is byte for byte as the agent left it", story.run(*_STATUS) == mess)
-    story.check("the transcript is whole again", "m4" in story.run("cat", chat))
     story.say("Checkpoints are plain commits under refs/boocode; branches and HEAD never moved")
-    story.run("git", "boocode", "log")
     story.run("git", "log", "--oneline")

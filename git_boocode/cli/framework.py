@@ -363,7 +363,7 @@ GROUPS = {
     "Plumbing": {
         "locate": "Find where drifted text occurs in a file.",
         "hook": "Take the checkpoint of a turn; hooks call it.",
-        "demo": "Show the main job in a scratch repository.",
+        "demo": "Show the main jobs in a scratch repository.",
         "completion": "Print the completion script of a shell.",
         "help": "Open the manual page of a command.",
         "version": "Print the version.",

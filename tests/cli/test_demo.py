@@ -17,8 +17,17 @@ def test_the_demo_comes_through(repo: Repo) -> None:
     result = repo.boocode("demo")
     assert result.err == ""
     assert result.code == 0
-    assert result.out.count("✓") == 7
-    assert "✓ git status is byte for byte as at the checkpoint" in result.out
+    assert result.out.count("✓") == 8
+    assert result.out.startswith("git-boocode undoes what a coding agent did, takes back one turn")
+    undone, taken_back, edited = (
+        result.out.index(f"\n✓ {what}\n")
+        for what in (
+            "git status is byte for byte as before the turn",
+            "tea costs 2 again, and there is cake",
+            "the docstring kept its dash and quotes",
+        )
+    )
+    assert undone < taken_back < edited
     assert repo.files() == before
     assert repo.git("for-each-ref") == ""
 
