@@ -50,6 +50,11 @@ class Remote(NamedTuple):
         """The address without credentials, for output."""
         return _CREDENTIALS.sub("://", self.address)
 
+    def is_promisor(self, repository: Repository) -> bool:
+        """Whether a partial clone gets what it lacks from it."""
+        key = f"remote.{self.name}.promisor"
+        return bool(self.name) and repository.config.boolean(key, default=False)
+
 
 class ObjectsError(FatalError):
     """Some of the requested objects are missing on the remote, or invalid."""

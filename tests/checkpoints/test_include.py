@@ -188,6 +188,16 @@ def test_one_in_a_directory_has_the_name_of_one_above(both: Both) -> None:
     assert "in/deep/new" in shown
 
 
+def test_a_proposal_for_an_excluded_file_is_not_pushed(both: Both) -> None:
+    both.ours.git("config", "boocode.exclude", "private")
+    both.ours.write("private", PRIVATE)
+    for path, number in (("a", 1), ("private", 0)):
+        edit = json.dumps({"path": path, "content": "PASSWORD=proposed\n"})
+        assert both.ours.boocode("propose", stdin=edit).code == 0
+        assert len(push(both.ours).proposals) == number
+    assert PRIVATE not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
+
+
 def test_a_proposal_for_it_is_not_pushed(both: Both) -> None:
     both.ours.write(".gitignore", ".env\n")
     both.ours.git("config", "boocode.include", ".env")

@@ -87,6 +87,14 @@ def test_binary_files(repo: Repo) -> None:
     assert shown(take().commit.id) == {"database (binary): GitHub token"}
 
 
+def test_utf_16(repo: Repo) -> None:
+    text = f"é\r\nkey = {TOKEN}\r\n"
+    for encoding in ("utf-16-le", "utf-16-be"):
+        (repo.top / encoding).write_bytes(f"\ufeff{text}".encode(encoding))
+    wanted = {"utf-16-le:2: GitHub token", "utf-16-be:2: GitHub token"}
+    assert shown(take().commit.id) == wanted
+
+
 def test_large_files_are_read_in_windows(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secret_scan, "_WINDOW", 1000)
     monkeypatch.setattr(secret_scan, "_OVERLAP", 100)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +16,9 @@ from git_boocode.checkpoints.store.secret_scan import Finding
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
-from tests.checkpoints.test_sharing import Both, at, both, fetch, push, shared
+from tests.checkpoints.test_sharing import Both, at, both, fetch, push, shared, take_in
 from tests.repo.test_masking import pem
+from tests.repo_kit import Repo
 
 __all__ = ["both"]
 
@@ -72,6 +75,61 @@ def test_a_redacted_twin(both: Both) -> None:
     assert git("show", f"{twin.head}:in/history") == "one\n"
     git("fsck", "--strict")
     assert "redacted    secrets were replaced" in both.theirs.boocode("show", taken.id).out
+
+
+def test_files_in_utf_16(both: Both) -> None:
+    text = "\ufeffé 😀 {}\r\nlast \ud800 line\r\n"
+    (both.ours.top / "new").write_bytes(text.format(TOKEN).encode("utf-16-le", "surrogatepass"))
+    taken = take()
+    assert redact(both) == (taken.id,)
+    done = both.remote.git("show", f"refs/boocode/checkpoints/{taken.id}:new")
+    assert os.fsencode(done) == text.format(MASKED).encode("utf-16-le", "surrogatepass")
+
+
+def test_a_later_end_of_a_turn_waits_for_the_next_push(both: Both) -> None:
+    """It was not searched for secrets."""
+    turn = take()
+    both.ours.write("new", "new\n")
+    capture_turn_end(Repository.discover(), turn.id, "stop")
+
+    def confirm(_remote: str, _paths: Sequence[str]) -> None:
+        both.ours.write("new", f"{TOKEN}\n")
+        capture_turn_end(Repository.discover(), turn.id, "stop")
+
+    push(both.ours, found_secrets=refuse, confirm=confirm)
+    assert TOKEN not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
+    with pytest.raises(RefusedError):
+        push(both.ours, found_secrets=refuse)
+
+
+def test_notes_that_come_meanwhile_wait_for_the_next_push(both: Both) -> None:
+    both.ours.git("notes", "--ref=boocode", "add", "-m", "{}")
+    both.ours.write("new", "new\n")
+    take()
+
+    def confirm(_remote: str, _paths: Sequence[str]) -> None:
+        both.ours.git("notes", "--ref=boocode", "append", "-m", TOKEN)
+
+    assert push(both.ours, found_secrets=refuse, confirm=confirm).notes
+    assert TOKEN not in both.remote.git("cat-file", "--batch-all-objects", "--batch")
+
+
+def test_a_partial_clone_pushes_to_another_remote(both: Both, tmp_path: Path) -> None:
+    both.ours.commit(**{"in/history": f"{TOKEN}\n"})
+    both.ours.commit(**{"in/history": "one\n"})
+    both.ours.git("push", "-q", "origin", "main")
+    both.remote.git("config", "uploadpack.allowFilter", "true")
+    address = f"file://{both.remote.top}"
+    both.ours.git("clone", "-q", "--filter=blob:none", address, str(tmp_path / "partial"))
+    partial, other = Repo(tmp_path / "partial"), str(tmp_path / "other.git")
+    partial.git("init", "-q", "--bare", other)
+    partial.write("new", "new\n")
+    taken = take_in(partial)
+    with pytest.raises(RefusedError):
+        push(partial, other, found_secrets=refuse)
+    assert push(partial, found_secrets=refuse).ids == [taken.id]
+    assert push(partial, other, redact=True, found_secrets=refuse).redacted == (taken.id,)
+    assert TOKEN not in Repo(tmp_path / "other.git").git("log", "-p", "--all")
 
 
 def test_a_push_again(both: Both) -> None:

@@ -6,9 +6,10 @@ windows, so that neither memory nor time depends on more than the size of what i
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, NamedTuple
 
 from git_boocode.repo.entries import Metadata, MetadataError
@@ -26,6 +27,7 @@ _MOST_IN_FILE = 20
 _MOST = 1000
 # As git decides whether a file is binary.
 _FIRST = 8000
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 class Finding(NamedTuple):
@@ -65,37 +67,48 @@ class Outgoing(NamedTuple):
     """What a push would send: what some commits lead to, without what others lead to.
 
     `present` are the commits that the remote has. `edges` are those of them whose files are
-    compared: all files of thousands of tags would take too long.
+    compared: all files of thousands of tags would take too long. With `promised`, the remote has
+    what a partial clone got from it or lacks.
     """
 
     targets: Sequence[str]
     present: Collection[str] = ()
     edges: Sequence[str] = ()
+    promised: bool = False
 
     def request(self, git: Git) -> bytes:
         """The input of `git rev-list` for its objects."""
         wanted = [*self.targets, *(f"^{each}" for each in self.present)]
-        options = ("--boundary", *promised(git))
+        options = ("--boundary", *self._options)
         listed = git.pieces("rev-list", *options, "--stdin", stdin=_lines(wanted))
         boundary = {line[1:] for line in _lines_of(listed) if line.startswith("-")}
         return _lines([*self.targets, *(f"^{each}" for each in sorted(boundary.union(self.edges)))])
 
     def commits(self, git: Git) -> Iterator[str]:
         """The ids of the commits, each after its parents."""
-        options = ("--topo-order", "--reverse", *promised(git))
+        options = ("--topo-order", "--reverse", *self._options)
         return _lines_of(git.pieces("rev-list", *options, "--stdin", stdin=self.request(git)))
 
     def objects(self, git: Git) -> Iterator[tuple[str, str]]:
         """The ids of the objects, and for a file one of its paths; commits first, newest first."""
-        options = ("--objects-edge-aggressive", "--topo-order", *promised(git))
+        options = ("--objects-edge-aggressive", "--topo-order", *self._options)
         for line in _lines_of(git.pieces("rev-list", *options, "--stdin", stdin=self.request(git))):
             identifier, _, path = line.partition(" ")
             if not identifier.startswith("-"):
                 yield identifier, path
 
+    @property
+    def _options(self) -> tuple[str, ...]:
+        return ("--exclude-promisor-objects",) if self.promised else ()
+
 
 def outgoing(
-    repository: Repository, targets: Sequence[str], tips: Iterable[str], edges: Sequence[str]
+    repository: Repository,
+    targets: Sequence[str],
+    tips: Iterable[str],
+    edges: Sequence[str],
+    *,
+    promised: bool = False,
 ) -> Outgoing:
     """What a push of some commits sends to a remote with these tips, as far as they are here."""
     if not targets:
@@ -103,13 +116,7 @@ def outgoing(
     wanted = [*dict.fromkeys((*edges, *tips))]
     infos = zip(wanted, repository.store.lookup(wanted), strict=True)
     here = {name for name, info in infos if info and info.kind in ("commit", "tag")}
-    return Outgoing(targets, here, [each for each in edges if each in here])
-
-
-def promised(git: Git) -> tuple[str, ...]:
-    """The option for what a partial clone lacks: its remote has that."""
-    is_partial = git.attempt("config", "--get-regexp", r"^remote\..*\.promisor$").stdout
-    return ("--exclude-promisor-objects",) if is_partial else ()
+    return Outgoing(targets, here, [each for each in edges if each in here], promised)
 
 
 def find_secrets(git: Git, objects: Iterable[tuple[str, str]], mask: Masker) -> Iterator[Finding]:
@@ -172,6 +179,7 @@ def _pieces(stream: IO[bytes], size: int) -> Iterator[bytes]:
 def _in_file(pieces: Iterator[bytes], mask: Masker) -> Iterator[tuple[str, int]]:
     """The kinds and lines of the secrets in a file; the line of a binary file is 0."""
     before, newlines, count, is_binary = b"", 0, 0, None
+    pieces = _as_utf_8(pieces)
     seen: set[tuple[str, int]] = set()
     piece = next(pieces, b"")
     while piece:
@@ -195,6 +203,21 @@ def _in_file(pieces: Iterator[bytes], mask: Masker) -> Iterator[tuple[str, int]]
         cut = max(end - _BEFORE, 0)
         newlines += window.count(b"\n", 0, cut)
         before, piece = window[cut:], following
+
+
+def utf_16_of(body: bytes) -> str:
+    """The encoding of a file that begins with the mark of UTF-16; empty for any other."""
+    return _UTF_16.get(body[:2], "")
+
+
+def _as_utf_8(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces of a file, in UTF-8 instead of UTF-16."""
+    first = next(pieces, b"")
+    every = chain([first], pieces)
+    if not (encoding := utf_16_of(first)):
+        return every
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    return (decoder.decode(piece).encode() for piece in every)
 
 
 def _in_message(identifier: str, body: Iterator[bytes], mask: Masker) -> list[Finding]:

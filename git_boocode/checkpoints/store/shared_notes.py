@@ -30,18 +30,18 @@ def shares_notes(config: Config) -> bool:
 def push_notes(
     repository: Repository,
     transport: Transport,
+    here: str,
     listed: Sequence[str | None],
     *,
     verify: bool,
     dry_run: bool,
 ) -> tuple[bool, str]:
-    """Push the notes that a remote does not have; whether they went, and why they did not.
+    """Push the notes `here` that a remote does not have; whether they went, and why they did not.
 
     `listed` is where each of its addresses has them. Notes that only the remote has are merged into
     what is pushed, and into those here once the remote has accepted that.
     """
-    here = notes_tip(repository)
-    if here is None or all(tip and _has(repository, tip, here) for tip in listed):
+    if all(tip and _has(repository, tip, here) for tip in listed):
         return False, ""
     if dry_run:
         return True, ""

@@ -41,7 +41,7 @@ from git_boocode.checkpoints.store.twins import (
     remember_twins,
 )
 from git_boocode.checkpoints.store.untracked_files import PROPOSAL, first_untracked
-from git_boocode.repo.entries import Unusable, ambiguous_name, refs_beginning
+from git_boocode.repo.entries import Metadata, Unusable, ambiguous_name, refs_beginning
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
 from git_boocode.repo.git import Git
@@ -60,7 +60,7 @@ from git_boocode.repo.layout import (
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.masking import masker_of
 from git_boocode.repo.object_writer import Quarantine, temporary_objects
-from git_boocode.repo.path_rule import INCLUDE, PathRule
+from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, PathRule
 from git_boocode.repo.remotes import (
     INSIDE_PUSH,
     ObjectsError,
@@ -213,20 +213,21 @@ def push(
     shares = options.notes and not names and shares_notes(repository.config)
     notes, no_notes = False, ""
     edges = [*filter(None, notes_there), *_newest_targets(listed)]
-    limits = partial(outgoing, repository, tips=[*tips.values()], edges=edges)
+    promised = addresses == [remote.address] and remote.is_promisor(repository)
+    limits = partial(outgoing, repository, tips=[*tips.values()], edges=edges, promised=promised)
+    tip = notes_tip(repository) if shares else None
     with temporary_objects(repository) if options.dry_run else nullcontext():
         going = limits([entry.commit.id for entry in entries])
         made = _make_twins(repository, entries, going, redact=options.redact)
         plan = _plan_push(entries, listed, there, made)
         if options.found_secrets:
-            tip = notes_tip(repository) if shares else None
             found, in_notes = (
                 _secrets(repository, limits(each)) if each else []
                 for each in ([*plan.commits.values()], [tip] if tip else [])
             )
             in_notes = [each.of_note() for each in in_notes]
             if in_notes and options.redact:
-                shares, in_notes, no_notes = False, [], "there are secrets in them"
+                tip, in_notes, no_notes = None, [], "there are secrets in them"
             if found or in_notes:
                 options.found_secrets(remote.shown, [*found, *in_notes])
         new, rejected = [*plan.commits], plan.rejected
@@ -237,9 +238,9 @@ def push(
             new, refused = _push(transport, plan.refspecs, verify=options.verify)
             rejected |= refused
             remember_twins(repository, plan.twins_of(new))
-    if shares:
+    if tip:
         notes, no_notes = push_notes(
-            repository, transport, notes_there, verify=options.verify, dry_run=options.dry_run
+            repository, transport, tip, notes_there, verify=options.verify, dry_run=options.dry_run
         )
     (ids, not_taken), (ends, no_ends), (proposals, others) = (
         ([*_ids(new, kind.prefix)], _rejected(rejected, kind.prefix)) for kind in _KINDS
@@ -273,18 +274,29 @@ def _chosen(
 
 
 def _private_proposals(repository: Repository, entries: Iterable[Checkpoint]) -> set[str]:
-    """The refs of proposals for files of `boocode.include`, which are never pushed."""
-    rule = PathRule.read(repository, INCLUDE)
-    if not rule.specs:
+    """The refs of proposals that are never pushed.
+
+    They are for files of `boocode.exclude`, or for untracked ones of `boocode.include`.
+    """
+    excluded, included = (PathRule.read(repository, each) for each in (EXCLUDE, INCLUDE))
+    if not (excluded.specs or included.specs):
         return set()
-    proposals = {e.ref: e.tree for e in entries if e.meta.text("kind") == PROPOSAL}
-    trees = {ref: repository.store.tree(tree).keys() for ref, tree in proposals.items()}
-    paths = {path for listed in trees.values() for path in listed}
+    proposals = {e.ref: {*_paths_of(e.meta)} for e in entries if e.meta.text("kind") == PROPOSAL}
+    paths = {path for each in proposals.values() for path in each}
     with scratch_directory(repository.state_dir) as scratch:
-        private = rule.matching(repository, scratch, paths)
-    tracked = repository.store.tree("HEAD").keys() if private else ()
-    private -= {*tracked}
-    return {ref for ref, listed in trees.items() if private.intersection(listed)}
+        private = included.matching(repository, scratch, paths)
+        if private:
+            private -= repository.store.tree("HEAD").keys()
+        private |= excluded.matching(repository, scratch, paths)
+    return {ref for ref, each in proposals.items() if private & each}
+
+
+def _paths_of(proposal: Metadata) -> Iterator[str]:
+    """The paths of the files of a proposal, also those from which it moves files."""
+    files = proposal.values.get("files")
+    rows = (row for row in (files if isinstance(files, list) else ()) if isinstance(row, dict))
+    given = (row.get(key) for row in rows for key in ("path", "from"))
+    return (path for path in given if isinstance(path, str))
 
 
 class PushPlan(NamedTuple):
@@ -308,12 +320,16 @@ class PushPlan(NamedTuple):
 
     @property
     def refspecs(self) -> list[str]:
-        """The arguments for git; a ref goes by its name, unless it has a twin."""
-        # A later end of a turn replaces the earlier one, which it does not descend from.
+        """The arguments for git; a ref goes by its name, unless it has a twin or may move."""
+        # A later end of a turn replaces the earlier one, which it does not descend from. One that
+        # is recorded meanwhile was not searched for secrets.
         return [
-            f"{'+' * ref.name.startswith(TURN_ENDS)}{f'{twin}:' if twin else ''}{ref.name}"
-            for ref in self.going
-            for twin in (self.twins.commits.get(ref.target),)
+            f"+{self.commits[name]}:{name}"
+            if name.startswith(TURN_ENDS)
+            else f"{self.commits[name]}:{name}"
+            if target in self.twins.commits
+            else name
+            for name, target in self.going
         ]
 
     def twins_of(self, pushed: Collection[str]) -> dict[str, str]:

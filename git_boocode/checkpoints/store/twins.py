@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.store.catalog import INCLUDED, REDACTED, WITHHELD
-from git_boocode.checkpoints.store.secret_scan import Outgoing, read_objects
+from git_boocode.checkpoints.store.secret_scan import Outgoing, read_objects, utf_16_of
 from git_boocode.repo.durable import read_private_json, write_private
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import RefusedError
@@ -112,14 +112,15 @@ class Rewriter:
                 self._sent.add(identifier)
             if kind == "blob":
                 body = _beginning(pieces)
-                if mask.may_have_secrets(body):
-                    text = body.decode("utf-8", "surrogateescape")
+                utf_16 = "" if len(body) % 2 else utf_16_of(body)
+                if utf_16 or mask.may_have_secrets(body):
+                    form = (utf_16, "surrogatepass") if utf_16 else ("utf-8", "surrogateescape")
+                    text = body.decode(*form)
                     masked = mask(text)
                     if masked != text and len(body) > _LARGEST:
                         raise _too_large(path)
                     if masked != text:
-                        raw = masked.encode("utf-8", "surrogateescape")
-                        self._set(identifier, b"blob", raw, redacted=True)
+                        self._set(identifier, b"blob", masked.encode(*form), redacted=True)
 
     def _set(self, old: str, kind: bytes, raw: bytes, *, redacted: bool) -> str:
         self._new[old] = new = self._store(kind, raw).decode("ascii")
