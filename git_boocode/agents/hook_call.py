@@ -88,13 +88,12 @@ def hook_timeout(config: Config) -> float:
 
 def per_tool(config: Config) -> str:
     """What is recorded of tool calls: AUTO, ALWAYS or NEVER; FatalError if the value is invalid."""
-    key = "boocode.perTool"
-    if (config.text(key) or "").lower() in (AUTO, ALWAYS, NEVER):
-        return config.word(key, (AUTO, ALWAYS, NEVER), AUTO)
-    if config.setting(key) is None:
-        return AUTO
-    # As older versions understood it.
-    return ALWAYS if config.boolean(key, default=False) else NEVER
+    key, words = "boocode.perTool", (AUTO, ALWAYS, NEVER)
+    if config.setting(key) is not None and (config.text(key) or "").lower() not in words:
+        # As older versions understood it.
+        with suppress(FatalError):
+            return ALWAYS if config.boolean(key, default=False) else NEVER
+    return config.word(key, words, AUTO)
 
 
 def run_hook(

@@ -52,7 +52,7 @@ def test_an_invalid_value_is_named(repo: Repo, name: str) -> None:
     [found] = check_settings(Repository.discover())
     assert found.kind == "bad_setting"
     assert BAD[name] in found.message
-    assert found.remedy
+    assert ("one of auto, always, never" in found.remedy) == (name == "perTool")
 
 
 def test_values_that_are_valid(repo: Repo) -> None:
