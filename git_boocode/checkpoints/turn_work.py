@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from git_boocode.checkpoints.overlaps import Overlaps, session_of, texts_of
@@ -45,6 +45,7 @@ from git_boocode.checkpoints.turns import (
     Turn,
     only_paths,
     turn_of,
+    turns,
 )
 from git_boocode.checkpoints.turns import RESTORE as END_BY_RESTORE
 from git_boocode.repo.entries import Unusable
@@ -117,12 +118,40 @@ def work_of(catalog: Catalog, checkpoint: Checkpoint, now: Callable[[], str]) ->
     now, recorded = cache(now), RecordedStates(catalog)
     overlaps = Overlaps(catalog, recorded)
     turn = turn_of(catalog, checkpoint, now, recorded, overlaps.observed)
-    if checkpoint.ref.startswith(SAFETY) or only_paths(checkpoint) != ():
-        return _undivided(turn)
-    if not overlaps.may_overlap(checkpoint):
+    if not _may_be_divided(checkpoint, overlaps):
         return _undivided(turn)
     history = RecordedHistory.of(catalog, checkpoint)
     return history.work_of(turn, now)
+
+
+def works_of(
+    catalog: Catalog, checkpoints: Sequence[Checkpoint], now: Callable[[], str]
+) -> list[TurnWork]:
+    """The same of several turns; those in the log are found in one pass over it."""
+    in_log = {each.ref for each in checkpoints if each.ref.startswith(CHECKPOINTS)}
+    now, recorded = cache(now), RecordedStates(catalog)
+    overlaps = Overlaps(catalog, recorded)
+    entries = overlaps.observed(catalog.newest_first(everywhere=True))
+    listed = turns(catalog, entries, now, lambda entry: entry.ref in in_log, recorded)
+    found = {turn.checkpoint.ref: turn for turn in islice(listed, len(in_log))}
+    histories: dict[str, RecordedHistory] = {}
+    works = []
+    for each in checkpoints:
+        turn, key = found.get(each.ref), each.meta.worktree_key
+        if turn is None:
+            works.append(work_of(catalog, each, now))
+        elif _may_be_divided(each, overlaps):
+            histories[key] = histories.get(key) or RecordedHistory.of(catalog, each)
+            works.append(histories[key].work_of(turn, now))
+        else:
+            works.append(_undivided(turn))
+    return works
+
+
+def _may_be_divided(checkpoint: Checkpoint, overlaps: Overlaps) -> bool:
+    if checkpoint.ref.startswith(SAFETY) or only_paths(checkpoint) != ():
+        return False
+    return overlaps.may_overlap(checkpoint)
 
 
 def _undivided(turn: Turn) -> TurnWork:

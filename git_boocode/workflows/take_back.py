@@ -27,7 +27,7 @@ from git_boocode.checkpoints.restore.request import (
 )
 from git_boocode.checkpoints.restore.result import RestoreResult
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
-from git_boocode.checkpoints.turn_work import TurnWork, path_steps, work_of
+from git_boocode.checkpoints.turn_work import TurnWork, path_steps, works_of
 from git_boocode.checkpoints.turns import (
     NOW,
     RECORDED,
@@ -199,7 +199,7 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
         )
 
         def merge(turns: Sequence[Checkpoint]) -> Merged:
-            works = [_known(catalog, each, snapshot) for each in turns]
+            works = _known(catalog, turns, snapshot)
             merged = merge_turns(repository, snapshot, works, options)
             _refuse_unmatched(repository, works, specs, merged)
             return merged
@@ -332,11 +332,14 @@ def take_back_hunks(
     return take_back(repository, command, chosen._replace(versions=versions))
 
 
-def _known(catalog: Catalog, checkpoint: Checkpoint, snapshot: Snapshot) -> TurnWork:
-    work = work_of(catalog, checkpoint, lambda: snapshot.tree)
-    if not work.turn.after:
-        raise end_is_unknown(catalog, checkpoint)
-    return work
+def _known(
+    catalog: Catalog, turns: Sequence[Checkpoint], snapshot: Snapshot
+) -> Sequence[TurnWork]:
+    works = works_of(catalog, turns, lambda: snapshot.tree)
+    for turn, work in zip(turns, works, strict=True):
+        if not work.turn.after:
+            raise end_is_unknown(catalog, turn)
+    return works
 
 
 def _refuse_unmatched(
@@ -490,8 +493,8 @@ def _refuse_other(
     """Refuse what began no turn, and to revert what was done in another worktree."""
     if begins_no_turn(checkpoint):
         raise _no_turn(catalog, command, checkpoint, request)
-    name = ShortIds(catalog.store)(checkpoint.id)
     if checkpoint.ref.startswith(SAFETY):
+        name = ShortIds(catalog.store)(checkpoint.id)
         raise RefusedError(
             f"'{name}' is the state before a restore, not a turn",
             code="not_found",
@@ -499,6 +502,7 @@ def _refuse_other(
         )
     if command == PICK or checkpoint.remote or catalog.is_ours(checkpoint):
         return
+    name = ShortIds(catalog.store)(checkpoint.id)
     where = checkpoint.meta.part("worktree", "path") or checkpoint.meta.worktree_name
     there = shell_command("git", "-C", where, "boocode", REVERT, checkpoint.id)
     raise RefusedError(
