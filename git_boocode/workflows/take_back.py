@@ -332,9 +332,7 @@ def take_back_hunks(
     return take_back(repository, command, chosen._replace(versions=versions))
 
 
-def _known(
-    catalog: Catalog, turns: Sequence[Checkpoint], snapshot: Snapshot
-) -> Sequence[TurnWork]:
+def _known(catalog: Catalog, turns: Sequence[Checkpoint], snapshot: Snapshot) -> Sequence[TurnWork]:
     works = works_of(catalog, turns, lambda: snapshot.tree)
     for turn, work in zip(turns, works, strict=True):
         if not work.turn.after:
