@@ -78,10 +78,11 @@ _LINES = ("agent", "session", "chat", "message", "trigger", "state")
     shell_complete=checkpoint_or_edit,
 )
 @option("--stat", "Show a summary of the changes instead.")
+@option("-p, --patch", "Show the changes, which is the default, also with --stat.")
 @option("--head", "Show what differs from HEAD instead of the turn.")
 @option("--conversation", "Show what was said in the turn instead.")
 @json_option
-def show(name: str, stat: bool, head: bool, conversation: bool) -> int:
+def show(name: str, stat: bool, patch: bool, head: bool, conversation: bool) -> int:
     """Show a checkpoint's metadata and what its turn changed; by default the newest.
 
     With a path behind a colon, show that file as it was. Of an applied edit, show where it landed
@@ -92,6 +93,8 @@ def show(name: str, stat: bool, head: bool, conversation: bool) -> int:
         refuse_together(("--stat", stat), ("--head", head), ("<checkpoint>:<path>", True))
         refuse_together(("--conversation", conversation), ("<checkpoint>:<path>", True))
     refuse_together(("--conversation", conversation), ("--stat", stat), ("--head", head))
+    refuse_together(("--conversation", conversation), ("--patch", patch))
+    formats = [*(["--stat"] if stat else []), *(["--patch"] if patch else [])]
     if conversation:
         # Only here: it loads what reads transcripts.
         from git_boocode.cli.conversation_text import show_conversation
@@ -104,15 +107,15 @@ def show(name: str, stat: bool, head: bool, conversation: bool) -> int:
             print_json(found.as_json(repository))
             return 0
         if isinstance(found, CheckpointTarget):
-            return _show_checkpoint(repository, found, stat=stat)
+            return _show_checkpoint(repository, found, formats)
         if isinstance(found, EditTarget):
-            return _show_edit(repository, found, stat=stat)
+            return _show_edit(repository, found, formats)
         if isinstance(found, CommitTarget):
-            return _show_commit(repository, found, stat=stat)
+            return _show_commit(repository, found, formats)
         return _show_file(repository, found)
 
 
-def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: bool) -> int:
+def _show_checkpoint(repository: Repository, found: CheckpointTarget, formats: list[str]) -> int:
     checkpoint, turn = found.checkpoint, found.turn
     [counts] = count_changes(repository, [found.ended]) if found.ended else [None]
     [date] = Dates(repository, default="iso")([checkpoint])
@@ -125,7 +128,7 @@ def _show_checkpoint(repository: Repository, found: CheckpointTarget, *, stat: b
         f"{quote_path(path)}, also of {', '.join(map(short, ids))}"
         for path, ids in (found.ended.shared if found.ended else {}).items()
     )
-    arguments = [*(["--stat"] if stat else []), found.old, found.new, "--", *found.paths]
+    arguments = [*formats, found.old, found.new, "--", *found.paths]
     return print_page(repository, lambda style: _text(checkpoint, more, style), arguments)
 
 
@@ -201,13 +204,13 @@ def _show_file(repository: Repository, found: FileTarget) -> int:
     return EXIT_FATAL if status else 0
 
 
-def _show_commit(repository: Repository, found: CommitTarget, *, stat: bool) -> int:
+def _show_commit(repository: Repository, found: CommitTarget, formats: list[str]) -> int:
     lines = noted_lines(found.noted, ShortIds(repository.store))
     if found.noted.problem:
         warn(found.noted.problem)
     rows = [_row("subject", printable(found.subject)), *(_row("turns", line) for line in lines)]
     body = "".join(rows if lines else [*rows, _row("turns", "none wrote any of its lines")])
-    arguments = [*(["--stat"] if stat else []), found.before, found.noted.commit, "--"]
+    arguments = [*formats, found.before, found.noted.commit, "--"]
     title = f"commit {found.noted.commit}"
     return print_page(repository, lambda style: f"{style(title, 'yellow')}\n{body}\n", arguments)
 
@@ -220,9 +223,9 @@ def _row(key: str, value: str) -> str:
     return f"{key:<11} {value}\n"
 
 
-def _show_edit(repository: Repository, found: EditTarget, *, stat: bool) -> int:
+def _show_edit(repository: Repository, found: EditTarget, formats: list[str]) -> int:
     # As in the JSON answer, whatever `diff.renames` says: the record knows of renames.
-    arguments = ["-M", *(["--stat"] if stat else []), found.before, found.after, "--"]
+    arguments = ["-M", *formats, found.before, found.after, "--"]
     [date] = Dates(repository, default="iso")([found.record])
     return print_page(repository, lambda style: _edit_text(found.record, date, style), arguments)
 

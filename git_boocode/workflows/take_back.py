@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from git_boocode.agents.registry import find_agent
-from git_boocode.checkpoints.operation_log import reverted_turns
+from git_boocode.checkpoints.operation_log import TurnStates, reverted_turns
 from git_boocode.checkpoints.restore import commands
 from git_boocode.checkpoints.restore.request import (
     PICK,
@@ -33,6 +33,7 @@ from git_boocode.checkpoints.turns import (
     RECORDED,
     TOP,
     CurrentTree,
+    RecordedStates,
     Turn,
     end_is_unknown,
     turn_around,
@@ -210,8 +211,12 @@ def take_back(repository: Repository, command: str, request: TakeBackRequest) ->
             if command == REVERT:
                 _refuse_reverted(catalog, chosen, request)
                 later = _with_later(catalog, request, chosen, conflicts, merge)
-            ways_out = _ways_out(repository, command, request, found, (chosen, later))
-            raise refusal_of(repository, conflicts, [*ways_out])
+            ways_out = [*_ways_out(repository, command, request, found, (chosen, later))]
+            has_hunks = any(changed_files(repository, snapshot, found, command))
+            if has_hunks and not all(each.is_whole for each in conflicts):
+                some = "{} takes only some hunks"
+                ways_out.append(NextStep(some, "hunk", typed="-p or --hunk <n>"))
+            raise refusal_of(repository, conflicts, ways_out)
         lists_hunks = request.dry_run and request.paths and len(found.wanted.files) <= LISTED
         if is_part or lists_hunks:
             files = [*changed_files(repository, snapshot, found, command)]
@@ -439,17 +444,20 @@ def _session_named(history: Sequence[Checkpoint], name: str) -> str:
 
 
 def _ended_last(catalog: Catalog) -> Checkpoint:
-    """The turn of this worktree that ended last and is not reverted.
+    """The turn of this worktree that ended last and is in force.
 
     One that an agent has begun and not ended is still running.
     """
     triggers = restore_host(catalog.repository).turn_triggers
-    reverted = reverted_turns(catalog.safety())
+    recorded = RecordedStates(catalog)
+    states = TurnStates(catalog, recorded)
     # A turn that goes on needs only to be known as such.
     found = [
         turn
-        for turn in islice(turns(catalog, catalog.history(), lambda: NOW), _SEARCHED)
-        if turn.checkpoint.id not in reverted and not turn.paths and not turn.checkpoint.in_turn
+        for turn in islice(
+            turns(catalog, catalog.history(), lambda: NOW, recorded=recorded), _SEARCHED
+        )
+        if not (states.of(turn.checkpoint) or turn.paths or turn.checkpoint.in_turn)
     ]
     ends = dict(_ends(catalog, found))
     ended: list[tuple[str, str, Checkpoint]] = []

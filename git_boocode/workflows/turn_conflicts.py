@@ -143,8 +143,6 @@ def refusal_of(
         what = f" was changed since{first.place} {by}"
     more = and_more_files(len(others))
     hints = [*ways_out]
-    if not all(each.is_whole for each in conflicts):
-        hints.append(NextStep("{} takes only some hunks", "hunk", typed="-p or --hunk <n>"))
     if not any(each.is_whole for each in conflicts):
         text = "{} writes both versions with conflict markers"
         hints.append(NextStep(text, "markers", typed="--merge --markers"))

@@ -257,6 +257,36 @@ def test_a_checkpoint_before_the_question_is_not_the_turn_that_ended(repo: Repo)
     assert f"revert {last}" in repo.boocode("revert").err
 
 
+def test_a_turn_that_was_restored_away_is_not_the_one_that_ended_last(repo: Repo) -> None:
+    repo.commit(a=LINES)
+    first = begin(repo, "first")
+    changed(repo, 5, by="first")
+    second = begin(repo, "second")
+    changed(repo, 15, by="second")
+    repo.boocode("restore", second, "--files-only")
+    assert f"revert {first}" in repo.boocode("revert").err
+    repo.boocode("undo")
+    assert f"revert {second}" in repo.boocode("revert").err
+
+
+def test_hunks_are_offered_only_where_some_can_be_taken(repo: Repo) -> None:
+    offer = "hint: -p or --hunk <n> takes only some hunks\n"
+    repo.commit(a=LINES)
+    turn = begin(repo, "turn")
+    changed(repo, 5, by="turn")
+    begin(repo, "later")
+    changed(repo, 5, by="mine")
+    assert offer not in repo.boocode("revert", turn).err
+    repo.boocode("restore", turn)
+    turn = begin(repo, "both")
+    changed(repo, 5, by="turn")
+    changed(repo, 15, by="turn")
+    begin(repo, "last")
+    changed(repo, 5, by="mine")
+    assert offer in repo.boocode("revert", turn).err
+    assert repo.boocode("revert", "--hunk", "1", turn, "--", "a").code == 0
+
+
 def test_nobody_can_be_asked(repo: Repo, turns: list[str]) -> None:
     changed(repo, 20, by="third")
     before = seen(repo)

@@ -92,6 +92,15 @@ def test_what_a_turn_changed(repo: Repo) -> None:
     assert repo.boocode("show", "@", "--head", "--json").json["end"] is None
 
 
+def test_the_patch_is_the_default(repo: Repo) -> None:
+    repo.write("a", "a\n")
+    repo.boocode("checkpoint")
+    repo.write("a", "b\n")
+    assert repo.boocode("show", "-p").out == repo.boocode("show").out
+    both = repo.boocode("show", "-p", "--stat").out
+    assert (" a | 2 +-\n" in both, "\n-a\n+b\n" in both) == (True, True)
+
+
 def test_a_safety_checkpoint_is_compared_with_head(repo: Repo) -> None:
     repo.commit(a="a\n")
     take()
