@@ -12,6 +12,7 @@ from git_boocode.editing import formats
 from git_boocode.editing.edits import Edit, Failure, MissError
 from git_boocode.editing.formats import FORMATS, Context, objects, text_format
 from git_boocode.editing.formats.objects import invalid, texts_of
+from git_boocode.editing.formats.stray_edits import has_json_edit
 
 MAX_INPUT = 64 * 1024 * 1024  # Bytes.
 MAX_EDITS = 5_000
@@ -123,8 +124,20 @@ def _value(text: str) -> object:
     if shapes(text):
         return text
     # A text of unknown format may contain JSON in code fences.
-    values = [objects.parse_json(*block) for block in objects.fenced_json(text)]
+    blocks = [*objects.fenced_json(text)]
+    values = [objects.parse_json(*block) for block in blocks]
+    if values and has_json_edit(_around(text, blocks), Context(read_item)):
+        raise invalid("an edit in JSON is outside of the code fences", "send one JSON array")
     return values[0] if len(values) == 1 else values or text
+
+
+def _around(text: str, blocks: list[tuple[str, int]]) -> str:
+    """A text with the lines of its fenced blocks empty."""
+    lines = text.split("\n")
+    for block, above in blocks:
+        stop = above + block.count("\n") + 1
+        lines[above:stop] = [""] * (stop - above)
+    return "\n".join(lines)
 
 
 def _check_length(*texts: str) -> None:

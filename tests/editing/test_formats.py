@@ -357,12 +357,69 @@ def test_json_in_several_fences_is_one_call() -> None:
     assert message(wrong).startswith("input: invalid JSON at line 7, column 10: ")
 
 
-def test_json_in_prose_above_a_block_is_not_the_edit() -> None:
-    edit = json.dumps({"path": "b", "content": "x"})
-    text = (
-        f"It reads:\n```json\n{edit}\n```\na.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"
-    )
-    assert [found.path for found in read(text.encode()).edits] == ["a.py"]
+OTHERS = {
+    "search-replace": "a.py\n```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n",
+    "apply-patch": "```\n*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n```\n",
+    "bare apply-patch": "*** Update File: a.py\n@@\n-x\n+y\n",
+    "unified": "```diff\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n```\n",
+    "bare unified": "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n",
+    "lines": "```\n[a.py#1234567]\nPUT 1:\n+y\n```\n",
+}
+JSON_EDIT = json.dumps({"path": "b", "old_string": "x", "new_string": "y"}, indent=1)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(
+    "edit",
+    [
+        f"```json\n{JSON_EDIT}\n```\n",
+        f"{JSON_EDIT}\n",
+        f"[\n  {json.dumps({'path': 'b', 'content': 'x'})}\n]\n",
+        f"```json\n{json.dumps({'path': 'a.py', 'patch': OTHERS['bare unified']})}\n```\n",
+        f"```json\n{JSON_EDIT[:-2]},\n}}\n```\n",
+    ],
+    ids=["fenced", "bare", "array", "patch in JSON", "broken"],
+)
+def test_an_edit_in_json_beside_one_of_another_format_is_refused(name: str, edit: str) -> None:
+    for text in (f"First\n\n{OTHERS[name]}\nand then:\n\n{edit}", f"{edit}\nthen\n{OTHERS[name]}"):
+        assert read(text.encode()).failures, text
+    assert len(read(OTHERS[name].encode()).edits) == 1
+
+
+def test_an_edit_in_json_that_is_cut_off_below_another_is_refused() -> None:
+    cut = f"{OTHERS['search-replace']}```json\n{JSON_EDIT[:-4]}"
+    assert "contain an edit in JSON" in message(cut.encode())
+
+
+def test_an_edit_in_json_beside_a_fence_is_refused() -> None:
+    text = f"```json\n{JSON_EDIT}\n```\nand\n{JSON_EDIT}\n"
+    assert "an edit in JSON is outside of the code fences" in message(text.encode())
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(
+    "example",
+    [
+        '```json\n{"name": "menu", "files": ["a.py"], "main": {"path": "b"}}\n```\n',
+        '```jsonc\n{\n  // no edit\n  "path": "b",\n}\n```\n',
+        "[1] says so, {as here}\n{not JSON}\n[]\n",
+        'It was `{"path": "b", "content": "x"}` before.\n',
+    ],
+)
+def test_json_that_is_no_edit_is_prose(name: str, example: str) -> None:
+    for text in (f"{example}\n{OTHERS[name]}", f"{OTHERS[name]}\n{example}"):
+        inputs = read(text.encode())
+        assert not inputs.failures
+        assert [edit.path for edit in inputs.edits] == ["a.py"]
+
+
+def test_json_in_the_new_text_of_a_patch_is_text() -> None:
+    block = f"a.json\n<<<<<<< SEARCH\nx\n=======\n{JSON_EDIT}\n>>>>>>> REPLACE\n"
+    added = "".join(f"+{line}\n" for line in JSON_EDIT.split("\n"))
+    patch = f"*** Begin Patch\n*** Add File: a.json\n{added}*** End Patch\n"
+    diff = f"--- /dev/null\n+++ b/a.json\n@@ -0,0 +1,5 @@\n{added}"
+    for text in (block, patch, diff):
+        assert [edit.path for edit in read(text.encode()).edits] == ["a.json"]
 
 
 @pytest.mark.parametrize("text", ["hello", "<<< SEARCH\nx", "a\n<<<<<<< Search\nx"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import Context, agree, objects
+from git_boocode.editing.formats.stray_edits import stray_edit
 from git_boocode.editing.formats.unified import (
     END_OF_FILE,
     Area,
@@ -58,7 +59,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         lines = patch_lines(objects.patch(item) or next(words, ""))
         envelopes = _Envelopes(lines)
         sections, bare = envelopes.read(), envelopes.bare
-        if mixed := objects.other_format(envelopes.outside, "apply-patch"):
+        if mixed := stray_edit(envelopes.outside, "apply-patch", outer):
             raise mixed
     for section in sections:
         portion = "\n".join([_BEGIN, *lines[section.row : section.stop], _END, ""])
@@ -66,7 +67,8 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
         try:
             if path is not None and not agree(path, section.path):
                 raise objects.invalid(f"the patch is for '{section.path}', but 'path' is '{path}'")
-            action = _action(section, Area(lines, section.stop, not bare, envelope=True))
+            area = Area(lines, section.stop, not bare, envelope=True)
+            action = _action(section, area, outer)
         except MissError as miss:
             yield Failure.of(miss, None, section.path, given)
         else:
@@ -147,8 +149,8 @@ class _Envelopes:
         self.sections.append(_Section(kind, path, row, row + 1, row + 1))
 
 
-def _action(section: _Section, area: Area) -> Action:
-    hunks = _hunks(area, section.first)
+def _action(section: _Section, area: Area, context: Context) -> Action:
+    hunks = _hunks(area, section.first, context)
     if section.kind == "Add":
         return Create(whole_file(hunks, "+"))
     if section.kind == "Update":
@@ -164,7 +166,7 @@ def _action(section: _Section, area: Area) -> Action:
     return Delete(None)
 
 
-def _hunks(area: Area, at: int) -> list[PatchHunk]:
+def _hunks(area: Area, at: int, context: Context) -> list[PatchHunk]:
     hunks: list[PatchHunk] = []
     while at < area.stop:
         if not area.lines[at].strip():
@@ -173,7 +175,7 @@ def _hunks(area: Area, at: int) -> list[PatchHunk]:
         hunk, stop = area.read_hunk(at)
         if stop == at:
             # Prose below a patch without an envelope.
-            if mixed := objects.other_format(area.lines[at : area.stop], "apply-patch"):
+            if mixed := stray_edit(area.lines[at : area.stop], "apply-patch", context):
                 raise mixed
             break
         hunks.append(hunk)

@@ -30,6 +30,7 @@ from git_boocode.editing.formats.hashline_grammar import (
     operation_line,
 )
 from git_boocode.editing.formats.objects import invalid, missing_base, read_it
+from git_boocode.editing.formats.stray_edits import stray_edit
 from git_boocode.editing.formats.unified import QUOTED, unquoted
 from git_boocode.editing.line_changes import LineChange, LineChanges
 from git_boocode.repo.errors import shortened
@@ -104,6 +105,7 @@ class _SectionFinder:
 
     def __init__(self, lines: Sequence[str], context: Context) -> None:
         self.lines = lines
+        self.context = context
         self.outside = [*lines]  # Blank where a section is.
         self.found: list[_FileSection] = []
         self.is_bare = context.path is not None and not any(map(self._is_begun, range(len(lines))))
@@ -162,7 +164,7 @@ class _SectionFinder:
 
     def failures(self) -> Iterator[Failure]:
         """The failure for an edit between the sections, which would be ignored."""
-        if mixed := objects.other_format(self.outside, "lines"):
+        if mixed := stray_edit(self.outside, "lines", self.context):
             yield Failure.of(mixed, None, None, None)
             return
         for row, line in enumerate(self.outside):

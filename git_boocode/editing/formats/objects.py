@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from git_boocode.editing.actions import MAX_MISSES, Create, Insert, Replace, Write
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
-from git_boocode.editing.formats import MAX_CHANGES, Context, agree, text_format
+from git_boocode.editing.formats import MAX_CHANGES, Context, agree
 from git_boocode.repo.errors import NextStep, first_few, shell_command, shortened
 
 if TYPE_CHECKING:
@@ -304,17 +304,6 @@ def invalid(message: str, hint: str | None = None) -> MissError:
     return MissError("invalid_input", message, hint=hint)
 
 
-def other_format(ignored: Sequence[str], own: str) -> MissError | None:
-    """The error for an edit of another format in the lines of a text that a parser ignores."""
-    other = text_format("\n".join(ignored))
-    if other in (None, own):
-        return None
-    return invalid(
-        f"the text also contains an edit in the format {other}",
-        "send edits of different formats as separate inputs, or in one JSON array",
-    )
-
-
 def kind_of(value: object) -> str:
     """The type of a JSON value, for a message."""
     return "null" if value is None else _KINDS.get(type(value), "a number")
@@ -472,14 +461,22 @@ def parse_json(text: str, above: int = 0) -> object:
     raise too_deep()
 
 
-def _values(text: str) -> object:
+def json_at(text: str, at: int) -> tuple[object, int]:
+    """The JSON value that begins at an offset, and its end.
+
+    MissError, ValueError or RecursionError if there is none.
+    """
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_object, parse_constant=_constant)
+    return decoder.raw_decode(text, at)
+
+
+def _values(text: str) -> object:
     found: list[object] = []
     end = 0
     while place := _NEXT.search(text, end):
         if found and not (isinstance(found[-1], dict) and place[0] == "{"):
             raise json.JSONDecodeError("Extra data", text, place.start())
-        value, end = decoder.raw_decode(text, place.start())
+        value, end = json_at(text, place.start())
         found.append(value)
     return found[0] if len(found) == 1 else found
 

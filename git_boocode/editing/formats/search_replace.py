@@ -13,8 +13,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_boocode.editing.edits import Edit, Failure, MissError
-from git_boocode.editing.formats import Context, agree, objects, text_format
+from git_boocode.editing.formats import Context, agree, objects
 from git_boocode.editing.formats.objects import invalid
+from git_boocode.editing.formats.stray_edits import stray_between
 
 if TYPE_CHECKING:
     from git_boocode.editing.edits import Action
@@ -100,7 +101,7 @@ class _Reader:
         while at < len(self.marks):
             mark = self.marks[at]
             prose = self.lines[above : mark.row]
-            yield from self._other_format(above, mark.row)
+            yield from self._stray_edit(above, mark.row)
             given: object = self.lines[mark.row]
             try:
                 at = self._closing(at)
@@ -119,17 +120,12 @@ class _Reader:
                 yield Failure.of(miss, None, self.path, given)
             above = self.marks[at].row + 1
             at += 1
-        yield from self._other_format(above, len(self.lines))
+        yield from self._stray_edit(above, len(self.lines))
 
-    def _other_format(self, first: int, stop: int) -> Iterator[Failure]:
+    def _stray_edit(self, first: int, stop: int) -> Iterator[Failure]:
         """A failure for an edit of another format between the blocks, which would be ignored."""
-        other = text_format("\n".join(self.lines[first:stop]))
-        if other is not None:
-            between = invalid(
-                f"lines {first + 1} to {stop} contain an edit in the format {other}",
-                "send edits of different formats as separate inputs, or in one JSON array",
-            )
-            yield Failure.of(between, None, self.path, None)
+        if mixed := stray_between(self.lines[first:stop], first, self.context):
+            yield Failure.of(mixed, None, self.path, None)
 
     def _closing(self, at: int) -> int:
         """The closing marker of a block; blocks inside its code have markers of another size."""

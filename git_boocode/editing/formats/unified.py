@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn
 from git_boocode.editing.actions import Create, Delete, Keep
 from git_boocode.editing.edits import Action, Edit, Failure, MissError
 from git_boocode.editing.formats import MAX_CHANGES, Context, agree, objects
+from git_boocode.editing.formats.stray_edits import stray_edit
 from git_boocode.editing.patch import UNMARKED, PatchAction, PatchHunk, PatchLine
 from git_boocode.repo.errors import shortened
 
@@ -55,7 +56,7 @@ def edits(item: object, context: Context) -> Iterator[Edit | Failure]:
     # Skip files without a change, unless there are no others.
     files = [file for file in diffs.files if any(map(is_change, file.hunks)) or not file.hunks]
     files = files or diffs.files
-    if mixed := objects.other_format(diffs.outside, "unified"):
+    if mixed := stray_edit(diffs.outside, "unified", outer):
         raise mixed
     if not files:
         raise objects.invalid("the patch has no hunk; expected a line like '@@ -1,2 +1,3 @@'")
