@@ -189,7 +189,7 @@ def _held(meta: Metadata) -> dict[str, str]:
     if meta.values.get(REDACTED):
         found["redacted"] = "secrets were replaced when it was pushed"
     if isinstance(withheld := meta.values.get(WITHHELD), int):
-        found["withheld"] = f"{counted(withheld, 'private file')}, which are never pushed"
+        found["withheld"] = f"{counted(withheld, 'private file')} (never pushed)"
     if specs := texts_of(meta, EXCLUDED):
         found["excluded"] = printable(" ".join(map(shell_command, specs)))
     if paths := texts_of(meta, INCLUDED):

@@ -24,6 +24,7 @@ from git_boocode.repo.trees import directories_above
 
 EXCLUDE = "boocode.exclude"
 INCLUDE = "boocode.include"
+INCLUDED_SIZE = "boocode.maxIncludedSize"
 REASON = f"excluded by {EXCLUDE}"
 # Of a recorded rule: what fits on a command line.
 _MOST, _LONGEST = 256, 4096

@@ -188,6 +188,17 @@ def test_one_in_a_directory_has_the_name_of_one_above(both: Both) -> None:
     assert "in/deep/new" in shown
 
 
+def test_the_name_of_one_that_is_too_large_is_not_pushed(both: Both) -> None:
+    both.ours.git("config", "boocode.include", "private*")
+    both.ours.git("config", "boocode.maxIncludedSize", "1k")
+    both.ours.write("private-name", "x" * 1025)
+    taken = take()
+    assert push(both.ours).ids == [taken.id]
+    listed = both.remote.git("log", "--all", "--name-only", "--format=%B", "-m", "--root")
+    assert "private-name" not in listed
+    assert (push(both.ours).ids, fetch(both.ours).ids) == ([], [])
+
+
 def test_a_proposal_for_an_excluded_file_is_not_pushed(both: Both) -> None:
     both.ours.git("config", "boocode.exclude", "private")
     both.ours.write("private", PRIVATE)

@@ -38,6 +38,7 @@ from git_boocode.checkpoints.store.twins import (
     Rewriter,
     Twins,
     known_twins,
+    private_paths,
     remember_twins,
 )
 from git_boocode.checkpoints.store.untracked_files import PROPOSAL, first_untracked
@@ -293,9 +294,7 @@ def _private_proposals(repository: Repository, entries: Iterable[Checkpoint]) ->
 
 def _paths_of(proposal: Metadata) -> Iterator[str]:
     """The paths of the files of a proposal, also those from which it moves files."""
-    files = proposal.values.get("files")
-    rows = (row for row in (files if isinstance(files, list) else ()) if isinstance(row, dict))
-    given = (row.get(key) for row in rows for key in ("path", "from"))
+    given = (row.get(key) for row in proposal.tables("files") for key in ("path", "from"))
     return (path for path in given if isinstance(path, str))
 
 
@@ -373,9 +372,7 @@ def _make_twins(
     repository: Repository, entries: Sequence[Checkpoint], going: Outgoing, *, redact: bool
 ) -> Twins:
     """The commits to push instead of others: without private files, and without secrets."""
-    private = {
-        entry.commit.id: paths for entry in entries if (paths := texts_of(entry.meta, INCLUDED))
-    }
+    private = {each.commit.id: paths for each in entries if (paths := private_paths(each.meta))}
     if not (private or redact) or not entries:
         return Twins()
     git = without_index(repository.git)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from git_boocode.checkpoints.store.catalog import INCLUDED, REDACTED, WITHHELD
+from git_boocode.checkpoints.store.catalog import INCLUDED, REDACTED, WITHHELD, texts_of
 from git_boocode.checkpoints.store.secret_scan import Outgoing, read_objects, utf_16_of
 from git_boocode.repo.durable import read_private_json, write_private
 from git_boocode.repo.entries import Metadata, MetadataError
@@ -23,6 +23,7 @@ from git_boocode.repo.git import Git, GitError
 from git_boocode.repo.layout import ALL_REFS, TWINS
 from git_boocode.repo.masking import Masker
 from git_boocode.repo.object_writer import Quarantine
+from git_boocode.repo.path_rule import INCLUDED_SIZE
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import CatFile, tree_entries
 from git_boocode.repo.trees import Item, tree_body
@@ -31,6 +32,7 @@ from git_boocode.repo.trees import Item, tree_body
 _LARGEST = 64 << 20
 _SIGNATURES = ("gpgsig", "gpgsig-sha256", "mergetag")
 _PROOF = "proof"
+_SKIPPED = "skipped"
 
 
 def known_twins(repository: Repository) -> dict[str, str]:
@@ -54,6 +56,12 @@ def remember_twins(repository: Repository, twins: Mapping[str, str]) -> None:
 
 def _path(repository: Repository) -> str:
     return os.path.join(repository.common_state_dir, TWINS)
+
+
+def private_paths(meta: Metadata) -> frozenset[str]:
+    """The private files that a checkpoint records, or names because they are too large for that."""
+    rows = (row for row in meta.tables(_SKIPPED) if INCLUDED_SIZE in str(row.get("reason")))
+    return frozenset((*texts_of(meta, INCLUDED), *(str(row.get("path")) for row in rows)))
 
 
 class Twins(NamedTuple):
@@ -142,23 +150,27 @@ class Rewriter:
             redacted = redacted or (key in ("tree", "parent") and value in self._redacted)
         masked = self._mask(message) if self._mask else message
         redacted = redacted or masked != message
-        if redacted or after != before:
-            text = self._rewritten_message(message, len(private), redacted=redacted)
+        if redacted or private or after != before:
+            text = self._rewritten_message(message, private, redacted=redacted)
             made = "\n".join((*_unsigned(after), "", text if text is not None else masked))
             raw = made.encode("utf-8", "surrogateescape")
             self._set(identifier, b"commit", raw, redacted=redacted)
 
-    def _rewritten_message(self, message: str, private: int, *, redacted: bool) -> str | None:
+    def _rewritten_message(
+        self, message: str, private: Collection[str], *, redacted: bool
+    ) -> str | None:
         """The message of a checkpoint or proposal with other metadata; None for any other."""
         try:
-            values = dict(Metadata.parse(message).values)
+            meta = Metadata.parse(message)
         except MetadataError:
             return None
+        values = dict(meta.values)
         # It proves that the commit is unchanged.
         values.pop(_PROOF, None)
         if private:
             values.pop(INCLUDED, None)
-            values[WITHHELD] = private
+            values[WITHHELD] = len(private)
+            values[_SKIPPED] = [r for r in meta.tables(_SKIPPED) if r.get("path") not in private]
         index = values.get("index")
         if isinstance(index, dict) and index.get("details") in self._redacted:
             # Its records name the files as they were.

@@ -35,10 +35,8 @@ from git_boocode.repo.head import Head, read_head
 from git_boocode.repo.index import Entry, Index
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import GITLINK, Quarantine
-from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, PathRule, as_in_head
+from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, INCLUDED_SIZE, PathRule, as_in_head
 from git_boocode.repo.repository import Repository
-
-_INCLUDED_SIZE = "boocode.maxIncludedSize"
 
 LeaveOut = Callable[[list[str]], Collection[str]]
 
@@ -115,9 +113,7 @@ class WorktreeScan:
         self._limit = repository.config.integer("boocode.maxFileSize", default=MAX_FILE_SIZE)
         self._exclude = exclude or PathRule.read(repository, EXCLUDE)
         self._include = PathRule.read(repository, INCLUDE)
-        self._largest_included = repository.config.integer(
-            _INCLUDED_SIZE, default=MAX_INCLUDED_SIZE
-        )
+        self._largest_included = repository.config.integer(INCLUDED_SIZE, default=MAX_INCLUDED_SIZE)
         self._quarantine = Quarantine(repository, scratch)
         self._user = UserIndex(repository, scratch, self._quarantine.git)
         self._index = self._user.index
@@ -303,7 +299,7 @@ class WorktreeScan:
         excluded = self._excluded(listed)
         paths = [path for path in listed if path not in excluded and not path.endswith("/")]
         wanted, skipped = select_untracked(
-            self._repository.worktree, paths, self._largest_included, _INCLUDED_SIZE
+            self._repository.worktree, paths, self._largest_included, INCLUDED_SIZE
         )
         self._skipped += skipped
         return wanted
