@@ -143,6 +143,21 @@ def test_restore_leaves_it_alone(work: Repo) -> None:
     assert text(work, "data/tracked") == SECRET
 
 
+def test_restore_names_what_is_gone(work: Repo) -> None:
+    work.write("sub/b", "b\n")
+    take()
+    for path in ("a", "data/tracked", "my.key"):
+        (work.top / path).unlink()
+    why = "(was not recorded: excluded by boocode.exclude)"
+    named = [f"warning: not brought back: {path} {why}" for path in ("data/tracked", "my.key")]
+    done = work.boocode("restore", "@", "-n", cwd="sub")
+    assert (done.out.splitlines()[0], sorted(done.err.splitlines())) == (" A a", named)
+    assert work.boocode("restore", "@", "--", "data").err.splitlines() == named[:1]
+    assert work.boocode("restore", "@", "--", "a").code == 0
+    assert text(work, "a") == "a\n"
+    assert not (work.top / "my.key").exists()
+
+
 def test_a_file_of_a_checkpoint_in_place_of_an_excluded_directory(work: Repo) -> None:
     work.git("config", "--unset-all", "boocode.exclude")
     work.write("place", "a file\n")

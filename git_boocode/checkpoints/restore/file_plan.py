@@ -174,8 +174,11 @@ class FilePlanner:
         not_held = self._not_held(dict(snapshot.skipped))
         kept |= {path: reason for path, reason in not_held if path not in kept}
         kept |= self._not_recorded_then(kept)
+        excluded = self._excluded_then(kept)
+        kept |= dict.fromkeys(excluded, f"was not recorded: {REASON}")
         missing = {c.path for c in wanted if c.touches_gitlink and c.action == "create"}
-        missing = {p for p in missing | self._skipped_then.keys() if not self._disk.exists(p)}
+        missing |= excluded | self._skipped_then.keys()
+        missing = {path for path in missing if not self._disk.exists(path)}
         blockers = blockers_of(self._disk, (c for c in wanted if c.path not in kept))
         kept |= self._behind_excluded(blockers)
         blockers = {path: paths for path, paths in blockers.items() if path not in kept}
@@ -357,6 +360,15 @@ class FilePlanner:
             elif (now := self._disk.status(path)) and reason != NESTED and now.st_ctime > taken:
                 found[path] = f"may have changed, and was not recorded: {reason}"
         return found
+
+    def _excluded_then(self, kept: Container[str]) -> set[str]:
+        """The other excluded files that are gone, of which the target has only HEAD's version."""
+        rule = self.snapshot.exclude
+        if not rule.specs or EXCLUDED in self._request.force:
+            return set()
+        index = _read(self.snapshot, self._tree, "target-excluded")
+        listed = self._chosen(rule.listed(index.git, "ls-files", "-z"))
+        return {path for path in listed if path not in kept and not self._disk.exists(path)}
 
     def _way_to_gitlink(self, change: Change) -> str:
         """Why a submodule is kept, and what checks out the commit that the target stages."""
