@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import click
@@ -30,7 +31,7 @@ from git_boocode.editing.workspace import Workspace
 from git_boocode.proposals.local_files import FileStatus, ProposalStatus, proposal_status
 from git_boocode.repo.disk import by_kind, disk_usage, human_size, private_bytes
 from git_boocode.repo.entries import MAX_DISK
-from git_boocode.repo.errors import shell_command
+from git_boocode.repo.errors import FatalError, shell_command
 from git_boocode.repo.layout import (
     ALL_REFS,
     ARCHIVE,
@@ -191,7 +192,10 @@ _STORED = {
 
 def _storage(repository: Repository, refs: list[Ref]) -> OverviewSection:
     usage, files = disk_usage(repository, refs), private_bytes(repository)
-    limit = repository.config.integer(MAX_DISK, default=0) or None
+    limit = None
+    with suppress(FatalError):
+        # That it is invalid is among the settings.
+        limit = repository.config.integer(MAX_DISK, default=0) or None
     kinds = None if usage is None else by_kind(usage)
     total = None if kinds is None else sum(kinds.values())
     lines, hints = list[str](), list[str]()

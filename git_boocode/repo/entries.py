@@ -193,9 +193,9 @@ class EntryCatalog(Generic[AnyEntry]):
         """What masks the secrets in texts, if the user has patterns for them."""
         if self.repository.config.setting(_SECRETS) is None:
             return None
-        from git_boocode.repo.masking import masker_of
+        from git_boocode.repo.masking import LenientMasker
 
-        return masker_of(self.repository.git)
+        return LenientMasker(self.repository.git)
 
     @staticmethod
     def read(ref: Ref, commit: Commit) -> AnyEntry:

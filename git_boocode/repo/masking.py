@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import NamedTuple
 
 from git_boocode.repo.config import configured
+from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git
 from git_boocode.repo.user_patterns import UserPatterns
 
@@ -188,3 +190,22 @@ def _keys(text: str) -> Iterator[Secret]:
 def masker_of(git: Git) -> Masker:
     """A masker that also masks what the user's patterns match (FatalError if one is invalid)."""
     return Masker(configured(git, PATTERNS))
+
+
+class LenientMasker:
+    """Masks texts that a command shows beside its work; hides them if a pattern cannot be used."""
+
+    def __init__(self, git: Git) -> None:
+        self._masker: Masker | None = None
+        with suppress(FatalError):
+            self._masker = masker_of(git)
+
+    def __call__(self, text: str) -> str:
+        """The text without its secrets, or a note instead of it."""
+        try:
+            if self._masker:
+                return self._masker(text)
+        except FatalError:
+            # It would take as long for the next text.
+            self._masker = None
+        return f"⟨masked: {PATTERNS} cannot be used⟩"

@@ -12,6 +12,22 @@ TOKEN = "ghp_" + "a1" * 18
 OWN = "PIN: 1234"
 
 
+def test_with_a_pattern_that_cannot_be_used_texts_are_hidden(repo: Repo) -> None:
+    """Such a setting does not keep anybody from an undo."""
+    repo.commit(a="a\n")
+    taken = take(label=f"use {OWN}", prompt=f"use {OWN} now")
+    repo.write("a", "b\n")
+    repo.git("config", "boocode.secret", "(unclosed")
+    for command in (("restore", taken.id), ("log",), ("show", taken.id), ("status",), ("undo",)):
+        done = repo.boocode(*command)
+        assert done.code == 0, done
+        assert OWN not in done.out + done.err
+    assert "⟨masked: boocode.secret cannot be used⟩\n" in repo.boocode("log").out
+    assert repo.read("a") == b"b\n"
+    [finding] = repo.boocode("doctor", "--json").json["findings"]
+    assert finding["kind"] == "bad_setting"
+
+
 def test_all_that_shows_a_prompt(repo: Repo) -> None:
     repo.git("config", "boocode.secret", "PIN: [0-9]+")
     repo.commit(a="a\n")

@@ -70,6 +70,14 @@ def test_a_call_that_failed_is_reported_until_one_succeeds(repo: Repo) -> None:
     assert "failed" not in repo.boocode("status").out
 
 
+def test_an_invalid_limit_is_reported(repo: Repo) -> None:
+    repo.boocode("checkpoint")
+    repo.git("config", "boocode.maxDisk", "1x")
+    answer = repo.boocode("status", "--json").json
+    assert [each["kind"] for each in answer["settings"]] == ["bad_setting"]
+    assert answer["storage"]["limit"] is None
+
+
 def test_hooks_that_vanished_are_missed(repo: Repo) -> None:
     repo.boocode("hooks", "install", "--agent", "claude-code")
     path = repo.top / ".claude/settings.local.json"

@@ -13,7 +13,7 @@ import pytest
 
 from git_boocode.repo import user_patterns
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.masking import Masker, masker_of
+from git_boocode.repo.masking import LenientMasker, Masker, masker_of
 from git_boocode.repo.repository import Repository
 from tests.repo_kit import Repo
 
@@ -163,6 +163,19 @@ def test_patterns_of_the_user(repo: Repo) -> None:
     repo.git("config", "--add", "boocode.secret", "(")
     with pytest.raises(FatalError, match="not a valid regular expression"):
         masker_of(Repository.discover().git)
+
+
+def test_texts_are_hidden_if_a_pattern_takes_too_long(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.git("config", "boocode.secret", r"(a+)+$")
+    mask = LenientMasker(Repository.discover().git)
+    assert mask("one") == "one"
+    monkeypatch.setattr(user_patterns, "_SECONDS", 0.2)
+    hidden = "⟨masked: boocode.secret cannot be used⟩"
+    assert mask(f"{'a' * 60}!") == hidden
+    # Not as long for each text.
+    assert mask("one") == hidden
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(?:.*,)*x"])
