@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         undo,
     )
     from git_boocode.checkpoints.restore.result import RestoreResult
-    from git_boocode.matching import MatchError, locate_match, replace_text
+    from git_boocode.matching import Match, MatchError, Replacement, locate_match, replace_text
     from git_boocode.proposal_api import (
         ProposedFile,
         ReviewedProposal,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         sync,
     )
     from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
+    from git_boocode.workflows.fork_turn import ForkResult
 
 __all__ = [
     "BoocodeError",
@@ -58,10 +59,13 @@ __all__ = [
     "FatalError",
     "FileEdits",
     "FileLines",
+    "ForkResult",
     "LandedEdit",
+    "Match",
     "MatchError",
     "ProposedFile",
     "RefusedError",
+    "Replacement",
     "RestoreResult",
     "RevertResult",
     "ReviewedProposal",
@@ -97,7 +101,10 @@ _MODULES = {
         ("ProposedFile", "ReviewedProposal", "accept", "discard", "propose", "status", "sync"),
         "proposal_api",
     ),
-    **dict.fromkeys(("MatchError", "locate_match", "replace_text"), "matching"),
+    **dict.fromkeys(
+        ("Match", "MatchError", "Replacement", "locate_match", "replace_text"), "matching"
+    ),
+    "ForkResult": "workflows.fork_turn",
     "RestoreResult": "checkpoints.restore.result",
     **dict.fromkeys(("BoocodeError", "FatalError", "RefusedError"), "repo.errors"),
 }

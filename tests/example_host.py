@@ -26,6 +26,8 @@ class Host:
         try:
             done = git_boocode.apply_edits(self.model(prompt), self.root)
         except git_boocode.RefusedError as error:
+            if error.code == "no_edits":
+                return []
             again = f"{prompt}\n\n{error.details.get('retry_context', error.message)}"
             done = git_boocode.apply_edits(self.model(again), self.root)
         return [file.path for file in done.files]

@@ -438,11 +438,14 @@ def test_a_function_may_veto(repo: Repo) -> None:
 def test_the_example_host_takes_turns_and_takes_them_back(repo: Repo) -> None:
     repo.commit(**{"a.py": "x = 1\n"})
     answers = iter([{**EDIT, "old_string": "gone"}, EDIT, {"path": "b.py", "content": "b\n"}])
-    host = Host(str(repo.top), lambda question: json.dumps(next(answers)))
+    host = Host(
+        str(repo.top), lambda question: json.dumps(next(answers)) if question != "hi" else "Hello."
+    )
+    assert host.turn("hi") == []
     assert host.turn("set x") == ["a.py"]
     assert host.turn("add b") == ["b.py"]
     assert host.take_back("@~1") == 2
-    assert host.messages == []
+    assert host.messages == ["hi"]
     assert repo.read("a.py") == b"x = 1\n"
     assert not (repo.top / "b.py").exists()
 

@@ -51,6 +51,11 @@ _NEAR = (*objects.NEW, *objects.CONTENT, *objects.PATCH, "start")
 _NO_CALLS = ("text", "thinking", "redacted_thinking", "reasoning")
 
 
+_ATTEMPT = re.compile(
+    r"(?mi)^[ \t]*(?:<{3,} ?\w|>{5,} ?\w|-{5,} ?search|@@|\*\*\* |diff |(?:---|\+\+\+) \S|"
+    r"</?(?:\w+:)?(?:search|replace|edit|old|new|patch|diff|file|tool|function|invoke))"
+)
+"""What may be a marker of an edit, misspelled or of a format that is not supported."""
 _HEADER = re.compile(r"\s*\[(?:[^\]\[{\"\n]*|\"(?:[^\"\\\n]|\\.)*\")#[0-9a-fA-F]{4,64}\]")
 """The header of a hashline text, which is not JSON."""
 
@@ -112,7 +117,8 @@ def _value(text: str) -> object:
     """Parse an input as JSON if it looks like JSON; else return the text itself."""
     start = text.lstrip()[:1]
     if not start:
-        raise invalid("the input is empty; expected edits as JSON, a diff, a patch or blocks")
+        message = "the input is empty; expected edits as JSON, a diff, a patch or blocks"
+        raise MissError("no_edits", message, hint=_SEND)
     if start in '{["':
         try:
             return objects.parse_json(text)
@@ -179,7 +185,7 @@ def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | 
         return read_item(wrapped.value, wrapped.context, only)
     chosen = [name for name in fitting if only in (None, name)]
     if not chosen:
-        raise _no_format(item, only)
+        raise _no_edits(item) if _is_plain(item) else _no_format(item, only)
     if len(chosen) > 1:
         raise invalid(f"it mixes the formats {' and '.join(chosen)} in one object")
     module, function = FORMATS[chosen[0]][0].split(".")
@@ -245,6 +251,19 @@ def _no_format(item: object, only: str | None = None) -> MissError:
     return invalid(f"{what} matches no format ({shown})", _SEND)
 
 
+def _is_plain(item: object) -> bool:
+    """Whether an item is a text in which nothing looks like an edit, not even a broken one."""
+    if not isinstance(item, str) or _ATTEMPT.search(item):
+        return False
+    return not has_json_edit(item, Context(read_item))
+
+
+def _no_edits(item: object) -> MissError:
+    """The error for an item without an edit: an answer in prose, or the call of another tool."""
+    miss = _no_format(item)
+    return MissError("no_edits", miss.message, hint=miss.hint)
+
+
 # Edits inside hook payloads, tool calls, and messages with calls
 
 
@@ -267,11 +286,12 @@ def _opened(item: objects.Object, context: Context, only: str | None) -> _Wrappe
             raise invalid(f"{places} contain different edits", "send only one of them")
     if first is not None:
         return first
-    miss = search.miss or _no_format(item, only)
+    is_other = not (only or objects.key_of(item, objects.PATH))
+    miss = search.miss or (_no_edits(item) if is_other else _no_format(item, only))
     tool = next((item[key] for key in ("tool_name", "toolName", "tool") if item.get(key)), None)
     if isinstance(tool, str):
         call = f"the call of the tool '{tool:.40}' contains no edit"
-        raise invalid(f"{call}: {miss.message}", miss.hint)
+        raise miss.reworded(f"{call}: {miss.message}")
     raise miss
 
 
@@ -336,8 +356,17 @@ class _EditSearch:
                 yield found._replace(value=options | edit if isinstance(edit, dict) else edit)
         if shapes(text):
             yield _Wrapped(text, keys, context)
-        elif objects.key_of(item, _NEAR):
-            self.miss = self.miss or _no_format(item)
+        else:
+            self.miss = self.miss or _miss_beside(item, text)
+
+
+def _miss_beside(item: objects.Object, text: str) -> MissError | None:
+    """Why an object that contains no edit is none itself; None if it does not look like one."""
+    if isinstance(item.get("role"), str) and _is_plain(text):
+        return _no_edits(text)
+    # The arguments of a call, under a key such as `input`, have been searched.
+    is_near = any(item.get(key) is not None and not isinstance(item[key], dict) for key in _NEAR)
+    return _no_format(item) if is_near else None
 
 
 def _is_prose(entry: object) -> bool:

@@ -70,7 +70,14 @@ class ForkedConversation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ForkResult:
-    """A new worktree in the state of a turn; nothing was made in a dry run."""
+    """A new worktree in the state of a turn; nothing was made in a dry run.
+
+    `worktree` is its absolute path, `head` the commit that HEAD names there, None on an unborn
+    branch, and `branch` the new branch, empty if HEAD is detached. `turn` is the checkpoint that
+    was forked, `checkpoint` the first one there. `conversation` is None if there is none, or it was
+    not wanted; its `why` is why it could not be copied, else `session` names the copy. `kept` are
+    the paths that the turn does not hold, each with a `reason`.
+    """
 
     turn: Checkpoint
     worktree: str

@@ -421,7 +421,7 @@ def test_whatever_is_sent_is_applied_or_refused(
     if code:
         assert {failure["code"] for failure in answer["failures"]} <= {
             "not_found", "ambiguous", "stale", "missing_file", "exists", "outside_worktree",
-            "binary", "mixed_write", "invalid_input",
+            "binary", "mixed_write", "invalid_input", "no_edits",
         }  # fmt: skip
         assert {name: (tmp_path / name).read_bytes() for name in files} == files
         assert not (tmp_path / "new").exists()

@@ -18,7 +18,7 @@ def read(value: object, only: str | None = None) -> Inputs:
 
 def message(value: object, only: str | None = None) -> str:
     inputs = read(value, only)
-    assert {failure.code for failure in inputs.failures} == {"invalid_input"}
+    assert {failure.code for failure in inputs.failures} <= {"invalid_input", "no_edits"}
     return "\n".join(failure.message for failure in inputs.failures)
 
 
@@ -420,6 +420,28 @@ def test_json_in_the_new_text_of_a_patch_is_text() -> None:
     diff = f"--- /dev/null\n+++ b/a.json\n@@ -0,0 +1,5 @@\n{added}"
     for text in (block, patch, diff):
         assert [edit.path for edit in read(text.encode()).edits] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        ("", "no_edits"),
+        ("All done.\n\n- one\n\n```sh\npytest\n```\n", "no_edits"),
+        ({"role": "assistant", "content": "Done."}, "no_edits"),
+        ({"tool_name": "read_file", "tool_input": {"path": "a"}}, "no_edits"),
+        ({"type": "tool_use", "name": "read_file", "input": {"path": "a"}}, "no_edits"),
+        ("a\n<<<<<<< Search\nx", "invalid_input"),
+        ("*** Update file: a\n@ x", "invalid_input"),
+        ('So:\n{"path": "a", "old_string": "x"}', "invalid_input"),
+        ('<invoke name="edit">', "invalid_input"),
+        ({"path": "a", "new": "x"}, "invalid_input"),
+        ({"tool_name": "edit", "tool_input": {"path": "a", "new": "x"}}, "invalid_input"),
+        ({"role": "assistant", "content": "a\n<<<<<<< Search\nx"}, "invalid_input"),
+    ],
+)
+def test_an_answer_without_an_edit_is_not_a_broken_edit(item: object, code: str) -> None:
+    (failure,) = read(item.encode() if isinstance(item, str) else item).failures
+    assert failure.code == code
 
 
 @pytest.mark.parametrize("text", ["hello", "<<< SEARCH\nx", "a\n<<<<<<< Search\nx"])
