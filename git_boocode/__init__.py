@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         undo,
     )
     from git_boocode.checkpoints.restore.result import RestoreResult
-    from git_boocode.matching import Match, MatchError, Replacement, locate_match, replace_text
+    from git_boocode.matching import MatchError, locate_match, replace_text
     from git_boocode.proposal_api import (
         ProposedFile,
         ReviewedProposal,
@@ -61,11 +61,9 @@ __all__ = [
     "FileLines",
     "ForkResult",
     "LandedEdit",
-    "Match",
     "MatchError",
     "ProposedFile",
     "RefusedError",
-    "Replacement",
     "RestoreResult",
     "RevertResult",
     "ReviewedProposal",
@@ -101,9 +99,7 @@ _MODULES = {
         ("ProposedFile", "ReviewedProposal", "accept", "discard", "propose", "status", "sync"),
         "proposal_api",
     ),
-    **dict.fromkeys(
-        ("Match", "MatchError", "Replacement", "locate_match", "replace_text"), "matching"
-    ),
+    **dict.fromkeys(("MatchError", "locate_match", "replace_text"), "matching"),
     "ForkResult": "workflows.fork_turn",
     "RestoreResult": "checkpoints.restore.result",
     **dict.fromkeys(("BoocodeError", "FatalError", "RefusedError"), "repo.errors"),
