@@ -22,6 +22,11 @@ from typing import Any, NoReturn
 from git_boocode.repo.errors import CommandError, FatalError, from_os
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NEEDED_MODULES = (
+    *("_cffi_backend", "cffi", "click", "prompt_toolkit", "pycparser", "pygit2", "rapidfuzz"),
+    *("tomlkit", "wcwidth"),
+)
+"""What we import that is not Python's own, with what that imports."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 # The part of a time limit that is reserved for the rollback, and its maximum in seconds.
@@ -326,8 +331,40 @@ def run_program(command: Sequence[str], patience: float) -> tuple[int, str]:
 
 
 def isolated_command() -> tuple[str, ...]:
-    """What runs this program with this Python, and nothing that a worktree brings along."""
-    return (sys.executable, "-I", os.path.join(_PACKAGE, "__main__.py"))
+    """What runs this program with this Python, and nothing that a worktree brings along.
+
+    An isolated Python lacks the directories that a launching script has added, as those of nix
+    do, and those of PYTHONPATH. The command adds the ones that the program needs.
+    """
+    script = os.path.join(_PACKAGE, "__main__.py")
+    added = _added_directories()
+    if not added and os.path.isfile(script):
+        return (sys.executable, "-I", script)
+    start = "from git_boocode.__main__ import program; program()"
+    directories = [os.path.dirname(_PACKAGE), *added]
+    start = f"import sys; del sys.argv[0]; sys.path += {directories}; {start}"
+    return (sys.executable, "-I", "-c", start, script)
+
+
+def _added_directories() -> list[str]:
+    """Where the packages that we need are, unless an isolated Python finds them by itself."""
+    import site
+    from importlib.machinery import PathFinder
+
+    usual = [*site.getsitepackages(), os.path.dirname(_PACKAGE)]
+    others = [path for path in sys.path if os.path.isabs(path) and not _is_here(path)]
+    added = []
+    for name in NEEDED_MODULES:
+        if PathFinder.find_spec(name, usual) is None:
+            spec = PathFinder.find_spec(name, others)
+            if spec is not None and spec.origin is not None:
+                levels = 1 if spec.submodule_search_locations is None else 2
+                added.append(spec.origin.rsplit(os.sep, levels)[0])
+    return list(dict.fromkeys(added))
+
+
+def _is_here(path: str) -> bool:
+    return os.path.exists(path) and os.path.samefile(path, os.curdir)
 
 
 def start_detached(command: Sequence[str], directory: str, environ: Mapping[str, str]) -> None:
