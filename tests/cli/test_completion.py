@@ -80,7 +80,7 @@ def test_words(repo: Repo) -> None:
         (["locate", "--profile", "op"], ["opencode-3", "opencode-9"]),
         (["tools", "s"], ["string", "search-replace"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
-        (["help", "c"], ["checkpoint", "completion", "callback"]),
+        (["help", "c"], ["checkpoint", "completion", "callback", "compatibility"]),
         (["help", "j"], ["json"]),
     ]
     for words, found in expected:
