@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         EditsResult,
         FileEdits,
         FileLines,
+        ForkResult,
         LandedEdit,
         RevertResult,
         TextEdit,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
         sync,
     )
     from git_boocode.repo.errors import BoocodeError, FatalError, RefusedError
-    from git_boocode.workflows.fork_turn import ForkResult
 
 __all__ = [
     "BoocodeError",
@@ -100,7 +100,6 @@ _MODULES = {
         "proposal_api",
     ),
     **dict.fromkeys(("MatchError", "locate_match", "replace_text"), "matching"),
-    "ForkResult": "workflows.fork_turn",
     "RestoreResult": "checkpoints.restore.result",
     **dict.fromkeys(("BoocodeError", "FatalError", "RefusedError"), "repo.errors"),
 }

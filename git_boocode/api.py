@@ -54,9 +54,7 @@ from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.repo.errors import ArgumentError, from_os, refuse_combined, refuse_without
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.workflows import restore_parts, restore_with_edits
-from git_boocode.workflows.fork_turn import ForkRequest, ForkResult
-from git_boocode.workflows.fork_turn import fork as fork_turn
+from git_boocode.workflows import fork_turn, restore_parts, restore_with_edits
 from git_boocode.workflows.take_back import NO_TURN, TakeBackRequest, take_back
 from git_boocode.workflows.turn_conflicts import TurnConflict
 
@@ -68,6 +66,8 @@ Edits = str | bytes | Mapping[str, Any] | Sequence[Any]
 
 RestoreCallback = str | HostFunction
 """A program, or a function that takes each event as a dict and returns the answer."""
+
+ForkResult = fork_turn.ForkResult
 
 
 @dataclass(frozen=True)
@@ -649,7 +649,7 @@ def fork(
     directory is inside of a worktree that does not ignore it), FatalError (`missing_objects`: the
     turn is incomplete). Then nothing was made.
     """
-    request = ForkRequest(
+    request = fork_turn.ForkRequest(
         directory=directory,
         after=after,
         branch=branch,
@@ -657,7 +657,7 @@ def fork(
         dry_run=dry_run,
         callback=callback if conversation else None,
     )
-    return fork_turn(Repository.discover(os.path.abspath(root)), turn, request)
+    return fork_turn.fork(Repository.discover(os.path.abspath(root)), turn, request)
 
 
 @fatal_os_errors

@@ -32,28 +32,6 @@ from git_boocode.repo.files import inside_worktree
 
 SESSION_NAME = re.compile(r"[0-9A-Za-z_-]+", re.ASCII)
 """A session that may be part of a path."""
-_LONGEST_LABEL = 60
-# The label of a turn is taken from this many characters of the prompt, which may be huge.
-_PROMPT_START = 4096
-# Bytes of UTF-8 that are kept of a prompt.
-_LARGEST_PROMPT = 64 << 10
-FULL, FIRST_LINE, NONE = "full", "first-line", "none"
-# Characters that control a terminal or the text direction, and surrogates.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_HALVES = re.compile("[\ud800-\udfff]")
-
-# Elements that agents add before a prompt.
-_ELEMENTS = (
-    *("system-reminder", "environment_context", "user_instructions", "session_context"),
-    *("user_info", "rules", "task-notification", "local-command-caveat", "skills_instructions"),
-    *("permissions instructions", "current_datetime", "ide_opened_file", "ide_selection"),
-    *("manually_attached_skills", "git_status", "turn_aborted", "hook_context"),
-)
-_ADDED = (
-    rf"(?s)\s*(?:<({'|'.join(_ELEMENTS)})\b[^>]*>.*?</\1>"
-    r"|# AGENTS\.md instructions .*?</INSTRUCTIONS>)\s*"
-)
-
 _LONGEST_NUMBER = 9
 _MOST_FILES = 100
 _FILE_KEYS = ("file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path")
@@ -194,39 +172,6 @@ def _unwrapped(text: str, element: str) -> str:
     if head.split()[:1] == [f"<{element}"] and inside.endswith(end):
         return inside.removesuffix(end)
     return text
-
-
-def kept_prompt(prompt: str, wanted: str = FULL) -> str:
-    """What is kept of a prompt, at most 64 KiB: all of it, its first line, or nothing."""
-    if wanted == NONE:
-        return ""
-    prompt = prompt.strip()
-    if len(prompt) > 1 and prompt[0] == prompt[-1] == '"' and '"' not in prompt[1:-1]:
-        # As `opencode run` hands it over.
-        prompt = prompt[1:-1].strip()
-    # No character has less than a byte.
-    prompt = prompt[:_LARGEST_PROMPT]
-    if wanted == FIRST_LINE:
-        prompt = next(iter(prompt.splitlines()), "").rstrip()
-    text = _HALVES.sub("?", prompt).encode()[:_LARGEST_PROMPT]
-    return text.decode("utf-8", "ignore")
-
-
-def label_of(prompt: str) -> str:
-    """The first words of a prompt that `kept_prompt` returned, safe to print."""
-    prompt = (own_words(prompt) or prompt)[:_PROMPT_START]
-    words = " ".join(_CONTROL.sub(" ", prompt).split())
-    if len(words) <= _LONGEST_LABEL:
-        return words
-    whole = words[: _LONGEST_LABEL + 1].rpartition(" ")[0]
-    return f"{whole or words[:_LONGEST_LABEL]} …"
-
-
-def own_words(prompt: str) -> str:
-    """What a person wrote of a prompt, without what the agent has added before it."""
-    while prompt.lstrip().startswith(("<", "#")) and (added := re.match(_ADDED, prompt)):
-        prompt = prompt[added.end() :]
-    return prompt.strip()
 
 
 def edits_files(tool: str) -> bool:

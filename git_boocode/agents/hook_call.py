@@ -17,17 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from git_boocode.agents.agent import home_of
-from git_boocode.agents.event import (
-    FIRST_LINE,
-    FULL,
-    NONE,
-    SESSION_NAME,
-    HookEvent,
-    edits_files,
-    kept_prompt,
-    label_of,
-    parse_event,
-)
+from git_boocode.agents.event import SESSION_NAME, HookEvent, edits_files, parse_event
 from git_boocode.agents.hook_state import Turns, log, one_at_a_time, tools_of, turn_of
 from git_boocode.agents.payload import (
     ABORT,
@@ -44,6 +34,7 @@ from git_boocode.agents.payload import (
 )
 from git_boocode.agents.registry import ANY_AGENT, find_agent
 from git_boocode.agents.transcript import TranscriptPosition, transcript_position
+from git_boocode.checkpoints.prompt import NONE, kept_prompt, label_of, wanted_prompts
 from git_boocode.repo.config import Config
 from git_boocode.repo.errors import BoocodeError, FatalError, from_os
 from git_boocode.repo.git import Git, clean_environment
@@ -527,11 +518,8 @@ def _setting(
 
 def _wanted_prompts(context: HookContext, repository: Repository) -> str:
     """How much of prompts to keep; nothing if the setting is invalid, which is logged."""
-    # The setting of older versions, which kept the first words.
-    old = _setting(context, repository, "boocode.promptLabels", default=True)
     try:
-        default = FULL if old else NONE
-        return repository.config.word("boocode.prompts", (FULL, FIRST_LINE, NONE), default)
+        return wanted_prompts(repository.config)
     except FatalError as error:
         context.note(error)
         return NONE

@@ -14,7 +14,8 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from git_boocode.agents.event import own_words, paths_in
+from git_boocode.agents.event import paths_in
+from git_boocode.checkpoints.prompt import own_words
 
 JsonObject = dict[str, Any]
 

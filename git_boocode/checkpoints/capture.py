@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
+from git_boocode.checkpoints.prompt import NONE, kept_prompt, label_of, wanted_prompts
 from git_boocode.checkpoints.store.catalog import (
     EXCLUDED,
     INCLUDED,
@@ -30,10 +31,10 @@ from git_boocode.checkpoints.worktree.snapshot import (
     save_cache,
 )
 from git_boocode.checkpoints.worktree.staging import Staging, conflict_blobs, decode_special
-from git_boocode.repo.config import Identity
+from git_boocode.repo.config import Config, Identity
 from git_boocode.repo.durable import is_regular
 from git_boocode.repo.entries import DAY, HOUR, MAX_DISK, VERSION, Metadata, MetadataError
-from git_boocode.repo.errors import BoocodeError, NextStep, RefusedError
+from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError
 from git_boocode.repo.gc import pack_many_refs, protect_from_gc, publish
 from git_boocode.repo.git import GitError
 from git_boocode.repo.head import operation_in_progress, stash_entries
@@ -223,6 +224,7 @@ def _write_checkpoint(
         if latest is not None and holds(repository, latest, snapshot):
             return Captured(latest, changed=False, is_new=False)
         changed = True
+    request = _with_label(repository.config, request)
     texts: dict[str, Any] = {key: getattr(request, key) or None for key in _TEXTS}
     anchor = {key: value for key in _ANCHOR if (value := texts[key])}
     for key in ("prompt", "in_turn", "forked_from"):
@@ -232,6 +234,17 @@ def _write_checkpoint(
     values |= _reported(repository, request)
     taken = write_checkpoint(catalog, snapshot, "checkpoint", values, cache=cache)
     return Captured(taken, changed)
+
+
+def _with_label(config: Config, request: Request) -> Request:
+    """The request with the first words of its label; a longer text is a prompt, if wanted."""
+    label = label_of(request.label)
+    if label == request.label or request.prompt or request.forked_from:
+        return request
+    wanted = NONE
+    with suppress(FatalError):
+        wanted = wanted_prompts(config)
+    return request._replace(label=label, prompt=kept_prompt(request.label, wanted))
 
 
 def _reported(repository: Repository, request: Request) -> dict[str, Any]:

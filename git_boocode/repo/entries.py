@@ -302,7 +302,8 @@ class EntryCatalog(Generic[AnyEntry]):
 
     def _labelled(self, key: str, text: str) -> AnyEntry:
         for entry in self.history() if text else ():
-            if entry.meta.text(key) == text:
+            # The label of a longer text is its first words.
+            if text in (entry.meta.text(key), key == "label" and entry.meta.text("prompt")):
                 return entry
         raise self._not_found(f"no {self.noun} of this worktree has the {key} '{text}'")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
-from git_boocode.agents.event import FIRST_LINE, FULL, NONE
 from git_boocode.agents.git_hooks import chosen_events
 from git_boocode.agents.hook_call import hook_timeout, per_tool
 from git_boocode.checkpoints.callback import find_callback, timeout_of
 from git_boocode.checkpoints.checkup import Finding
+from git_boocode.checkpoints.prompt import FIRST_LINE, FULL, NONE
 from git_boocode.checkpoints.store.shared_notes import shares_notes
 from git_boocode.checkpoints.worktree.indexer import MAX_FILE_SIZE, MAX_INCLUDED_SIZE
 from git_boocode.editing.tool_schemas import allowed_tools

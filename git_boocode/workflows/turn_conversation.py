@@ -15,7 +15,6 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from git_boocode.agents.agent import Agent, transcript_directories, xdg_directory
-from git_boocode.agents.event import kept_prompt
 from git_boocode.agents.messages import FORMATS, USER, Conversation, JsonObject
 from git_boocode.agents.registry import find_agent
 from git_boocode.agents.transcript import (
@@ -25,6 +24,7 @@ from git_boocode.agents.transcript import (
     is_transcript,
     open_transcript,
 )
+from git_boocode.checkpoints.prompt import kept_prompt
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, is_taken_here
 from git_boocode.repo.config import configured
 from git_boocode.repo.entries import Unusable

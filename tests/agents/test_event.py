@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_boocode.agents.event import label_of, named_files, parse_event, pathspecs
+from git_boocode.agents.event import named_files, parse_event, pathspecs
 from git_boocode.agents.payload import Payload, parse_payload, reads_only
 from git_boocode.agents.registry import AGENTS
+from git_boocode.checkpoints.prompt import label_of
 from git_boocode.repo.errors import FatalError
 from tests.agents.kit import fire, prompted, recorded, taken, turn
 from tests.agents.kit import what as what_went_wrong

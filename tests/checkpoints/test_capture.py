@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.store.catalog import Checkpoint
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.ids import ID
 from git_boocode.repo.repository import Repository
@@ -26,6 +26,26 @@ def tree(repo: Repo, taken: Checkpoint) -> dict[str, str]:
 def skipped(taken: Checkpoint) -> dict[str, str]:
     """The paths that a checkpoint could not record, and why."""
     return {row["path"]: row["reason"] for row in taken.meta.values["skipped"]}
+
+
+LONG = "sort the menu by price, cheapest first, and then write a test for it\n\nSECRET"
+
+
+@pytest.mark.parametrize(
+    ("setting", "prompt"),
+    [("full", LONG), ("first-line", LONG.split("\n")[0]), ("none", ""), ("odd", "")],
+)
+def test_a_long_label_is_a_prompt(repo: Repo, setting: str, prompt: str) -> None:
+    repo.git("config", "boocode.prompts", setting)
+    first = "sort the menu by price, cheapest first, and then write a …"
+    for label in (LONG, LONG.split("\n")[0] * 2_000):
+        texts = take(label=label).texts
+        assert texts["label"] == first
+    taken = take(label=LONG)
+    assert taken.texts["prompt"] == prompt
+    found = Catalog(Repository.discover()).find(f"label:{LONG if prompt == LONG else first}")
+    assert found.id == taken.id
+    assert take(label="short").texts["prompt"] == ""
 
 
 def test_the_parts_of_a_checkpoint(repo: Repo) -> None:

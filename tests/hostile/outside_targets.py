@@ -13,9 +13,10 @@ from contextlib import suppress
 from git_boocode.agents import config_settings, git_install
 from git_boocode.agents.agent import Agent, Settings
 from git_boocode.agents.config_files import JSON, TOML, UNKNOWN, ConfigFile, Wanted
-from git_boocode.agents.event import label_of, named_files, parse_event, pathspecs
+from git_boocode.agents.event import named_files, parse_event, pathspecs
 from git_boocode.agents.payload import parse_payload
 from git_boocode.agents.registry import AGENTS, find_agent
+from git_boocode.checkpoints.prompt import label_of
 from git_boocode.editing.records import Records
 from git_boocode.repo.config import Config, Setting
 from git_boocode.repo.entries import Metadata
