@@ -243,17 +243,19 @@ def apply_edits(
     profile: str = "default",
     buffers: Mapping[str, str] | None = None,
     position_encoding: str = DEFAULT_ENCODING,
+    session: str = "",
 ) -> EditsResult:
     """Apply edits in any format to the files of a worktree, all or none.
 
     Paths are relative to the top of the worktree. Without `record`, no edit record is stored.
+    `session` is that of the turn to which the edits belong, if several are open.
     `buffers` are texts by path that count instead of the files, which are then not written;
     `position_encoding` is what text edits count: `utf-8`, `utf-16` or `utf-32`. Raises RefusedError
     (`details["failures"]` lists the edits that failed, and `details["retry_context"]` is a text for
     the model), FatalError, and ValueError for an unknown profile or encoding.
     """
     workspace = workspace_of(root, buffers)
-    options = Options(MatchOptions.of(profile), dry_run=dry_run, record=record)
+    options = Options(MatchOptions.of(profile), dry_run=dry_run, record=record, session=session)
     check_encoding(position_encoding)
     answer = apply_sources([source_of(edits)], workspace, options)
     return edits_result(answer, position_encoding)
@@ -314,6 +316,7 @@ def checkpoint(
 ) -> CheckpointInfo:
     """Take a checkpoint of the worktree and the staging area.
 
+    It begins a turn that lasts until the next one; `turn_begin` begins one that can be ended.
     `message` is the message at which a restore cuts the conversation. With `if_changed`, return the
     latest checkpoint if nothing changed since. `paths` are pathspecs of the only paths to read; the
     rest comes from the latest checkpoint; with `ignore_unmatch` they may match no file yet. Raises
@@ -327,8 +330,7 @@ def checkpoint(
         message=message,
         agent=agent,
         trigger=trigger,
-        # Validate it: later answers include it as JSON.
-        meta=json.loads(json.dumps(dict(meta or {}), allow_nan=False)),
+        meta=_checked_meta(meta),
         only_if_changed=if_changed,
         require_match=not ignore_unmatch,
         paths=strings(paths),
@@ -344,31 +346,50 @@ def turn_begin(
     pid: int | None = None,
     timeout: float | None = None,
     force: bool = False,
+    session: str = "",
+    agent: str = "",
+    chat: str = "",
+    message_id: str = "",
+    meta: Mapping[str, Any] | None = None,
 ) -> CheckpointInfo:
     """Take a checkpoint labelled `message`, and mark a model's turn as running.
 
     Until it ends, `restore`, `revert`, `pick`, `undo`, `redo` and `git boocode rewind` are refused
     (`locked`). It ends with `turn_end`, with the process `pid`, or after `timeout` seconds; the
     default is `boocode.turnTimeout`, and 0 means no limit. With `force`, it replaces a running
-    turn. Raises RefusedError (`locked`, and `not_found` for a process that is not running),
-    FatalError.
+    turn. `session`, `agent`, `chat` and `meta` are those of `checkpoint`, and `message_id` is its
+    `message`: where a restore cuts the conversation. Turns of different sessions can run at once;
+    pass the session to `apply_edits`. Raises RefusedError (`locked`, and `not_found` for a process
+    that is not running), FatalError, and ValueError or TypeError for a `meta` that is not JSON.
     """
     if pid is not None and pid < 1:
         raise ValueError("pid is not positive")
     if timeout is not None and not timeout >= 0:
         raise ValueError("timeout is negative")
-    request = TurnRequest(message, pid, timeout, force)
+    request = TurnRequest(
+        message,
+        pid,
+        timeout,
+        force,
+        session,
+        agent,
+        chat,
+        message_id,
+        _checked_meta(meta),
+    )
     begun = begin_turn(Repository.discover(os.path.abspath(root)), request)
     return _info(begun.captured.checkpoint)
 
 
 @fatal_os_errors
-def turn_end(root: str = ".") -> str:
+def turn_end(root: str = ".", *, turn: str = "") -> str:
     """End the running turn and record the state; returns the id of the turn's checkpoint.
 
-    Raises RefusedError (`not_found` if no turn is running), FatalError.
+    `turn` is that id, or another name of the checkpoint, if several are running. What changes
+    afterwards, before the next turn begins, was changed by hand. Raises RefusedError (`not_found`
+    if no turn is running, `ambiguous` if several are and none is named), FatalError.
     """
-    return end_turn(Repository.discover(os.path.abspath(root))).turn.checkpoint
+    return end_turn(Repository.discover(os.path.abspath(root)), turn).turn.checkpoint
 
 
 @fatal_os_errors
@@ -758,6 +779,12 @@ def file_edits(file: EditedFile, encoding: str) -> FileEdits:
         tuple(ChangedLines(*each) for each in changed_of(file)),
         file.version,
     )
+
+
+def _checked_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy that is JSON, because later answers include it."""
+    copied: dict[str, Any] = json.loads(json.dumps(dict(meta or {}), allow_nan=False))
+    return copied
 
 
 def _info(entry: Checkpoint) -> CheckpointInfo:

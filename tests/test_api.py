@@ -443,11 +443,17 @@ def test_the_example_host_takes_turns_and_takes_them_back(repo: Repo) -> None:
     )
     assert host.turn("hi") == []
     assert host.turn("set x") == ["a.py"]
+    repo.write("mine", "typed between two turns\n")
     assert host.turn("add b") == ["b.py"]
+    taken_back = git_boocode.revert(session="s1", dry_run=True)
+    assert [each.path for each in taken_back.changed] == ["a.py", "b.py"]
     assert host.take_back("@~1") == 2
     assert host.messages == ["hi"]
     assert repo.read("a.py") == b"x = 1\n"
     assert not (repo.top / "b.py").exists()
+    host.messages.append("asked by hand")
+    by_hand = git_boocode.checkpoint()
+    assert host.take_back(by_hand.id) == 0
 
 
 @pytest.mark.slow
@@ -558,3 +564,26 @@ def test_a_turn_is_forked_with_its_conversation(repo: Repo, tmp_path: Path) -> N
     with pytest.raises(git_boocode.RefusedError) as caught:
         git_boocode.fork(taken.id, str(repo.top), directory=made.worktree)
     assert caught.value.code == "exists"
+
+
+def test_a_turn_has_the_identity_of_a_checkpoint_and_ends(repo: Repo) -> None:
+    repo.commit(**{"a.py": "x = 1\n", "b.py": "x = 1\n"})
+    whose: dict[str, Any] = {"agent": "toy", "chat": "c1", "message_id": "m1"}
+    whose |= {"message": "fix", "pid": os.getpid(), "meta": {"model": "large"}}
+    first, second = (git_boocode.turn_begin(session=name, **whose) for name in ("A", "B"))
+    assert (first.session, first.agent, first.chat, first.message) == ("A", "toy", "c1", "m1")
+    assert (first.label, first.meta) == ("fix", {"model": "large"})
+    git_boocode.apply_edits(EDIT, session="A")
+    git_boocode.apply_edits({**EDIT, "path": "b.py"}, session="B")
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.turn_end()
+    assert caught.value.code == "ambiguous"
+    assert git_boocode.turn_end(turn=first.id) == first.id
+    with pytest.raises(git_boocode.RefusedError) as caught:
+        git_boocode.turn_end(turn=first.id)
+    assert caught.value.code == "not_found"
+    assert git_boocode.turn_end() == second.id
+    assert git_boocode.revert(session="A").changed[0].path == "a.py"
+    assert (repo.read("a.py"), repo.read("b.py")) == (b"x = 1\n", b"x = 2\n")
+    with pytest.raises(ValueError, match="JSON"):
+        git_boocode.turn_begin(meta={"model": float("nan")})

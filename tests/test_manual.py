@@ -146,8 +146,10 @@ def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
     chat.write_text(whole)
     repo.commit(a="one\n")
     repo.git("config", "boocode.callback", str(callback))
-    repo.boocode("checkpoint", "--chat", "c1", "--message", "m3")
+    whose = ("--agent", "my-agent", "--chat", "c1", "--message-id", "m3")
+    repo.boocode("turn", "begin", *whose)
     repo.write("a", "two\n")
+    repo.boocode("turn", "end")
     for command in (["restore", "@"], ["redo"]):
         done = repo.boocode(*command, "--json").json
         assert (done["ok"], done["messages_deleted"], repo.read("a")) == (True, 2, b"one\n")
@@ -158,6 +160,10 @@ def test_the_callback_of_the_manual_works(repo: Repo, sealed: Path) -> None:
     refused = repo.boocode("restore", "@", "--json")
     assert (refused.code, refused.json["error"]["code"]) == (1, "vetoed")
     assert repo.read("a") == b"two\n"
+    by_hand = repo.boocode("checkpoint").out.strip()
+    repo.write("a", "three\n")
+    assert repo.boocode("restore", by_hand).code == 0
+    assert (chat.read_text(), repo.read("a")) == ('{"id": "m1"}\n', b"two\n")
 
 
 @pytest.mark.slow

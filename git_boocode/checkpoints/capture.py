@@ -46,10 +46,10 @@ from git_boocode.repo.reported_turn import (
     latest_of,
     open_beside,
     open_since,
-    read_turns,
     reporting_agents,
 )
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import known_turns
 from git_boocode.repo.store import Commit, RefChange
 from git_boocode.repo.trees import Item, write_tree
 
@@ -249,7 +249,7 @@ def _with_label(config: Config, request: Request) -> Request:
 
 def _reported(repository: Repository, request: Request) -> dict[str, Any]:
     """What hooks know: other turns that are open, and agents whose tool calls are recorded."""
-    turns = read_turns(repository.state_dir)
+    turns = known_turns(repository.state_dir)
     beside = [] if request.ends else open_beside(turns, request.agent, request.session)
     setting = (repository.config.text("boocode.perTool") or "").lower()
     agents = [] if setting in _NEVER else reporting_agents(turns)
@@ -259,7 +259,7 @@ def _reported(repository: Repository, request: Request) -> dict[str, Any]:
 
 def open_turn(repository: Repository, agent: str, session: str) -> str:
     """The id of the open turn of an agent's session; empty if it has none in the log."""
-    latest = latest_of(read_turns(repository.state_dir), agent, session) if session else None
+    latest = latest_of(known_turns(repository.state_dir), agent, session) if session else None
     if latest is None or not latest.is_open or not latest.checkpoint:
         return ""
     is_kept = repository.store.refs(f"{CHECKPOINTS}{latest.checkpoint}")
@@ -316,7 +316,7 @@ def _write_state_of_turn(
     begun = catalog.find(call.turn if call else request.ends)
     same = {key: begun.meta.text(key) or None for key in _TEXTS if key != "label"}
     values: dict[str, Any] = {**same, "turn": begun.id, "trigger": request.trigger}
-    turns = read_turns(catalog.repository.state_dir)
+    turns = known_turns(catalog.repository.state_dir)
     if beside := open_since(turns, begun.id, same["agent"] or "", same["session"] or ""):
         values["beside"] = beside
     if call is None:

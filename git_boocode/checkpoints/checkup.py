@@ -18,6 +18,7 @@ from git_boocode.checkpoints.store.retention import (
     prune,
     restore_of,
 )
+from git_boocode.checkpoints.turn_request import remove_marks
 from git_boocode.repo.durable import (
     is_blocked,
     is_directory,
@@ -60,7 +61,7 @@ from git_boocode.repo.lock import (
 )
 from git_boocode.repo.messages import broken_refs, failure_reason
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_mark, remove_turn
+from git_boocode.repo.running_turn import read_marks
 from git_boocode.repo.store import Ref, RefChange, Store
 
 _MOMENT = 10.0
@@ -219,12 +220,12 @@ def _stale_note(repository: Repository, *, fix: bool) -> Iterator[Finding]:
 
 
 def _finished_turn(repository: Repository, *, fix: bool) -> Iterator[Finding]:
-    turn = read_mark(repository.state_dir)
-    if turn is not None and (why := turn.why_over):
+    over = [(turn, why) for turn in read_marks(repository.state_dir) if (why := turn.why_over)]
+    for turn, why in over:
         message = f"the mark of a turn was left behind ({turn.describe()}); {why}"
         remedy = f"{FIX} removes it, and so does the next turn"
         yield Finding("leftover_turn", message, (), remedy).repaired(
-            partial(remove_turn, repository), "it was removed", fix=fix
+            partial(remove_marks, repository, turn.__eq__), "it was removed", fix=fix
         )
 
 

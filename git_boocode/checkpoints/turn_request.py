@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from git_boocode.checkpoints.capture import PATIENCE, Captured, Request, capture, capture_turn_end
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
@@ -17,13 +19,14 @@ from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import (
     LATEST,
     RunningTurn,
+    end_hints,
     is_alive,
     is_marked,
+    is_running,
     process_start,
-    read_turn,
-    refuse_if_running,
-    remove_turn,
-    write_turn,
+    read_marks,
+    running_turns,
+    write_turns,
 )
 from git_boocode.repo.store import ShortIds
 
@@ -40,6 +43,24 @@ class TurnRequest(NamedTuple):
     pid: int | None = None  # the process with which the turn ends; None for none
     timeout: float | None = None  # seconds; None: as configured, 0: no limit
     force: bool = False  # replace a running turn
+    session: str = ""  # this and the following are recorded as by `checkpoint`
+    agent: str = ""
+    chat: str = ""
+    message_id: str = ""  # the message at which a restore cuts the conversation
+    meta: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def checkpoint(self) -> Request:
+        """The request for its checkpoint."""
+        return Request(
+            label=self.message,
+            session=self.session,
+            chat=self.chat,
+            message=self.message_id,
+            agent=self.agent,
+            trigger=_TRIGGER,
+            meta=self.meta,
+        )
 
 
 class BegunTurn(NamedTuple):
@@ -69,8 +90,8 @@ class EndedTurn(NamedTuple):
 def begin_turn(repository: Repository, request: TurnRequest) -> BegunTurn:
     """Take a checkpoint and mark a turn as running.
 
-    RefusedError if another turn is running (`locked`) or the process is not (`not_found`), and all
-    errors of `capture`.
+    Turns of different sessions run beside each other. RefusedError if another turn is running
+    (`locked`) or the process is not (`not_found`), and all errors of `capture`.
     """
     limit = request.timeout or None
     if request.timeout is None:
@@ -85,41 +106,74 @@ def begin_turn(repository: Repository, request: TurnRequest) -> BegunTurn:
         # No restore may run between the checkpoint and the mark.
         worktree_lock(state, shared=True, patience=PATIENCE),
     ):
-        if not request.force:
-            refuse_if_running(repository)
-        captured = capture(repository, Request(label=request.message, trigger=_TRIGGER))
         began = time.time()
         ends = None if limit is None or limit > LATEST - began else began + limit
-        identifier = captured.checkpoint.id
-        turn = RunningTurn(identifier, request.message, request.pid, start, began, ends)
-        write_turn(repository, turn)
+        turn = RunningTurn("", request.message, request.pid, start, began, ends)
+        turn = turn._replace(agent=request.agent, session=request.session)
+        running = running_turns(repository)
+        in_the_way = [each for each in running if not each.is_beside(turn)]
+        if in_the_way and not request.force:
+            raise is_running(in_the_way)
+        captured = capture(repository, request.checkpoint)
+        turn = turn._replace(checkpoint=captured.checkpoint.id)
+        beside = (each for each in running if each not in in_the_way)
+        write_turns(repository, [*beside, turn])
     return BegunTurn(turn, captured)
 
 
-def end_turn(repository: Repository) -> EndedTurn:
-    """End the running turn, and record the state at its end.
+def turn_named(repository: Repository, name: str) -> str:
+    """The id of the checkpoint of a turn; it may have left the log if the turn is running.
 
-    RefusedError if none is running (`not_found`), and all errors of `capture`. After a FatalError,
-    the turn is over although its end is not recorded.
+    RefusedError if no checkpoint has the name (`not_found`, `ambiguous`).
     """
-    begin = NextStep("{} begins one", "turn", "begin", typed="'git boocode turn begin'")
-    hints = (*open_turn_hints(repository), begin)
-    none = RefusedError("no turn is running", code="not_found", hints=hints)
+    is_running = any(turn.checkpoint == name for turn in running_turns(repository))
+    return name if is_running else Catalog(repository).find(name).id
+
+
+def end_turn(repository: Repository, name: str = "") -> EndedTurn:
+    """End the running turn of a name, or the only one, and record the state at its end.
+
+    RefusedError if there is none (`not_found`) or several (`ambiguous`), and all errors of
+    `capture`. After a FatalError, the turn is over although its end is not recorded.
+    """
+    checkpoint = turn_named(repository, name) if name else ""
     if not is_marked(repository):
-        raise none
+        raise _none_runs(repository, checkpoint)
     with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE):
-        turn = read_turn(repository)
-        if turn is None:
-            remove_turn(repository)
-            raise none
+        running = running_turns(repository)
+        turns = [turn for turn in running if checkpoint in ("", turn.checkpoint)]
+        if len(turns) > 1:
+            message = f"{len(turns)} turns are running, and none is named"
+            raise RefusedError(message, code="ambiguous", hints=tuple(end_hints(turns)))
+        rest = [turn for turn in running if turn not in turns]
+        if not turns:
+            write_turns(repository, rest)
+            raise _none_runs(repository, checkpoint, rest)
+        [turn] = turns
         try:
             recorded = capture_turn_end(repository, turn.checkpoint, _TRIGGER)
         except (FatalError, OSError):
             # A full disk must not keep the worktree locked.
-            remove_turn(repository)
+            write_turns(repository, rest)
             raise
-        remove_turn(repository)
+        write_turns(repository, rest)
     return EndedTurn(turn, recorded)
+
+
+def _none_runs(
+    repository: Repository, checkpoint: str = "", others: Sequence[RunningTurn] = ()
+) -> RefusedError:
+    begin = NextStep("{} begins one", "turn", "begin", typed="'git boocode turn begin'")
+    hints = (*end_hints(others), *open_turn_hints(repository), begin)
+    what = f"turn {checkpoint} is not running" if checkpoint else "no turn is running"
+    return RefusedError(what, code="not_found", hints=hints)
+
+
+def remove_marks(repository: Repository, is_gone: Callable[[RunningTurn], object]) -> None:
+    """Remove the marks of some turns, without recording their ends."""
+    with file_lock(os.path.join(repository.state_dir, TURN_LOCK), patience=PATIENCE):
+        marked = read_marks(repository.state_dir)
+        write_turns(repository, [turn for turn in marked if not is_gone(turn)])
 
 
 def open_turn_hints(repository: Repository) -> tuple[str, ...]:

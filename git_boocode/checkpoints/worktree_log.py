@@ -24,9 +24,10 @@ from git_boocode.checkpoints.turn_words import AFTER, DURING
 from git_boocode.checkpoints.turns import only_paths
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.layout import CHECKPOINTS, TURN_ENDS
-from git_boocode.repo.reported_turn import open_beside, read_turns
+from git_boocode.repo.reported_turn import open_beside
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_turn
+from git_boocode.repo.running_turn import known_turns
+from git_boocode.repo.running_turn import running_turns as marked_turns
 
 _Files = Sequence[TurnFile] | None
 _Place = tuple[str, int, int]
@@ -103,10 +104,9 @@ def _counts_json(counts: ChangeCounts | None) -> dict[str, object]:
 
 def running_turns(repository: Repository) -> set[str]:
     """The turns of all worktrees that run, as far as that is reported, by their checkpoints."""
-    marked = read_turn(repository)
-    found = {marked.checkpoint} if marked else set()
+    found = {turn.checkpoint for turn in marked_turns(repository)}
     for directory in repository.state_dirs():
-        found.update(open_beside(read_turns(directory), "", ""))
+        found.update(open_beside(known_turns(directory), "", ""))
     return found
 
 

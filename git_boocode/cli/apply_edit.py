@@ -172,8 +172,11 @@ edit_options = gathered(
 @encoding_option
 @json_option
 @option("--no-record", "Do not record the edit; it cannot be rewound then.")
+@option("--session <id>", "The agent's session, as turn begin and checkpoint name it.", default="")
 @option("--no-index", "Work in the current directory, without git.")
-def apply_edit(request: EditRequest, no_record: bool, no_index: bool, encoding: str) -> int:
+def apply_edit(
+    request: EditRequest, no_record: bool, session: str, no_index: bool, encoding: str
+) -> int:
     """Apply a model's edits to files although its text has drifted, all of them or none.
 
     Edits are read from each <file>, or from standard input. Paths in them count from the top of the
@@ -184,7 +187,7 @@ def apply_edit(request: EditRequest, no_record: bool, no_index: bool, encoding: 
         request.filled(Workspace.find(index=not no_index)),
     )
     how = MatchOptions(request.profile, request.verbatim)
-    options = Options(how, request.format_, request.dry_run, not no_record)
+    options = Options(how, request.format_, request.dry_run, not no_record, session=session)
     with (
         request.explaining(workspace),
         progress(workspace.repository, "applying edits"),

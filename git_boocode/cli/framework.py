@@ -205,7 +205,7 @@ def _command(function: Callable[..., int], options: Iterable[Option]) -> Command
     """A command with options that are also read without click, and with paths."""
     more: dict[str, Any] = {
         "agent": {"shell_complete": agents},
-        "meta": {"multiple": True, "callback": _pairs},
+        "meta": {"multiple": True, "callback": pairs},
         JSON.parameter: {"expose_value": False, "callback": _set_json},
     }
     path_type = click.Path(readable=False)
@@ -215,14 +215,15 @@ def _command(function: Callable[..., int], options: Iterable[Option]) -> Command
     return click.command(cls=Command)(made)
 
 
-def _pairs(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
+def pairs(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """A callback of an option that takes a key with a value, several times."""
+    found = {}
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"'{pair}' is not of the form {option.metavar}")
-        pairs[key] = value
-    return pairs
+        found[key] = value
+    return found
 
 
 class AtLeast(click.ParamType):  # type: ignore[type-arg, unused-ignore]

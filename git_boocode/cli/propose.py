@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 import click
 
 from git_boocode.agents.hook_state import end_reported_turn
 from git_boocode.checkpoints.capture import prune_daily
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.checkpoints.turn_request import TurnRequest, end_turn, open_turn_hints
+from git_boocode.checkpoints.turn_request import TurnRequest, end_turn, open_turn_hints, turn_named
 from git_boocode.cli.apply_edit import EditRequest, edit_options, print_edits
 from git_boocode.cli.buffers import BufferOptions, buffer_options, encoding_option
-from git_boocode.cli.candidates import checkpoints, proposed
+from git_boocode.cli.candidates import agents, checkpoints, proposed
 from git_boocode.cli.checkpoint import warn_of_skipped
-from git_boocode.cli.framework import AtLeast, Command, CommandInfo, LazyGroup, json_option, option
+from git_boocode.cli.framework import (
+    AtLeast,
+    Command,
+    CommandInfo,
+    LazyGroup,
+    gathered,
+    json_option,
+    option,
+    pairs,
+)
 from git_boocode.cli.output import (
     label_of,
     print_feedback,
@@ -37,7 +49,7 @@ from git_boocode.proposals.review import preview as preview_file
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.ids import SHORT_ID
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_turn
+from git_boocode.repo.running_turn import running_turns, status_json
 
 
 @click.command(cls=Command)
@@ -109,8 +121,32 @@ def turn() -> None:
     """Mark a model's turn as running, so that nothing else replaces files meanwhile."""
 
 
+class _Conversation(NamedTuple):
+    """Whose turn it is: further fields of a `TurnRequest`, in its order."""
+
+    session: str
+    agent: str
+    chat: str
+    message_id: str
+    meta: Mapping[str, str]
+
+
 @click.command(cls=Command)
 @option("-m, --message <text>", "What is asked for; it labels the turn.", default="")
+@gathered(
+    "conversation",
+    _Conversation,
+    option("--session <id>", "The agent's session; turns of several can run at once.", default=""),
+    option("--agent <name>", "The agent that asks for it.", default="", shell_complete=agents),
+    option("--chat <id>", "The conversation in that session.", default=""),
+    option("--message-id <id>", "The message to cut the conversation at.", default=""),
+    option(
+        "--meta <key>=<value>",
+        "Other metadata; may be given several times.",
+        multiple=True,
+        callback=pairs,
+    ),
+)
 @option(
     "--pid <pid>", "The process that works on it; the turn ends with that process.", type=AtLeast(1)
 )
@@ -124,6 +160,7 @@ def turn() -> None:
 @json_option
 def begin(
     message: str,
+    conversation: _Conversation,
     pid: int | None,
     timeout: int | None,
     force: bool,
@@ -141,7 +178,7 @@ def begin(
     assert repository is not None
     warn_of_interruption(repository)
     with progress(repository, "recording the worktree"):
-        begun = begin_turn(workspace, TurnRequest(message, pid, timeout, force))
+        begun = begin_turn(workspace, TurnRequest(message, pid, timeout, force, *conversation))
     checkpoint = begun.captured.checkpoint
     if wants_json():
         print_json(begun.as_json())
@@ -159,19 +196,21 @@ def begin(
 def end(name: str | None) -> int:
     """End the running turn, and record the state at its end.
 
-    With <turn>, end one that the hooks of an agent have begun, and that they will not end because
-    the agent was killed. What has changed until now counts as changed in the turn.
+    If several are running, <turn> names one by its checkpoint. It may also be one that the hooks of
+    an agent have begun, and that they will not end because the agent was killed. What has changed
+    until now counts as changed in the turn.
     """
     repository = Repository.discover()
     with progress(repository, "recording the worktree"):
-        if name is None:
-            ended = end_turn(repository)
+        running = [turn.checkpoint for turn in running_turns(repository)]
+        named = turn_named(repository, name) if name else ""
+        if named in ("", *running):
+            ended = end_turn(repository, named)
             answer, said = ended.as_json(), ended.turn.describe()
         else:
-            found = Catalog(repository).find(name)
-            recorded = end_reported_turn(repository, found.id)
-            answer = {"ok": True, "id": found.id, "recorded": recorded}
-            said = " ".join(filter(None, (found.id, label_of(found))))
+            recorded = end_reported_turn(repository, named)
+            answer = {"ok": True, "id": named, "recorded": recorded}
+            said = " ".join(filter(None, (named, label_of(Catalog(repository).find(named)))))
     if wants_json():
         print_json(answer)
     else:
@@ -182,10 +221,10 @@ def end(name: str | None) -> int:
 @click.command(cls=Command)
 @json_option
 def status() -> int:
-    """Show the running turn: who holds it, since when, and until when; exit with 1 if none runs."""
+    """Show what turn is running: who holds it, since when, until when; exit with 1 if none runs."""
     repository = Repository.discover()
-    running = read_turn(repository)
-    if running is None:
+    running = running_turns(repository)
+    if not running:
         hints = open_turn_hints(repository)
         none = RefusedError("no turn is running", code="not_found", hints=hints)
         if wants_json():
@@ -194,9 +233,10 @@ def status() -> int:
         print_hints(hints)
         return 1
     if wants_json():
-        print_json({"ok": True, "turn": running.as_json()})
+        print_json(status_json(running))
         return 0
-    print_text(printable(f"a turn is running: {running.describe()}"))
-    until = running.describe_limit()
-    print_text(f"checkpoint {running.checkpoint}{until and f', {until}'}")
+    for each in running:
+        print_text(printable(f"a turn is running: {each.describe()}"))
+        until = each.describe_limit()
+        print_text(f"checkpoint {each.checkpoint}{until and f', {until}'}")
     return 0

@@ -43,7 +43,7 @@ from git_boocode.repo.layout import (
 )
 from git_boocode.repo.path_rule import EXCLUDE, INCLUDE, PathRule
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_turn
+from git_boocode.repo.running_turn import end_hints, running_turns
 from git_boocode.repo.store import Ref, ShortIds
 
 
@@ -155,10 +155,10 @@ def _sections(repository: Repository) -> Iterator[OverviewSection]:
     rows = [finding._asdict() for finding in found]
     remedies = [finding.remedy for finding in found]
     yield OverviewSection("interrupted", rows, [finding.message for finding in found], remedies)
-    turn = read_turn(repository)
-    lines = [] if turn is None else [turn.describe()]
-    hints = [] if turn is None else ["'git boocode turn end' ends the running turn"]
-    yield OverviewSection("turn", turn and turn.as_json(), lines, hints)
+    turns = running_turns(repository)
+    lines = [turn.describe() for turn in turns]
+    latest = turns[-1].as_json() if turns else None
+    yield OverviewSection("turn", latest, lines, [*end_hints(turns)])
     yield _settings(repository)
     yield _hooks(repository)
     yield _checkpoints(repository, refs)

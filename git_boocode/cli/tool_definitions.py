@@ -118,6 +118,10 @@ _TEXTS = {
     ("checkpoint", "message"): "The id of the message at which a restore cuts the conversation.",
     ("log", "max_count"): "Limit the number of turns or edits.",
     ("log", "session"): "Only turns of sessions whose id starts with this text.",
+    ("apply_edit", "session"): "The agent's session, as turn and checkpoint name it.",
+    ("turn", "meta"): "Other metadata: an object with any JSON values.",
+    ("turn", "message_id"): "The id of the message at which a restore cuts the conversation.",
+    ("turn", "checkpoint"): "With end, the checkpoint at which the turn began, if several run.",
     ("turn", "timeout"): "End the turn after this number of seconds, instead of "
     "boocode.turnTimeout; 0 means no limit.",
 }

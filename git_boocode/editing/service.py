@@ -42,6 +42,7 @@ class Options(NamedTuple):
 
     `format` restricts the input format, `more` are further keys of the record's JSON, `modes` the
     permission bits of restored files by absolute path; `journal` is for use without a repository.
+    `session` is that of the agent whose edits they are, empty if it is unknown.
     """
 
     how: MatchOptions = MatchOptions()
@@ -51,6 +52,7 @@ class Options(NamedTuple):
     more: Mapping[str, object] = MappingProxyType({})
     modes: Mapping[str, int] = MappingProxyType({})
     journal: Journal | None = None
+    session: str = ""
 
 
 def apply_edits(sources: Sequence[Source], workspace: Workspace, options: Options) -> Answer:
@@ -230,7 +232,17 @@ def _record(
 
     files = [file for file in plan.listed if file.changes and not file.in_buffer]
     recorded = [_recorded(file, workspace, options) for file in files]
-    return Record(repository, recorded, recorded_edits(files), options.more)
+    more = {**_whose(repository, options.session), **options.more}
+    return Record(repository, recorded, recorded_edits(files), more)
+
+
+def _whose(repository: Repository, session: str) -> dict[str, object]:
+    """The session of edits, and its agent if that has a turn, as keys of the record's JSON."""
+    if not session:
+        return {}
+    from git_boocode.repo.running_turn import agent_of_session
+
+    return {"session": session, "agent": agent_of_session(repository.state_dir, session) or None}
 
 
 def recorded_edits(files: Sequence[PlannedFile]) -> list[dict[str, object]]:

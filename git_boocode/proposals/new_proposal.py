@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from itertools import chain
 
-from git_boocode.checkpoints.turn_request import BegunTurn, TurnRequest, begin_turn
+from git_boocode.checkpoints.turn_request import BegunTurn, TurnRequest, begin_turn, remove_marks
 from git_boocode.editing.answer import Answer, EditsRefusedError
 from git_boocode.editing.edit_plan import EditPlan, PlannedFile
 from git_boocode.editing.edits import MissError
@@ -34,7 +34,7 @@ from git_boocode.repo.ids import ID, new_id
 from git_boocode.repo.layout import CHECKPOINTS
 from git_boocode.repo.object_writer import SYMLINK
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_turn, remove_turn
+from git_boocode.repo.running_turn import read_turn
 from git_boocode.repo.trees import directories_above
 
 
@@ -228,8 +228,7 @@ def begin(workspace: Workspace, request: TurnRequest) -> BegunTurn:
     try:
         _refresh(workspace, begun.captured.checkpoint.commit.id)
     except BaseException:
-        if read_turn(workspace.repository) == begun.turn:
-            remove_turn(workspace.repository)
+        remove_marks(workspace.repository, lambda turn: turn.checkpoint == begun.turn.checkpoint)
         raise
     return begun
 

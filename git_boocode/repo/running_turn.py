@@ -1,8 +1,8 @@
-"""The mark of a running turn: a request that a model works on, so that nothing else moves files.
+"""The marks of running turns: requests that models work on, so that nothing else moves files.
 
-The mark is the private file `turn.json` of a worktree. A malformed one counts as missing, and so
-does one whose process has ended or whose time is over. Reading never writes: the next begin or end
-of a turn replaces or removes it.
+They are rows of the private file `turn.json` of a worktree: one turn without a session, or one for
+each session. A malformed one counts as missing, and so does one whose process has ended or whose
+time is over. Reading never writes: the next begin or end of a turn removes these.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -17,9 +18,11 @@ from git_boocode.repo.durable import read_private_json, remove, write_private
 from git_boocode.repo.errors import NextStep, RefusedError, shortened
 from git_boocode.repo.ids import ID, ago, timestamp
 from git_boocode.repo.layout import TURN_MARK
+from git_boocode.repo.reported_turn import ReportedTurn, read_turns
 from git_boocode.repo.repository import Repository
 
 _LONGEST_MESSAGE = 1000
+_MOST_HINTS = 3
 _PID_LIMIT, _START_LIMIT = 1 << 31, 1 << 64
 LATEST = 253_402_300_799
 """The last second of the year 9999; later times cannot be shown."""
@@ -34,6 +37,13 @@ class RunningTurn(NamedTuple):
     process_start: int | None  # when that process began, in the system's own unit, if known
     began: float
     times_out: float | None  # None for no limit
+    agent: str = ""
+    session: str = ""
+
+    def is_beside(self, other: RunningTurn) -> bool:
+        """Whether both can run at once: they are of two sessions."""
+        both = (self.session, other.session)
+        return all(both) and (self.agent, self.session) != (other.agent, other.session)
 
     @property
     def why_over(self) -> str:
@@ -47,8 +57,10 @@ class RunningTurn(NamedTuple):
     def describe(self) -> str:
         """What it is, who holds it and since when."""
         message = " ".join(self.message.split())
+        session = shortened(" ".join(self.session.split()))
         parts = [
             *([f"'{shortened(message)}'"] if message else []),
+            *([f"session {session}"] if session else []),
             *([f"process {self.pid}"] if self.pid is not None else []),
             f"since {_clock(self.began)} ({ago(self.began)})",
         ]
@@ -63,21 +75,32 @@ class RunningTurn(NamedTuple):
         return {
             "checkpoint": self.checkpoint,
             "message": self.message,
+            "agent": self.agent or None,
+            "session": self.session or None,
             "pid": self.pid,
             "began_at": timestamp(self.began),
             "times_out_at": None if self.times_out is None else timestamp(self.times_out),
         }
 
 
+def running_turns(repository: Repository) -> list[RunningTurn]:
+    """The turns that are running in this worktree, oldest first."""
+    return [turn for turn in read_marks(repository.state_dir) if not turn.why_over]
+
+
 def read_turn(repository: Repository) -> RunningTurn | None:
-    """The turn that is running in this worktree; None if there is none."""
-    turn = read_mark(repository.state_dir)
-    return None if turn is None or turn.why_over else turn
+    """The turn that began last of those that are running in this worktree; None for none."""
+    return max(running_turns(repository), key=lambda turn: turn.began, default=None)
 
 
-def read_mark(state_dir: str) -> RunningTurn | None:
-    """The turn that a worktree's private directory marks, even if it is over; None for none."""
-    match read_private_json(os.path.join(state_dir, TURN_MARK)):
+def read_marks(state_dir: str) -> list[RunningTurn]:
+    """The turns that a worktree's private directory marks, even if they are over."""
+    found = read_private_json(os.path.join(state_dir, TURN_MARK))
+    return [turn for row in (found if isinstance(found, list) else []) for turn in _turn_in(row)]
+
+
+def _turn_in(row: object) -> Iterator[RunningTurn]:
+    match row:
         case {
             "checkpoint": str(checkpoint),
             "message": str(message),
@@ -85,6 +108,8 @@ def read_mark(state_dir: str) -> RunningTurn | None:
             "process_start": int() | None as start,
             "began": int() | float() as began,
             "times_out": int() | float() | None as times_out,
+            "agent": str(agent),
+            "session": str(session),
         } if (
             ID.fullmatch(checkpoint)
             and not any(isinstance(each, bool) for each in (pid, start, began, times_out))
@@ -94,19 +119,16 @@ def read_mark(state_dir: str) -> RunningTurn | None:
             and 0 <= began <= LATEST
             and (times_out is None or 0 <= times_out <= LATEST)
         ):
-            return RunningTurn(checkpoint, message, pid, start, began, times_out)
-    return None
+            yield RunningTurn(checkpoint, message, pid, start, began, times_out, agent, session)
 
 
-def write_turn(repository: Repository, turn: RunningTurn) -> None:
-    """Mark a turn as running; the private directory exists."""
-    turn = turn._replace(message=turn.message[:_LONGEST_MESSAGE])
-    write_private(_path(repository), json.dumps(turn._asdict()).encode("ascii"))
-
-
-def remove_turn(repository: Repository) -> None:
-    """Remove the mark of a turn, or whatever is in its place."""
-    remove(_path(repository))
+def write_turns(repository: Repository, turns: Sequence[RunningTurn]) -> None:
+    """Mark turns as running, instead of those that are marked; the private directory exists."""
+    if not turns:
+        remove(_path(repository))
+        return
+    rows = [turn._replace(message=turn.message[:_LONGEST_MESSAGE])._asdict() for turn in turns]
+    write_private(_path(repository), json.dumps(rows).encode("ascii"))
 
 
 def is_marked(repository: Repository) -> bool:
@@ -116,16 +138,49 @@ def is_marked(repository: Repository) -> bool:
 
 def refuse_if_running(repository: Repository, kind: str = "") -> None:
     """Raise RefusedError (`locked`) while a turn runs; `kind` is what `--force` has to name."""
-    turn = read_turn(repository)
-    if turn is not None:
-        raise RefusedError(
-            f"a turn is running: {turn.describe()}",
-            code="locked",
-            hints=(
-                NextStep("{} ends it", "turn", "end", typed="'git boocode turn end'"),
-                NextStep("{} does it anyway", "force", kind),
-            ),
-        )
+    if turns := running_turns(repository):
+        raise is_running(turns, kind)
+
+
+def is_running(turns: Sequence[RunningTurn], kind: str = "") -> RefusedError:
+    """The refusal (`locked`) because of the last of some turns that run."""
+    force = NextStep("{} does it anyway", "force", kind)
+    message = f"a turn is running: {turns[-1].describe()}"
+    return RefusedError(message, code="locked", hints=(*end_hints(turns), force))
+
+
+def end_hints(turns: Sequence[RunningTurn]) -> Iterator[NextStep]:
+    """How to end each of the turns that run, in hints."""
+    for turn in turns[-_MOST_HINTS:]:
+        named = turn.checkpoint if turn.session else ""
+        rest = f" that of session {shortened(turn.session)}" if len(turns) > 1 else " it"
+        rest += "" if turn.pid else ", if its program was killed"
+        given = {"action": "end", "checkpoint": named} if named else None
+        typed = f"'{f'git boocode turn end {named}'.rstrip()}'"
+        yield NextStep("{} ends", "turn", "end", typed=typed, rest=rest, given=given)
+
+
+def status_json(turns: Sequence[RunningTurn]) -> dict[str, object]:
+    """The JSON answer of `turn status` for turns that run, of which there is at least one."""
+    listed = [turn.as_json() for turn in turns]
+    return {"ok": True, "turn": listed[-1], "turns": listed}
+
+
+def known_turns(state_dir: str) -> list[ReportedTurn]:
+    """The turns that hooks of a worktree have reported, and those of sessions that are running."""
+    now = time.time()
+    running = [
+        ReportedTurn(turn.agent, turn.session, "", "", None, turn.began, turn.checkpoint, seen=now)
+        for turn in read_marks(state_dir)
+        if turn.session and not turn.why_over
+    ]
+    return [*read_turns(state_dir), *running]
+
+
+def agent_of_session(state_dir: str, session: str) -> str:
+    """The agent of the open turn of a session; empty if none or several have one."""
+    found = {t.agent for t in known_turns(state_dir) if t.session == session and t.is_open}
+    return found.pop() if len(found) == 1 else ""
 
 
 def is_alive(pid: int, start: int | None) -> bool:

@@ -43,7 +43,7 @@ from git_boocode.repo.errors import (
 )
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_turn
+from git_boocode.repo.running_turn import running_turns, status_json
 from git_boocode.server.json_rpc import JsonObject
 from git_boocode.server.tools import BUFFERS, Client
 from git_boocode.workflows import restore_parts, restore_with_edits
@@ -116,6 +116,7 @@ class Call:
             self.get("format"),
             dry_run or self.get("dry_run", False),
             not self.get("no_record", False),
+            session=self.get("session", ""),
         )
 
 
@@ -387,17 +388,24 @@ def sync(call: Call) -> JsonObject:
 def turn(call: Call) -> JsonObject:
     """Begin or end a turn, or show the running one."""
     action = call.get("action")
-    if action != "begin":
-        refuse_others(call, action, ("action",))
     if action == "end":
-        return end_turn(call.repository).as_json()
+        refuse_others(call, action, ("action", "checkpoint"))
+        return end_turn(call.repository, call.get("checkpoint", "")).as_json()
     if action == "status":
-        running = read_turn(call.repository)
-        if running is None:
+        refuse_others(call, action, ("action",))
+        running = running_turns(call.repository)
+        if not running:
             raise RefusedError("no turn is running", code="not_found")
-        return {"ok": True, "turn": running.as_json()}
-    keys = ("message", "pid", "timeout", "force")
-    request = TurnRequest(**{key: call.get(key) for key in keys if call.get(key) is not None})
+        return status_json(running)
+    refuse_others(call, action, (*call.arguments.keys() - {"checkpoint"},))
+    keys = (
+        *("message", "pid", "timeout", "force"),
+        *("session", "agent", "chat", "message_id", "meta"),
+    )
+    given = {key: call.get(key) for key in keys if call.get(key) is not None}
+    # The turn that its hooks report keeps the session to itself.
+    agent = _caller(call).get("agent", "")
+    request = TurnRequest(**{"agent": agent, **given})
     begun = new_proposal.begin(call.workspace(), request)
     capture.prune_daily(call.repository)
     return begun.as_json()

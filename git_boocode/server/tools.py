@@ -66,7 +66,7 @@ class ServedTool(NamedTuple):
 
 
 _EDIT = ("dry_run", "profile", "verbatim", "format", "position_encoding", BUFFERS)
-_EDIT_OPTIONS = frozenset((*_EDIT, "no_record", "retry_of"))
+_EDIT_OPTIONS = frozenset((*_EDIT, "no_record", "session", "retry_of"))
 """What no edit contains: an option of one tool that takes edits is not ignored by another."""
 _REVIEW = ("paths", "force", BUFFERS)
 _STEP = ("dry_run", "files_only", "conversation_only", "force")
@@ -81,7 +81,7 @@ TOOLS = {
             "apply_edit",
             "apply-edit",
             REPLACES,
-            (*_EDIT, "no_record"),
+            (*_EDIT, "no_record", "session"),
             takes_edits=True,
         ),
         ServedTool("preview_edit", "apply-edit", READS, _EDIT[1:], takes_edits=True),
@@ -142,7 +142,15 @@ TOOLS = {
         ),
         ServedTool("discard", "discard", REPLACES, ("hunk", "expect", *_REVIEW)),
         ServedTool("sync", "sync", ADDS, _REVIEW),
-        ServedTool("turn", "turn", ADDS, ("action", "message", "pid", "timeout", "force", BUFFERS)),
+        ServedTool(
+            "turn",
+            "turn",
+            ADDS,
+            (
+                *("action", "message", "session", "agent", "chat", "message_id", "meta"),
+                *("pid", "timeout", "force", "checkpoint", BUFFERS),
+            ),
+        ),
     )
 }
 

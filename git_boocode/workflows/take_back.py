@@ -59,8 +59,9 @@ from git_boocode.repo.errors import (
 )
 from git_boocode.repo.layout import SAFETY
 from git_boocode.repo.object_writer import temporary_objects
-from git_boocode.repo.reported_turn import open_beside, read_turns
+from git_boocode.repo.reported_turn import open_beside
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.running_turn import known_turns
 from git_boocode.repo.store import ShortIds
 from git_boocode.workflows.other_sessions import begins_no_turn
 from git_boocode.workflows.restore_parts import LISTED, ChangedFile, only_file
@@ -461,7 +462,7 @@ def _ended_last(catalog: Catalog) -> Checkpoint:
     ]
     ends = dict(_ends(catalog, found))
     ended: list[tuple[str, str, Checkpoint]] = []
-    running = open_beside(read_turns(catalog.repository.state_dir), "", "")
+    running = open_beside(known_turns(catalog.repository.state_dir), "", "")
     for turn in found:
         meta = turn.checkpoint.meta
         if turn.checkpoint.id in running and turn.end != RECORDED:

@@ -85,7 +85,11 @@ def test_the_json_answers(repo: Repo) -> None:
     turn = begun["turn"]
     assert begun == {"ok": True, "id": turn["checkpoint"], "turn": turn, "skipped": []}
     assert (turn["message"], turn["pid"], turn["times_out_at"]) == ("fix", None, None)
-    assert repo.boocode("turn", "status", "--json").json == {"ok": True, "turn": turn}
+    assert repo.boocode("turn", "status", "--json").json == {
+        "ok": True,
+        "turn": turn,
+        "turns": [turn],
+    }
     assert repo.boocode("status", "--json").json["turn"] == turn
     ended = repo.boocode("turn", "end", "--json").json
     assert ended == {"ok": True, "id": turn["checkpoint"], "recorded": True}
@@ -111,7 +115,7 @@ def test_what_is_refused_while_a_turn_runs(
     assert (done.code, done.out) == (1, "")
     first, end, anyway = done.err.splitlines()
     assert first.startswith("error: a turn is running: 'fix the parser', since ")
-    assert end == "hint: 'git boocode turn end' ends it"
+    assert end == "hint: 'git boocode turn end' ends it, if its program was killed"
     assert anyway == f"hint: {' '.join(override).partition(',')[0]} does it anyway"
     failed = work.boocode(*command, "--json")
     assert (failed.code, failed.json["error"]["code"]) == (1, "locked")
@@ -152,15 +156,15 @@ def test_once_the_turn_is_over_all_is_allowed(work: Repo) -> None:
 def test_the_overview_has_a_line_for_the_turn(work: Repo) -> None:
     shown = work.boocode("status")
     assert re.match(rf"turn:\n  'fix the parser', since {CLOCK} \(.*\)\ncheck", shown.out)
-    assert "hint: 'git boocode turn end' ends the running turn\n" in shown.err
+    assert "hint: 'git boocode turn end' ends it, if its program was killed\n" in shown.err
     work.boocode("turn", "end")
     assert "turn:" not in work.boocode("status").out
 
 
 def test_doctor_removes_the_mark_of_a_turn_that_is_over(work: Repo) -> None:
     path = work.top / ".git/boocode/turn.json"
-    mark = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**mark, "times_out": mark["began"]}))
+    [mark] = json.loads(path.read_bytes())
+    path.write_text(json.dumps([{**mark, "times_out": mark["began"]}]))
     found = work.boocode("doctor", "--json")
     assert (found.code, found.json["error"]["code"]) == (1, "leftover_turn")
     assert "'fix the parser'" in found.json["error"]["message"]
@@ -188,3 +192,71 @@ def test_other_words(repo: Repo, word: str, meant: str) -> None:
     done = repo.boocode("turn", word)
     assert done.code == 129
     assert f"'git boocode turn {meant}'" in done.err
+
+
+def test_turns_of_two_sessions_run_at_once(repo: Repo) -> None:
+    repo.commit(a="tea\n\n\nmilk\n\n\ncoffee\n")
+    first, second = (
+        repo.boocode(
+            *("turn", "begin", "-m", f"for {name}", "--session", name, "--agent", "toy"),
+            *("--chat", f"chat {name}", "--message-id", "m1", "--meta", "model=large"),
+        ).out.strip()
+        for name in ("A", "B")
+    )
+    shown = repo.boocode("show", first, "--json").json["checkpoint"]
+    texts = {key: shown[key] for key in ("session", "agent", "chat", "message", "label", "meta")}
+    assert texts == {
+        "session": "A",
+        "agent": "toy",
+        "chat": "chat A",
+        "message": "m1",
+        "label": "for A",
+        "meta": {"model": "large"},
+    }
+    for session, old in (("A", "tea"), ("B", "milk"), ("A", "coffee")):
+        edit = json.dumps({"path": "a", "old_string": old, "new_string": old.upper()})
+        assert repo.boocode("apply-edit", "--session", session, stdin=edit).code == 0
+    listed = repo.boocode("turn", "status", "--json").json
+    assert [turn["session"] for turn in listed["turns"]] == ["A", "B"]
+    assert listed["turn"] == listed["turns"][1]
+    assert repo.boocode("turn", "status").out.count("a turn is running: 'for ") == 2
+    rows = repo.boocode("log", "--json").json["checkpoints"]
+    assert [(row["id"], row["open"]) for row in rows] == [(second, True), (first, True)]
+
+    again = repo.boocode("turn", "begin", "--session", "A", "--agent", "toy")
+    assert again.err.startswith("error: a turn is running: 'for A', session A, since ")
+    assert f"hint: 'git boocode turn end {first}' ends it, if its program was killed" in again.err
+    assert repo.boocode("turn", "begin", "-m", "of nobody").code == 1
+    unnamed = repo.boocode("turn", "end", "--json").json["error"]
+    assert unnamed["code"] == "ambiguous"
+    assert f"'git boocode turn end {second}' ends that of session B" in unnamed["hint"]
+    assert repo.boocode("turn", "end", first).code == 0
+    assert repo.boocode("turn", "end").out.startswith("ended the turn: 'for B', session B")
+    repo.write("mine", "typed between two turns\n")
+
+    done = repo.boocode("revert", "--session", "A")
+    assert done.code == 0, done.err
+    assert repo.read("a") == b"tea\n\n\nMILK\n\n\ncoffee\n"
+    assert repo.read("mine") == b"typed between two turns\n"
+
+
+def test_what_no_session_is_known_to_have_written_is_nobodys(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    for name in ("A", "B"):
+        repo.boocode("turn", "begin", "--session", name)
+    repo.write("by-a-shell", "of either\n")
+    for name in ("@~1", "@"):
+        assert repo.boocode("turn", "end", name).code == 0
+    refused = repo.boocode("revert", "--session", "B")
+    assert (refused.code, "by-a-shell" in refused.err) == (1, True)
+    assert repo.read("by-a-shell") == b"of either\n"
+
+
+def test_a_turn_that_was_killed_is_replaced_by_force(repo: Repo) -> None:
+    repo.commit(a="one\n")
+    for name in ("A", "B"):
+        repo.boocode("turn", "begin", "--session", name)
+    done = repo.boocode("turn", "begin", "--session", "A", "--force", "--json").json
+    listed = repo.boocode("turn", "status", "--json").json["turns"]
+    assert [turn["session"] for turn in listed] == ["B", "A"]
+    assert listed[1]["checkpoint"] == done["id"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from git_boocode.repo.errors import RefusedError
+from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.ids import new_id
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.running_turn import (
@@ -21,8 +21,7 @@ from git_boocode.repo.running_turn import (
     process_start,
     read_turn,
     refuse_if_running,
-    remove_turn,
-    write_turn,
+    write_turns,
 )
 from tests.repo_kit import Repo
 
@@ -52,7 +51,7 @@ def made(**fields: Any) -> RunningTurn:
     """Mark a turn."""
     now = time.time()
     turn = RunningTurn(new_id(), "fix the parser", None, None, now, now + 60)._replace(**fields)
-    write_turn(Repository.discover(), turn)
+    write_turns(Repository.discover(), [turn])
     return turn
 
 
@@ -63,7 +62,7 @@ def running() -> RunningTurn | None:
 def test_without_a_file_no_turn_runs(repo: Repo) -> None:
     assert running() is None
     refuse_if_running(Repository.discover())
-    remove_turn(Repository.discover())
+    write_turns(Repository.discover(), [])
     assert not (repo.top / ".git/boocode").exists()
 
 
@@ -75,7 +74,7 @@ def test_what_is_written_is_read(mark: Path) -> None:
     found = running()
     assert found is not None
     assert len(found.describe()) < 120
-    remove_turn(Repository.discover())
+    write_turns(Repository.discover(), [])
     assert running() is None
 
 
@@ -93,6 +92,16 @@ def test_a_refusal_says_who_holds_the_turn_and_since_when(mark: Path) -> None:
         "'git boocode turn end' ends it",
         "--force turn does it anyway",
     )
+    made(session="s1")
+    with pytest.raises(RefusedError) as caught:
+        refuse_if_running(Repository.discover(), "turn")
+    assert "'fix the parser', session s1, since" in caught.value.message
+    end = caught.value.hints[0]
+    assert isinstance(end, NextStep)
+    turn = running()
+    assert turn is not None
+    assert end == f"'git boocode turn end {turn.checkpoint}' ends it, if its program was killed"
+    assert end.arguments == {"action": "end", "checkpoint": turn.checkpoint}
 
 
 def test_a_turn_is_over_with_its_time(mark: Path) -> None:
@@ -133,6 +142,8 @@ WRONG: dict[str, list[Any]] = {
     "pid": [0, -1, 1.5, True, "1", [], 1 << 31, 10**400],
     "process_start": [-1, "1", 1.5, True, 1 << 70],
     "began": [None, "x", -1, True, 10**400, 1e300, float("nan"), []],
+    "agent": [None, 1],
+    "session": [None, ["s"]],
     "times_out": ["x", -1, False, 10**400, float("inf"), float("nan")],
 }
 GARBAGE = [b"", b"garbage", b"null", b"[]", b"{}", b"\xff", b"[" * 100_000]
@@ -140,12 +151,14 @@ GARBAGE = [b"", b"garbage", b"null", b"[]", b"{}", b"\xff", b"[" * 100_000]
 
 def test_a_malformed_mark_is_none(mark: Path) -> None:
     made()
-    values = json.loads(mark.read_bytes())
+    [values] = json.loads(mark.read_bytes())
     for key, wrong in WRONG.items():
         for value in wrong:
-            mark.write_text(json.dumps({**values, key: value}))
+            mark.write_text(json.dumps([{**values, key: value}]))
             assert running() is None, value
-        mark.write_text(json.dumps({k: v for k, v in values.items() if k != key}))
+            mark.write_text(json.dumps([{**values, key: value}, values]))
+            assert running() is not None
+        mark.write_text(json.dumps([{k: v for k, v in values.items() if k != key}]))
         assert running() is None or key in ("pid", "process_start", "times_out")
 
 

@@ -155,3 +155,34 @@ def test_a_model_is_told_of_the_open_turn_of_another_session_only(talk: Talk) ->
     assert "has not ended" not in alone
     assert "the conversation stays as it is" in beside
     assert "has not ended; its agent may still write files" in beside
+
+
+def test_a_turn_that_the_client_begins_has_its_identity(work: Repo, client: Client) -> None:
+    whose = {"session": "A", "agent": "toy", "chat": "c1", "meta": {"model": ["large"]}}
+    first = client.succeed("turn", action="begin", message="fix", message_id="m1", **whose)["id"]
+    second = client.succeed("turn", action="begin", session="B")["id"]
+    shown = client.succeed("show", name=first)["checkpoint"]
+    assert {key: shown[key] for key in whose} == whose
+    assert (shown["label"], shown["message"]) == ("fix", "m1")
+    edit = {"old_string": "two", "new_string": "2"}
+    record = client.succeed("apply_edit", path="a", session="A", **edit)["id"]
+    recorded = json.loads(work.git("log", "-1", "--format=%b", f"refs/boocode/edits/{record}"))
+    assert (recorded["session"], recorded["agent"]) == ("A", "toy")
+    assert client.refuse("turn", action="end")["next"][0]["arguments"] == {
+        "action": "end",
+        "checkpoint": first,
+    }
+    for checkpoint in (first, second):
+        assert client.succeed("turn", action="end", checkpoint=checkpoint)["id"] == checkpoint
+    assert client.refuse("turn", action="begin", checkpoint=first)["code"] == "usage"
+
+
+def test_a_forced_restore_in_its_own_turn_takes_the_files_only(
+    work: Repo, client: Client, tmp_path: Path
+) -> None:
+    talk = Talk(work, client, tmp_path)
+    client.succeed("turn", action="begin", session="A", agent="toy", chat="c1", message_id="m1")
+    work.write("a", "changed\n")
+    answer = client.succeed("restore", checkpoint="@", force=["running-turn"])
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    assert (answer["conversation_kept"], talk.events()) == (True, [])

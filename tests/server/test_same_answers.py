@@ -66,6 +66,7 @@ EDITING = [
     edits("apply_edit", path="open", base="0123456789ab", before_line=1, content=["0"]),
     edits("preview_edit", **edit("a", "two", "2")),
     edits("apply_edit", **edit("a", "two", "2")),
+    edits("apply_edit", session="A", **edit("a", "none", "")),
     edits("apply_edit", **edit("a", "nothing of this kind", "x")),
     edits("apply_edit", **edit("c", "same", "x")),
     edits("apply_edit", path="c", edits=[1]),
@@ -283,6 +284,14 @@ PROPOSALS = [
     Step("revert", {"turns": ["@~1"]}, "revert @~1"),
     Step("turn", {"action": "end"}, "turn end"),
     Step("turn", {"action": "begin", "timeout": "no"}, "turn begin --timeout no"),
+    Step("turn", {"action": "begin", "session": "A", "agent": "toy", "chat": "c1",
+                  "message_id": "m1", "meta": {"model": "large"}},
+         "turn begin --session A --agent toy --chat c1 --message-id m1 --meta model=large"),
+    Step("turn", {"action": "begin", "session": "B"}, "turn begin --session B"),
+    Step("turn", {"action": "status"}, "turn status"),
+    Step("turn", {"action": "end"}, "turn end"),
+    Step("turn", {"action": "end", "checkpoint": "@~1"}, "turn end @~1"),
+    Step("turn", {"action": "end", "checkpoint": "@"}, "turn end @"),
     Step("discard", {}, "discard"),
 ]  # fmt: skip
 

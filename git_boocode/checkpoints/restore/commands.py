@@ -59,9 +59,9 @@ from git_boocode.repo.lock import (
 )
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.process import SignalsWait, ignore_signals
-from git_boocode.repo.reported_turn import is_in_turn, read_turns
+from git_boocode.repo.reported_turn import is_in_turn
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import refuse_if_running
+from git_boocode.repo.running_turn import known_turns, refuse_if_running
 from git_boocode.repo.store import RefChange
 
 PATIENCE = 10.0
@@ -291,7 +291,7 @@ class _OperationPlanner:
         spares = request.spares_open_turn and not operation.plan.repairs
         concerns = operation.plan.concerns_conversation
         session = operation.target.meta.text("session")
-        turns = read_turns(self._repository.state_dir) if spares and concerns else ()
+        turns = known_turns(self._repository.state_dir) if spares and concerns else ()
         kept = is_in_turn(turns, session)
         if kept:
             rest = plan(request._replace(conversation=False)) if request.files else None

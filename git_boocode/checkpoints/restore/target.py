@@ -27,9 +27,9 @@ from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import NextStep, RefusedError
 from git_boocode.repo.index import Entry
 from git_boocode.repo.layout import CHECKPOINTS
-from git_boocode.repo.reported_turn import open_beside, read_turns
+from git_boocode.repo.reported_turn import open_beside
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import is_marked
+from git_boocode.repo.running_turn import is_marked, known_turns
 from git_boocode.repo.store import Commit, ShortIds, Store
 
 _KIND = "target"
@@ -99,7 +99,7 @@ def find_target(catalog: Catalog, name: str, *, after: bool) -> Target:
     if not after:
         return Target(turn, turn)
     found = turn_of(catalog, turn, lambda: NOW)
-    running = open_beside(read_turns(catalog.repository.state_dir), "", "")
+    running = open_beside(known_turns(catalog.repository.state_dir), "", "")
     if found.end == NOW or (found.end != RECORDED and turn.id in running):
         raise _not_ended(catalog, turn)
     commit = catalog.store.commit(found.after) if found.after else None

@@ -35,7 +35,7 @@ from git_boocode.repo.layout import (
 from git_boocode.repo.lock import record_of_interrupted_edit
 from git_boocode.repo.reported_turn import open_beside, read_turns
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import read_mark
+from git_boocode.repo.running_turn import read_marks
 from git_boocode.repo.store import Ref
 
 
@@ -127,6 +127,5 @@ def open_turns(repository: Repository) -> set[str]:
     found = set[str]()
     for directory in repository.state_dirs():
         found.update(open_beside(read_turns(directory), "", ""))
-        if (marked := read_mark(directory)) is not None and not marked.why_over:
-            found.add(marked.checkpoint)
+        found.update(mark.checkpoint for mark in read_marks(directory) if not mark.why_over)
     return found
