@@ -25,7 +25,7 @@ _FAMILY = {
     "windsurf": ".windsurf",
     "code-server": ".local/share/code-server",
 }
-"""The programs, and where each keeps its extensions below the home directory."""
+"""The programs, and the directory of each below the home directory."""
 
 
 class Editor(NamedTuple):
@@ -41,14 +41,26 @@ class Editor(NamedTuple):
 
 def editors_with_extension() -> list[Editor]:
     """The editors that have the extension, by their directories; no program is started."""
-    found = ((name, _version_in(directory)) for name, directory in _FAMILY.items())
+    found = ((name, _version_of(name)) for name in _FAMILY)
     return [Editor(name, version) for name, version in found if version]
 
 
-def _version_in(directory: str) -> str:
-    top = Path.home() / directory / "extensions"
-    versions = [path.name.removeprefix(f"{EXTENSION}-") for path in top.glob(f"{EXTENSION}-*")]
-    return max(versions, default="")
+def _version_of(program: str) -> str:
+    """The version of the extension that an editor has; empty for none, and for an unknown one."""
+    found = (path for top in _directories(program) for path in top.glob(f"{EXTENSION}-*"))
+    return max((path.name.removeprefix(f"{EXTENSION}-") for path in found), default="")
+
+
+def _directories(program: str) -> list[Path]:
+    """Where an editor keeps its extensions, also on a machine that it uses from another one."""
+    name = os.path.basename(program)
+    if name not in _FAMILY:
+        return []
+    chosen = os.environ.get("VSCODE_EXTENSIONS")
+    if chosen and name != "code-server" and (name == "code" or shutil.which(program)):
+        return [Path(chosen)]
+    own = Path.home() / _FAMILY[name]
+    return [own / "extensions", own.with_name(f"{own.name}-server") / "extensions"]
 
 
 def chosen_editors(program: str, *, to_remove: bool = False) -> list[Editor]:
@@ -68,11 +80,6 @@ def chosen_editors(program: str, *, to_remove: bool = False) -> list[Editor]:
             ),
         )
     return [each for each in there if each.version or program] if to_remove else there
-
-
-def _version_of(program: str) -> str:
-    directory = _FAMILY.get(os.path.basename(program))
-    return _version_in(directory) if directory else ""
 
 
 @contextmanager

@@ -92,6 +92,24 @@ def test_it_is_listed_and_removed(repo: Repo, programs: Path) -> None:
     assert calls(programs) == ["cursor --uninstall-extension"]
 
 
+def test_other_directories_of_extensions(
+    repo: Repo, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed() -> list[dict[str, str]]:
+        found: list[dict[str, str]] = repo.boocode("hooks", "status", "--json").json["editors"]
+        return found
+
+    Path.home().joinpath(f".vscode-server/extensions/{EXTENSION}-0.0.8").mkdir(parents=True)
+    assert listed() == [{"program": "code", "version": "0.0.8"}]
+    chosen = programs / "extensions"
+    (chosen / f"{EXTENSION}-0.0.9").mkdir(parents=True)
+    monkeypatch.setenv("VSCODE_EXTENSIONS", str(chosen))
+    assert listed() == [{"program": "code", "version": "0.0.9"}]
+    stub(programs, "code")
+    assert repo.boocode("hooks", "uninstall", "--editor", "vscode").code == 0
+    assert calls(programs) == ["code --uninstall-extension"]
+
+
 def test_what_goes_wrong_is_said(repo: Repo, programs: Path) -> None:
     missing = repo.boocode(*INSTALL, "--program", "no-such-editor")
     assert (missing.code, "no-such-editor" in missing.err) == (1, True)
