@@ -33,6 +33,7 @@ from git_boocode.cli.hunk_choice import (
     choose_parts,
     expect_option,
     hunk_option,
+    not_empty,
     patch_option,
     refuse_without_terminal,
 )
@@ -68,6 +69,11 @@ def _surplus_hint(name: str) -> str:
 
 
 _no_head_option = option("--no-head", "Leave HEAD where it is, even if the restore moved it.")
+_step_option = option(
+    "--expect <id>",
+    "Refuse another operation than that whose answer had this id as its undo.",
+    callback=not_empty,
+)
 
 
 def _request(
@@ -77,6 +83,7 @@ def _request(
     callback: str | None,
     force: tuple[str, ...],
     no_head: bool = False,
+    expect: str = "",
 ) -> RestoreRequest:
     return RestoreRequest(
         files=not conversation_only,
@@ -85,6 +92,7 @@ def _request(
         dry_run=dry_run,
         callback=callback,
         force=frozenset(word for each in force for word in each.split(",")),
+        only_to=expect,
     )
 
 
@@ -317,6 +325,7 @@ def _ask_scope(request: RestoreRequest) -> RestoreRequest | None:
 
 @click.command(cls=Command, surplus=_surplus_hint)
 @_no_head_option
+@_step_option
 @_restore_options(UNDO)
 def undo(request: RestoreRequest) -> int:
     """Undo the latest restore, revert or pick, or accept, discard or sync of a proposal.
@@ -333,6 +342,7 @@ def undo(request: RestoreRequest) -> int:
 
 @click.command(cls=Command, surplus=_surplus_hint)
 @_no_head_option
+@_step_option
 @_restore_options(REDO)
 def redo(request: RestoreRequest) -> int:
     """Redo the restore that was undone last.

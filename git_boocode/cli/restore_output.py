@@ -61,15 +61,17 @@ def carry_out(
     try:
         result = run(request)
     except RefusedError as error:
-        if error.code not in ("newer_turns", "later_changes") or wants_json() or not can_ask():
+        is_question = error.code in ("newer_turns", "later_changes") and not request.dry_run
+        if not is_question or wants_json() or not can_ask():
             raise
         # The last two are of what follows here.
         warn(error.message, error.hints[:-2])
-        print_result(repository, run(request._replace(dry_run=True)), request)
+        forced = request._replace(force=request.force | {NEWER_TURNS, LATER_CHANGES})
+        print_result(repository, run(forced._replace(dry_run=True)), request)
         if not agrees("replace that, too?"):
             print_text("nothing was changed")
             return 1
-        result = run(request._replace(force=request.force | {NEWER_TURNS, LATER_CHANGES}))
+        result = run(forced)
     return print_result(repository, result, request)
 
 

@@ -330,6 +330,7 @@ def _restore_request(call: Call, kind: str) -> RestoreRequest:
         dry_run=call.get("dry_run", False),
         session=call.get("session", ""),
         force=frozenset(call.get("force", ())),
+        only_to="" if kind == RESTORE else call.get("expect", ""),
         # The caller may be the agent itself.
         spares_open_turn=True,
     )

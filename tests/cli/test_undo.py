@@ -114,13 +114,14 @@ def test_a_rollback_asks_before_it_replaces_what_came_after_the_interruption(
     done = restored.boocode(*command)
     refusal = [
         "error: undo would replace later changes: 'a', 'c'",
-        "hint: 'git boocode undo -n' shows what would be replaced",
+        "hint: 'git boocode undo -n --force later-changes' shows what would be replaced",
         "hint: 'git boocode undo --force later-changes' does it anyway",
     ]
     assert (done.code, done.err.splitlines()) == (1, refusal)
     assert restored.read("a") == b"hours of work\n"
     assert "a restore was interrupted half-way" in restored.boocode("status").out
-    shown = restored.boocode("undo", "-n").out.splitlines()
+    assert restored.boocode("undo", "-n").err.splitlines() == refusal
+    shown = restored.boocode("undo", "-n", "--force", "later-changes").out.splitlines()
     assert [line for line in shown if line.startswith(" ")] == [" M a", " D c", " A c/d"]
     forced = restored.boocode("undo", "--force", "later-changes")
     assert (restored.read("a"), restored.read("c/d")) == (b"another mess\n", b"mess\n")
@@ -139,13 +140,14 @@ def test_turns_since_the_restore_are_not_replaced_by_a_slip(restored: Repo) -> N
     assert done.err.splitlines() == [
         "error: a turn was recorded since that restore; undo would replace those changes, too",
         "hint: 'git boocode restore @' goes back to before the latest turn",
-        "hint: 'git boocode undo -n' shows what would be replaced",
+        "hint: 'git boocode undo -n --force newer-turns' shows what would be replaced",
         "hint: 'git boocode undo --force newer-turns' does it anyway",
     ]
     error = restored.boocode("undo", "--json").json
     assert (error["error"]["code"], error["newer_turns"]) == ("newer_turns", 1)
     assert restored.read("a") == b"and more\n"
-    assert restored.boocode("undo", "-n").code == 0
+    assert restored.boocode("undo", "-n").code == 1
+    assert restored.boocode("undo", "-n", "--force", "newer-turns").code == 0
     done = restored.boocode("undo", "--force", "newer-turns")
     assert (done.code, restored.read("a")) == (0, b"mess\n")
     restored.boocode("checkpoint", "-m", "latest")
@@ -174,11 +176,13 @@ def test_later_changes_are_not_replaced_by_a_slip(later: Repo, command: str) -> 
     assert (done.code, done.out) == (1, "")
     error, *_, look, force = done.err.splitlines()
     assert error == f"error: {command} would replace later changes: 'a', 'b'"
-    assert look == f"hint: 'git boocode {command} -n' shows what would be replaced"
+    forced = f"git boocode {command} -n --force later-changes"
+    assert look == f"hint: '{forced}' shows what would be replaced"
     assert force == f"hint: 'git boocode {command} --force later-changes' does it anyway"
     answer = later.boocode(command, "--json").json
     assert (answer["error"]["code"], answer["later_changes"]) == ("later_changes", ["a", "b"])
-    assert later.boocode(command, "-n").code == 0
+    assert later.boocode(command, "-n").err == done.err
+    assert later.boocode(command, "-n", "--force", "later-changes").code == 0
     assert seen(later) == before
     assert later.boocode(command, "--force", "later-changes").code == 0
     assert seen(later) != before

@@ -185,6 +185,8 @@ CHECKPOINTS = [
     Step("restore", {"checkpoint": "label:first", "after": True}, "restore --after label:first"),
     Step("undo", {}, "undo"),
     Step("restore", {"checkpoint": "label:first"}, "restore label:first"),
+    Step("undo", {"dry_run": True, "expect": "other"}, "undo -n --expect other"),
+    Step("redo", {"expect": "other"}, "redo --expect other"),
     Step("undo", {"dry_run": True}, "undo -n"),
     Step("undo", {}, "undo"),
     Step("redo", {}, "redo"),

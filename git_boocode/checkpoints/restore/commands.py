@@ -134,7 +134,7 @@ def _refuse_other(request: RestoreRequest, found: str, command: str) -> None:
     done = {"undo": "undone", "redo": "redone"}[command]
     raise RefusedError(
         f"another restore was made, or this one was {done}",
-        code="conflict",
+        code="stale",
         hints=(NextStep(f"{{}} {command}es the latest one", command, typed=typed),),
     )
 
@@ -378,7 +378,7 @@ class _OperationPlanner:
     def refuse_newer_turns(self, operation: Operation) -> None:
         """Refuse an undo or redo that would replace what turns did that were recorded since."""
         request, done = operation.plan.request, operation.reverts
-        if done is None or request.dry_run or NEWER_TURNS in request.force:
+        if done is None or NEWER_TURNS in request.force:
             return
         if done.step is not None:
             # It concerns only its own paths, which `Transaction` compares.

@@ -115,10 +115,11 @@ class RestoreRequest(NamedTuple):
         """The hints of an undo or redo that is refused unless this refusal is overridden."""
         request = self._replace(paths=())
         forced = request._replace(force=request.force | {refusal})
-        look, force = request.command(step, "-n"), forced.command(step)
+        look, force = forced.command(step, "-n"), forced.command(step)
         kinds = ",".join(sorted(forced.force))
+        given = {"dry_run": True, "force": kinds.split(",")}
         return (
-            NextStep("{} shows what would be replaced", "dry_run", typed=f"'{look}'"),
+            NextStep("{} shows what would be replaced", "dry_run", typed=f"'{look}'", given=given),
             NextStep("{} does it anyway", "force", kinds, typed=f"'{force}'"),
         )
 

@@ -148,8 +148,7 @@ class Transaction:
             )
             if self._operation.make is not None and files.blocked:
                 raise _blocked(files)
-            if not dry_run:
-                self._refuse_later_changes(visible, snapshot.head.tree, files)
+            self._refuse_later_changes(visible, snapshot.head.tree, files)
             refuse_to_replace_directory(repository, files.changes)
             # Make the result now, because nothing may fail after the files have changed.
             result = self._result(snapshot, files)

@@ -36,7 +36,7 @@ async function takeStep(name, wanted = {}) {
       await confirmStep(name, step, [error]);
       return;
     }
-    if (["conflict", "not_found"].includes(error.code)) await refresh();
+    if (["stale", "not_found"].includes(error.code)) await refresh();
     report(error, again);
   }
 }
