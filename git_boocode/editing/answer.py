@@ -150,7 +150,7 @@ def file_json(file: EditedFile, encoding: str) -> dict[str, object]:
         "changed": [each.as_json() for each in changed_of(file)],
         "diff": diff_of(file),
         "text_edits": text_edits(old, text, encoding),
-        **({"text": file.text and file.text.text} if file.in_buffer else {}),
+        **({"text": file.text and file.text.marked} if file.in_buffer else {}),
     }
 
 

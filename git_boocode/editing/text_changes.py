@@ -439,9 +439,12 @@ def text_hunks(old: str, new: str) -> list[TextHunk]:
     ]
 
 
-def without_hunk(does: str) -> NextStep:
-    """The hint for what has no such hunks: what the same call does without them."""
-    given = {"hunk": None, "expect": None}
+def without_hunk(does: str, *, expects_version: bool = True) -> NextStep:
+    """The hint for what has no such hunks: what the same call does without them.
+
+    A version that is expected is that of the hunks' file.
+    """
+    given = {"hunk": None, **({"expect": None} if expects_version else {})}
     return NextStep(f"leave out {{}} to {does}", "hunk", typed="--hunk", given=given)
 
 

@@ -33,6 +33,16 @@ class FileText(NamedTuple):
         return self.codec == RAW
 
     @property
+    def marked(self) -> str:
+        """The text with its byte order mark, if it has one in UTF-8."""
+        return f"\ufeff{self.text}" if self.codec == "utf-8-bom" else self.text
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether some bytes are not UTF-8, and so no characters."""
+        return self.is_raw and not self._replace(codec="utf-8").is_encodable
+
+    @property
     def is_encodable(self) -> bool:
         """Whether the encoding has all characters of the text, which may come from another file."""
         try:

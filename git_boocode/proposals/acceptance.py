@@ -6,6 +6,7 @@ unchanged lines keep their bytes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from git_boocode.proposals.proposal import (
     version_of,
 )
 from git_boocode.proposals.review import (
+    FOREIGN,
     ChosenPart,
     ComparedFile,
     Review,
@@ -43,19 +45,21 @@ from git_boocode.repo.errors import (
     first_few,
     refuse_combined,
     refuse_without,
+    shell_command,
 )
 from git_boocode.repo.files import Symlink
 from git_boocode.repo.repository import Repository
 
 ACCEPT = "accept"
 _CLEAN = ("M", "A", "D", "R")
-MERGE, MARKERS, OVERWRITE = "--merge", "--markers", "--overwrite"
-_HINTS = {
+MERGE, MARKERS, OVERWRITE, SAVE = "--merge", "--markers", "--overwrite", "save"
+_HINTS: dict[str, str] = {
     MERGE: NextStep("{} merges the proposal with your changes", "merge"),
     MARKERS: NextStep("{} writes both versions with conflict markers", "markers"),
+    SAVE: "save the buffer in the editor, and accept without it",
 }
-_OVERWRITE = "{} replaces your changes, which 'git boocode undo' brings back"
-_OVERWRITE_BUFFER = "{} replaces your changes, which undo in the editor brings back"
+_UNDO = {False: "'git boocode undo'", True: "undo in the editor"}
+"""What brings back the user's changes, by whether they are in a buffer."""
 
 
 class AcceptRequest(NamedTuple):
@@ -82,7 +86,8 @@ class AcceptRequest(NamedTuple):
 class Conflict(NamedTuple):
     """Why a file cannot be accepted; `lines` are 1-based ranges of the user's file.
 
-    `ways` are options with which it can be. With `in_buffer`, an editor has the user's changes.
+    `ways` are options with which it can be, or `SAVE`. With `in_buffer`, an editor has the user's
+    changes.
     """
 
     path: str
@@ -106,19 +111,19 @@ class Conflict(NamedTuple):
 class AcceptRefusedError(RefusedError):
     """Files of the user conflict with the proposal; nothing was changed.
 
-    `merges` is whether they were to be merged, which has to go where they are overwritten.
+    `merges` is whether they were to be merged, which has to go where they are overwritten. `paths`
+    are those that can be overwritten, as the command line names them; None for all of the call.
     """
 
-    def __init__(self, conflicts: Sequence[Conflict], *, merges: bool) -> None:
+    def __init__(
+        self, conflicts: Sequence[Conflict], *, merges: bool, paths: Sequence[str] | None = None
+    ) -> None:
         self.messages = [f"'{each.path}': {each.message}" for each in conflicts]
         more = f" (and {len(conflicts) - 1} more)" if len(conflicts) > 1 else ""
         ways = {way for each in conflicts for way in each.ways}
         hints = [hint for way, hint in _HINTS.items() if way in ways]
-        if OVERWRITE in ways:
-            text = _OVERWRITE_BUFFER if any(each.in_buffer for each in conflicts) else _OVERWRITE
-            # A merge that was asked for has to go.
-            given = {"overwrite": True, "merge": None} if merges else None
-            hints.append(NextStep(text, "overwrite", given=given))
+        if replaced := [each for each in conflicts if OVERWRITE in each.ways]:
+            hints.append(_overwrite(replaced, merges=merges, paths=paths))
         if not all(each.ways for each in conflicts):
             text, command = "{} drops what is proposed for a file", "'git boocode discard <path>'"
             hints.append(NextStep(text, "discard", typed=command))
@@ -128,6 +133,27 @@ class AcceptRefusedError(RefusedError):
             hints=tuple(hints),
             details={"applied": False, "conflicts": [each.as_json() for each in conflicts]},
         )
+
+
+def _overwrite(
+    conflicts: Sequence[Conflict], *, merges: bool, paths: Sequence[str] | None
+) -> NextStep:
+    """The step that overwrites files, only `paths` if there are others."""
+    in_buffer = {each.in_buffer for each in conflicts}
+    undo = " or ".join(_UNDO[place] for place in sorted(in_buffer))
+    given: dict[str, object] = {"overwrite": True}
+    if merges:
+        # A merge that was asked for has to go.
+        given |= {"merge": None}
+    typed, where = OVERWRITE, ""
+    if paths is not None:
+        given |= {"paths": [*paths]}
+        is_short = len(paths) <= SHOWN_PLACES
+        typed = f"{OVERWRITE} {shell_command(*paths) if is_short else '<path>...'}"
+        where = ", in " + first_few([f"'{path}'" for path in paths], SHOWN_PLACES)
+    text = f"{{}} replaces your changes, which {undo} brings back"
+    wants_more = merges or paths is not None
+    return NextStep(text, "overwrite", typed=typed, rest=where, given=given if wants_more else None)
 
 
 class _Accepted(NamedTuple):
@@ -154,7 +180,18 @@ class _Accepted(NamedTuple):
     @property
     def in_buffer(self) -> bool:
         """Whether the buffer of an editor is changed instead of the file."""
-        return self.seen.local.in_buffer or self.seen.there.in_buffer
+        return self.seen.in_buffer
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What the user should look at."""
+        path, local = self.seen.file.path, self.seen.local.text
+        if self.marked:
+            places = first_few(self.marked, SHOWN_PLACES)
+            yield f"'{path}' has conflict markers, because both sides changed {places}"
+        new = decode(self.new.data) if self.new else None
+        if local and local.has_bytes and new and not (new.has_bytes or new.text.isascii()):
+            yield f"'{path}' was not UTF-8, and is now"
 
     def edited(self) -> EditedFile:
         """The change for the answer."""
@@ -220,7 +257,10 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
     review.read_ahead(files)
     found = [_decide(review, request, file) for file in files]
     if conflicts := [each for each in found if isinstance(each, Conflict)]:
-        raise AcceptRefusedError(conflicts, merges=request.merge)
+        can = [each.path for each in conflicts if OVERWRITE in each.ways]
+        paths = [os.path.relpath(path, workspace.prefix or ".") for path in can]
+        others = len(can) < len(files)
+        raise AcceptRefusedError(conflicts, merges=request.merge, paths=paths if others else None)
     accepted = [each for each in found if isinstance(each, _Accepted)]
     result = ReviewResult(
         applied=False,
@@ -228,12 +268,7 @@ def accept(workspace: Workspace, request: AcceptRequest) -> ReviewResult:
         files=tuple(
             ReviewedFile(each.seen.file.path, each.seen.letters, each.edited()) for each in accepted
         ),
-        warnings=tuple(
-            f"'{each.seen.file.path}' has conflict markers, because both sides changed "
-            f"{first_few(each.marked, SHOWN_PLACES)}"
-            for each in accepted
-            if each.marked
-        ),
+        warnings=tuple(warning for each in accepted for warning in each.warnings),
     )
     if request.dry_run:
         return result
@@ -308,27 +343,53 @@ def _decide(review: Review, request: AcceptRequest, file: ContextFile) -> _Accep
     return _Accepted(seen, new, context, part is not None, tuple(merged.places))
 
 
+def _conflict(
+    review: Review,
+    seen: ComparedFile,
+    why: str,
+    ways: tuple[str, ...] = (OVERWRITE,),
+    lines: tuple[tuple[int, int], ...] = (),
+) -> Conflict:
+    """The conflict of a file."""
+    if OVERWRITE in ways and seen.is_foreign(review.sides(seen.file)[1]):
+        ways = (*(way for way in ways if way != OVERWRITE), SAVE)
+    return Conflict(seen.file.path, seen.letters, why, lines, ways, seen.in_buffer)
+
+
 def _blocked(review: Review, request: AcceptRequest, seen: ComparedFile) -> Conflict | None:
     """Why a file can neither be written nor merged without being asked for."""
-    path, letters = seen.file.path, seen.letters
+    letters = seen.letters
     if OTHER in (seen.local.version, seen.there.version):
-        why = "what is in its place is not a file, or is below a symlink"
-        return Conflict(path, letters, why, ways=())
+        return _conflict(
+            review, seen, "what is in its place is not a file, or is below a symlink", ()
+        )
+    if seen.in_buffer and seen.file.change in ("D", "R"):
+        change = {"D": "deletes", "R": "renames"}[seen.file.change]
+        why = f"the proposal {change} the file, and its buffer is not saved"
+        return _conflict(review, seen, why, (SAVE,))
     if letters in _CLEAN or request.overwrite or request.merge:
         return None
     why = "you have changed it since" if seen.local.state else "you have deleted it since"
     if "!" in letters:
         why = "a file exists where the proposal adds one"
     can_merge = isinstance(review.merge(seen), MergedText)
-    ways = (MERGE, OVERWRITE) if can_merge else (OVERWRITE,)
-    return Conflict(path, letters, why, ways=ways, in_buffer=seen.local.in_buffer)
+    return _conflict(review, seen, why, (MERGE, OVERWRITE) if can_merge else (OVERWRITE,))
 
 
 def _merged(
     review: Review, request: AcceptRequest, seen: ComparedFile, part: FileText | None
 ) -> MergedText | Conflict:
     """The text to write, of a deleted file an empty one."""
-    path, letters = seen.file.path, seen.letters
+    found = _combined(review, request, seen, part)
+    if isinstance(found, MergedText) and seen.is_foreign(found.text):
+        return _conflict(review, seen, FOREIGN, (SAVE,))
+    return found
+
+
+def _combined(
+    review: Review, request: AcceptRequest, seen: ComparedFile, part: FileText | None
+) -> MergedText | Conflict:
+    letters = seen.letters
     theirs = MergedText(part or review.sides(seen.file)[1])
     if request.overwrite and letters not in _CLEAN:
         return theirs
@@ -337,9 +398,8 @@ def _merged(
         # Git sees no difference between the user's file and the context: there is nothing to lose.
         return theirs
     if isinstance(merged, str):
-        return Conflict(path, letters, merged)
+        return _conflict(review, seen, merged)
     if merged.conflicts and not request.markers:
         why = f"your changes conflict with the proposal: {first_few(merged.places, SHOWN_PLACES)}"
-        ways = (MARKERS, OVERWRITE)
-        return Conflict(path, letters, why, merged.conflicts, ways, seen.local.in_buffer)
+        return _conflict(review, seen, why, (MARKERS, OVERWRITE), merged.conflicts)
     return merged

@@ -53,12 +53,21 @@ from git_boocode.proposals.proposal import (
     store_proposal,
 )
 from git_boocode.repo.atomic_write import Target
-from git_boocode.repo.errors import NextStep, RefusedError, UsageError, first_few, shell_command
+from git_boocode.repo.errors import (
+    NextStep,
+    RefusedError,
+    UsageError,
+    first_few,
+    shell_command,
+    step_that,
+)
 from git_boocode.repo.files import FileState, Symlink, read_state
 from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.running_turn import refuse_if_running
 
+FOREIGN = "the proposed file is not UTF-8, so that a buffer cannot take it as text"
 _ATTEMPTS = 5
+_FEW = 3
 WrittenFiles = Mapping[str, WrittenFile | None]
 NOTHING_WRITTEN: WrittenFiles = MappingProxyType({})
 _Given = ParamSpec("_Given")
@@ -71,13 +80,14 @@ Hunks = Mapping[str, Collection[int]]
 class ChosenPart(NamedTuple):
     """A part of a proposal: paths of the command line, empty for all, and the only hunks.
 
-    `of` is the id of the proposal that the choice was made for; empty for the newest. It says what
-    the numbers of hunks mean: they count in what is proposed, whatever the user's file is now.
+    `of` is the id of the proposal that the choice was made for; empty for the newest, None if there
+    was none. It says what the numbers of hunks mean: they count in what is proposed, whatever the
+    user's file is now.
     """
 
     paths: tuple[str, ...] = ()
     hunks: Hunks = MappingProxyType({})
-    of: str = ""
+    of: str | None = ""
 
 
 class LocalFile(NamedTuple):
@@ -106,6 +116,16 @@ class ComparedFile(NamedTuple):
     def locals(self) -> dict[str, LocalFile]:
         """The user's files by path."""
         return {self.file.paths[0]: self.local, self.file.path: self.there}
+
+    @property
+    def in_buffer(self) -> bool:
+        """Whether the buffer of an editor is the user's file."""
+        return self.local.in_buffer or self.there.in_buffer
+
+    def is_foreign(self, new: FileText) -> bool:
+        """Whether a text has bytes that are not UTF-8, which the buffer has as characters."""
+        local = self.local.text
+        return self.in_buffer and new.has_bytes and not (local and local.has_bytes)
 
     @property
     def merged_mode(self) -> str:
@@ -217,9 +237,9 @@ class Review:
             raise RefusedError(f"no hunks of '{others[0]}' are proposed", code="not_found")
         return files
 
-    def expect(self, proposal: str) -> None:
-        """Refuse any other proposal than this (`stale`); any is right without an id."""
-        if proposal not in ("", self.newest_id):
+    def expect(self, proposal: str | None) -> None:
+        """Refuse any other proposal than this (`stale`), None for none; empty allows any."""
+        if proposal != "" and (proposal or "") != self.newest_id:
             text = "nothing was changed; look at it again: {}"
             raise RefusedError(
                 "the proposal has changed since you looked at it",
@@ -274,7 +294,7 @@ class Review:
             raise RefusedError(
                 f"'{file.path}' has no hunks: it is {'renamed' if file.source else 'binary'}",
                 code="invalid_input",
-                hints=(without_hunk("take the whole change"),),
+                hints=(without_hunk("take the whole change", expects_version=False),),
             )
         return text_hunks(old.text, new.text)
 
@@ -283,6 +303,12 @@ class Review:
         hunks = self.hunks_of(file)
         check_numbers(file.path, hunks, numbers, "preview")
         return {hunk.number for hunk in hunks}
+
+    def numbers_of(self, file: ContextFile) -> set[int]:
+        """The numbers of all hunks of a file, which may have none."""
+        with suppress(RefusedError):
+            return {hunk.number for hunk in self.hunks_of(file)}
+        return set()
 
     def part_of(self, file: ContextFile, numbers: Collection[int]) -> FileText:
         """The context with only some hunks of the proposed change."""
@@ -399,15 +425,25 @@ def hunks_of_one_file(
     review = Review(workspace)
     files = review.chosen(part, verb)
     if len(files) > 1:
-        path = os.path.relpath(files[0].path, workspace.prefix or ".")
-        words = ("git", "boocode", verb, "--hunk", str(min(numbers)), path)
-        hint = NextStep("name one file: {}", "paths", path, typed=shell_command(*words))
-        raise UsageError("--hunk takes hunks of one file", hints=(hint,))
+        paths = [
+            os.path.relpath(file.path, workspace.prefix or ".")
+            for file in files
+            if {*numbers} <= review.numbers_of(file)
+        ]
+        hints = [_hunks_step(verb, numbers, path) for path in paths[:_FEW]]
+        raise UsageError("--hunk takes hunks of one file", hints=tuple(hints))
     return part._replace(hunks={files[0].path: {*numbers}}, of=review.newest_id)
 
 
+def _hunks_step(verb: str, numbers: Collection[int], path: str) -> NextStep:
+    """The same call for the hunks of one file."""
+    options = (word for number in sorted(numbers) for word in ("--hunk", str(number)))
+    words = shell_command("git", "boocode", verb, *options, path)
+    return step_that(f"{verb}s that of '{path}'", words, "paths", path)
+
+
 class Preview(NamedTuple):
-    """A file as it is proposed, or its context with a warning.
+    """A file as it is proposed, with a warning `FOREIGN`; or its context with another one.
 
     `hunks` are those of the proposed change; their old lines are of the user's file.
     """
@@ -423,15 +459,17 @@ class Preview(NamedTuple):
 
     def as_json(self, encoding: str = DEFAULT_ENCODING) -> dict[str, object]:
         """The JSON answer; its text edits lead from the user's text to the shown one."""
-        text = decode(self.data).text
+        shown, local = decode(self.data), self.local or FileText("")
         return {
             "ok": True,
             "proposal": self.proposal or None,
             "path": self.path,
             "status": self.letters,
             "source": self.source,
-            "text": text,
-            "text_edits": text_edits(self.local.text if self.local else "", text, encoding),
+            "text": shown.marked,
+            "text_edits": []
+            if self.warning == FOREIGN
+            else text_edits(local.text, shown.text, encoding),
             "hunks": [hunk._asdict() for hunk in self.hunks],
             **({"warning": self.warning} if self.warning else {}),
         }
@@ -460,8 +498,10 @@ def preview(workspace: Workspace, path: str) -> Preview:
     context, output = review.sides(file)
     hunks = tuple(_hunks(review, file, local))
     if file.is_pending and file.output is not None:
+        warning = FOREIGN if seen.is_foreign(output) else ""
+        data = output.encode()
         return Preview(
-            review.newest_id, file.path, seen.letters, "output", output.encode(), local.text, hunks
+            review.newest_id, file.path, seen.letters, "output", data, local.text, hunks, warning
         )
     proposed = "the proposal deletes the file" if file.is_pending else "no change is proposed"
     warning = f"{proposed}; this is what the model has seen"

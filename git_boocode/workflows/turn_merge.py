@@ -412,6 +412,9 @@ class _TurnMerge:
         except MissError as miss:
             self._refuse(path, miss.message)
             return
+        if path in self.files.buffers and merged.text.has_bytes and not text.has_bytes:
+            self._refuse(path, "it is not UTF-8, so that its buffer cannot take it as text")
+            return
         if merged.left:
             lines = self._lines_on_disk(path, text.text, [part.lines_now for part in merged.left])
             recorded = (line for part in merged.left for line in part.recorded)

@@ -477,6 +477,28 @@ def test_a_buffer_is_sent_as_its_bytes_would_be_on_disk(
     assert row["status"] == ""
 
 
+@pytest.mark.slow
+def test_a_buffer_of_another_encoding_is_not_overwritten(repo: Repo) -> None:
+    text = "grüße\ntwo\n3\n4\n"
+    repo.write("a", text.encode("latin-1"))
+    repo.commit()
+    repo.write(".git/edits", json.dumps({"path": "a", "old_string": "two", "new_string": "2"}))
+    seen = nvim(
+        repo,
+        """
+        run("BoocodePropose .git/edits")
+        vim.fn.append(4, "mine")
+        run("BoocodeAccept --overwrite")
+        local refused = report()
+        vim.cmd("silent write")
+        return refused
+        """,
+        "a",
+    )
+    assert "save the buffer in the editor" in str(seen["messages"])
+    assert repo.read("a") == f"{text}mine\n".encode("latin-1")
+
+
 def test_hunks_of_a_file_that_gets_a_final_newline_once_it_is_written(repo: Repo) -> None:
     repo.commit(a=TEXT.strip())
     repo.write(".git/edits", three_edits("a"))

@@ -665,6 +665,26 @@ def test_a_buffer_is_sent_as_its_bytes_would_be_on_disk(
     assert repo.read("a") == expected
 
 
+@pytest.mark.slow
+def test_a_buffer_of_another_encoding_is_not_overwritten(repo: Repo) -> None:
+    text = "grüße\ntwo\n3\n4\n"
+    repo.write("a", text.encode("latin-1"))
+    repo.commit()
+    repo.write(".git/edits", json.dumps({"path": "a", "old_string": "two", "new_string": "2"}))
+    script = """
+    set fileencodings=utf-8,latin1
+    edit!
+    call Do('BoocodePropose .git/edits')
+    call append(4, 'mine')
+    call Do('BoocodeAccept --overwrite')
+    let seen = Report()
+    silent write
+    """
+    seen = vim(repo, script, "a")
+    assert "save the buffer in the editor" in str(seen["messages"])
+    assert repo.read("a") == f"{text}mine\n".encode("latin-1")
+
+
 @pytest.mark.parametrize(("before", "after"), [("one\n", "one"), ("one", "one\n"), ("one\n", "")])
 def test_a_final_newline_comes_and_goes(repo: Repo, before: str, after: str) -> None:
     repo.commit(a=before)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from git_boocode.proposals import review
 from git_boocode.proposals.acceptance import AcceptRefusedError
 from git_boocode.proposals.review import ReviewResult
 from git_boocode.repo.errors import FatalError, RefusedError
@@ -194,6 +195,71 @@ def test_another_encoding(repo: Repo) -> None:
         kit.accept(merge=True)
     assert kit.everything(repo) == before
     assert "now replaces your changes" in kit.sync().warnings[0]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"merge": True}, {"overwrite": True}, {"merge": True, "hunks": {"a": {1}}}]
+)
+def test_a_buffer_gets_no_bytes_that_are_not_utf_8(repo: Repo, options: dict[str, Any]) -> None:
+    text = "grüße\nline three\nfour\nfive\n"
+    repo.write("a", text.encode("latin-1"))
+    repo.commit()
+    kit.propose(edit("a", "line three", "line 3"))
+    buffers = {"a": f"{text}mine\n".encode()}
+    before = kit.everything(repo)
+    shown = review.preview(kit.workspace(buffers), "a").as_json()
+    assert (shown["text_edits"], shown["warning"]) == ([], review.FOREIGN)
+    with pytest.raises(AcceptRefusedError) as refused:
+        kit.accept(buffers=buffers, **options)
+    assert kit.everything(repo) == before
+    assert "save the buffer in the editor, and accept without it" in refused.value.hints
+    assert "overwrite" not in [step.name for step in refused.value.next_steps]
+    repo.write("a", f"{text}mine\n".encode("latin-1"))
+    kit.accept(merge=True)
+    assert repo.read("a") == "grüße\nline 3\nfour\nfive\nmine\n".encode("latin-1")
+
+
+def test_a_buffer_that_has_such_bytes_itself(repo: Repo) -> None:
+    latin = "grüße\nline three\nfour\nfive\n".encode("latin-1")
+    repo.write("a", latin)
+    repo.commit()
+    kit.propose(edit("a", "line three", "line 3"))
+    [file] = kit.accept(buffers={"a": latin + b"mine\n"}, merge=True).files
+    assert file.edited is not None
+    assert file.edited.text is not None
+    assert file.edited.text.encode() == "grüße\nline 3\nfour\nfive\nmine\n".encode("latin-1")
+
+
+def test_a_change_of_the_encoding_is_reported(repo: Repo) -> None:
+    text = "grüße\nline three\n"
+    repo.write("a", text.encode("latin-1"))
+    repo.commit()
+    kit.propose(edit("a", "line three", "line 3"), buffers={"a": text.encode()})
+    done = kit.accept(overwrite=True)
+    assert repo.read("a") == "grüße\nline 3\n".encode()
+    assert done.warnings == ("'a' was not UTF-8, and is now",)
+
+
+def test_the_byte_order_mark_of_a_buffer(repo: Repo) -> None:
+    repo.commit(a="\ufeffone\ntwo\n3\n4\n")
+    kit.propose(edit("a", "two", "2"))
+    buffers = {"a": "\ufeffone\ntwo\n3\n4\nmine\n".encode()}
+    answer: Any = kit.accept(buffers=buffers, merge=True, dry_run=True).as_json()
+    assert answer["files"][0]["text"] == "\ufeffone\n2\n3\n4\nmine\n"
+
+
+@pytest.mark.parametrize("change", ["rename", "delete"])
+def test_a_buffer_is_not_renamed_or_deleted(repo: Repo, change: str) -> None:
+    repo.commit(a=LINES)
+    new = Version(LINES.encode())
+    if change == "rename":
+        kit.store_state([ProposedFile("b", new, new, "a")])
+    else:
+        kit.store_state([ProposedFile("a", new, None)])
+    for options in WAYS:
+        for text in (LINES, LINES + "mine\n"):
+            with pytest.raises(AcceptRefusedError, match="its buffer is not saved"):
+                kit.accept(buffers={"a": text.encode()}, **options)
 
 
 def test_a_directory_that_the_user_deleted(repo: Repo) -> None:

@@ -268,7 +268,8 @@ function M.set_text(buffer, text, text_edits)
   vim.lsp.util.apply_text_edits(text_edits, buffer, "utf-16")
 
   -- A final newline that came or went is no change of a line.
-  local lines = vim.split(text, ENDINGS[vim.bo[buffer].fileformat], { plain = true })
+  local bare = vim.startswith(text, BYTE_ORDER_MARK) and text:sub(#BYTE_ORDER_MARK + 1) or text
+  local lines = vim.split(bare, ENDINGS[vim.bo[buffer].fileformat], { plain = true })
   local has_final_newline = lines[#lines] == ""
   vim.bo[buffer].endofline = has_final_newline
   if has_final_newline and #lines > 1 then
