@@ -108,8 +108,11 @@ _TEXTS = {
     ("pick", "turns"): "The turns, by their checkpoints: ids or the beginnings of them, @ for the "
     "newest, or @~N.",
     ("discard", "hunk"): "Only these hunks of the file, by number.",
-    ("accept", "expect"): "Refuse any other proposal than this, which status or preview gave.",
-    ("discard", "expect"): "Refuse any other proposal than this, which status or preview gave.",
+    **{
+        (tool, "expect"): "Refuse any other proposal than this, which status or preview gave; null "
+        "if they gave none."
+        for tool in ("accept", "discard")
+    },
     ("restore", "hunk"): "Only these hunks of the file, by their numbers in a dry run with paths.",
     ("restore", "expect"): "Refuse the hunks unless this is the file's version, as a dry run gives "
     "it.",

@@ -27,12 +27,14 @@ from git_boocode.server.json_rpc import (
 from git_boocode.server.peer import Peer
 from git_boocode.server.tools import (
     ADDS,
+    BUFFERS,
     CWD,
     READS,
     REPLACES,
     TOOLS,
     DefinedTools,
     ServedTool,
+    is_utf_8,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +72,8 @@ class PendingRequest:
         self.is_cancelled = False
         self.is_withdrawn = False
         """Whether the client itself has cancelled it, so that its work can be given up."""
+        self.is_exact = False
+        """Whether the client has sent bytes that are not UTF-8, and so can read them."""
         self._done = done
         self._lock = threading.Lock()
         self._processes: list[Process] = []
@@ -118,7 +122,7 @@ class PendingRequest:
     def _end(self, answer: JsonObject | None) -> None:
         self._done(self)
         if answer is not None and not self.is_cancelled:
-            self.peer.send(answer)
+            self.peer.send(answer, exact=self.is_exact)
 
 
 class Lanes:
@@ -295,6 +299,8 @@ class CallRun:
         repository = self._peer.roots.repository(arguments.pop(CWD, None))
         if self._peer.client.is_agent and self._tool.name == "log":
             arguments.setdefault("max_count", LOG_LENGTH)
+        texts = as_object(arguments.get(BUFFERS)).values()
+        self._pending.is_exact = not all(map(is_utf_8, texts))
         self._arguments, self._shorten = arguments, ShortIds(repository.store)
         self._calls.warn_of_interruption(self._peer, repository, self._tool)
         if self._tool.effect == READS:

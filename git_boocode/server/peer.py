@@ -70,9 +70,9 @@ class Peer:
         self.warned: set[object] = set()
         """What it has been warned of."""
 
-    def send(self, message: JsonObject) -> None:
-        """Send a message."""
-        self._connection.send(message, exact=self._is_exact)
+    def send(self, message: JsonObject, *, exact: bool = False) -> None:
+        """Send a message, if `exact` with the bytes that are not UTF-8 as the client sends them."""
+        self._connection.send(message, exact=exact or self._is_exact)
 
     def notify(self, method: str, params: JsonObject) -> None:
         """Send a notification."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from threading import Lock
 from typing import Any, NamedTuple
 
-from git_boocode.repo.errors import NextStep, UsageError, shortened
+from git_boocode.repo.errors import NextStep, RefusedError, UsageError, shortened
 from git_boocode.server.json_rpc import INVALID_PARAMS, JsonObject, RpcError, as_object
 
 READS, ADDS, REPLACES = "reads", "adds", "replaces"
@@ -70,6 +71,8 @@ _EDIT_OPTIONS = frozenset((*_EDIT, "no_record", "session", "retry_of"))
 """What no edit contains: an option of one tool that takes edits is not ignored by another."""
 _REVIEW = ("paths", "force", BUFFERS)
 _STEP = ("dry_run", "files_only", "conversation_only", "force")
+_REVIEWS = ("accept", "discard")
+_OMIT = ("omit it to mean everything",)
 _OF_TURNS = (
     *("turns", "paths", "hunk", "expect", "dry_run", "diff"),
     *("markers", "force", "position_encoding", BUFFERS),
@@ -185,6 +188,8 @@ class Client(NamedTuple):
 
 _SEES_ALL = Client(tools=ALL)
 _LONGEST_NAME = 100
+_SIMILAR = 0.88
+"""How much of two names is the same if one is the other with a letter wrong."""
 
 
 def client_of(
@@ -217,6 +222,14 @@ def _meant(tool: ServedTool, name: str, given: JsonObject) -> str | None:
     return next((each for each in names if name in _SYNONYMS.get(each, ())), None)
 
 
+def _refuse_misspelt(tool: ServedTool, name: str) -> None:
+    """Refuse what is nearly the name of an option, and would be ignored in an edit (UsageError)."""
+    plain = {_plain(each): each for each in tool.arguments}
+    if found := get_close_matches(_plain(name), plain, n=1, cutoff=_SIMILAR):
+        hints = (f"the argument is '{plain[found[0]]}'",)
+        raise UsageError(f"unknown argument '{shortened(name)}' of '{tool.name}'", hints=hints)
+
+
 def _plain(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "")
 
@@ -227,8 +240,19 @@ def _refuse_empty(tool: ServedTool, name: str, value: object) -> None:
         raise UsageError("'expect' is empty", hints=("omit it to expect nothing",))
     if value == [] and name in ("turns", "paths", "hunk") and tool.effect != READS:
         # No turns are not all turns.
-        hints = () if name == "turns" else ("omit it to mean everything",)
+        hints = () if name == "turns" else _OMIT
         raise UsageError(f"'{name}' is empty", hints=hints)
+
+
+def _null(tool: ServedTool, name: str) -> JsonObject:
+    """What null is for an argument: nothing, except where it would accept what nobody saw.
+
+    RefusedError (`invalid_input`) if it must not mean everything.
+    """
+    if tool.name in _REVIEWS and name == "hunk":
+        raise RefusedError(f"'{name}' is null", code="invalid_input", hints=_OMIT)
+    # As `proposal` of status and preview: there was none.
+    return {name: None} if tool.name in _REVIEWS and name == "expect" else {}
 
 
 def _checked(value: Any, schema: JsonObject, where: str) -> Any:  # noqa: ANN401 - any JSON
@@ -259,6 +283,15 @@ def _is_text(value: str) -> bool:
         return b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:
         return False
+
+
+def is_utf_8(text: str) -> bool:
+    """Whether a text has no halves of surrogate pairs, which stand for other bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class DefinedTools:
@@ -298,6 +331,7 @@ class DefinedTools:
         for name, value in given.items():
             target = name if name in own else _meant(tool, name, given)
             if target is None and tool.takes_edits and name not in _EDIT_OPTIONS:
+                _refuse_misspelt(tool, name)
                 edit[name] = value
             elif target is None:
                 known = ", ".join(own)
@@ -305,7 +339,9 @@ class DefinedTools:
                 raise UsageError(message, hints=(f"the arguments are: {known}",))
             elif target in arguments:
                 raise UsageError(f"'{name}' is another name of an argument that is given already")
-            elif value is not None:
+            elif value is None:
+                arguments |= _null(tool, target)
+            else:
                 _refuse_empty(tool, target, value)
                 arguments[target] = _checked(value, schema["properties"][target], f"'{name}'")
         for name in schema.get("required", ()):

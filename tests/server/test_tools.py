@@ -184,6 +184,15 @@ def test_bytes_that_are_not_utf8_for_strict_clients(work: Repo, serve: Serve) ->
     assert work.read("latin") == b"caf\xe9\n2nd \\udce9 \xf0\x9f\x98\x80\n"
 
 
+def test_bytes_that_are_not_utf8_go_back_to_who_sends_them(work: Repo, serve: Serve) -> None:
+    client = serve()
+    client.exact = False
+    client.begin()
+    texts = {"a": "caf\udce9\ntwo\n"}
+    answer = client.succeed("apply_edit", **edit("a", "two", "2"), buffers=texts)
+    assert answer["files"][0]["text"] == "caf\udce9\n2\n"
+
+
 def test_an_argument_with_both_names(client: Client) -> None:
     assert client.refuse("show", name="@", id="@")["code"] == "usage"
 
@@ -551,6 +560,83 @@ def test_only_the_expected_proposal_is_accepted(client: Client, work: Repo) -> N
     assert done["proposal"] == done["id"] == client.succeed("status")["proposal"]
 
 
+def test_null_expects_that_nothing_was_proposed(client: Client, work: Repo) -> None:
+    seen = client.succeed("preview", path="a")["proposal"]
+    assert seen is None
+    assert client.refuse("accept", expect=seen)["code"] == "not_found"
+    client.succeed("propose", path="a", old_string="two", new_string="2")
+    for name in ("accept", "discard"):
+        assert client.refuse(name, paths=["a"], expect=seen)["code"] == "stale"
+        assert client.refuse(name, paths=["a"], hunk=None)["code"] == "invalid_input"
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    client.succeed("accept", paths=["a"])
+
+
+def test_steps_name_the_files_that_conflict(client: Client, work: Repo) -> None:
+    work.write("b", "one\ntwo\nthree\n")
+    both = [{"path": path, "old_string": "two", "new_string": "2"} for path in ("a", "b")]
+    client.succeed("propose", edits=both)
+    work.write("a", "one\ntwo\nthree\nmine\n")
+    work.write("b", "one\nmine\nthree\n")
+    refused = client.refuse("accept", merge=True)
+    markers, overwrite = refused["next"]
+    assert (markers["step"], overwrite["step"]) == ("markers", "overwrite")
+    assert overwrite["arguments"] == {"overwrite": True, "merge": None, "paths": ["b"]}
+    assert overwrite["text"].endswith("in 'b'")
+    client.succeed("accept", overwrite=True, paths=["b"])
+    assert work.read("a") == b"one\ntwo\nthree\nmine\n"
+
+
+def test_hunks_of_several_files(client: Client, work: Repo) -> None:
+    work.write("b", "one\ntwo\nthree\n")
+    both = [{"path": path, "old_string": "two", "new_string": "2"} for path in ("a", "b")]
+    client.succeed("propose", edits=both)
+    steps = client.refuse("accept", hunk=[1])["next"]
+    assert [step["arguments"] for step in steps] == [{"paths": ["a"]}, {"paths": ["b"]}]
+    assert [step["text"] for step in steps] == ["accepts that of 'a'", "accepts that of 'b'"]
+    assert client.refuse("accept", hunk=[2]).get("next") is None
+
+
+def test_one_window_undoes_only_its_own(client: Client, work: Repo) -> None:
+    work.write("b", "one\ntwo\nthree\n")
+    both = [{"path": path, "old_string": "two", "new_string": "2"} for path in ("a", "b")]
+    client.succeed("propose", edits=both)
+    first = client.succeed("accept", paths=["a"])["undo"]
+    second = client.succeed("accept", paths=["b"])["undo"]
+    refused = client.refuse("undo", expect=first)
+    assert refused["code"] == "stale"
+    assert work.read("b") == b"one\n2\nthree\n"
+    undone = client.succeed("undo", expect=second)
+    assert [change["path"] for change in undone["changed"]] == ["b"]
+    assert client.refuse("redo", expect=first)["code"] == "stale"
+    assert client.succeed("redo", expect=undone["undo"])["changed"]
+
+
+def test_the_safe_order_of_an_accept_while_the_user_types(client: Client, work: Repo) -> None:
+    work.write("a", "1\n2\n3\n4\n5\n6\n")
+    client.succeed("propose", path="a", old_string="2", new_string="two")
+    call: dict[str, Any] = {"paths": ["a"], "hunk": [1], "merge": True}
+    sent = {"a": "1\n2\n3\n4\n5\n6\nmine\n"}
+    [file] = client.succeed("accept", **call, dry_run=True, buffers=sent)["files"]
+    typed = {"a": file["text"] + "typed meanwhile\n"}
+    [done] = client.succeed("accept", **call, buffers=typed)["files"]
+    assert (done["text_edits"], done["text"]) == ([], typed["a"])
+    assert client.succeed("preview", path="a", buffers=typed)["hunks"] == []
+
+
+def test_a_misspelt_option_of_an_edit(client: Client, work: Repo) -> None:
+    given = edit("a", "two", "2")
+    texts = {"a": "one\ntwo\nunsaved\n"}
+    for tool in ("apply_edit", "propose", "preview_edit"):
+        for name in ("buffer", "bufers", "Buffer"):
+            refused = client.refuse(tool, **given, **{name: texts})
+            assert (refused["code"], refused["hint"]) == ("usage", "the argument is 'buffers'")
+    assert client.refuse("apply_edit", **given, dryrn=True)["hint"] == "the argument is 'dry_run'"
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    others = {"explanation": "why", "instruction": "do", "file": "a", "record": 1, "cmd": "x"}
+    client.succeed("apply_edit", **given, **others)
+
+
 def test_next_steps_are_calls(client: Client, work: Repo) -> None:
     """Every step of these refusals is a call with arguments that the tool has."""
     newest = client.succeed("checkpoint", label="one")["id"]
@@ -591,6 +677,7 @@ def steps_of(client: Client, name: str, arguments: dict[str, Any]) -> Iterator[t
         tool = step.get("tool", name)
         assert {*step.get("arguments", ())} <= {*TOOLS[tool].arguments, "cwd"}, (name, step)
         given = {**({} if "tool" in step else arguments), **step.get("arguments", {})}
+        given = {key: value for key, value in given.items() if value is not None}
         given |= {"dry_run": True} if "dry_run" in TOOLS[tool].arguments else {}
         answer = client.call(tool, **given)
         assert answer.get("error", {}).get("code") != "usage", (name, step, answer)
@@ -648,8 +735,11 @@ def test_next_steps_of_a_refused_undo(client: Client, work: Repo) -> None:
     refused = client.refuse("undo")
     assert refused["code"] == "later_changes"
     look, force = refused["next"]
-    assert (look["arguments"], look["command"]) == ({"dry_run": True}, "git boocode undo -n")
+    assert client.refuse("undo", dry_run=True) == refused
+    assert look["arguments"] == {"dry_run": True, "force": ["later-changes"]}
+    assert look["command"] == "git boocode undo -n --force later-changes"
     assert force["arguments"] == {"force": ["later-changes"]}
+    assert client.succeed("undo", **look["arguments"])["changed"]
     client.succeed("undo", force=["later-changes"])
 
 
