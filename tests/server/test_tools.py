@@ -639,6 +639,8 @@ def test_a_misspelt_option_of_an_edit(client: Client, work: Repo) -> None:
 
 def test_next_steps_are_calls(client: Client, work: Repo) -> None:
     """Every step of these refusals is a call with arguments that the tool has."""
+    client.succeed("checkpoint", label="none")
+    work.write("b", "of that turn\n")
     newest = client.succeed("checkpoint", label="one")["id"]
     work.write("a", "changed\n")
     client.succeed("restore", checkpoint=newest)
