@@ -7,6 +7,10 @@ directory. Failures raise a `BoocodeError` with a stable `code`, a `message` and
 they name commands of `git boocode`, which `next_steps` has as data. Invalid arguments raise
 ValueError or TypeError before anything is read.
 
+While a restore or an edit is left half-way, because it was killed, each function but `undo` warns
+of it (RuntimeWarning) and goes on; `undo` takes such a restore back. Once a day, a new checkpoint
+also prunes old ones, as the commands do; see git-boocode-prune(1).
+
 Results are immutable values. Their paths are relative to the top of the worktree and use `/`.
 """
 
@@ -14,6 +18,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
@@ -52,6 +57,7 @@ from git_boocode.editing.service import apply_edits as apply_sources
 from git_boocode.editing.text_changes import placed_edits
 from git_boocode.editing.workspace import Workspace, buffer_files
 from git_boocode.repo.errors import ArgumentError, from_os, refuse_combined, refuse_without
+from git_boocode.repo.lock import is_noted
 from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows import fork_turn, restore_parts, restore_with_edits
@@ -335,7 +341,10 @@ def checkpoint(
         require_match=not ignore_unmatch,
         paths=strings(paths),
     )
-    return _info(capture.capture(Repository.discover(os.path.abspath(root)), request).checkpoint)
+    repository = repository_of(root)
+    taken = capture.capture(repository, request)
+    capture.prune_daily(repository)
+    return _info(taken.checkpoint)
 
 
 @fatal_os_errors
@@ -377,7 +386,9 @@ def turn_begin(
         message_id,
         _checked_meta(meta),
     )
-    begun = begin_turn(Repository.discover(os.path.abspath(root)), request)
+    repository = repository_of(root)
+    begun = begin_turn(repository, request)
+    capture.prune_daily(repository)
     return _info(begun.captured.checkpoint)
 
 
@@ -397,7 +408,7 @@ def log(
     root: str = ".", *, max_count: int | None = None, all_worktrees: bool = False
 ) -> list[CheckpointInfo]:
     """The checkpoints of a worktree, or of all worktrees of its repository, newest first."""
-    catalog = Catalog(Repository.discover(os.path.abspath(root)))
+    catalog = Catalog(repository_of(root))
     entries = catalog.newest_first(everywhere=all_worktrees)
     readable = (each for each in entries if isinstance(each, Checkpoint))
     return [_info(each) for each in islice(readable, max_count)]
@@ -411,7 +422,7 @@ def diff(
 
     Raises RefusedError (`not_found`, `ambiguous`), FatalError.
     """
-    repository = Repository.discover(os.path.abspath(root))
+    repository = repository_of(root)
     catalog = Catalog(repository)
     pathspecs = checked_pathspecs(repository, [*strings(paths)]) if paths else []
     before = catalog.find(old).tree
@@ -473,7 +484,7 @@ def restore(
     else:
         checked(partial(request.checked_for_parts, hunks=True))
         checked(partial(refuse_combined, hunks=True, paths=request.paths))
-    repository = Repository.discover(os.path.abspath(root))
+    repository = repository_of(root)
     if hunks is not None:
         return restore_parts.restore_parts(
             repository,
@@ -678,7 +689,7 @@ def fork(
         dry_run=dry_run,
         callback=callback if conversation else None,
     )
-    return fork_turn.fork(Repository.discover(os.path.abspath(root)), turn, request)
+    return fork_turn.fork(repository_of(root), turn, request)
 
 
 @fatal_os_errors
@@ -700,7 +711,7 @@ def redo(
         force=frozenset(strings(force)),
     )
     request = checked(partial(request.checked, REDO))
-    return restore_with_edits.redo(Repository.discover(os.path.abspath(root)), request)
+    return restore_with_edits.redo(repository_of(root), request)
 
 
 def checked(check: Callable[[], _R]) -> _R:
@@ -743,13 +754,33 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def repository_of(root: str) -> Repository:
+    """The repository of a directory, with a warning of what was killed half-way in its worktree."""
+    repository = Repository.discover(os.path.abspath(root))
+    _warn_of_interruption(repository)
+    return repository
+
+
+def _warn_of_interruption(repository: Repository) -> None:
+    if is_noted(repository.state_dir):
+        for found in restore_with_edits.interruptions(repository):
+            hints = "".join(f"; {hint}" for hint in found.hints)
+            # The caller is behind the caller's caller, which the decorator wraps.
+            warnings.warn(
+                f"{repository.worktree}: {found.message}{hints}", RuntimeWarning, stacklevel=5
+            )
+
+
 def workspace_of(root: str, buffers: Mapping[str, str] | None) -> Workspace:
     """The worktree of a directory with some buffers, by path relative to the top.
 
     RefusedError (`outside_worktree`, `invalid_input`) if a path cannot be used; TypeError.
     """
     contents = {path: _encoded(text) for path, text in (buffers or {}).items()}
-    return Workspace.here(os.path.abspath(root)).with_buffers(contents)
+    workspace = Workspace.here(os.path.abspath(root)).with_buffers(contents)
+    if workspace.repository is not None:
+        _warn_of_interruption(workspace.repository)
+    return workspace
 
 
 def check_encoding(encoding: str) -> None:

@@ -18,6 +18,7 @@ from git_boocode.api import (
     strings,
     workspace_of,
 )
+from git_boocode.checkpoints.capture import prune_daily
 from git_boocode.editing.edits import DEFAULT_ENCODING, MatchOptions
 from git_boocode.editing.service import Options
 from git_boocode.proposals import acceptance, discard_sync, local_files, new_proposal, review
@@ -80,6 +81,8 @@ def propose(
     options = Options(MatchOptions.of(profile), dry_run=dry_run)
     check_encoding(position_encoding)
     answer = new_proposal.propose([source_of(edits)], workspace, options, retry_of)
+    if answer.id and workspace.repository is not None:
+        prune_daily(workspace.repository)
     return edits_result(answer, position_encoding)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import git_boocode
+from tests.checkpoints.kit import back, interrupted
 from tests.example_host import Host
 from tests.repo_kit import Repo
 
@@ -587,3 +588,30 @@ def test_a_turn_has_the_identity_of_a_checkpoint_and_ends(repo: Repo) -> None:
     assert (repo.read("a.py"), repo.read("b.py")) == (b"x = 1\n", b"x = 2\n")
     with pytest.raises(ValueError, match="JSON"):
         git_boocode.turn_begin(meta={"model": float("nan")})
+
+
+def test_checkpoints_are_pruned(repo: Repo) -> None:
+    repo.commit(a="a\n")
+    repo.git("config", "boocode.keep", "2")
+    taken = [git_boocode.checkpoint(label=str(number)) for number in range(4)]
+    assert len(git_boocode.log()) == 4
+    # As if that was yesterday.
+    (repo.top / ".git/boocode/last-prune").unlink()
+    begun = git_boocode.turn_begin()
+    assert [each.id for each in git_boocode.log()] == [begun.id, taken[-1].id]
+
+
+def test_a_restore_that_was_killed_is_warned_of(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(**{"a.py": "x = 1\n"})
+    taken = git_boocode.checkpoint()
+    repo.write("a.py", "x = 3\n")
+    interrupted(monkeypatch, lambda: back(taken.id))
+    said = "a restore was interrupted half-way; .*'git boocode undo'"
+    for call in (git_boocode.checkpoint, git_boocode.log, lambda: git_boocode.apply_edits(EDIT)):
+        with pytest.warns(RuntimeWarning, match=said) as caught:
+            call()
+        assert [each.filename for each in caught] == [__file__]
+    git_boocode.undo(force=["later-changes"])
+    git_boocode.log()

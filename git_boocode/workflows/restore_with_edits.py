@@ -43,7 +43,7 @@ from git_boocode.repo.atomic_write import (
 from git_boocode.repo.errors import BoocodeError, FatalError, NextStep, RefusedError, shell_command
 from git_boocode.repo.files import mode_only, read_state
 from git_boocode.repo.layout import EDIT_NOTE, EDITS, SAFETY
-from git_boocode.repo.lock import INSIDE_RESTORE, interrupted_restore, worktree_lock
+from git_boocode.repo.lock import CALLING, INSIDE_RESTORE, interrupted_restore, worktree_lock
 from git_boocode.repo.open_files import OpenIn, programs_with
 from git_boocode.repo.repository import Repository
 from git_boocode.workflows.other_sessions import with_other_sessions
@@ -358,7 +358,7 @@ def interruptions(repository: Repository) -> list[Interruption]:
     from git_boocode.editing.recovery import describe, interrupted_edit
 
     state = repository.state_dir
-    if os.environ.get(INSIDE_RESTORE):
+    if os.environ.get(INSIDE_RESTORE) or CALLING.get() == state:
         return []
     found = []
     try:

@@ -33,12 +33,12 @@ LONG = "sort the menu by price, cheapest first, and then write a test for it\n\n
 
 @pytest.mark.parametrize(
     ("setting", "prompt"),
-    [("full", LONG), ("first-line", LONG.split("\n")[0]), ("none", ""), ("odd", "")],
+    [("full", LONG), ("first-line", LONG.split("\n", maxsplit=1)[0]), ("none", ""), ("odd", "")],
 )
 def test_a_long_label_is_a_prompt(repo: Repo, setting: str, prompt: str) -> None:
     repo.git("config", "boocode.prompts", setting)
     first = "sort the menu by price, cheapest first, and then write a …"
-    for label in (LONG, LONG.split("\n")[0] * 2_000):
+    for label in (LONG, LONG.split("\n", maxsplit=1)[0] * 2_000):
         texts = take(label=label).texts
         assert texts["label"] == first
     taken = take(label=LONG)
