@@ -177,6 +177,24 @@ def test_a_turn_that_the_client_begins_has_its_identity(work: Repo, client: Clie
     assert client.refuse("turn", action="begin", checkpoint=first)["code"] == "usage"
 
 
+def test_a_forced_restore_in_a_turn_without_a_session_takes_the_files_only(
+    work: Repo, client: Client, tmp_path: Path
+) -> None:
+    talk = Talk(work, client, tmp_path)
+    whose = {"session": "A", "agent": "toy", "chat": "c1", "message": "m1"}
+    taken = client.succeed("checkpoint", **whose)["id"]
+    client.succeed("turn", action="begin", message="go on")
+    work.write("a", "changed\n")
+    offered = client.refuse("restore", checkpoint=taken)["next"][-1]["arguments"]
+    answer = client.succeed("restore", checkpoint=taken, **offered)
+    assert work.read("a") == b"one\ntwo\nthree\n"
+    assert (answer["conversation_kept"], talk.events()) == (True, [])
+    client.succeed("turn", action="end")
+    work.write("a", "changed\n")
+    assert not client.succeed("restore", checkpoint=taken).get("conversation_kept")
+    assert talk.events()
+
+
 def test_a_forced_restore_in_its_own_turn_takes_the_files_only(
     work: Repo, client: Client, tmp_path: Path
 ) -> None:

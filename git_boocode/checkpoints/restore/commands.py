@@ -61,7 +61,7 @@ from git_boocode.repo.object_writer import temporary_objects
 from git_boocode.repo.process import SignalsWait, ignore_signals
 from git_boocode.repo.reported_turn import is_in_turn
 from git_boocode.repo.repository import Repository
-from git_boocode.repo.running_turn import known_turns, refuse_if_running
+from git_boocode.repo.running_turn import known_turns, refuse_if_running, running_turns
 from git_boocode.repo.store import RefChange
 
 PATIENCE = 10.0
@@ -286,13 +286,12 @@ class _OperationPlanner:
         """Run an operation that `plan` has made of a request.
 
         Where the request spares an open turn, the agent that runs it would go on with a
-        conversation that is not its own any more; so only the rest is done.
+        conversation that is not its own any more; so only the rest is done. A running turn without
+        a session may be of any conversation.
         """
         spares = request.spares_open_turn and not operation.plan.repairs
         concerns = operation.plan.concerns_conversation
-        session = operation.target.meta.text("session")
-        turns = known_turns(self._repository.state_dir) if spares and concerns else ()
-        kept = is_in_turn(turns, session)
+        kept = spares and concerns and self._is_in_turn(operation.target.meta.text("session"))
         if kept:
             rest = plan(request._replace(conversation=False)) if request.files else None
             # Without the conversation, an undo could be that of an earlier operation.
@@ -302,6 +301,10 @@ class _OperationPlanner:
         self.refuse_newer_turns(operation)
         result = Transaction(self.catalog, host, operation).run()
         return replace(result, conversation_kept=kept)
+
+    def _is_in_turn(self, session: str) -> bool:
+        is_unnamed = any(not turn.session for turn in running_turns(self._repository))
+        return is_unnamed or is_in_turn(known_turns(self._repository.state_dir), session)
 
     def restore(
         self, target: Target, request: RestoreRequest, head: HeadTarget | None
