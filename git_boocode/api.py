@@ -640,12 +640,14 @@ def undo(
     dry_run: bool = False,
     callback: RestoreCallback | None = None,
     force: Sequence[str] = (),
+    expect: str | None = None,
 ) -> RestoreResult:
     """Undo an interrupted operation, or else the latest restore or redo that is not undone yet.
 
     `force` names refusals to override: `ignored` and `running-turn`, as in `restore`, and
     `later-changes`, if files changed since, or `newer-turns`, if turns were recorded since as well.
-    Errors are those of `restore`.
+    With `expect`, another operation than that whose result had this id as `undo` is refused
+    (`stale`). Errors are those of `restore`.
     """
     request = RestoreRequest(
         files=files,
@@ -653,6 +655,7 @@ def undo(
         dry_run=dry_run,
         callback=callback if conversation else None,
         force=frozenset(strings(force)),
+        only_to=_expected(expect),
     )
     request = checked(partial(request.checked, UNDO))
     return restore_with_edits.undo(Repository.discover(os.path.abspath(root)), request)
@@ -701,6 +704,7 @@ def redo(
     dry_run: bool = False,
     callback: RestoreCallback | None = None,
     force: Sequence[str] = (),
+    expect: str | None = None,
 ) -> RestoreResult:
     """Redo the latest undone restore; arguments and errors are those of `undo`."""
     request = RestoreRequest(
@@ -709,9 +713,16 @@ def redo(
         dry_run=dry_run,
         callback=callback if conversation else None,
         force=frozenset(strings(force)),
+        only_to=_expected(expect),
     )
     request = checked(partial(request.checked, REDO))
     return restore_with_edits.redo(repository_of(root), request)
+
+
+def _expected(identifier: str | None) -> str:
+    if identifier == "":
+        raise ValueError("expect is empty")
+    return identifier or ""
 
 
 def checked(check: Callable[[], _R]) -> _R:

@@ -242,7 +242,10 @@ def test_checkpoints_are_taken_listed_compared_and_restored(repo: Repo) -> None:
     done = git_boocode.restore("@", top)
     assert [each.path for each in done.changed] == [each.path for each in compared.files]
     assert repo.read("a") == b"two\n"
-    assert git_boocode.undo(top).checkpoint_id == done.undo
+    with pytest.raises(git_boocode.RefusedError) as refused:
+        git_boocode.undo(top, expect="another")
+    assert refused.value.code == "stale"
+    assert git_boocode.undo(top, expect=done.undo).checkpoint_id == done.undo
     assert repo.read("b") == b"three\n"
     repo.write("b", "four\n")
     with pytest.raises(git_boocode.RefusedError) as caught:

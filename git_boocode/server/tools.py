@@ -245,10 +245,14 @@ def _refuse_empty(tool: ServedTool, name: str, value: object) -> None:
 
 
 def _null(tool: ServedTool, name: str) -> JsonObject:
-    """What null is for an argument: nothing, except where it would accept what nobody saw.
+    """What null is for an argument: nothing, except where it would do what nobody saw.
 
     RefusedError (`invalid_input`) if it must not mean everything.
     """
+    if tool.name in ("undo", "redo") and name == "expect":
+        # As `undo` of what changed only buffers: the latest operation is another one.
+        hints = ("only buffers were changed, or nothing; undo in the editor",)
+        raise RefusedError(f"'{name}' is null", code="invalid_input", hints=hints)
     if tool.name in _REVIEWS and name == "hunk":
         raise RefusedError(f"'{name}' is null", code="invalid_input", hints=_OMIT)
     # As `proposal` of status and preview: there was none.

@@ -609,6 +609,8 @@ def test_one_window_undoes_only_its_own(client: Client, work: Repo) -> None:
     undone = client.succeed("undo", expect=second)
     assert [change["path"] for change in undone["changed"]] == ["b"]
     assert client.refuse("redo", expect=first)["code"] == "stale"
+    for name in ("undo", "redo"):
+        assert client.refuse(name, expect=None)["code"] == "invalid_input"
     assert client.succeed("redo", expect=undone["undo"])["changed"]
 
 

@@ -189,9 +189,13 @@ end
 -- Undo or redo what a checkpoint recorded, unless something else was done since. Returns the
 -- answer, nil if so.
 function M.step_back(tree, tool, checkpoint)
-  local succeeded, last = pcall(M.ask, tree, tool, { dry_run = true })
-  if succeeded and last.checkpoint_id == checkpoint then
-    return M.ask(tree, tool, {})
+  local succeeded, answer = pcall(M.ask, tree, tool, { expect = checkpoint or vim.NIL })
+  if succeeded then
+    return answer
+  end
+  local code = type(answer) == "table" and answer.answer.error.code
+  if code ~= "stale" and code ~= "not_found" and code ~= "invalid_input" then
+    error(answer, 0)
   end
   return nil
 end

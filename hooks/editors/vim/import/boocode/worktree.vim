@@ -166,13 +166,12 @@ enddef
 # Undo or redo what a checkpoint recorded, unless something else was done since; then the answer is
 # empty.
 export def StepBack(tree: dict<any>, tool: string, checkpoint: string, Then: func)
-  Ask(tree, tool, {dry_run: true}, (last) => {
-    if last.checkpoint_id == checkpoint
-      Ask(tree, tool, {}, Then)
-    else
-      Then({})
+  Ask(tree, tool, {expect: checkpoint}, Then, (answer) => {
+    if index(['stale', 'not_found', 'invalid_input'], answer.error.code) < 0
+      throw Describe(answer)
     endif
-  }, (_) => Then({}))
+    Then({})
+  })
 enddef
 
 # Let a tool change files and buffers, all or none. If a buffer changes while the server computes,
