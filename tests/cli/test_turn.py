@@ -121,7 +121,9 @@ def test_what_is_refused_while_a_turn_runs(
     assert (failed.code, failed.json["error"]["code"]) == (1, "locked")
     assert (seen(work), refs(work)) == (before, known)
     if command[0] != "turn":
-        assert work.boocode(*command, "-n").code == 0
+        # The dry run of an undo is refused for the turn that has begun since, but not as it runs.
+        newer = ("--force", "newer-turns") if command[0] == "undo" else ()
+        assert work.boocode(*command, "-n", *newer).code == 0
     assert work.boocode(*command, *override).code == 0
     assert refs(work) != known
 
