@@ -9,7 +9,7 @@ from itertools import chain
 import click
 
 from git_boocode.checkpoints.store import sharing
-from git_boocode.checkpoints.store.secret_scan import Finding
+from git_boocode.checkpoints.store.secret_scan import FoundSecret
 from git_boocode.checkpoints.store.sharing import Fetched, Pushed, Rejected
 from git_boocode.cli import candidates
 from git_boocode.cli.candidates import one_of, remotes
@@ -103,7 +103,7 @@ def push(
         if not agrees(f"push {counted(len(files), 'untracked file')}?"):
             raise RefusedError("nothing was pushed", code="not_confirmed")
 
-    def refuse_secrets(shown: str, found: Sequence[Finding]) -> None:
+    def refuse_secrets(shown: str, found: Sequence[FoundSecret]) -> None:
         anyway = shell_command(*words, "--force", _SECRETS, *named)
         redacted = shell_command(*words, "--redact", *named)
         ways = () if redact else (f"to push without them: {redacted}",)

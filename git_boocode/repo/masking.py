@@ -37,7 +37,7 @@ _LONGEST_KEY = 20_000
 _KEY_SIGN = "PRIVATE KEY"
 
 
-class _Kind(NamedTuple):
+class _TokenKind(NamedTuple):
     """A kind of token: its name, texts one of which it contains, and its form."""
 
     name: str
@@ -45,18 +45,18 @@ class _Kind(NamedTuple):
     form: re.Pattern[str]
 
 
-def _token(name: str, form: str, *signs: str) -> _Kind:
-    return _Kind(name, signs, re.compile(f"{_BEGIN}(?:{form}){_END}"))
+def _token(name: str, form: str, *signs: str) -> _TokenKind:
+    return _TokenKind(name, signs, re.compile(f"{_BEGIN}(?:{form}){_END}"))
 
 
-def _plain(name: str, form: str, *signs: str) -> _Kind:
-    return _Kind(name, signs, re.compile(f"{_PLAIN_BEGIN}(?:{form}){_PLAIN_END}"))
+def _plain(name: str, form: str, *signs: str) -> _TokenKind:
+    return _TokenKind(name, signs, re.compile(f"{_PLAIN_BEGIN}(?:{form}){_PLAIN_END}"))
 
 
 _KINDS = (
     _plain("AWS access key", r"A(?:KI|SI)A[A-Z2-7]{16}", "AKIA", "ASIA"),
     # It has no form of its own, but stands beside its name in every file that holds one.
-    _Kind(
+    _TokenKind(
         "AWS secret key",
         ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
         re.compile(
@@ -100,7 +100,7 @@ _KINDS = (
     _token("Vault token", r"hv[sbr]\.[\w-]{24,}", "hvs.", "hvb.", "hvr."),
     _token("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{58}", "AGE-SECRET-KEY-1"),
     _token("JSON Web Token", r"eyJ[\w-]{8,900}\.eyJ[\w-]{8,4000}\.[\w-]{16,}", ".eyJ"),
-    _Kind(
+    _TokenKind(
         "authorization",
         ("uthorization", "UTHORIZATION", "earer "),
         re.compile(

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from git_boocode.checkpoints.capture import Request, capture
-from git_boocode.checkpoints.store.secret_scan import Finding, find_secrets, outgoing
+from git_boocode.checkpoints.store.secret_scan import FoundSecret, find_secrets, outgoing
 from git_boocode.repo.masking import Masker
 from git_boocode.repo.repository import Repository
 from tests.benchmarks.checkpoints.worktree import git, sealed
@@ -57,7 +57,7 @@ def report(top: Path, files: int = FILES, large: int = _LARGE, harmless: int = I
         _searched(top, f"a large file, {name}", {name: content})
 
 
-def _searched(top: Path, name: str, files: dict[str, bytes]) -> list[Finding]:
+def _searched(top: Path, name: str, files: dict[str, bytes]) -> list[FoundSecret]:
     for path in top.glob("*"):
         if path.is_file():
             path.unlink()

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from git_boocode.checkpoints.store import secret_scan
-from git_boocode.checkpoints.store.secret_scan import Finding, find_secrets, outgoing
+from git_boocode.checkpoints.store.secret_scan import FoundSecret, find_secrets, outgoing
 from git_boocode.repo.masking import Masker
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
@@ -17,7 +17,7 @@ from tests.repo_kit import Repo
 TOKEN = "ghp_" + "a1" * 18
 
 
-def found(*targets: str, there: str = "", patterns: tuple[str, ...] = ()) -> list[Finding]:
+def found(*targets: str, there: str = "", patterns: tuple[str, ...] = ()) -> list[FoundSecret]:
     repository = Repository.discover()
     present = [there] if there else []
     going = outgoing(repository, targets, present, present)

@@ -12,7 +12,7 @@ import pytest
 
 from git_boocode.checkpoints.capture import capture_turn_end
 from git_boocode.checkpoints.store.catalog import Catalog
-from git_boocode.checkpoints.store.secret_scan import Finding
+from git_boocode.checkpoints.store.secret_scan import FoundSecret
 from git_boocode.repo.errors import RefusedError
 from git_boocode.repo.repository import Repository
 from tests.checkpoints.kit import take
@@ -26,7 +26,7 @@ TOKEN = "ghp_" + "a1" * 18
 MASKED = "⟨masked: GitHub token⟩"
 
 
-def refuse(remote: str, found: Sequence[Finding]) -> None:
+def refuse(remote: str, found: Sequence[FoundSecret]) -> None:
     raise RefusedError(f"{len(found)} secrets", code="secrets")
 
 
@@ -187,7 +187,7 @@ def test_proposals(both: Both) -> None:
 
 def test_notes_with_secrets_stay_here(both: Both) -> None:
     both.ours.git("notes", "--ref=boocode", "add", "-m", f"use {TOKEN}", "HEAD")
-    found: list[Finding] = []
+    found: list[FoundSecret] = []
     push(both.ours, found_secrets=lambda _, secrets: found.extend(secrets), dry_run=True)
     head = both.ours.git("rev-parse", "HEAD").strip()
     assert [str(each) for each in found] == [f"{head} (note): GitHub token"]

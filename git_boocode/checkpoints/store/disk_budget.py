@@ -39,7 +39,7 @@ from git_boocode.repo.running_turn import read_marks
 from git_boocode.repo.store import Ref
 
 
-class _Candidate(NamedTuple):
+class _Evictable(NamedTuple):
     """A ref that may go, with those that go with it, and its time in seconds since 1970."""
 
     time: float
@@ -66,7 +66,7 @@ class DiskBudget(NamedTuple):
 
     def beyond(self, catalog: Catalog, gone: Collection[Ref]) -> list[Ref]:
         """The refs that have to go, oldest first, as far as possible; `gone` goes anyway."""
-        going, found, candidates = set(gone), list[Ref](), list[_Candidate]()
+        going, found, candidates = set(gone), list[Ref](), list[_Evictable]()
         kept = set(own_refs(catalog.repository)) - going
         while usage := disk_usage(catalog.repository, kept, going):
             excess = sum(usage.values()) - self.limit
@@ -83,7 +83,7 @@ class DiskBudget(NamedTuple):
             kept -= going
         return found
 
-    def _candidates(self, catalog: Catalog, kept: Collection[Ref]) -> Iterator[_Candidate]:
+    def _candidates(self, catalog: Catalog, kept: Collection[Ref]) -> Iterator[_Evictable]:
         repository = catalog.repository
         refs = [ref for ref in kept if ref.name.startswith((CHECKPOINTS, EDITS))]
         refs = [ref for ref in refs if ID.fullmatch(ref.id)]
@@ -108,10 +108,10 @@ class DiskBudget(NamedTuple):
                 # The id of an edit record is that of no turn.
                 names = (turn_end_ref(ref.name), tool_states_ref(ref.name))
                 more = tuple(beside[name] for name in names if name in beside)
-                yield _Candidate(time_of(ref.id), ref, more)
+                yield _Evictable(time_of(ref.id), ref, more)
         yield from self._reads([ref for ref in kept if ref.name.startswith(READS)])
 
-    def _reads(self, refs: Collection[Ref]) -> Iterator[_Candidate]:
+    def _reads(self, refs: Collection[Ref]) -> Iterator[_Evictable]:
         """The versions that were read before the newest day on which any was."""
         days = {ref: ref.name.removeprefix(READS).partition("/")[0] for ref in refs}
         newest = max(days.values(), default="")
@@ -119,7 +119,7 @@ class DiskBudget(NamedTuple):
             with suppress(ValueError):
                 end = timegm(time.strptime(day, "%Y-%m-%d")) + DAY
                 if day < newest and end < self.now - DAY:
-                    yield _Candidate(end, ref)
+                    yield _Evictable(end, ref)
 
 
 def open_turns(repository: Repository) -> set[str]:

@@ -30,7 +30,7 @@ _FIRST = 8000
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-class Finding(NamedTuple):
+class FoundSecret(NamedTuple):
     """A secret: in a line of a file, or in the message of a commit."""
 
     kind: str  # such as `GitHub token`
@@ -48,7 +48,7 @@ class Finding(NamedTuple):
             place = f"{self.entry or f'commit {self.of[:12]}'} ({self.key or 'message'})"
         return f"{place}: {self.kind}"
 
-    def of_note(self) -> Finding:
+    def of_note(self) -> FoundSecret:
         """A finding in a tree of notes, as one in the note of a commit, whose id is its path."""
         commit = self.path.replace("/", "")
         return self._replace(path="", line=0, entry=commit, key="note") if self.path else self
@@ -119,7 +119,9 @@ def outgoing(
     return Outgoing(targets, here, [each for each in edges if each in here], promised)
 
 
-def find_secrets(git: Git, objects: Iterable[tuple[str, str]], mask: Masker) -> Iterator[Finding]:
+def find_secrets(
+    git: Git, objects: Iterable[tuple[str, str]], mask: Masker
+) -> Iterator[FoundSecret]:
     """The secrets in some objects, given with the paths of files, at most `_MOST`."""
     left = _MOST
     for identifier, kind, path, body in read_objects(git, objects):
@@ -132,10 +134,10 @@ def find_secrets(git: Git, objects: Iterable[tuple[str, str]], mask: Masker) -> 
 
 def _in_object(
     identifier: str, kind: str, path: str, body: Iterator[bytes], mask: Masker
-) -> Iterator[Finding]:
+) -> Iterator[FoundSecret]:
     if kind == "blob":
         for secret, line in _in_file(body, mask):
-            yield Finding(secret, identifier, path, line)
+            yield FoundSecret(secret, identifier, path, line)
     elif kind != "tree":
         yield from _in_message(identifier, body, mask)
 
@@ -220,7 +222,7 @@ def _as_utf_8(pieces: Iterator[bytes]) -> Iterator[bytes]:
     return (decoder.decode(piece).encode() for piece in every)
 
 
-def _in_message(identifier: str, body: Iterator[bytes], mask: Masker) -> list[Finding]:
+def _in_message(identifier: str, body: Iterator[bytes], mask: Masker) -> list[FoundSecret]:
     """The secrets in a commit or tag."""
     raw = b"".join(body)
     if not mask.may_have_secrets(raw):
@@ -229,12 +231,12 @@ def _in_message(identifier: str, body: Iterator[bytes], mask: Masker) -> list[Fi
     try:
         values = Metadata.parse(message).values
     except MetadataError:
-        return [Finding(each.kind, identifier) for each in mask.find(message)]
+        return [FoundSecret(each.kind, identifier) for each in mask.find(message)]
     entry = str(values.get("id") or "")
     # As text, a secret with line ends in it can be recognized, too.
     parts = {key: _text(value) for key, value in values.items()}
     return [
-        Finding(each.kind, identifier, entry=entry, key=key)
+        FoundSecret(each.kind, identifier, entry=entry, key=key)
         for key, text in parts.items()
         for each in mask.find(text)
     ]

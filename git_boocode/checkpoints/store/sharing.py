@@ -28,7 +28,7 @@ from git_boocode.checkpoints.store.catalog import (
 )
 from git_boocode.checkpoints.store.notes import notes_tip
 from git_boocode.checkpoints.store.secret_scan import (
-    Finding,
+    FoundSecret,
     Outgoing,
     find_secrets,
     outgoing,
@@ -172,7 +172,7 @@ class Sharing(NamedTuple):
     redact: bool = False  # replace secrets in what is pushed
     # Called with the remote and the secrets in what would go there, if there are any; a
     # RefusedError from it ends the push. Without it, nothing looks for secrets.
-    found_secrets: Callable[[str, Sequence[Finding]], None] | None = None
+    found_secrets: Callable[[str, Sequence[FoundSecret]], None] | None = None
     # Called with the remote and paths before untracked files go to it for the first time; a
     # RefusedError from it ends the push.
     confirm: Callable[[str, Sequence[str]], None] | None = None
@@ -405,7 +405,7 @@ def _common(listed: Sequence[Mapping[str, str]], below: tuple[str, ...]) -> dict
     }
 
 
-def _secrets(repository: Repository, going: Outgoing) -> list[Finding]:
+def _secrets(repository: Repository, going: Outgoing) -> list[FoundSecret]:
     """The secrets in what a push sends."""
     git = without_index(repository.git)
     objects = going.objects(git) if going.targets else ()
