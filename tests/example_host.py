@@ -1,4 +1,4 @@
-"""A host in 40 lines: turns begin and end, edits are applied, and turns are taken back."""
+"""A host in 50 lines: turns begin and end, edits are applied, and turns are taken back."""
 
 from __future__ import annotations
 
