@@ -527,8 +527,9 @@ def test_the_undo_of_an_accept_is_about_the_proposal(code: Code) -> None:
     repo = code.repo
     assert repo.boocode("propose", stdin=json.dumps(TWO)).code == 0
     assert repo.boocode("accept").code == 0
-    repo.boocode("checkpoint")
     assert question(code, "undo") == ["modify a.txt", "the proposal goes back"]
+    repo.boocode("checkpoint")
+    assert question(code, "undo") == ["Do It Anyway: does it anyway"]
 
 
 def test_unsaved_documents_are_saved_before_a_restore(code: Code) -> None:

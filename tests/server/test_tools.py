@@ -193,6 +193,17 @@ def test_bytes_that_are_not_utf8_go_back_to_who_sends_them(work: Repo, serve: Se
     assert answer["files"][0]["text"] == "caf\udce9\n2\n"
 
 
+def test_a_revert_gives_a_buffer_no_bytes_that_are_not_utf8(client: Client, work: Repo) -> None:
+    work.write("a", b"caf\xe9\nthree\nfour\n")
+    turn = client.succeed("checkpoint")["id"]
+    work.write("a", "three\nfour\n")
+    client.succeed("checkpoint")
+    refused = client.refuse("revert", turns=[turn], buffers={"a": "three\nfour\nmine\n"})
+    assert (refused["code"], "it is not UTF-8" in refused["message"]) == ("conflict", True)
+    client.succeed("revert", turns=[turn])
+    assert work.read("a") == b"caf\xe9\nthree\nfour\n"
+
+
 def test_an_argument_with_both_names(client: Client) -> None:
     assert client.refuse("show", name="@", id="@")["code"] == "usage"
 
