@@ -173,6 +173,19 @@ def test_it_finds_the_python_of_its_prefix(
     assert words[5:] == [str(launcher), "log", "a b"]
 
 
+def test_it_starts_the_newest_of_several_pythons(launcher: Path) -> None:
+    versions = ("python3.99", "python3.100", "python3.101", "python3.102")
+    for name in versions:
+        site = launcher.parents[1] / "lib" / name / "site-packages"
+        (site / "git_boocode-1.dist-info").mkdir(parents=True)
+    # That of the newest is gone.
+    for name in versions[:-1]:
+        fake_python(launcher.parent / name)
+    words = launched(launcher)
+    assert words[0] == str(launcher.parent / "python3.101")
+    assert os.path.samefile(words[4], launcher.parents[1] / "lib/python3.101/site-packages")
+
+
 def test_it_finds_the_python_of_a_framework(tmp_path: Path) -> None:
     prefix = tmp_path / "Library/Python/3.99"
     (prefix / "lib/python/site-packages/git_boocode-1.dist-info").mkdir(parents=True)
