@@ -52,6 +52,34 @@ def test_workflows_have_no_rights_but_those_of_their_jobs() -> None:
         assert "pull_request_target" not in text, path.name
 
 
+def test_a_job_that_may_write_runs_no_code_of_ours_or_of_packages() -> None:
+    """It has what an earlier job made, and only GitHub's own programs and pinned actions."""
+    text = (TOP / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    jobs = re.split(r"(?m)^  (?=\w+:\n    name:)", text)[1:]
+    writing = [job for job in jobs if re.search(r": write\b", job)]
+    assert [job.partition(":")[0] for job in writing] == ["attest", "publish", "release"]
+    for job in writing:
+        assert "actions/checkout@" not in job
+        assert [run for run in re.findall(r"run: (?:>-\s+)?(\S+)", job) if run != "gh"] == []
+    others = "".join(job for job in jobs if job not in writing)
+    assert "github.token" not in others
+
+
+def test_what_is_installed_to_build_is_pinned() -> None:
+    for script, pins in (
+        (".ci/release", ".ci/release-tools.txt"),
+        ("hooks/action/install", "hooks/action/packages.txt"),
+    ):
+        assert "--require-hashes -r" in (TOP / script).read_text(encoding="utf-8")
+        packages = re.split(r"(?m)^(?=[\w.-]+==)", (TOP / pins).read_text(encoding="utf-8"))[1:]
+        assert [each for each in packages if "--hash=sha256:" not in each] == []
+        names = {each.partition("==")[0] for each in packages}
+        assert "hatchling" in names
+    project = (TOP / "pyproject.toml").read_text(encoding="utf-8")
+    [required] = re.findall(r"(?ms)^dependencies = \[(.*?)\]", project)
+    assert set(re.findall(r'"([\w-]+)', required)) < names
+
+
 def test_the_top_level_has_what_must_lie_there() -> None:
     """Tools look for these in this place; anything else has a directory of its own."""
     tools = {"action.yml", "flake.nix", "pyproject.toml"}
