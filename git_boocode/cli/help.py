@@ -65,7 +65,7 @@ def help_(context: click.Context, names: tuple[str, ...]) -> int:
             code="broken_installation",
             hints=("install git-boocode again",),
         )
-    lines = plain_text(page.read_text(encoding="utf-8")) if page else [shown.get_help()]
+    lines = plain_text(page_text(page)) if page else [shown.get_help()]
     with paged(Git(os.curdir, clean_environment(os.environ))) as stream:
         stream.write(encode_text("\n".join(lines).strip("\n") + "\n"))
     return 0
@@ -108,8 +108,22 @@ def page_of(topic: str) -> tuple[str, str]:
 
 
 def bundled_page(name: str) -> Path | None:
-    """The page of the checkout that this package lies in, or that was installed with it."""
-    return bundled(f"man/man{name[-1]}/{name}", f"share/man/man{name[-1]}/{name}")
+    """The page of the checkout that this package lies in, or that was installed with it.
+
+    Distributions compress the pages of their packages.
+    """
+    places = f"man/man{name[-1]}/{name}", f"share/man/man{name[-1]}/{name}"
+    return bundled(*places) or bundled(*(f"{place}.gz" for place in places))
+
+
+def page_text(page: Path) -> str:
+    """What a page has, as roff."""
+    data = page.read_bytes()
+    if page.suffix == ".gz":
+        import gzip
+
+        data = gzip.decompress(data)
+    return data.decode("utf-8")
 
 
 def bundled(in_checkout: str, installed: str) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -75,6 +76,19 @@ def test_an_installed_page_is_found_below_its_prefix(
     monkeypatch.setattr(module, "__file__", str(tmp_path.parent / "a/b/c"))
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     assert module.bundled_page(page.name) == page
+
+
+def test_a_compressed_page_is_read_without_man(
+    repo: Repo, no_man: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = repo.boocode("help", "json")
+    page = tmp_path / "share/man/man7/git-boocode-json.7.gz"
+    page.parent.mkdir(parents=True)
+    page.write_bytes(gzip.compress((TOP / "man/man7/git-boocode-json.7").read_bytes()))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "lib/git_boocode/cli/help.py"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "none"))
+    assert repo.boocode("help", "json") == plain
+    assert plain.code == 0
 
 
 def test_help_prints_the_page_on_a_pipe(repo: Repo, fake_man: Path) -> None:
