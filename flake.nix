@@ -46,7 +46,7 @@
             EOF
           '';
 
-          # The tests need pytest-git, which nixpkgs does not have.
+          # The demo checkpoints and restores a repository. CONTRIBUTING.md says how to run the tests.
           nativeCheckInputs = [ pkgs.git ];
           installCheckPhase = ''
             runHook preInstallCheck

@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from pytest_git import GitRepo
 
 from tests.memory import use_memory
 from tests.repo_kit import DEFAULTS, Repo, seal, sealed_environment
+
+try:
+    import pytest_git
+except ImportError:
+    # Distributions that do not package it run the tests as well.
+    pytest_git = None
 
 use_memory()
 
@@ -75,6 +81,18 @@ def sealed(request: pytest.FixtureRequest, homes: Path, monkeypatch: pytest.Monk
     return home
 
 
+@contextmanager
+def _git_repo() -> Iterator[Path]:
+    """The repository of pytest-git, or one that git makes alike."""
+    if pytest_git is not None:
+        with pytest_git.GitRepo() as made:
+            yield Path(made.workspace)
+        return
+    with tempfile.TemporaryDirectory() as top:
+        subprocess.run(["git", "init", "-q", top], check=True)
+        yield Path(top)
+
+
 @pytest.fixture(scope="session")
 def empty_repository() -> Iterator[Callable[..., Path]]:
     """Creates an empty repository, once for each of the defaults that git takes from variables."""
@@ -82,7 +100,7 @@ def empty_repository() -> Iterator[Callable[..., Path]]:
 
         @cache
         def create(*defaults: str | None) -> Path:
-            top = Path(stack.enter_context(GitRepo()).workspace)
+            top = stack.enter_context(_git_repo())
             for sample in top.glob(".git/hooks/*.sample"):
                 sample.unlink()
             return top
@@ -93,15 +111,15 @@ def empty_repository() -> Iterator[Callable[..., Path]]:
 @pytest.fixture
 def repo(
     sealed: Path,
-    workspace: Any,
     empty_repository: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Repo]:
     """A new, empty repository; the test runs inside it."""
-    top = Path(os.path.realpath(workspace.workspace))
-    shutil.copytree(empty_repository(*map(os.environ.get, DEFAULTS)), top, dirs_exist_ok=True)
-    monkeypatch.chdir(top)
-    yield Repo(top)
-    # A test may have left a directory that cannot be entered; the workspace must go all the same.
-    for directory, _, _ in os.walk(top):
-        Path(directory).chmod(0o700)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+        top = Path(os.path.realpath(made))
+        shutil.copytree(empty_repository(*map(os.environ.get, DEFAULTS)), top, dirs_exist_ok=True)
+        monkeypatch.chdir(top)
+        yield Repo(top)
+        # A test may have left a directory that cannot be entered; this one must go all the same.
+        for directory, _, _ in os.walk(top):
+            Path(directory).chmod(0o700)
