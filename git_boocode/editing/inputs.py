@@ -99,7 +99,14 @@ def read_inputs(sources: Iterable[Source], only: str | None = None) -> Inputs:
             else:
                 inputs.edits.append(item._replace(number=number))
             number += 1
-    return inputs
+    if not inputs.edits:
+        return inputs
+    # Beside an edit, what has none was meant to be one.
+    failures = (
+        each._replace(code="invalid_input") if each.code == "no_edits" else each
+        for each in inputs.failures
+    )
+    return Inputs(inputs.edits, [*failures])
 
 
 def _text(source: Source) -> str:
@@ -185,7 +192,8 @@ def _edits(item: object, context: Context, only: str | None) -> Iterator[Edit | 
         return read_item(wrapped.value, wrapped.context, only)
     chosen = [name for name in fitting if only in (None, name)]
     if not chosen:
-        raise _no_edits(item) if _is_plain(item) else _no_format(item, only)
+        is_prose = not fitting and _is_plain(item)
+        raise _no_edits(item, only) if is_prose else _no_format(item, only)
     if len(chosen) > 1:
         raise invalid(f"it mixes the formats {' and '.join(chosen)} in one object")
     module, function = FORMATS[chosen[0]][0].split(".")
@@ -258,9 +266,9 @@ def _is_plain(item: object) -> bool:
     return not has_json_edit(item, Context(read_item))
 
 
-def _no_edits(item: object) -> MissError:
+def _no_edits(item: object, only: str | None = None) -> MissError:
     """The error for an item without an edit: an answer in prose, or the call of another tool."""
-    miss = _no_format(item)
+    miss = _no_format(item, only)
     return MissError("no_edits", miss.message, hint=miss.hint)
 
 
