@@ -57,7 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow by its nature; other slow tests say so themselves."""
+    shown = set[tuple[Path, str]]()
     for item in items:
+        if item.get_closest_marker("variants") and not item.get_closest_marker("slow"):
+            test = (item.path, item.name.partition("[")[0])
+            if test in shown:
+                item.add_marker("slow")
+            shown.add(test)
         top, *_ = item.path.relative_to(Path(__file__).parent).parts
         if top in ("benchmarks", "hooks", "hostile") and not item.get_closest_marker("quick"):
             item.add_marker("slow")

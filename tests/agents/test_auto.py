@@ -88,6 +88,7 @@ def test_a_home_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(ANYTHING, st.sampled_from(["", "UserPromptSubmit", "stop", "nothing"]))
+@pytest.mark.slow
 def test_any_object_has_a_caller(values: dict[str, Any], event: str) -> None:
     payload = parse_payload(json.dumps(values).encode())
     assert caller_of(payload, event, {}) in AGENTS.values()
@@ -139,6 +140,7 @@ def test_an_agent_gets_its_own_answer(event: str, repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini", "qwen"])
+@pytest.mark.variants
 def test_with_hooks_of_the_agent_itself_all_is_recorded_once(agent: str, repo: Repo) -> None:
     row = AGENTS[agent]
     begun = recorded(repo, agent, row.turn)

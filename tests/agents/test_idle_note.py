@@ -67,6 +67,7 @@ def test_a_call_beside_another_turn_is_recorded(noted: Repo) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"turns": 1}', b'{"calls": {}, "turns": []}'])
+@pytest.mark.variants
 def test_a_damaged_note_is_made_again(noted: Repo, content: bytes) -> None:
     path = noted.top / ".git/boocode" / HOOK_IDLE
     path.write_bytes(content)

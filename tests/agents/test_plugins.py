@@ -36,6 +36,7 @@ def plugins(repo: Repo) -> list[dict[str, Any]]:
         ("{top}/.claude/settings.local.json", "local"),
     ],
 )
+@pytest.mark.variants
 def test_claude_code(place: str, scope: str, repo: Repo, sealed: Path) -> None:
     path = Path(place.format(home=sealed, top=repo.top))
     enabled(path)

@@ -158,6 +158,7 @@ def test_a_call_is_believed_before_what_the_agent_records(repo: Repo, sealed: Pa
     assert "Stop" in states(repo, "codex")["project"]["untrusted"]
 
 
+@pytest.mark.slow
 def test_an_agent_that_works_but_never_calls_is_reported(repo: Repo, sealed: Path) -> None:
     repo.boocode("hooks", "install", "--agent", "qwen")
     assert repo.boocode("doctor").out == "no problems found\n"

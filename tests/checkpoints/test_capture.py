@@ -264,6 +264,7 @@ def hook(repo: Repo, script: str) -> None:
 
 @pytest.mark.parametrize("how", ["-a", "FILE", "staged", "--amend"])
 @pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.variants
 def test_inside_a_commit(repo: Repo, how: str, linked: bool) -> None:
     def world(name: str) -> tuple[object, ...]:
         """The same commit in a fresh copy; what came of it."""

@@ -121,6 +121,7 @@ def whole(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("command", [GC, pytest.param(REPACK, marks=pytest.mark.slow)])
+@pytest.mark.variants
 def test_git_prunes_before_the_ref_is_written(
     repo: Repo, act: Callable[[], Result], command: str
 ) -> None:
@@ -147,6 +148,7 @@ def many(repo: Repo) -> Result:
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("command", [REPACK, GC])
+@pytest.mark.variants
 def test_a_repack_deletes_a_pack_before_its_ref_is_written(
     repo: Repo, packed: bool, command: str
 ) -> None:
@@ -158,6 +160,7 @@ def test_a_repack_deletes_a_pack_before_its_ref_is_written(
     whole(repo)
 
 
+@pytest.mark.variants
 def test_a_gc_that_listed_objects_earlier_deletes_them_later(
     repo: Repo, act: Callable[[], Result]
 ) -> None:
@@ -168,6 +171,7 @@ def test_a_gc_that_listed_objects_earlier_deletes_them_later(
     whole(repo)
 
 
+@pytest.mark.variants
 def test_a_gc_that_was_running_at_the_start_ends_before_the_look(
     repo: Repo, act: Callable[[], Result]
 ) -> None:

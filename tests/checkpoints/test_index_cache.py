@@ -138,6 +138,7 @@ def test_an_invalid_note_only_costs_time(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("how", ["gone", "half", "bit", "other", "dir", "fifo"])
+@pytest.mark.variants
 def test_a_damaged_cache_only_costs_time(repo: Repo, how: str) -> None:
     set_up(repo)
     (index,) = indexes(state(repo))

@@ -202,6 +202,7 @@ def test_a_note_of_a_rewritten_commit_counts_where_content_is_the_same(repo: Rep
     assert noted(repo.top) == {"f": [(3, 3, ONE), (4, 4, TWO)]}
 
 
+@pytest.mark.slow
 def test_the_notes_of_both_sides_are_united(repo: Repo, tmp_path: Path) -> None:
     repo.commit("base", f="1\n")
     repo.commit("more", f="1\n2\n3\n4\n")

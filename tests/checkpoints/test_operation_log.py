@@ -167,6 +167,7 @@ def test_operations_are_data(repo: Repo, turns: list[str]) -> None:
     "options",
     [("--agent", "cursor"), ("--session", "s"), ("--grep", "second"), ("--archived",), ("a",)],
 )
+@pytest.mark.variants
 def test_a_search_finds_turns_only(repo: Repo, turns: list[str], options: list[str]) -> None:
     step(REVERT, turns[1])
     assert "operations" not in repo.boocode("log", "--json", *options).json

@@ -34,6 +34,7 @@ def mirrored(repo: Repo, top: Path) -> None:
 
 
 @pytest.mark.parametrize("way", [fetched, mirrored])
+@pytest.mark.variants
 def test_it_starts_no_callback(
     repo: Repo, taken: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: object
 ) -> None:

@@ -256,6 +256,7 @@ def test_a_sparse_checkout(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("options", [("--cone", "in"), ("--no-cone", "/in/", "/top")])
+@pytest.mark.variants
 def test_files_omitted_by_a_sparse_checkout_do_not_change(
     repo: Repo, options: tuple[str, ...]
 ) -> None:
@@ -374,6 +375,7 @@ def unreadable_by_filter(repo: Repo) -> None:
         unreadable_by_filter,
     ],
 )
+@pytest.mark.variants
 def test_named_paths_are_recorded_as_in_a_full_checkpoint(
     repo: Repo, happen: Callable[[Repo], None]
 ) -> None:

@@ -424,6 +424,7 @@ def loose(repo: Repo) -> list[str]:
     ],
 )
 @pytest.mark.ref_files
+@pytest.mark.variants
 def test_many_refs_are_packed_after_a_checkpoint(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], packed: bool
 ) -> None:

@@ -147,6 +147,7 @@ CHANGES: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_git_applies_the_diff_of_a_dry_run(repo: Repo) -> None:
     for path, data in FILES.items():
         repo.write(path, data, 0o755 if path == "old-tool" else 0o644)

@@ -125,6 +125,7 @@ def test_only_some_paths(repo: Repo) -> None:
         (("src/gone",), "src/gone", False),
     ],
 )
+@pytest.mark.variants
 def test_words_that_match_no_file(
     repo: Repo, first: bool, words: tuple[str, ...], named: str, is_label: bool
 ) -> None:

@@ -157,6 +157,7 @@ def test_a_mistyped_turn_is_no_path(repo: Repo, turns: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", ["revert", "pick"])
+@pytest.mark.variants
 def test_a_path_that_the_turn_did_not_change_is_refused(
     repo: Repo, turns: list[str], command: str
 ) -> None:
@@ -360,6 +361,7 @@ def test_hunks_of_the_turn_that_ended_last_are_shown_first(repo: Repo, turns: li
 # Parts of files.
 
 
+@pytest.mark.slow
 def test_hunks_by_number(repo: Repo, turns: list[str]) -> None:
     answer = repo.boocode("revert", "-n", "--json", turns[0], "a").json
     [change] = answer["changed"]
@@ -505,6 +507,7 @@ def test_what_was_changed_by_hand_as_well_is_not_offered(repo: Repo, turns: list
 
 
 @pytest.mark.parametrize("directory", ["", "sub"])
+@pytest.mark.variants
 def test_a_file_in_conflict_is_left_out(repo: Repo, turns: list[str], directory: str) -> None:
     repo.write("made", "mine\n")
     (repo.top / "sub").mkdir()
@@ -534,6 +537,7 @@ def test_a_path_with_a_newline_is_shown_on_one_line(repo: Repo) -> None:
     assert (repo.read("b"), repo.read("a\nb")) == (b"b\n", b"\0two\n")
 
 
+@pytest.mark.slow
 def test_conflict_markers(repo: Repo, turns: list[str]) -> None:
     changed(repo, 12, by="mine")
     assert repo.boocode("revert", turns[0], "--merge").code == 1

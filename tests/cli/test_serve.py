@@ -109,6 +109,7 @@ def test_a_file_that_the_user_has(repo: Repo, sealed: Path, newline: str) -> Non
     ],
     ids=["gemini", "codex"],
 )
+@pytest.mark.variants
 def test_hooks_and_server_in_one_file(repo: Repo, name: str, text: str) -> None:
     path = path_of(SERVER_AGENTS[name], PROJECT)
     path.parent.mkdir()

@@ -106,6 +106,7 @@ def test_the_json_answers(repo: Repo) -> None:
         (("turn", "begin"), ("--force",)),
     ],
 )
+@pytest.mark.variants
 def test_what_is_refused_while_a_turn_runs(
     work: Repo, command: tuple[str, ...], override: tuple[str, ...]
 ) -> None:

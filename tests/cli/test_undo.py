@@ -102,6 +102,7 @@ def test_changes_since_an_interruption_are_reported(
 
 
 @pytest.mark.parametrize("command", [("undo",), ("doctor", "--fix")])
+@pytest.mark.variants
 def test_a_rollback_asks_before_it_replaces_what_came_after_the_interruption(
     restored: Repo, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
@@ -165,6 +166,7 @@ def later(restored: Repo) -> Repo:
 
 
 @pytest.mark.parametrize("command", ["undo", "redo"])
+@pytest.mark.variants
 def test_later_changes_are_not_replaced_by_a_slip(later: Repo, command: str) -> None:
     if command == "redo":
         assert later.boocode("undo", "--force", "later-changes").code == 0

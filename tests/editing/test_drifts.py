@@ -24,7 +24,9 @@ STALE_EDITS = 2
 OPEN = {("unified", "two invented context lines"): {"refused": 1}}
 """Cases that do not land yet, of the kinds that have some."""
 KINDS = [
-    (name, kind) for name in FORMATS for kind in (*kinds_of(name).recover, *kinds_of(name).refuse)
+    pytest.param(name, kind, marks=() if (row + column) % 3 == 0 else pytest.mark.slow)
+    for row, name in enumerate(FORMATS)
+    for column, kind in enumerate((*kinds_of(name).recover, *kinds_of(name).refuse))
 ]
 
 

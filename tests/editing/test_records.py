@@ -125,6 +125,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("text", [*MALFORMED, message(boocode=2)])
+@pytest.mark.variants
 def test_what_cannot_be_used_breaks_nothing_else(repo: Repo, text: str) -> None:
     good = made()
     bad = forged(repo, text)

@@ -205,6 +205,7 @@ def _broken(*_: object) -> None:
 
 
 @pytest.mark.parametrize("note", ["", "{", "[]", '{"files": 1}', '{"record":null,"files":[{}]}'])
+@pytest.mark.variants
 def test_a_note_that_cannot_be_read_is_said(repo: Repo, note: str) -> None:
     repo.write("a", "old\n")
     repo.write(f".git/boocode/{EDIT_NOTE}", note)

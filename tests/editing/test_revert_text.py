@@ -128,6 +128,7 @@ def history(random: Random, repeated: float) -> tuple[File, str, str]:
 
 @settings(max_examples=examples(1000))
 @given(random=st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_all_that_others_did_stays(random: Random) -> None:
     """It is refused only where others touched lines of the turn, or their neighbours."""
     file, before, after = history(random, repeated=0)

@@ -74,6 +74,7 @@ def attempt() -> BaseException | None:
         ),
     ],
 )
+@pytest.mark.variants
 def test_a_failure_at_any_step_leaves_everything_as_it_was(
     repo: Repo, call: str, error: BaseException
 ) -> None:
@@ -440,6 +441,7 @@ def test_a_kill_leaves_each_file_old_or_new(repo: Repo, call: str, number: int) 
 
 
 @pytest.mark.parametrize(("number", "is_written"), [(2, False), (3, True)])
+@pytest.mark.variants
 def test_a_signal_waits_until_a_file_is_whole(repo: Repo, number: int, is_written: bool) -> None:
     """It rolls the files back before the last one is written; a program that uses us gets it."""
     before = prepare(repo)

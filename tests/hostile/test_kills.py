@@ -195,6 +195,7 @@ def limited(size: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize("size", [0, 100, 3_000])
 @pytest.mark.quick
+@pytest.mark.variants
 def test_no_file_can_grow(repo: Repo, size: int) -> None:
     repo.commit(a="a\n", **{f"f{n}": f"{n}\n" for n in range(100)})
     repo.boocode("checkpoint")

@@ -130,6 +130,7 @@ def test_no_pattern_backtracks_without_bound() -> None:
     assert problems == {}
 
 
+@pytest.mark.slow
 def test_patterns_are_constants() -> None:
     found = set()
     for file in FILES:

@@ -85,6 +85,7 @@ def is_reverted(repo: Repo, *, staged: bool = True) -> None:
 
 @STEPS
 @pytest.mark.parametrize("command", [REVERT, PICK])
+@pytest.mark.variants
 def test_killed_at_any_step(repo: Repo, every: int, command: str) -> None:
     set_up(repo)
     if command == PICK:
@@ -211,6 +212,7 @@ def interfere(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], object]) -> No
 
 @pytest.mark.quick
 @pytest.mark.parametrize("path", ["a", "gone", "new/file"])
+@pytest.mark.variants
 def test_a_file_that_changes_meanwhile(
     repo: Repo, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:

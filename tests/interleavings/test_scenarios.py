@@ -56,6 +56,7 @@ def undo_leads_back(repo: Repo, before: tuple[object, ...]) -> None:
     assert (redone[0], redone[1]) == (after[0], after[1])
 
 
+@pytest.mark.slow
 def test_the_day_of_two_agents(repo: Repo, one: Session, two: Session) -> None:
     first = one.begin()
     one.edit("a", "line 2\n", "one: 2\n")
@@ -124,6 +125,7 @@ def test_turns_one_after_the_other(repo: Repo, one: Session, two: Session) -> No
 
 
 @pytest.mark.parametrize("mark", ["unborn", "detached"])
+@pytest.mark.variants
 def test_without_a_branch(mark: str, repo: Repo, one: Session, two: Session) -> None:
     if mark == "unborn":
         repo.git("symbolic-ref", "HEAD", "refs/heads/unborn")
@@ -140,6 +142,7 @@ def test_without_a_branch(mark: str, repo: Repo, one: Session, two: Session) -> 
     undo_leads_back(repo, before)
 
 
+@pytest.mark.slow
 def test_whole_files(repo: Repo, one: Session) -> None:
     """Renamed, created, deleted, made executable, retargeted, binary: back as they were."""
     repo.write("binary", b"\0\1\2")
@@ -167,6 +170,7 @@ def test_whole_files(repo: Repo, one: Session) -> None:
     undo_leads_back(repo, before)
 
 
+@pytest.mark.slow
 def test_a_directory_in_place_of_a_file_and_the_reverse(repo: Repo, one: Session) -> None:
     there = repo.files()
     with one.turn() as turn:
@@ -244,6 +248,7 @@ def relink(repo: Repo) -> None:
         pytest.param(linked, directory, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.variants
 def test_what_was_changed_since_is_refused_as_a_whole(
     deed: object, later: object, repo: Repo, one: Session
 ) -> None:
@@ -316,6 +321,7 @@ def test_several_turns_are_all_or_nothing(repo: Repo, one: Session, two: Session
         pytest.param(TEXT.removesuffix("\n"), TEXT.removesuffix("\n"), id="no newline at the end"),
     ],
 )
+@pytest.mark.variants
 def test_what_others_wrote_beside_it_stays(
     now: str, wanted: str | None, repo: Repo, one: Session
 ) -> None:
@@ -364,6 +370,7 @@ def test_line_endings(repo: Repo, one: Session) -> None:
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.variants
 def test_line_endings_that_git_converts(ending: str, repo: Repo, one: Session) -> None:
     repo.git("config", "core.autocrlf", "true")
     native = TEXT.replace("\n", ending).encode()
@@ -377,6 +384,7 @@ def test_line_endings_that_git_converts(ending: str, repo: Repo, one: Session) -
     undo_leads_back(repo, before)
 
 
+@pytest.mark.slow
 def test_files_behind_a_filter(repo: Repo, one: Session) -> None:
     repo.git("config", "filter.rot.clean", "tr a-y b-z")
     repo.git("config", "filter.rot.smudge", "tr b-z a-y")
@@ -534,6 +542,7 @@ def test_an_agent_that_was_killed(repo: Repo, one: Session, two: Session) -> Non
     assert repo.read("c").decode() == text(n9="two: 9\n")
 
 
+@pytest.mark.slow
 def test_calls_at_the_same_time(repo: Repo, one: Session, two: Session) -> None:
     first = one.begin()
     second = two.begin()

@@ -107,6 +107,7 @@ def test_malformed_records_of_operations_need_nothing(repo: Repo) -> None:
     assert pruned(everywhere=True) == [(old, "too_old")]
 
 
+@pytest.mark.slow
 def test_the_command_names_the_kind(repo: Repo) -> None:
     repo.commit(a="one\n")
     old, newest = propose(repo, "one", "two"), propose(repo, "two", "three")

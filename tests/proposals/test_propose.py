@@ -45,6 +45,7 @@ def output(repo: Repo, path: str, *, side: str = "output") -> bytes | None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.variants
 def test_formats(repo: Repo, name: str) -> None:
     repo.commit(a=LINES, b=LINES)
     repo.write("b", "staged\n")

@@ -97,6 +97,7 @@ def test_requests_start_no_processes_and_need_no_more_memory(
     assert memory() - used < 600 * 200
 
 
+@pytest.mark.variants
 def test_threads_get_their_own_answers(repo: Repo, store: PersistentStore) -> None:
     ids = {blob(repo, b"%d" % number * 1000): b"%d" % number * 1000 for number in range(40)}
     repo.commit(**{f"f{number}": "x" * number for number in range(20)})

@@ -321,6 +321,7 @@ def test_a_damaged_pack_ends_and_hides_no_loose_object(repo: Repo, store: Store)
     assert None not in store.blobs(ids)
 
 
+@pytest.mark.variants
 def test_what_another_process_packs_and_collects(repo: Repo, store: Store) -> None:
     commits = [repo.commit(f"{number}", a=f"{number}\n") for number in range(3)]
     contents = [b"0\n", b"1\n", b"2\n"]

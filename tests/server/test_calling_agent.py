@@ -48,6 +48,7 @@ def recorded(repo: Repo, client: Client, name: str, **given: Any) -> tuple[str, 
         ),
     ],
 )
+@pytest.mark.variants
 def test_the_agent_is_recorded(work: Repo, own_client: Client, name: str, agent: str) -> None:
     assert recorded(work, own_client, name) == (agent, "")
 
@@ -67,6 +68,7 @@ def test_what_the_call_gives_is_recorded(work: Repo, own_client: Client) -> None
         ("COPILOT_AGENT_SESSION_ID", "copilot-cli"),
     ],
 )
+@pytest.mark.variants
 def test_the_session_of_the_environment(work: Repo, serve: Serve, variable: str, name: str) -> None:
     client = serve(env={variable: "s5"})
     assert recorded(work, client, name)[1] == "s5"

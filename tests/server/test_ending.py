@@ -334,6 +334,7 @@ def test_a_server_that_is_killed(work: Repo, serve: Serve, delay: float) -> None
     ],
     ids=" ".join,
 )
+@pytest.mark.variants
 def test_nothing_but_protocol_on_standard_output(
     work: Repo, serve: Serve, env: dict[str, str]
 ) -> None:

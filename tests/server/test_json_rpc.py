@@ -168,6 +168,7 @@ def megabytes(client: Client, field: str) -> float:
 @pytest.mark.parametrize(
     "start", [PING[:-1] % 1 + b',"params":{"a":[', pytest.param(b"[", marks=pytest.mark.slow)]
 )
+@pytest.mark.variants
 def test_many_values_take_little_memory(own_client: Client, value: bytes, start: bytes) -> None:
     size = 3 << 20
     own_client.ask("tools/list")  # loads what a thread loads after the start
@@ -283,6 +284,7 @@ def test_lines_that_are_too_long(
     assert _Pipes(monkeypatch, [*pieces]).lines() == lines
 
 
+@pytest.mark.slow
 def test_a_message_over_the_limit(work: Repo, serve: Serve) -> None:
     client = serve(program=["git-boocode"])
     client.begin()

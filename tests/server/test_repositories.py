@@ -267,6 +267,7 @@ def skipped(client: Client) -> int:
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("included", "worktree", "xdg")),
     ],
 )
+@pytest.mark.variants
 def test_changed_configuration_is_noticed(
     own_client: Client, work: Repo, sealed: Path, scope: str
 ) -> None:

@@ -267,6 +267,7 @@ def test_a_nested_repository_is_not_the_one_that_is_given(inside: Repo, serve: S
 
 
 @pytest.mark.parametrize("given", ["", "none", "/", "a"])
+@pytest.mark.variants
 def test_what_cannot_be_served(inside: Repo, given: str) -> None:
     done = inside.installed("serve", "--repo", given, cwd=inside.top.parent if given != "a" else "")
     assert (done.code, done.out) in ((128, ""), (129, ""))

@@ -164,6 +164,7 @@ def test_a_tool_that_is_not_listed_is_answered_in_the_form_of_the_set(own_client
         (("--tools", "agent"), {"tools": "all"}, "vscode", True),
     ],
 )
+@pytest.mark.variants
 def test_which_tools_a_client_sees(
     work: Repo,
     serve: Serve,

@@ -45,6 +45,7 @@ def undo(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.variants
 def test_bytes_come_to_the_disk_and_back_as_they_are(repo: Repo, form: str) -> None:
     attributes, before, after = FORMS[form]
     repo.git("config", "filter.upper.smudge", "tr a-z A-Z")

@@ -191,6 +191,7 @@ def test_a_worktree_that_git_knows_is_not_made_twice(repo: Repo, tmp_path: Path)
     assert repo.git("worktree", "list").count("\n") == 2
 
 
+@pytest.mark.slow
 def test_without_a_directory_it_is_outside_of_everything(repo: Repo, tmp_path: Path) -> None:
     repo.commit("base", a="a\n")
     repo.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))

@@ -52,6 +52,7 @@ def restore(repo: Repo, *numbers: int, path: str = "f", **more: object) -> None:
         ((1, 2, 3), {}),
     ],
 )
+@pytest.mark.variants
 def test_only_these_hunks_are_restored(
     work: Repo, numbers: tuple[int, ...], left: Mapping[int, str]
 ) -> None:
@@ -107,6 +108,7 @@ def test_no_hunks_are_listed_without_paths(work: Repo) -> None:
         ("../f", (1,), "outside_worktree", "outside the worktree"),
     ],
 )
+@pytest.mark.variants
 def test_what_has_no_such_hunk_is_refused(
     repo: Repo, path: str, numbers: tuple[int, ...], code: str, message: str
 ) -> None:
@@ -164,6 +166,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.variants
 def test_bytes_stay_as_they_are(repo: Repo, case: str) -> None:
     then, now, numbers, want = CASES[case]
     assert isinstance(then, bytes)

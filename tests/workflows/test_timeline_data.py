@@ -245,6 +245,7 @@ def test_the_mark_is_above_all_that_the_worktree_contains(repo: Repo, turns: Tur
     assert (here(repo), rows(repo)["here"]["at"]) == ((turns["third"], "after", 0), None)
 
 
+@pytest.mark.slow
 def test_an_undo_may_lead_into_a_turn_and_below_a_later_one(repo: Repo, turns: Turns) -> None:
     turns.whole("first", a="1\n")
     turns.begin("second")

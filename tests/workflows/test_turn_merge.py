@@ -576,6 +576,7 @@ def test_what_two_turns_may_have_changed_is_taken_back_only_if_asked_for(repo: R
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.variants
 def test_turns_that_took_turns_in_the_same_lines(repo: Repo, *, newest_first: bool) -> None:
     first, second = begin("first"), begin("second")
     for number, turn in enumerate((first, second, first, second, first)):
