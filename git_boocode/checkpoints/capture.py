@@ -57,6 +57,8 @@ from git_boocode.repo.trees import Item, write_tree
 PATIENCE = 30.0
 _ANCHOR = ("agent", "session", "chat", "message")
 _FILE = b"100644"
+# In characters; a longer text is somebody's prompt.
+_LONGEST_LABEL = 1000
 # The metadata that a safety checkpoint copies from the restore's target.
 _CONVERSATION = ("session", "chat", "message", "agent", "anchor", "meta")
 _BELOW = {
@@ -237,10 +239,10 @@ def _write_checkpoint(
 
 
 def _with_label(config: Config, request: Request) -> Request:
-    """The request with the first words of its label; a longer text is a prompt, if wanted."""
-    label = label_of(request.label)
-    if label == request.label or request.prompt or request.forked_from:
+    """The request with the first words of a very long label, which is a prompt, if wanted."""
+    if len(request.label) <= _LONGEST_LABEL or request.prompt or request.forked_from:
         return request
+    label = label_of(request.label)
     wanted = NONE
     with suppress(FatalError):
         wanted = wanted_prompts(config)

@@ -13,7 +13,7 @@ from git_boocode.cli.framework import Command, json_option, option
 from git_boocode.cli.output import print_hints, wants_json
 from git_boocode.repo.process import become, find_command
 
-_LONGEST = 60
+_LONGEST = 100
 
 
 @click.command(cls=Command, context_settings={"allow_interspersed_args": False})

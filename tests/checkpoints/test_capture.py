@@ -28,7 +28,11 @@ def skipped(taken: Checkpoint) -> dict[str, str]:
     return {row["path"]: row["reason"] for row in taken.meta.values["skipped"]}
 
 
-LONG = "sort the menu by price, cheapest first, and then write a test for it\n\nSECRET"
+LONG = (
+    "sort the menu by price, cheapest first, and then write a test for it\n\n"
+    + "SECRET " * 150
+    + "!"
+)
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,6 @@ def test_diffs_of_our_own_have_the_colours_of_git(changed: Repo) -> None:
 
 def test_the_demo_is_painted(repo: Repo) -> None:
     shown = on_terminal(repo, "demo")
-    assert "\033[1m# A small repository" in shown
+    assert "\033[1m# Some work is staged" in shown
     assert "\033[33m$ git boocode undo" in shown
     assert "\033[32m✓ the file is untouched\033[m\n" in shown

@@ -149,7 +149,7 @@ def test_a_third_checkpoint_is_no_path(repo: Repo) -> None:
 
 
 def test_a_huge_count_is_fine(repo: Repo) -> None:
-    assert repo.boocode("log", "-n", "9" * 30) == (0, "", "")
+    assert repo.boocode("log", "-n", "9" * 30)[:2] == (0, "")
 
 
 def test_files_that_a_restore_leaves_alone_are_reported(repo: Repo) -> None:

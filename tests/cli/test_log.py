@@ -239,7 +239,7 @@ def test_prompts_are_searched_by_words(repo: Repo) -> None:
     assert labels(repo, "--grep", "dates lexer") == []
     repo.write("src/Grammar.txt", "new\n")
     assert labels(repo, "--grep", "grammar SRC/") == labels(repo, "-n1")
-    assert labels(repo, "--oneline", "--grep", "grammar nowhere") == []
+    assert labels(repo, "--grep", "grammar nowhere") == []
     refused = repo.boocode("log", "--edits", "--grep", "fix")
     assert refused.code == 129
 

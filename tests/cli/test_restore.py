@@ -355,7 +355,7 @@ def test_undo_names_the_work_of_other_sessions_since(repo: Repo) -> None:
     own = hooked(repo, "s1", "UserPromptSubmit", "five")
     repo.write("three", "five\n")
     hooked(repo, "s1", "Stop")
-    expected = repo.boocode("undo", "-n")
+    expected = repo.boocode("undo", "-n", "--force", "newer-turns")
     assert "this would also remove the work of another session: 'four' of codex\n" in expected.err
     assert f"hint: 'git boocode revert {own}' takes back only" in expected.err
     answer = repo.boocode("undo", "--force", "newer-turns", "--json").json

@@ -66,7 +66,7 @@ def test_the_label(repo: Repo) -> None:
     label = newest(repo)["label"]
     assert isinstance(label, str)
     assert label.startswith("sh -c 'true #xxx")
-    assert (len(label), label[-1]) == (60, "…")
+    assert (len(label), label[-1]) == (100, "…")
 
 
 def test_where_nothing_has_changed(repo: Repo) -> None:

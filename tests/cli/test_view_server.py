@@ -418,7 +418,7 @@ def test_the_page_undoes_its_own_restore_alone(client: Client, repo: Repo) -> No
     done = client.post("/restore", {"id": first}).json
     repo.boocode("restore", second)
     refused = client.post("/undo", {"restored": done["undo"]}).json
-    assert refused["error"]["code"] == "conflict"
+    assert refused["error"]["code"] == "stale"
     assert repo.read("a") == b"two\n"
 
 
@@ -438,7 +438,7 @@ def test_undo_and_redo_are_offered_for_whatever_was_done_last(client: Client, re
     assert client.post("/undo", {"restored": undone}).json["ok"]
     assert offered() == [("revert", [second]), ("restore", [first])]
     redo = client.get("/data").json["redo"]["id"]
-    assert client.post("/redo", {"undone": undone}).json["error"]["code"] == "conflict"
+    assert client.post("/redo", {"undone": undone}).json["error"]["code"] == "stale"
     assert repo.read("a") == b"two\n"
     assert client.post("/redo", {"undone": redo}).json["ok"]
     assert repo.read("a") == b"one\n"

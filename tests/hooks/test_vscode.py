@@ -196,6 +196,10 @@ def test_an_unsaved_document_is_neither_deleted_nor_renamed(
         """
     )
     message = "save 'a.txt' first: it is to be deleted or renamed"
+    if accepted:
+        does = "'a.txt': the proposal deletes"
+        does = does if "Delete" in header else "'b': the proposal renames"
+        message = f"{does} the file, and its buffer is not saved"
     assert [each["text"] for each in seen] == [message]
     assert code.repo.read("a.txt").decode() == WORDS
     assert not (code.repo.top / str(other["path"])).exists()

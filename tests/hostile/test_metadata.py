@@ -190,7 +190,7 @@ def test_malformed_checkpoints_break_no_command(repo: Repo) -> None:
     repo.write("a", "changed\n")
     for command in (
         f"log|log --json|show {ours.id} --json|show label:ours|diff {ours.id}|prune -n --all|"
-        f"restore -n label:ours|restore {ours.id}|undo -n|"
+        f"restore -n label:ours|restore {ours.id}|undo -n --force newer-turns|"
         "undo --force newer-turns|checkpoint|checkpoint --if-changed|"
         f"log --all --json|diff label:ours --json|show {ours.commit.id[:12]}|show @|show @~1"
     ).split("|"):

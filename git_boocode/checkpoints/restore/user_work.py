@@ -7,7 +7,7 @@ it: such a file is the user's own, and is neither recorded nor deleted.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from git_boocode.repo.index import Index
 from git_boocode.repo.lock import fresh_path
 from git_boocode.repo.object_writer import SYMLINK, object_id
 from git_boocode.repo.repository import Repository
+from git_boocode.repo.store import Store, TreeEntry
 
 _RULES = ".gitignore"
 
@@ -123,7 +124,7 @@ def _left_otherwise(
     """The mode and the id that an operation left of each path that differs now."""
     if done.proposal is not None and not done.target_commit:
         wrote = {file.path: (file.mode, file.id) for file in done.written}
-        absent = catalog.store.tree(visible, [*done.proposal.paths]).keys() - wrote.keys()
+        absent = _tree(catalog, visible, [*done.proposal.paths]).keys() - wrote.keys()
         return wrote | dict.fromkeys(absent, ("", ""))
     target = checkpoint_at(catalog, done.target, done.target_commit)
     if target is None:
@@ -141,6 +142,11 @@ def _left_otherwise(
     }
 
 
+def _tree(catalog: Catalog, tree: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
+    """Entries of a tree that a dry run may just have written, beside what a server reads."""
+    return Store(catalog.repository).tree(tree, paths)
+
+
 def staged_since(
     catalog: Catalog, done: RestorePlan, held: Iterable[str | None], changes: Iterable[Change]
 ) -> list[str]:
@@ -151,7 +157,7 @@ def staged_since(
     target = checkpoint_at(catalog, done.target, done.target_commit)
     staging = read_staging(catalog.repository, target.meta) if target else None
     trees = filter(None, (*held, staging.tree if staging else None))
-    entries = [catalog.store.tree(tree, sorted(staged)) for tree in trees]
+    entries = [_tree(catalog, tree, sorted(staged)) for tree in trees]
     return [
         path
         for path, content in staged.items()
