@@ -31,6 +31,7 @@ from git_boocode.checkpoints.store.agent_trace import (
 from git_boocode.checkpoints.store.catalog import Checkpoint
 from git_boocode.checkpoints.store.notes import Note, NotesError, read_notes, write_notes
 from git_boocode.repo.errors import RefusedError, shortened
+from git_boocode.repo.git import id_lines
 from git_boocode.repo.layout import ARCHIVE, CHECKPOINTS
 from git_boocode.repo.repository import Repository
 
@@ -266,8 +267,8 @@ def _times(repository: Repository, commits: Sequence[str]) -> dict[str, str]:
     if not commits:
         return {}
     form = ("log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %ct", "--stdin")
-    given = "".join(f"{commit}\n" for commit in commits).encode()
-    rows = (line.split(" ") for line in repository.git.line(*form, stdin=given).split("\n"))
+    output = repository.git.line(*form, stdin=id_lines(commits))
+    rows = (line.split(" ") for line in output.split("\n"))
     return {commit: record_time(int(seconds)) for commit, seconds in rows}
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from git_boocode.checkpoints.blob_lines import BlobLines, has_word, shared_lines
 from git_boocode.checkpoints.head_moves import HeadHistory
 from git_boocode.checkpoints.tree_lines import MOST_PATHS
-from git_boocode.repo.git import nul_records
+from git_boocode.repo.git import id_lines, nul_records
 from git_boocode.repo.layout import HELD_COMMITS
 from git_boocode.repo.object_writer import REGULAR
 from git_boocode.repo.repository import Repository
@@ -72,7 +72,7 @@ class HeldVersions:
         missing = {path for path in paths if path not in self._listed}
         if missing and self._expected:
             form = ("diff-tree", "--stdin", "-r", "-m", "--root", "-z", "--name-only")
-            request = "".join(f"{commit}\n" for commit in self._expected).encode()
+            request = id_lines(self._expected)
             output = self._git.run(*form, "--no-commit-id", "--no-relative", stdin=request)
             missing |= {*nul_records(output)} - self._listed.keys()
             self._expected = ()

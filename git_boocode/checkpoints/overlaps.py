@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from typing import NamedTuple
 
-from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint
+from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, texts_of
 from git_boocode.checkpoints.timeline import NO_SESSION, Session
 from git_boocode.checkpoints.turns import RecordedStates, only_paths
 from git_boocode.repo.entries import Metadata, Unusable
@@ -23,12 +23,6 @@ def session_of(meta: Metadata) -> Session:
     """The agent and the session of a state."""
     session = meta.text("session")
     return (meta.text("agent"), session) if session else NO_SESSION
-
-
-def texts_of(meta: Metadata, key: str) -> tuple[str, ...]:
-    """The texts that metadata lists; none if it lists none."""
-    found = meta.values.get(key)
-    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 class _Reach(NamedTuple):

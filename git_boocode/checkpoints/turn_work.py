@@ -12,13 +12,14 @@ from functools import cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from git_boocode.checkpoints.overlaps import Overlaps, session_of, texts_of
+from git_boocode.checkpoints.overlaps import Overlaps, session_of
 from git_boocode.checkpoints.restore.plan import read_plan
 from git_boocode.checkpoints.restore.request import PICK
 from git_boocode.checkpoints.store.catalog import (
     Catalog,
     Change,
     Checkpoint,
+    texts_of,
     tree_changes,
 )
 from git_boocode.checkpoints.timeline import (
@@ -50,7 +51,7 @@ from git_boocode.checkpoints.turns import (
 from git_boocode.checkpoints.turns import RESTORE as END_BY_RESTORE
 from git_boocode.repo.entries import Unusable
 from git_boocode.repo.errors import FatalError
-from git_boocode.repo.git import GitError
+from git_boocode.repo.git import GitError, id_lines
 from git_boocode.repo.ids import ID, OBJECT_ID
 from git_boocode.repo.layout import (
     ARCHIVE,
@@ -523,9 +524,8 @@ def _tool_states(catalog: Catalog, worktree: str) -> Iterator[Checkpoint]:
             begun.append(f"^{since}")
     if not here:
         return
-    asked = "".join(f"{each}\n" for each in (*here, *begun)).encode()
     command = ("rev-list", "--first-parent", "--ignore-missing", "--stdin")
-    listing = catalog.repository.git.attempt(*command, stdin=asked)
+    listing = catalog.repository.git.attempt(*command, stdin=id_lines((*here, *begun)))
     ids = os.fsdecode(listing.stdout).split()
     refs = [Ref(f"{TOOL_STATES}{identifier}", identifier) for identifier in ids]
     for entry in catalog.entries(refs):

@@ -8,6 +8,7 @@ from contextlib import suppress
 from itertools import chain
 
 from git_boocode.repo.files import walk_directories
+from git_boocode.repo.git import id_lines
 from git_boocode.repo.layout import (
     ARCHIVE,
     CHECKPOINTS,
@@ -60,7 +61,7 @@ def disk_usage(
         *("--missing=allow-any", "--ignore-missing", "--stdin"),
         # Only HEAD of each worktree: the refs are in the input.
         *("--not", "--exclude=refs/*", "--all", "--reflog", "--indexed-objects"),
-        stdin=_lines(tips),
+        stdin=id_lines(tips),
     )
     if done.status:
         return None
@@ -104,10 +105,6 @@ def _owned(listed: bytes, owner_of: dict[bytes, Ref]) -> Iterator[tuple[bytes, R
             for parent in parents:
                 of_commit.setdefault(parent, owner)
             yield identifier, owner
-
-
-def _lines(ids: Iterable[str]) -> bytes:
-    return "".join(f"{identifier}\n" for identifier in ids).encode()
 
 
 def private_bytes(repository: Repository) -> int:

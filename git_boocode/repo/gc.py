@@ -27,7 +27,7 @@ from typing import TypeVar
 from git_boocode.repo.durable import sync_refs
 from git_boocode.repo.errors import BoocodeError, FatalError
 from git_boocode.repo.files import walk_directories
-from git_boocode.repo.git import Git, GitError
+from git_boocode.repo.git import Git, GitError, id_lines
 from git_boocode.repo.layout import ALL_REFS
 from git_boocode.repo.lock import scratch_directory
 from git_boocode.repo.object_writer import Quarantine, objects_directory, running_gc
@@ -131,12 +131,12 @@ def missing_objects(repository: Repository, commits: Mapping[str, Sequence[str]]
     """
     git = repository.git
     ids = sorted({identifier for group in commits.values() for identifier in group})
-    listing = git.line("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=_lines(ids))
+    listing = git.line("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=id_lines(ids))
     answers = (line.split(" ") for line in listing.splitlines())
     present = [identifier for identifier, kind in answers if kind == "commit"]
     lost = {identifier: identifier for identifier in set(ids).difference(present)}
     if present and repository.config.section("remote", ".promisor"):
-        git.run(*_WALK, "--missing=allow-promisor", "--quiet", stdin=_lines(present))
+        git.run(*_WALK, "--missing=allow-promisor", "--quiet", stdin=id_lines(present))
     elif present:
         lost |= _missing_per_commit(git, present)
     missing = {
@@ -148,7 +148,7 @@ def missing_objects(repository: Repository, commits: Mapping[str, Sequence[str]]
 
 def _missing_per_commit(git: Git, commits: Sequence[str]) -> dict[str, str]:
     """A missing object for each incomplete commit, found by bisection."""
-    walked = git.run(*_WALK, "--missing=print", stdin=_lines(commits)).split(b"\n")
+    walked = git.run(*_WALK, "--missing=print", stdin=id_lines(commits)).split(b"\n")
     # Git cuts a path at a newline, so only lines of missing objects begin with `?`.
     missing = next((os.fsdecode(line[1:]) for line in walked if line.startswith(b"?")), None)
     if missing is None:
@@ -157,10 +157,6 @@ def _missing_per_commit(git: Git, commits: Sequence[str]) -> dict[str, str]:
         return {commits[0]: missing}
     middle = len(commits) // 2
     return _missing_per_commit(git, commits[:middle]) | _missing_per_commit(git, commits[middle:])
-
-
-def _lines(ids: Iterable[str]) -> bytes:
-    return "".join(f"{identifier}\n" for identifier in ids).encode()
 
 
 @contextmanager

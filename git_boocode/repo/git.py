@@ -484,6 +484,19 @@ def nul_records(output: bytes) -> list[str]:
     return os.fsdecode(output).split("\0")[:-1] if output else []
 
 
+def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of output that comes in pieces, each of which ends in a newline."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+
+
+def id_lines(ids: Iterable[str]) -> bytes:
+    """Encode ids, or pairs and exclusions of them, for git's `--stdin` options."""
+    return "".join(f"{identifier}\n" for identifier in ids).encode()
+
+
 def nul_lines(paths: Iterable[str]) -> bytes:
     """Encode paths for git's `-z --stdin` options."""
     return os.fsencode("\0".join((*paths, "")))

@@ -9,6 +9,7 @@ from typing import Any
 
 from git_boocode.checkpoints.commit_notes import NotedCommit
 from git_boocode.checkpoints.store.agent_trace import NotedTurn
+from git_boocode.repo.git import id_lines
 from git_boocode.repo.ids import time_of
 from git_boocode.repo.repository import Repository
 
@@ -53,7 +54,7 @@ def range_commits(repository: Repository, noted: Sequence[NotedCommit]) -> list[
         *("log", "--no-walk=unsorted", "--stdin", "--root", "--numstat", "-M", "--no-ext-diff"),
         *("--no-textconv", "--ignore-submodules=all", "--no-color", "--no-show-signature"),
         "--format=%x00%H %h %s",
-        stdin="".join(f"{each.commit}\n" for each in reversed(noted)).encode(),
+        stdin=id_lines(each.commit for each in reversed(noted)),
     )
     files = {each.commit: each.files for each in noted}
     found = []

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import IO, NamedTuple
 
 from git_boocode.repo.entries import Metadata, MetadataError
-from git_boocode.repo.git import Git, GitError, Running
+from git_boocode.repo.git import Git, GitError, Running, id_lines, lines_of
 from git_boocode.repo.masking import Masker
 from git_boocode.repo.repository import Repository
 
@@ -80,19 +80,23 @@ class Outgoing(NamedTuple):
         """The input of `git rev-list` for its objects."""
         wanted = [*self.targets, *(f"^{each}" for each in self.present)]
         options = ("--boundary", *self._options)
-        listed = git.pieces("rev-list", *options, "--stdin", stdin=_lines(wanted))
-        boundary = {line[1:] for line in _lines_of(listed) if line.startswith("-")}
-        return _lines([*self.targets, *(f"^{each}" for each in sorted(boundary.union(self.edges)))])
+        listed = git.pieces("rev-list", *options, "--stdin", stdin=id_lines(wanted))
+        boundary = {line[1:] for line in _text_lines(listed) if line.startswith("-")}
+        return id_lines(
+            [*self.targets, *(f"^{each}" for each in sorted(boundary.union(self.edges)))]
+        )
 
     def commits(self, git: Git) -> Iterator[str]:
         """The ids of the commits, each after its parents."""
         options = ("--topo-order", "--reverse", *self._options)
-        return _lines_of(git.pieces("rev-list", *options, "--stdin", stdin=self.request(git)))
+        return _text_lines(git.pieces("rev-list", *options, "--stdin", stdin=self.request(git)))
 
     def objects(self, git: Git) -> Iterator[tuple[str, str]]:
         """The ids of the objects, and for a file one of its paths; commits first, newest first."""
         options = ("--objects-edge-aggressive", "--topo-order", *self._options)
-        for line in _lines_of(git.pieces("rev-list", *options, "--stdin", stdin=self.request(git))):
+        for line in _text_lines(
+            git.pieces("rev-list", *options, "--stdin", stdin=self.request(git))
+        ):
             identifier, _, path = line.partition(" ")
             if not identifier.startswith("-"):
                 yield identifier, path
@@ -156,7 +160,7 @@ def read_objects(
     try:
         remaining = iter(git.counted("looking for secrets: {} objects", objects))
         while some := list(islice(remaining, _AT_ONCE)):
-            stdin.write(_lines(identifier for identifier, _ in some))
+            stdin.write(id_lines(identifier for identifier, _ in some))
             stdin.flush()
             for identifier, path in some:
                 fields = stdout.readline().split()
@@ -246,12 +250,5 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _lines(ids: Iterable[str]) -> bytes:
-    return "".join(f"{each}\n" for each in ids).encode()
-
-
-def _lines_of(pieces: Iterator[bytes]) -> Iterator[str]:
-    rest = b""
-    for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from (line.decode("utf-8", "surrogateescape") for line in lines)
+def _text_lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    return (line.decode("utf-8", "surrogateescape") for line in lines_of(pieces))

@@ -45,7 +45,7 @@ from git_boocode.checkpoints.store.untracked_files import PROPOSAL, first_untrac
 from git_boocode.repo.entries import Metadata, Unusable, ambiguous_name, refs_beginning
 from git_boocode.repo.errors import RefusedError, shell_command
 from git_boocode.repo.gc import incoming, pack_many_refs
-from git_boocode.repo.git import Git
+from git_boocode.repo.git import Git, id_lines
 from git_boocode.repo.ids import ID
 from git_boocode.repo.layout import (
     ALL_REFS,
@@ -621,7 +621,7 @@ def _flaws(git: Git, catalog: Catalog, refs: list[Ref]) -> dict[str, str]:
     """The reasons why fetched objects are not what refs would name, by the names of the refs."""
     flaws = {}
     # Check the size before reading the messages.
-    targets = "".join(f"{ref.target}\n" for ref in refs).encode()
+    targets = id_lines(ref.target for ref in refs)
     check = "--batch-check=%(objecttype) %(objectsize)"
     for ref, answer in zip(
         refs, git.line("cat-file", check, stdin=targets).split("\n"), strict=False

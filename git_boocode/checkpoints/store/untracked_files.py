@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 
 from git_boocode.checkpoints.store.catalog import Catalog, Checkpoint, without_index
+from git_boocode.repo.git import id_lines, lines_of
 from git_boocode.repo.ids import OBJECT_ID
 from git_boocode.repo.repository import Repository
 from git_boocode.repo.store import Ref
@@ -49,21 +50,18 @@ def _added(repository: Repository, pairs: Iterable[str]) -> Generator[str, None,
     Returns the pairs of which git knows no difference.
     """
     left = set(pairs)
-    request = "".join(f"{pair}\n" for pair in left)
-    if not request:
+    if not left:
         return left
     git = without_index(repository.git).bind("core.quotePath=false")
     options = ("-r", "--raw", "--no-renames", "--diff-filter=A", "--ignore-submodules=none")
-    arguments, buffer = ("diff-tree", "--stdin", "--root", *options), b""
-    with closing(git.pieces(*arguments, stdin=request.encode())) as pieces:
-        for piece in pieces:
-            *lines, buffer = (buffer + piece).split(b"\n")
-            for line in lines:
-                about, tab, path = line.partition(b"\t")
-                if not tab:
-                    left.discard(about.decode("ascii"))
-                elif not about.startswith(_NO_FILE):
-                    yield path.decode("utf-8", "surrogateescape")
+    arguments = ("diff-tree", "--stdin", "--root", *options)
+    with closing(git.pieces(*arguments, stdin=id_lines(left))) as pieces:
+        for line in lines_of(pieces):
+            about, tab, path = line.partition(b"\t")
+            if not tab:
+                left.discard(about.decode("ascii"))
+            elif not about.startswith(_NO_FILE):
+                yield path.decode("utf-8", "surrogateescape")
     return left
 
 
