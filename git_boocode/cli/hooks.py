@@ -187,7 +187,9 @@ def install(
     notes = [*(left_out if wants_json() else ()), *package_notes(plan)]
     notes += dict.fromkeys(map(_needs_no_hooks, served))
     if asks and not dry_run and plan.edits:
-        if not _agreed(plan, scope, notes):
+        options = [f"--{scope}"] if scope else []
+        options += [*["--exclude"] * exclude, *["--exclude-decoration"] * exclude_decoration]
+        if not _agreed(plan, options, notes):
             return 1
         notes = []
     plan = _out_of_the_way(plan, files=exclude, decoration=exclude_decoration, asks=interactive)
@@ -305,19 +307,22 @@ def _git_edits(locations: Locations, *, remove: bool) -> list[FileEdit]:
     return plan_git_hooks(locations.repository, remove=remove)
 
 
-def _agreed(plan: HooksPlan, scope: str | None, notes: list[str]) -> bool:
-    """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there."""
+def _agreed(plan: HooksPlan, options: Sequence[str], notes: list[str]) -> bool:
+    """Whether the user agrees with the plan; RefusedError (`not_confirmed`) if nobody is there.
+
+    `options` are those of the command that does the same without asking.
+    """
     if not wants_json():
         print_text("these agents are used here or on this machine; this would be installed:")
         print_text("\n".join(plan.lines()))
         print_hints(tuple(notes))
     if wants_json() or not can_ask():
-        names = " ".join(dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes))
-        names += f" --{scope}" if scope else ""
+        names = dict.fromkeys(f"--agent {c.file.agent.name}" for c in plan.changes)
+        words = " ".join((*names, *options))
         raise RefusedError(
             "nothing was installed: there is no terminal to ask on",
             code="not_confirmed",
-            hints=(f"'git boocode hooks install {names}' does it without asking",),
+            hints=(f"'git boocode hooks install {words}' does it without asking",),
             details={"dry_run": True, "hooks": plan.rows(), "notes": notes},
         )
     while (answer := ask("install these hooks? [y/N, d for the diff]").lower()) in ("d", "diff"):

@@ -47,6 +47,9 @@ def test_one_command_and_all_that_is_used_here_is_installed(repo: Repo, sealed: 
     answer = repo.boocode("hooks", "install", "--json")
     assert (answer.code, answer.json["error"]["code"]) == (1, "not_confirmed")
     assert [row["agent"] for row in answer.json["hooks"]] == ["claude-code", "gemini"]
+    options = ("--project", "--exclude", "--exclude-decoration")
+    wanted = f"--agent claude-code --agent gemini {' '.join(options)}' does it"
+    assert wanted in repo.boocode("hooks", "install", *options).err
 
     done = on_a_terminal("", "hooks", "install")
     assert (done.code, done.out) == (1, asked)
