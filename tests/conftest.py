@@ -69,6 +69,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A short name for a long value: pytest puts the name of a test into the environment, and
+    Linux starts no program with a variable of more than 128 KiB.
+    """
+    if isinstance(val, str | bytes) and len(val) > 200:
+        return f"{val[:40]!r}... {len(val)}"
+    return None
+
+
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where tests have their home directories; pytest would list them all to number the next."""
