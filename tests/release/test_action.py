@@ -96,6 +96,21 @@ def test_the_turns_of_a_fork(runner: Runner) -> None:
 
 
 @pytest.mark.slow
+def test_notes_of_a_fork_are_not_pushed(runner: Runner) -> None:
+    fork, hub = str(runner.files / "fork.git"), str(runner.files / "hub.git")
+    runner.clone.git("clone", "-q", "--bare", hub, fork)
+    assert runner.clone.boocode("attribute", "topic").code == 0
+    note = runner.clone.git("notes", "--ref=boocode", "show", "topic")
+    runner.clone.git("-C", fork, "notes", "--ref=boocode", "add", "-m", note, "main")
+    runner.clone.git("update-ref", "-d", "refs/notes/boocode")
+    job = pushed(runner)
+    code, said = job.step("turns", "notes", BASE="origin/main", HEAD="origin/topic", FORK=fork)
+    assert code == 0, said
+    noted = runner.clone.git("-C", hub, "notes", "--ref=boocode", "list").split()
+    assert noted[1:] == [runner.clone.git("rev-parse", "topic").strip()]
+
+
+@pytest.mark.slow
 def test_notes_after_a_squash_merge(runner: Runner) -> None:
     job = pushed(runner)
     before = job.clone.git("rev-parse", "origin/main").strip()
