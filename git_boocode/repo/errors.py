@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -296,9 +297,19 @@ def as_error(error: Exception) -> BoocodeError:
 
 
 def unexpected(error: Exception) -> FatalError:
-    """The error for a bug; with `GIT_BOOCODE_DEBUG`, prints where it happened to standard error."""
+    """The error for a bug; with `GIT_BOOCODE_DEBUG`, prints where it happened to standard error.
+
+    A package is missing if `pip install --user` took it for installed because one Python has it,
+    and another one of the same version starts us.
+    """
     from git_boocode import __version__
 
+    if isinstance(error, ModuleNotFoundError):
+        return FatalError(
+            f"the Python '{sys.executable}' lacks the package '{error.name}'",
+            code="broken_installation",
+            hints=("install git-boocode into an environment of its own: pipx install git-boocode",),
+        )
     hints = [f"this is a bug in git-boocode {__version__}; please report the command and the error"]
     if os.environ.get("GIT_BOOCODE_DEBUG", "0") != "0":
         import traceback

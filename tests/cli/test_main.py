@@ -194,6 +194,18 @@ def test_an_unexpected_error_is_no_traceback(
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_missing_package_is_not_reported_as_a_bug() -> None:
+    start = "import sys; sys.modules['click'] = None\nfrom git_boocode.__main__ import program\n"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"{start}program()", "log"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (128, "")
+    assert done.stderr == (
+        f"fatal: the Python '{sys.executable}' lacks the package 'click'\n"
+        "hint: install git-boocode into an environment of its own: pipx install git-boocode\n"
+    )
+
+
 def test_an_error_of_the_system_names_file_and_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
