@@ -55,6 +55,18 @@ def test_every_option_is_described() -> None:
                 assert found, (name, terms)
 
 
+def test_pages_name_the_commands_without_json() -> None:
+    without = sorted(
+        name
+        for name, command in ALL_COMMANDS.items()
+        if name in COMMANDS and not any("--json" in each.opts for each in command.params)
+    )
+    *first, last = without
+    named = f"Every command except {', '.join(first)} and {last} accepts --json"
+    for name in ("git-boocode.1", "git-boocode-json.7"):
+        assert named in plain(name), name
+
+
 def test_every_page_has_its_sections() -> None:
     for name, subject in PAGES.items():
         headings = re.findall(r'^\.SH "(.+)"$', text_of(name), re.MULTILINE)
