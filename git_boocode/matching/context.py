@@ -20,7 +20,7 @@ from itertools import groupby, islice, pairwise
 from typing import NamedTuple
 
 from git_boocode.matching.align import PAIR_FLOOR, align_between, script, similarity
-from git_boocode.matching.guards import evidence, quoted, repeated_line, replaced_words
+from git_boocode.matching.guards import OPERATOR, evidence, quoted, repeated_line, replaced_words
 from git_boocode.matching.rungs import PLACES
 from git_boocode.matching.search import Query
 from git_boocode.matching.text import Text, comment_mark, depth_of, is_comment
@@ -322,9 +322,12 @@ def _lacks_words(line: str, row: str, after: str) -> bool:
     """
     mine, there = _TOKENS.findall(line), _TOKENS.findall(row)
     changed = [hunk for hunk in script(mine, there) if not hunk.same]
-    lacked = {word for hunk in changed for word in there[hunk.j1 : hunk.j2]}
+    extra = [there[hunk.j1 : hunk.j2] for hunk in changed]
+    lacked = {word for tokens in extra for word in tokens}
     inserted = all(hunk.i1 == hunk.i2 for hunk in changed) and len(there) < 2 * len(mine)
-    if not inserted or not lacked.isdisjoint(_NEGATIONS):
+    # An operator or the mark of a comment alone changes what the line means.
+    bare = any(all(map(OPERATOR.match, tokens)) for tokens in extra) or is_comment(row)
+    if not inserted or bare or not lacked.isdisjoint(_NEGATIONS):
         return False
     if similarity(line, after, PAIR_FLOOR):
         return True

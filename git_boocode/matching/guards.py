@@ -17,6 +17,11 @@ from git_boocode.matching.types import Step
 _WORDS = re.compile(r"\w+")
 _TOKENS = re.compile(r"\w+|[^\w\s]")
 _DIGITS = re.compile(r"\d+")
+OPERATOR = re.compile(r"[=!]==?|[<>]=|&&|\|\||\+\+|--|\*\*|//|[-+*/%&|^~!<>=#]")
+"""An operator, or a mark that may open a comment."""
+_CODE = re.compile(rf"\w+|{OPERATOR.pattern}|[^\w\s]")
+_LOOSE = {"===": "==", "!==": "!="}
+_BULLET = re.compile(r"[-*] ")
 # The parts of names: `get`, `User`, `ID`, `2`.
 _PARTS = re.compile(r"[^\W\d_]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 
@@ -103,9 +108,8 @@ class WindowGuard:
                 continue
             if at not in self._changed and without_accents(line) == without_accents(row):
                 continue
-            if not similarity(line, row, _LINE_FLOOR):
-                there = quoted(row) if row else "a blank line"
-                return f"line {at + 1} is different code: the file has {there}"
+            if problem := _other_code(line, row):
+                return f"line {at + 1} {problem}"
             changes += [(at, pair) for pair in words]
         counts = Counter(words for _, words in changes)
         certain = bool(changes) and self._is_certain(rows)
@@ -115,8 +119,7 @@ class WindowGuard:
             # The same typing error does not happen twice, but another name is used consistently.
             twice = counts[change] > 1 and _replaced("".join(mine), "".join(other))
             if twice or (not slip and self._is_other_word(mine, other)):
-                here, there = (quoted(" ".join(words)) if words else "nothing" for words in change)
-                return f"line {at + 1} has {here} where the file has {there}"
+                return f"line {at + 1} {_instead(mine, other)}"
         return None
 
     def _is_certain(self, rows: Sequence[str]) -> bool:
@@ -202,6 +205,39 @@ def _on_the_way(old: str, row: str, new: str) -> bool:
     before, there, after = (_TOKENS.findall(line) for line in (old, row, new))
     apart = Indel.distance(before, after)
     return Indel.distance(before, there) + Indel.distance(there, after) == apart
+
+
+def _instead(mine: Words, other: Words) -> str:
+    here, there = (quoted(" ".join(words)) if words else "nothing" for words in (mine, other))
+    return f"has {here} where the file has {there}"
+
+
+def _other_code(line: str, row: str) -> str | None:
+    """What is wrong with a line that is no version of the file's line; None if it may be one."""
+    if not similarity(line, row, _LINE_FLOOR):
+        return f"is different code: the file has {quoted(row) if row else 'a blank line'}"
+    operators = _other_operators(line, row)
+    return _instead(*operators) if operators else None
+
+
+def _other_operators(left: str, right: str) -> tuple[Words, Words] | None:
+    """The first differing operators of two lines, or None; list items may have any bullet."""
+    if _BULLET.match(left) and _BULLET.match(right):
+        left, right = left[1:], right[1:]
+    mine, other = (
+        [_LOOSE.get(token, token) for token in _CODE.findall(line)] for line in (left, right)
+    )
+    for hunk in script(mine, other):
+        here, there = mine[hunk.i1 : hunk.i2], other[hunk.j1 : hunk.j2]
+        operators = (*filter(OPERATOR.match, here),), (*filter(OPERATOR.match, there),)
+        # An angle bracket for another bracket is a slip, and so is a hyphen in a word.
+        is_bracket = len(here) == len(there) == 1 and not {*here, *there}.isdisjoint("()[]{}")
+        words = ["".join(tokens).replace("-", "") for tokens in (here, there)]
+        is_hyphen = words[0] == words[1] != ""
+        slip = hunk.same or is_bracket or is_hyphen
+        if operators[0] != operators[1] and not slip:
+            return operators
+    return None
 
 
 def _word_changes(left: str, right: str) -> Iterator[tuple[Words, Words]]:

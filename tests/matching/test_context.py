@@ -183,7 +183,7 @@ def test_words_of_the_new_form_may_be_in_the_line_that_is_replaced() -> None:
     old = row.replace("p >= 0", "0 <= p")
     new = row.replace("assert text", "assert words").replace("'", '"')
     assert replace_text(f"x = 1\n{row}y = 2\n", old, new).content == f"x = 1\n{new}y = 2\n"
-    with pytest.raises(MatchError, match="where the file has nothing"):
+    with pytest.raises(MatchError, match="where the file has '>='"):
         replace_text(f"x = 1\n{row}y = 2\n", old, old.replace("assert text", "assert words"))
 
 

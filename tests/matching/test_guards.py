@@ -317,3 +317,46 @@ def test_another_name_in_an_unchanged_line(there: str, here: str) -> None:
     old = NAMED.format(here)
     with pytest.raises(MatchError, match=f"has '{here}' where the file has '{there}'"):
         replace_text(NAMED.format(there), old, old.replace("finish(", "close("))
+
+
+BRANCH = "def run(task):\n    if {}:\n        start(task)\n    return finish(task)\n"
+OPERATORS = [
+    *(("task.is_ready <= limit", "task.is_ready < limit"), ("ready != task", "ready == task")),
+    *(("ready || task.valid", "ready && task.valid"), ("!task.is_ready", "task.is_ready")),
+    *(("task.size + limit", "task.size - limit"), ("-task.size", "task.size")),
+    *(("check(*task)", "check(task)"), ("check(&task)", "check(task)")),
+]
+
+
+@pytest.mark.parametrize(("there", "here"), [*OPERATORS, *((b, a) for a, b in OPERATORS)])
+def test_another_operator_is_no_typo(there: str, here: str) -> None:
+    content, old = BRANCH.format(there), BRANCH.format(here)
+    for new in (old.replace(here, f"{here} and more"), old.replace("start(", "begin(")):
+        with pytest.raises(MatchError, match=r"line 2 has .* where the file has "):
+            replace_text(content, old, new)
+    # The edit may make the same change as the file.
+    same = old.replace(here, there).replace("start(", "begin(")
+    assert replace_text(content, old, same).content == same
+
+
+@pytest.mark.parametrize("mark", ["#", "//", "--"])
+def test_code_is_not_the_comment_with_its_words(mark: str) -> None:
+    code = "    total = compute(alpha, beta)\n    return total\n"
+    comment = code.replace("total =", f"{mark} total =", 1)
+    for there, here in ((comment, code), (code, comment)):
+        with pytest.raises(MatchError, match=f"'{mark}'"):
+            replace_text(f"first()\n{there}", here, here.replace("beta", "gamma"))
+    longer = f"    first(alpha)\n{code}    second(beta)\n"
+    with pytest.raises(MatchError):
+        replace_text(longer.replace(code, comment), longer, longer.replace("alpha, beta", "beta"))
+
+
+def test_an_angle_bracket_may_be_written_as_another_bracket() -> None:
+    content, old = "> = ({ isOpen, onClose }) => {\n", "} = ({ isOpen, onClose }) => {\n"
+    done = replace_text(content, old, old.replace("onClose", "onClose, path"))
+    assert done.content == content.replace("onClose", "onClose, path")
+
+
+def test_a_list_may_have_other_bullets_and_loose_equality_is_equality() -> None:
+    assert locate_match("* write this sentnce\n", "- write this sentence\n").rung == "similarity"
+    assert locate_match("if (alpha === beta) {\n", "if (alpha == beta) {\n").rung == "similarity"
