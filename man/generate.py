@@ -19,8 +19,7 @@ from typing import Any
 import click
 
 from git_boocode import __version__
-from git_boocode.cli.framework import COMMANDS, GROUPS, commands_of
-from git_boocode.cli.help import TOPICS
+from git_boocode.cli.framework import COMMANDS, GROUPS, TOPICS, commands_of
 from git_boocode.cli.tool_definitions import ANSWERS, definition
 from git_boocode.server.tools import CWD, TOOLS, ServedTool
 

@@ -17,8 +17,7 @@ from typing import Any
 import click
 
 import git_boocode
-from git_boocode.cli.framework import COMMANDS, commands_of
-from git_boocode.cli.help import TOPICS
+from git_boocode.cli.framework import COMMANDS, TOPICS, commands_of
 from git_boocode.cli.tool_definitions import ANSWERS, definition
 from git_boocode.server.tools import TOOLS
 

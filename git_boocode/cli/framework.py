@@ -301,6 +301,9 @@ class LazyGroup(click.Group):
             from git_boocode.cli.synonyms import command_hints
 
             hints = command_hints(ctx.info_name or "", name, self.entries)
+            if name in TOPICS:
+                hints = (f"'git boocode help {name}' opens that page",)
+            hints = hints or (f"'{ctx.command_path} -h' lists the commands",)
             raise misused(f"'{name}' is not a {ctx.command_path} command", *hints, context=ctx)
         return super().resolve_command(ctx, args)
 
@@ -396,6 +399,9 @@ COMMANDS = {
 }
 # As a function, it would hide Python's own.
 COMMANDS["help"] = COMMANDS["help"]._replace(attribute="help_")
+# Manual pages that describe no command, and their section.
+_TOPICS = "json callback editors formats compatibility faq troubleshooting internals"
+TOPICS = dict.fromkeys(_TOPICS.split(), "7")
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -467,13 +473,15 @@ def _usage_error(error: click.UsageError) -> UsageError:
 
 def _option_hints(error: click.NoSuchOption) -> tuple[str, ...]:
     """What to use instead of an option that does not exist."""
-    from git_boocode.cli.synonyms import OPTION_HINTS
+    from git_boocode.cli.synonyms import OPTION_HINTS, most_similar
 
     command = error.ctx.command if error.ctx else None
     if error.option_name == "--json" and command is boocode:
         return ("it goes after the command: git boocode <command> --json",)
-    near = tuple(f"the most similar option is: {name}" for name in (error.possibilities or ())[:1])
-    return OPTION_HINTS.get((command.name or "" if command else "", error.option_name), near)
+    near = most_similar(error.option_name, error.possibilities or ())
+    path = error.ctx.command_path if error.ctx else "git boocode"
+    hint = f"the most similar option is: {near}" if near else f"'{path} -h' lists the options"
+    return OPTION_HINTS.get((command.name or "" if command else "", error.option_name), (hint,))
 
 
 def split_at_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:

@@ -15,16 +15,13 @@ import click
 
 from git_boocode import __version__
 from git_boocode.cli.candidates import one_of
-from git_boocode.cli.framework import COMMANDS, Command, json_option
+from git_boocode.cli.framework import COMMANDS, TOPICS, Command, json_option
 from git_boocode.cli.options import output_options
 from git_boocode.cli.output import encode_text, paged, print_json, print_text, wants_json
 from git_boocode.repo.errors import FatalError
 from git_boocode.repo.git import Git, clean_environment
 from git_boocode.repo.process import become
 
-# Pages that describe no command, and their section.
-_TOPICS = "json callback editors formats compatibility faq troubleshooting internals"
-TOPICS = dict.fromkeys(_TOPICS.split(), "7")
 _MARGIN = 7  # columns before the text of a section
 _WIDTH = 80
 # What the pages escape, and the change of font, which plain text leaves out.

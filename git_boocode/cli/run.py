@@ -9,7 +9,7 @@ import click
 from git_boocode.checkpoints.capture import Request
 from git_boocode.cli.candidates import paths
 from git_boocode.cli.checkpoint import session_and_agent, take
-from git_boocode.cli.framework import Command, json_option, option
+from git_boocode.cli.framework import Command, json_option, misused, option
 from git_boocode.cli.output import print_hints, wants_json
 from git_boocode.repo.process import become, find_command
 
@@ -23,7 +23,6 @@ _LONGEST = 100
 @click.argument(
     "command",
     nargs=-1,
-    required=True,
     type=click.UNPROCESSED,
     metavar="[--] <command> [<args>...]",
     shell_complete=paths,
@@ -37,6 +36,8 @@ def run(label: str | None, best_effort: bool, allow_home: bool, command: tuple[s
     code is returned. If the checkpoint fails, the command is not run. If nothing changed since the
     latest checkpoint, that one is reported.
     """
+    if not command:
+        raise misused("no command given")
     program = find_command(command[0])
     if label is None:
         words = " ".join(shlex.join(command).split())

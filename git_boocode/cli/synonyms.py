@@ -92,10 +92,17 @@ _SOURCE = "the checkpoint is the first argument: git boocode restore <checkpoint
 OPTION_HINTS = {
     **dict.fromkeys((("restore", "-s"), ("restore", "--source")), (_SOURCE,)),
     ("restore", "--before"): ("without --after, a turn is restored to before it",),
+    ("prune", "--max-age"): ("the option is: --older-than <age>",),
 }
 
 
-_SIMILAR = 0.65  # 'lgo' is meant as 'log', but 'frobnicate' not as 'locate'.
+# 'lgo' is meant as 'log', but 'frobnicate' not as 'locate', and '--bogus' not as '--verbose'.
+_SIMILAR = 0.65
+
+
+def most_similar(name: str, names: Iterable[str]) -> str:
+    """The one of some names that is meant by a misspelt one, or an empty text."""
+    return "".join(get_close_matches(name, names, n=1, cutoff=_SIMILAR))
 
 
 def command_hints(group: str, name: str, commands: Iterable[str]) -> tuple[str, ...]:
@@ -103,6 +110,6 @@ def command_hints(group: str, name: str, commands: Iterable[str]) -> tuple[str, 
     known = _OF_GROUPS.get(group, OF_BOOCODE)
     if name in known:
         return known[name]
-    if near := get_close_matches(name, commands, n=1, cutoff=_SIMILAR):
-        return (f"the most similar command is: {near[0]}",)
+    if near := most_similar(name, commands):
+        return (f"the most similar command is: {near}",)
     return next((known[word] for word in get_close_matches(name, known, n=1)), ())

@@ -37,6 +37,15 @@ def test_what_git_offers_no_hook_for_can_be_undone(repo: Repo) -> None:
     assert repo.read("a") == b"precious\n"
 
 
+def test_without_a_command_nothing_is_recorded(repo: Repo) -> None:
+    done = repo.boocode("run")
+    assert done.code == 129
+    assert done.err == (
+        "error: no command given\nusage: git boocode run [<options>] [--] <command> [<args>...]\n"
+    )
+    assert refs(repo) == []
+
+
 def test_as_an_alias(repo: Repo) -> None:
     repo.commit(a="a\n")
     repo.git("config", "alias.hard", "!git boocode run -- git reset --hard")
