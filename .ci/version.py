@@ -43,6 +43,6 @@ def set_version(top: Path, version: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", sys.argv[1]):
+    if len(sys.argv) != 2 or not re.fullmatch(r"\d+\.\d+\.\d+", sys.argv[1]):
         sys.exit("usage: .ci/version.py <major>.<minor>.<patch>")
     set_version(Path(__file__).resolve().parents[1], sys.argv[1])
