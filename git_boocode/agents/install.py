@@ -15,6 +15,7 @@ from git_boocode.agents.agent import (
     HOOKS,
     PARTS,
     SERVER,
+    USER,
     Agent,
     Package,
     Program,
@@ -226,6 +227,9 @@ def carry_out(changes: Iterable[PlannedChange], more: Iterable[FileEdit] = ()) -
     apply([*remembered, *edits, *further, *(each for each in records if each not in remembered)])
     for change in planned:
         remove_directories(reversed(change.directories))
+        if change.file.scope == USER and change.record is not None and change.record.after is None:
+            directory = os.path.dirname(change.record.path)
+            remove_directories((directory, os.path.dirname(directory)))
 
 
 def state_of(locations: Locations, agent: Agent, scope: str, wanted: Wanted) -> State:

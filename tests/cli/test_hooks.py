@@ -253,6 +253,7 @@ def test_what_is_in_the_home_directory_is_a_matter_of_its_own(repo: Repo, sealed
     done = repo.boocode("hooks", "uninstall", "--user")
     assert done.out.startswith(" D ~/.codeium/windsurf/hooks.json: Windsurf (user)\n")
     assert not (sealed / ".codeium").exists()
+    assert [*sealed.rglob("git-boocode")] == []
 
 
 def test_what_is_installed_is_renewed_where_it_is(repo: Repo, sealed: Path) -> None:
