@@ -97,6 +97,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "man.site", str(site)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=TOP)
     assert (done.returncode, done.stderr) == (0, "")
+    api = (site / "api.html").read_text(encoding="utf-8")
+    assert [text for text in ("ForwardRef", "~git_boocode", "factory") if text in api] == []
     # A browser reads no other files from a file, so the words to search are in a script.
     assert "Search.setIndex(" in (site / "searchindex.js").read_text(encoding="utf-8")
 

@@ -1,10 +1,13 @@
 """Sphinx's configuration of the site, which `python -m man.site` builds."""
 
+import re
 import sys
 from pathlib import Path
 
 TOP = Path(__file__).parents[2]
 sys.path.insert(0, str(TOP))
+
+from sphinx.application import Sphinx  # noqa: E402
 
 from git_boocode import __version__  # noqa: E402
 
@@ -36,3 +39,17 @@ html_show_sphinx = False
 html_show_copyright = False
 # The pages are searched from a file as well, where a browser reads no others.
 html_show_search_summary = False
+
+
+def _readable(*event: str | None) -> tuple[str, str | None] | None:
+    """A signature that Sphinx can parse; otherwise it shows full names and its own types."""
+    *_, signature, returned = event
+    if signature is None:
+        return None
+    signature = re.sub(r"TypeAliasForwardRef\('(.*?)'\)", r"\1", signature)
+    return signature.replace("<factory>", "..."), returned
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", _readable)
