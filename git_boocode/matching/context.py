@@ -40,6 +40,8 @@ _HEADING = re.compile(r"\s*#{1,6}\s")
 _MARKDOWN = re.compile(r"\n(?:##+\s|```|~~~)")
 _NEGATIONS = frozenset(("not", "!", "no", "never", "without"))
 _DEFINITION = re.compile(r"(?:\w+ ){0,4}(?:def|func|function|fn|sub) [\w.]+\(")
+_HEAD_END = re.compile(r"\{|where|\)\s*->.*|[)\]].*[:{]")
+_SECTION = re.compile(r"\[+[\w\s.\"'-]+\]+$|##+\s")  # of a configuration file or in Markdown
 _PROSE = 3  # comments need this many times the evidence of code, because words repeat in prose
 _FITS = 16  # maximum number of places of the touched lines
 _SLACK = 2  # maximum number of extra rows in the file between touched parts
@@ -255,14 +257,15 @@ class _ContextSearch:
 
         Only a line whose block contains a part of the change counts.
         """
-        below: int | None = None
+        below = top = None
         for index in reversed(self.filled):
             if index in fit.equal:
-                below = index
-            elif below is not None and self._opens_change(index, below):
+                top = index
+                below = below if self._goes_on(index) else index
+            elif top is not None and below is not None and self._opens_change(index, below):
                 mine, row = self.needle[index], fit.rows.get(index)
                 if row is None:
-                    row = self._stranger_above(fit, fit.rows[below])
+                    row = self._stranger_above(fit, fit.rows[top], fit.rows[below])
                 elif _has_same_name(mine, self.text[row]):
                     row = None
                 if row is not None:
@@ -270,10 +273,22 @@ class _ContextSearch:
                     return f"line {index + 1} is {quoted(mine)}, but the file has {there}"
         return None
 
+    def _goes_on(self, index: int) -> bool:
+        """Whether a line ends the head of a block, which began above."""
+        return _HEAD_END.fullmatch(self.needle[index]) is not None
+
     def _opens_change(self, opener: int, below: int) -> bool:
         """Whether a line opens a block that contains line ``below`` and a part of the change."""
-        depth, hunks = self.depths[opener], self.query.hunks
-        left = (at for at in self.filled if at > opener and self.depths[at] <= depth)
+        # A section has no indentation, and ends at the next one.
+        is_section = _SECTION.match(self.needle[opener]) is not None
+        depth, hunks = self.depths[opener] - is_section, self.query.hunks
+        left = (
+            at
+            for at in self.filled
+            if at > opener
+            and (_SECTION.match(self.needle[at]) if is_section else not self._goes_on(at))
+            and self.depths[at] <= depth + is_section
+        )
         stop, ends = next(left, len(self.needle)), [max(hunk.i1 + 1, hunk.i2) for hunk in hunks]
         inside = (opener < end and hunk.i1 <= stop for hunk, end in zip(hunks, ends, strict=True))
         return depth < self.depths[below] and (not hunks or any(inside))
@@ -290,11 +305,11 @@ class _ContextSearch:
                 return f"it has {quoted(mine)} wherever the file has {quoted(there)}"
         return None
 
-    def _stranger_above(self, fit: Fit, first: int) -> int | None:
-        """The row that opens the block of row ``first``, if it matches no line of the needle."""
-        above = next((row for row in reversed(range(first)) if self.text[row]), first)
-        opens = above not in fit.rows.values() and self._depth_at(above) < self._depth_at(first)
-        return above if opens else None
+    def _stranger_above(self, fit: Fit, top: int, first: int) -> int | None:
+        """The row above ``top`` that opens the block of row ``first``, if no line matches it."""
+        above = next((row for row in reversed(range(top)) if self.text[row]), top)
+        opens = _SECTION.match(self.text[above]) or self._depth_at(above) < self._depth_at(first)
+        return above if opens and above not in fit.rows.values() else None
 
     def _depth_at(self, row: int) -> int:
         return depth_of(self.query.text.lines[row])

@@ -147,7 +147,13 @@ class WindowGuard:
         if len(mine) != 1 or len(other) != 1 or mine[0] in self._words:
             return False
         parts, others = map(_PARTS.findall, (mine[0], other[0]))
-        limit = self.step.typo if len(other[0]) >= _LONG else 1
+        pairs = (
+            [*zip(parts, others, strict=False)]
+            if len(parts) == len(others)
+            else [(mine[0], other[0])]
+        )
+        short = min((len(there) for here, there in pairs if here != there), default=0)
+        limit = self.step.typo if short >= _LONG else min(1, short - 1)
         same = _DIGITS.findall(mine[0]) == _DIGITS.findall(other[0])
         is_new = self._parts.isdisjoint({*parts}.difference(others))
         is_near = slips(mine[0], other[0], limit) <= limit

@@ -137,6 +137,36 @@ def test_a_block_of_another_subject_is_refused(there: str, here: str) -> None:
         landed(old.replace(there, here), content)
 
 
+BODY = "    data = prepare(source, limit)\n    check(data, limit)\n    return finish(data)\n"
+HEADS = {
+    "a brace below": "static int read_{}(struct source *source, int limit)\n{{\n",
+    "parameters below": "def load_{}(\n    source: Source, limit: int = 3\n) -> Data:\n",
+    "conditions below": "pub fn load_{}(\n    source: T,\n) -> Data\nwhere\n    T: Clone,\n{{\n",
+    "a section": "[tool.{}]\n",
+    "a heading": "## The {} keys\n\n",
+    "no parameters": "def load_{}\n",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize("name", ["pem", "password_of_user"])
+def test_the_sibling_of_a_block_with_a_long_or_flat_head_is_refused(head: str, name: str) -> None:
+    body = BODY.replace("    ", "") if head.startswith(("[", "#")) else BODY
+    content, old = (head.format(word) + body for word in ("der", name))
+    for change in (("check(", "verify("), ("data = prepare", "data = arrange")):
+        with pytest.raises(MatchError):
+            replace_text(content, old, old.replace(*change))
+        done = replace_text(content, content.replace(" =", "  ="), content.replace(*change))
+        assert done.content == content.replace(*change)
+
+
+def test_the_end_of_a_call_begins_no_block() -> None:
+    content = "configure(\n    source,\n)\ndata = prepare(source)\ncheck(data)\nfinish(data)\n"
+    old = content.replace("configure", "set_up")
+    new = old.replace("finish(", "close(")
+    assert replace_text(content, old, new).content == content.replace("finish(", "close(")
+
+
 def test_touched_lines_in_two_places_are_refused() -> None:
     content = FILE + OLD.replace("def save", "def keep").replace("self.touch", "self.note")
     assert landed(OLD, content) == content.replace(*CHANGED, 1)
