@@ -18,7 +18,7 @@ from git_boocode.checkpoints.restore.request import (
     UNDO,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.result import RestoreResult, version_of
 from git_boocode.cli.candidates import callbacks, checkpoints, one_of
 from git_boocode.cli.framework import (
     Command,
@@ -300,9 +300,10 @@ def _restore_chosen(repository: Repository, name: str, request: RestoreRequest) 
     if expected.callback and (expected.changed or expected.index_reset or expected.head_moved):
         scope = _ask_scope(request)
         if scope is not None and scope != request:
-            print_result(repository, work(scope._replace(dry_run=True)), scope)
+            expected = work(scope._replace(dry_run=True))
+            print_result(repository, expected, scope)
     if scope is not None and agrees("restore this?"):
-        return carry_out(repository, work, scope)
+        return carry_out(repository, work, scope._replace(seen=version_of(expected)))
     print_text("nothing was changed")
     return 1
 

@@ -16,7 +16,7 @@ from git_boocode.checkpoints.restore.request import (
     ProposalStep,
     RestoreRequest,
 )
-from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.result import RestoreResult, version_of
 from git_boocode.checkpoints.store.catalog import Catalog, Change
 from git_boocode.cli.output import (
     Style,
@@ -67,11 +67,12 @@ def carry_out(
         # The last two are of what follows here.
         warn(error.message, error.hints[:-2])
         forced = request._replace(force=request.force | {NEWER_TURNS, LATER_CHANGES})
-        print_result(repository, run(forced._replace(dry_run=True)), request)
+        expected = run(forced._replace(dry_run=True))
+        print_result(repository, expected, request)
         if not agrees("replace that, too?"):
             print_text("nothing was changed")
             return 1
-        result = run(forced)
+        result = run(forced._replace(seen=version_of(expected)))
     return print_result(repository, result, request)
 
 

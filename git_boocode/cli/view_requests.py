@@ -84,6 +84,14 @@ def is_preview(body: Answer) -> bool:
     return preview
 
 
+def seen_in(body: Answer) -> str:
+    """The version of a preview that the page has shown; empty if it has shown none."""
+    seen = body.get("seen", "")
+    if not isinstance(seen, str):
+        raise invalid("seen")
+    return seen
+
+
 def is_after(body: Answer) -> bool:
     """Whether the state after a turn is meant, instead of the one before it."""
     after = body.get("after", False)

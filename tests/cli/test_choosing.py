@@ -63,6 +63,19 @@ def test_a_no_changes_nothing(turns: Repo, answers: list[str]) -> None:
     assert "nothing was changed" in shown
 
 
+def test_what_was_not_shown_is_not_restored(turns: Repo) -> None:
+    terminal = Terminal("git-boocode", "restore")
+    terminal.wait_for(QUESTION)
+    terminal.type("1\n")
+    terminal.wait_for("restore this?")
+    turns.write("new", "not shown\n")
+    before = seen(turns)
+    terminal.type("y\n")
+    code, shown = terminal.end()
+    assert (code, seen(turns)) == (1, before)
+    assert "files have changed since you looked at what would change" in shown
+
+
 def test_a_running_turn_is_named(turns: Repo) -> None:
     assert turns.boocode("turn", "begin", "-m", "fix").code == 0
     before = seen(turns)

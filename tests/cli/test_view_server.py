@@ -378,6 +378,21 @@ def test_restore_and_undo(client: Client, repo: Repo) -> None:
     assert again["error"]["code"] in ("not_found", "conflict")
 
 
+def test_what_the_page_did_not_show_is_not_restored(client: Client, repo: Repo) -> None:
+    _, first = ids(client)
+    looked = client.post("/restore", {"id": first, "preview": True}).json
+    repo.write("new", "not shown\n")
+    wanted = {"id": first, "seen": looked["version"]}
+    refused = client.post("/restore", wanted).json["error"]
+    assert (refused["code"], refused["next"][0]["step"]) == ("conflict", "retry")
+    assert (repo.read("a"), repo.read("new")) == (b"three\n", b"not shown\n")
+    again = client.post("/restore", {"id": first, "preview": True}).json
+    assert client.post("/restore", {"id": first, "seen": again["version"]}).json["ok"]
+    assert repo.read("a") == b"one\n"
+    unusable = client.post("/restore", {"id": first, "seen": 1}).json["error"]
+    assert unusable["code"] == "invalid_input"
+
+
 def test_a_restore_moves_head_if_asked(client: Client, repo: Repo) -> None:
     _, first = ids(client)
     before = repo.git("rev-parse", "HEAD")

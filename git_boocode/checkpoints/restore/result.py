@@ -12,6 +12,7 @@ from git_boocode.checkpoints.store.catalog import Change, Checkpoint
 from git_boocode.checkpoints.worktree.indexer import Skipped
 from git_boocode.repo.errors import NextStep
 from git_boocode.repo.head import RemovedCommit
+from git_boocode.repo.object_writer import object_id
 from git_boocode.repo.open_files import OpenIn
 
 
@@ -165,3 +166,8 @@ class RestoreResult:
         both = self.lines.get(change.path)
         lines = {"added": both[0], "removed": both[1]} if both else None
         return {**change.as_json(), "lines": lines, **self.parts.get(change.path, {})}
+
+
+def version_of(result: RestoreResult) -> str:
+    """What differs if an operation would change anything else in files."""
+    return object_id("sha1", b"blob", repr(result.changed).encode())

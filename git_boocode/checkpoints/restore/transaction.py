@@ -37,7 +37,7 @@ from git_boocode.checkpoints.restore.request import (
     TurnStep,
     WantedPaths,
 )
-from git_boocode.checkpoints.restore.result import RestoreResult
+from git_boocode.checkpoints.restore.result import RestoreResult, version_of
 from git_boocode.checkpoints.restore.target import target_from
 from git_boocode.checkpoints.restore.user_work import (
     changed_since,
@@ -58,6 +58,7 @@ from git_boocode.checkpoints.worktree.scan import take_snapshot
 from git_boocode.checkpoints.worktree.snapshot import ExactFiles, Snapshot
 from git_boocode.repo.entries import Metadata, MetadataError
 from git_boocode.repo.errors import (
+    RETRY,
     BoocodeError,
     FatalError,
     NextStep,
@@ -152,6 +153,7 @@ class Transaction:
             refuse_to_replace_directory(repository, files.changes)
             # Make the result now, because nothing may fail after the files have changed.
             result = self._result(snapshot, files)
+            self._refuse_unseen(result)
             if dry_run:
                 # In a partial clone the contents may be missing; the plan does not need them.
                 with suppress(GitError):
@@ -342,6 +344,15 @@ class Transaction:
             conversation_at=self._talk,
             open_turn=self._open_turn(),
         )
+
+    def _refuse_unseen(self, result: RestoreResult) -> None:
+        """Refuse changes of files that are not those of the dry run that the request names."""
+        if self._request.seen not in ("", version_of(result)):
+            raise RefusedError(
+                "files have changed since you looked at what would change",
+                code="conflict",
+                hints=(NextStep("nothing was changed; run the command again", RETRY),),
+            )
 
     def _with_diff(self, result: RestoreResult, files: FilePlan) -> RestoreResult:
         if not self._request.diff:
