@@ -35,22 +35,33 @@ _KEY_REST = re.compile(r"(?:\\[nrt]|[\s0-9A-Za-z+/=:,>|.]|-(?!-)){0,20000}")
 _CODE = re.compile(r"[(){}\[\];]")
 _LONGEST_KEY = 20_000
 _KEY_SIGN = "PRIVATE KEY"
+_ADDRESS_SIGN = "://"
+# What colours a terminal ends in a letter, as itself or as an escape in program text.
+_COLOUR = re.compile(r"(?:\x1b|\\(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,20}[A-Za-z]")
+# Most files have addresses, but few have one with a password.
+_ADDRESS = re.compile(rb"://[^\s:/@]{0,256}:[^\s:/@]{8,512}@")
+# What stands for a token in documentation and in templates.
+_EXAMPLE = re.compile(r"EXAMPLE|your[_-]|YOUR[_-]|([xX0*])\1{7}")
 
 
 class _TokenKind(NamedTuple):
-    """A kind of token: its name, texts one of which it contains, and its form."""
+    """A kind of token: its name, texts one of which it contains, and its form.
+
+    The form is an expression, which is compiled when a text has a sign. If it has a group, only
+    that is secret.
+    """
 
     name: str
     signs: tuple[str, ...]
-    form: re.Pattern[str]
+    form: str
 
 
 def _token(name: str, form: str, *signs: str) -> _TokenKind:
-    return _TokenKind(name, signs, re.compile(f"{_BEGIN}(?:{form}){_END}"))
+    return _TokenKind(name, signs, f"{_BEGIN}(?:{form}){_END}")
 
 
 def _plain(name: str, form: str, *signs: str) -> _TokenKind:
-    return _TokenKind(name, signs, re.compile(f"{_PLAIN_BEGIN}(?:{form}){_PLAIN_END}"))
+    return _TokenKind(name, signs, f"{_PLAIN_BEGIN}(?:{form}){_PLAIN_END}")
 
 
 _KINDS = (
@@ -59,11 +70,21 @@ _KINDS = (
     _TokenKind(
         "AWS secret key",
         ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
-        re.compile(
-            r"(?i:secret_?access_?key)\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?"
-            r"([0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])"
-        ),
+        r"(?i:secret_?access_?key)\\?[\"']?\s{0,9}[:=]\s{0,9}\\?[\"']?"
+        r"([0-9A-Za-z/+]{40})(?![0-9A-Za-z/+=])",
     ),
+    _token(
+        "AWS session token",
+        r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)[0-9A-Za-z+/=%]{100,}",
+        *("IQoJb3JpZ2lu", "FwoGZXIvYXdz"),
+    ),
+    _TokenKind(
+        "Azure key",
+        ("AccountKey=", "SharedAccessKey="),
+        r"(?:Account|SharedAccess)Key=([0-9A-Za-z+/]{43,86}={1,2})",
+    ),
+    _token("Azure secret", r"[0-9A-Za-z_~.]{3}\dQ~[\w~.-]{31,34}", "Q~"),
+    _plain("Azure secret", r"[0-9A-Za-z]{76}AZDO[0-9A-Za-z]{4}", "AZDO"),
     _token("GitHub token", r"gh[opsur]_\w{36,}", "gho_", "ghp_", "ghs_", "ghu_", "ghr_"),
     _token("GitHub token", r"github_pat_\w{22,}", "github_pat_"),
     _token(
@@ -72,6 +93,7 @@ _KINDS = (
         *("glpat-", "glptt-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glft-", "glimt-", "glagent-"),
         *("glsoat-", "glffct-", "glwt-"),
     ),
+    _token("GitLab token", r"GR1348941[\w-]{20}", "GR1348941"),
     _token("Slack token", r"xox[a-z](?:\.xox[a-z])?-[\w-]{10,}", "xox"),
     _token("Slack token", r"xapp-\d-[\w-]{20,}", "xapp-"),
     _token("Slack webhook", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}", "hooks.slack"),
@@ -85,10 +107,11 @@ _KINDS = (
         r"|sk-[0-9A-Za-z]{48}",
         "sk-",
     ),
-    _token("Google key", r"AIza[\w-]{35}", "AIza"),
+    _token("Google key", r"AIza[\w-]{35}|AQ\.Ab[\w-]{40,}", "AIza", "AQ.Ab"),
     _token("Google secret", r"GOCSPX-[\w-]{20,}", "GOCSPX-"),
-    _token("Google token", r"ya29\.[\w-]{20,}", "ya29."),
+    _token("Google token", r"ya29\.[\w-]{20,}|1//0[\w-]{40,}", "ya29.", "1//0"),
     _token("npm token", r"npm_[0-9A-Za-z]{36,}", "npm_"),
+    _TokenKind("npm token", (":_auth",), r":_auth(?:Token)?=([\w+/=-]{20,})"),
     _token("PyPI token", r"pypi-AgE[\w-]{50,}", "pypi-AgE"),
     _token("Hugging Face token", r"(?:hf|api_org)_[0-9A-Za-z]{34}", "hf_", "api_org_"),
     _token("Docker token", r"dckr_(?:pat|oat)_[\w-]{20,}", "dckr_"),
@@ -98,21 +121,71 @@ _KINDS = (
     _token("Groq key", r"gsk_[0-9A-Za-z]{48,}", "gsk_"),
     _token("xAI key", r"xai-[0-9A-Za-z]{60,}", "xai-"),
     _token("Vault token", r"hv[sbr]\.[\w-]{24,}", "hvs.", "hvb.", "hvr."),
+    _token("Atlassian token", r"AT[AC]TT3[\w=-]{100,}", "ATATT3", "ATCTT3"),
+    _token("Databricks token", r"dapi[0-9a-f]{32}(?:-\d)?", "dapi"),
+    _token(
+        "Doppler token",
+        r"dp\.(?:pt|st|ct|sa)\.[\w.-]{40,}",
+        *("dp.pt.", "dp.st.", "dp.ct.", "dp.sa."),
+    ),
+    _token("Dynatrace token", r"dt0[a-z]\d\d\.[0-9A-Z]{24}\.[0-9A-Z]{64}", "dt0"),
+    _token("Figma token", r"figd_[\w-]{40,}", "figd_"),
+    _token(
+        "Grafana token",
+        r"glsa_[0-9A-Za-z]{32}_[0-9a-fA-F]{8}|glc_[0-9A-Za-z+/=]{32,}",
+        *("glsa_", "glc_"),
+    ),
+    _token(
+        "HubSpot token",
+        r"pat-(?:na|eu)\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        *("pat-na", "pat-eu"),
+    ),
+    _token("LangSmith key", r"lsv2_[a-z]{2}_[0-9a-f]{32}_[0-9a-f]{10}", "lsv2_"),
+    _token("Linear key", r"lin_(?:api|oauth)_[0-9A-Za-z]{32,}", "lin_api_", "lin_oauth_"),
+    _token("New Relic key", r"NRAK-[0-9A-Z]{27}", "NRAK-"),
+    _token("Notion token", r"ntn_[0-9A-Za-z]{40,}", "ntn_"),
+    _token("NVIDIA key", r"nvapi-[\w-]{60,}", "nvapi-"),
+    _token("Perplexity key", r"pplx-[0-9A-Za-z]{40,}", "pplx-"),
+    _token("PlanetScale token", r"pscale_(?:tkn|pw|oauth)_[\w.-]{30,}", "pscale_"),
+    _token("Postman key", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}", "PMAK-"),
+    _token("Pulumi token", r"pul-[0-9a-f]{40}", "pul-"),
+    _token("Replicate token", r"r8_[0-9A-Za-z]{37}", "r8_"),
+    _token("RubyGems key", r"rubygems_[0-9a-f]{48}", "rubygems_"),
+    _token("Sentry token", r"sntrys_[\w+/=-]{60,}|sntryu_[0-9a-f]{64}", "sntry"),
+    _token("Supabase key", r"sbp_[0-9a-f]{40}|sb_secret_[\w-]{20,}", "sbp_", "sb_secret_"),
+    _token("Tailscale key", r"tskey-[a-z]+-[0-9A-Za-z]{8,}-[0-9A-Za-z]{20,}", "tskey-"),
+    _token("Telegram token", r"\d{8,10}:AA[\w-]{33}", ":AA"),
+    _token("Terraform token", r"[0-9A-Za-z]{14}\.atlasv1\.[\w-]{60,}", ".atlasv1."),
+    _token(
+        "Discord webhook",
+        r"discord(?:app)?\.com/api/webhooks/\d{17,20}/[\w-]{60,}",
+        "/api/webhooks/",
+    ),
     _token("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{58}", "AGE-SECRET-KEY-1"),
     _token("JSON Web Token", r"eyJ[\w-]{8,900}\.eyJ[\w-]{8,4000}\.[\w-]{16,}", ".eyJ"),
     _TokenKind(
         "authorization",
-        ("uthorization", "UTHORIZATION", "earer "),
-        re.compile(
-            r"(?i)(?:\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+"
-            r"|\bbearer\s+(?=\S*\d))([\w.~+/=-]{16,})"
-        ),
+        ("uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY"),
+        r"(?i)(?:\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+"
+        r"|\bx-api-key[\"']?\s*[:=]\s*[\"']?(?=\S{0,200}\d)|\bbearer\s+(?=\S*\d))([\w.~+/=-]{16,})",
+    ),
+    _TokenKind(
+        "private key",
+        ("Private-Lines: ",),
+        r"Private-Lines: \d{1,3}\s+((?:[0-9A-Za-z+/=]{4,64}\s+){1,99})Private-",
+    ),
+    # The password of an address, unless it is one for a machine of its own or a placeholder.
+    _TokenKind(
+        "password",
+        (_ADDRESS_SIGN,),
+        r"(?<=[a-z])://[^\s:/@\"'<>{}$]{0,64}:(?!(?i:pass|secret|changeme))"
+        r"([^\s:/@\"'<>{}()$*]{8,128})@(?!localhost|127\.|[\w.-]*example)[\w-]+\.[\w]",
     ),
 )
 
 _SIGNS = (
     _KEY_SIGN.encode(),
-    *(sign.encode() for kind in _KINDS for sign in kind.signs),
+    *(sign.encode() for kind in _KINDS for sign in kind.signs if sign != _ADDRESS_SIGN),
 )
 
 
@@ -143,18 +216,26 @@ class Masker:
 
     def find(self, text: str) -> list[Secret]:
         """The secrets in a text, in order; they do not overlap."""
-        found = [*_keys(text)] if _KEY_SIGN in text else []
+        plain = _COLOUR.sub(_blank, text) if "[" in text else text
+        found = [*_keys(plain)] if _KEY_SIGN in text else []
         for kind in _KINDS:
             if any(sign in text for sign in kind.signs):
-                group = kind.form.groups
-                found += (Secret(kind.name, *each.span(group)) for each in kind.form.finditer(text))
+                form = re.compile(kind.form)
+                spans = (each.span(form.groups) for each in form.finditer(plain))
+                found += (Secret(kind.name, *s) for s in spans if not _EXAMPLE.search(plain, *s))
         if self._patterns is not None:
             found += (Secret("secret", *span) for span in self._patterns.spans(text))
         return _apart(found)
 
     def may_have_secrets(self, data: bytes) -> bool:
         """Whether it is worth while to decode some bytes and look for secrets in them."""
-        return self._patterns is not None or any(sign in data for sign in _SIGNS)
+        if self._patterns is not None or any(sign in data for sign in _SIGNS):
+            return True
+        return _ADDRESS.search(data) is not None
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def _apart(found: list[Secret]) -> list[Secret]:
