@@ -307,9 +307,14 @@ class _ContextSearch:
 
     def _stranger_above(self, fit: Fit, top: int, first: int) -> int | None:
         """The row above ``top`` that opens the block of row ``first``, if no line matches it."""
-        above = next((row for row in reversed(range(top)) if self.text[row]), top)
-        opens = _SECTION.match(self.text[above]) or self._depth_at(above) < self._depth_at(first)
-        return above if opens and above not in fit.rows.values() else None
+        text, depth = self.text, self._depth_at(first)
+        opens = (
+            row
+            for row in reversed(range(top))
+            if text[row] and (_SECTION.match(text[row]) or self._depth_at(row) < depth)
+        )
+        above = next(opens, None)
+        return None if above in fit.rows.values() else above
 
     def _depth_at(self, row: int) -> int:
         return depth_of(self.query.text.lines[row])

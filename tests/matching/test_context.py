@@ -160,6 +160,13 @@ def test_the_sibling_of_a_block_with_a_long_or_flat_head_is_refused(head: str, n
         assert done.content == content.replace(*change)
 
 
+def test_the_head_may_be_above_lines_that_only_the_file_has() -> None:
+    content = f"def load_der(source):\n    limit = source.limit\n{BODY}"
+    old = f"def read_pem_file(path):\n{BODY}"
+    with pytest.raises(MatchError, match="but the file has 'def load_der"):
+        replace_text(content, old, old.replace("check(", "verify("))
+
+
 def test_the_end_of_a_call_begins_no_block() -> None:
     content = "configure(\n    source,\n)\ndata = prepare(source)\ncheck(data)\nfinish(data)\n"
     old = content.replace("configure", "set_up")
