@@ -112,6 +112,11 @@ def test_notes_of_a_fork_are_not_pushed(runner: Runner) -> None:
 
 @pytest.mark.slow
 def test_notes_after_a_squash_merge(runner: Runner) -> None:
+    runner.clone.boocode("checkpoint", "-m", "say more", "--agent", "codex", "--session", "s")
+    runner.clone.write("::warning::three", "three\n")
+    runner.clone.boocode("checkpoint", "-m", "the last turn", "--agent", "codex", "--session", "s")
+    runner.clone.commit("three")
+    runner.clone.git("push", "-q", "origin", "topic")
     job = pushed(runner)
     before = job.clone.git("rev-parse", "origin/main").strip()
     job.clone.git("switch", "-q", "main")
@@ -121,6 +126,8 @@ def test_notes_after_a_squash_merge(runner: Runner) -> None:
     job.clone.git("push", "-q", "origin", "main")
     code, said = job.step("turns", "notes", BASE=before, HEAD=squashed)
     assert code == 0, said
+    assert "::warning::three" in said
+    assert not re.search(r"^ *::", said, re.MULTILINE)
     runner.clone.git("fetch", "-q", "origin", "main", "refs/notes/boocode:refs/notes/boocode")
     assert "say *two*" in runner.clone.git("notes", "--ref=boocode", "show", squashed)
     # A push of a new branch names no commit before.
